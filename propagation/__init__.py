@@ -1,0 +1,1 @@
+"""Preference propagation after RecNet: the library. Read it top-down: workflow, mechanisms, ports, model."""

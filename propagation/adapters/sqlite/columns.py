@@ -1,0 +1,27 @@
+"""A learned block's permanent columns as one blob, and back."""
+
+import numpy as np
+
+from propagation.model.learned import NEGATIVES, WRITTEN, LearnedBlock
+
+FORM = (("sequence", np.int64, ()), ("negatives", np.int32, (NEGATIVES,)), ("scores", np.float32, (2,)),
+        ("profile_cosines", np.float32, (NEGATIVES + 1,)), ("routers", np.uint16, (2, WRITTEN)),
+        ("weights", np.float32, (2, WRITTEN)))
+
+
+def packed(block: LearnedBlock) -> bytes:
+    return b"".join(np.ascontiguousarray(getattr(block, name), dtype).tobytes() for name, dtype, _ in FORM)
+
+
+def unpacked(through: int, epoch: int, size: int, columns: bytes, trust: bytes | None = None,
+             combiner: bytes | None = None) -> LearnedBlock:
+    parts = {}
+    start = 0
+    for name, dtype, shape in FORM:
+        count = size * int(np.prod(shape, dtype=np.int64))
+        parts[name] = np.frombuffer(columns, dtype, count, start).reshape(size, *shape)
+        start += parts[name].nbytes
+    increments = np.frombuffer(trust or b"", np.float32)
+    return LearnedBlock(through=through, epoch=epoch, **parts,  # type: ignore[arg-type]
+                        trust=increments.reshape(size, 2, -1) if len(increments) else np.zeros((size, 2, 0), np.float32),
+                        combiner=np.frombuffer(combiner or b"", np.float64))

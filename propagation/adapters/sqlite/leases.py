@@ -1,0 +1,47 @@
+"""LeaseStore and BlobStore on SQLite."""
+
+import sqlite3
+
+from propagation.adapters.sqlite.database import Database
+from propagation.adapters.sqlite.rows import one
+from propagation.model.errors import LeaseLost
+from propagation.ports.clock import Clock
+from propagation.ports.leases import Lease
+
+
+class SqliteLeases:
+    """Leases by the clock of this machine; tokens by count."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def acquire_lease(self, name: str, holder: str, ttl_ms: int) -> Lease | None:
+        def work(connection: sqlite3.Connection) -> Lease | None:
+            now = self._clock.now_ms()
+            row = connection.execute("SELECT holder, token, expires FROM lease WHERE name = ?", (name,)).fetchone()
+            if row is not None and row[0] != holder and row[2] > now:
+                return None
+            token = 1 if row is None else row[1] + (row[0] != holder or row[2] <= now)
+            connection.execute("INSERT OR REPLACE INTO lease VALUES (?, ?, ?, ?)", (name, holder, token, now + ttl_ms))
+            return Lease(name=name, holder=holder, token=token, expires=now + ttl_ms)
+
+        return await self._database.write(work)
+
+    async def release_lease(self, lease: Lease) -> None:
+        await self._database.write(lambda connection: connection.execute(
+            "UPDATE lease SET expires = 0 WHERE name = ? AND token = ?", (lease.name, lease.token)))
+
+    async def get_blob(self, name: str) -> bytes | None:
+        return await self._database.read(lambda connection: one(connection, "SELECT value FROM meta WHERE name = ?", name))
+
+    async def put_blob(self, name: str, value: bytes) -> None:
+        await self._database.write(lambda connection: connection.execute(
+            "INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value)))
+
+
+def check_fence(connection: sqlite3.Connection, lease: Lease) -> None:
+    """In the same transaction as what the lease protects."""
+    token = one(connection, "SELECT token FROM lease WHERE name = ?", lease.name)
+    if token != lease.token:
+        raise LeaseLost(f"lease {lease.name!r} was taken over by token {token}; this holder had {lease.token}")

@@ -1,0 +1,1 @@
+"""The vocabulary: one file a term, all of it immutable."""

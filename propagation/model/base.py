@@ -1,0 +1,9 @@
+"""What every term of the vocabulary shares: frozen, strict about unknown fields."""
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Term(BaseModel):
+    """An immutable value; a change makes a new one."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")

@@ -1,0 +1,60 @@
+"""One root for every error this library raises on purpose; each class's docstring is its meaning."""
+
+
+class PropagationError(Exception):
+    """Something the caller or the operator can act on; the message says what and how."""
+
+
+class InvalidInput(PropagationError):
+    """A field of a request is wrong: names the field, the value's problem and the limit."""
+
+    def __init__(self, field: str, problem: str) -> None:
+        super().__init__(f"{field}: {problem}")
+        self.field = field
+        self.problem = problem
+
+
+class NotFound(PropagationError):
+    """The named thing is not in the graph."""
+
+    def __init__(self, what: str, name: str) -> None:
+        super().__init__(f"{what} {name!r} is not known")
+        self.what = what
+        self.name = name
+
+
+class NotReached(PropagationError):
+    """A read asked for a sequence that was not reflected before its deadline."""
+
+    def __init__(self, wanted: int, reached: int) -> None:
+        super().__init__(f"sequence {wanted} is not reflected yet; reached {reached}; retry later or lower min_sequence")
+        self.wanted = wanted
+        self.reached = reached
+
+
+class LeaseLost(PropagationError):
+    """Another holder took the lease; what this one was about to commit is void."""
+
+
+class StoreBusy(PropagationError):
+    """Another process holds this database."""
+
+
+class StoreCorrupt(PropagationError):
+    """The database cannot be read; restore it from a back-up."""
+
+
+class StoreFull(PropagationError):
+    """The disk, or the file's size limit, is full: nothing was written."""
+
+
+class SchemaTooNew(PropagationError):
+    """The database was written by a newer release than this one."""
+
+
+class IncompatibleSettings(PropagationError):
+    """A setting disagrees with what the data was made with; the message names the command that changes it."""
+
+
+class ReasonerFailed(PropagationError):
+    """The reasoner gave no usable answer. Never the same as having found nothing."""

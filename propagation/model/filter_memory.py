@@ -1,0 +1,45 @@
+"""The filter memory: at most eight rules that steer how a client merges what it receives (RecNet 2.3.2)."""
+
+from propagation.model.base import Term
+
+MAX_RULES = 8
+FACTOR_MIN, FACTOR_MAX = 0.25, 4.0
+DROP_BELOW = 0.5
+
+
+class FilterRule(Term):
+    """Names a router or an attribute (exactly one). `factor` in .25..4 multiplies routing weights at reading and
+    orders lines at reception; below .5 the line is dropped. `age` is the sequence it was last confirmed at."""
+
+    router: int | None = None
+    attribute: str | None = None
+    factor: float
+    text: str
+    evidence: tuple[int, ...] = ()
+    age: int = 0
+
+    @property
+    def target(self) -> tuple[int | None, str | None]:
+        return (self.router, self.attribute)
+
+
+class FilterMemory(Term):
+    """A client's rules; none at first."""
+
+    rules: tuple[FilterRule, ...] = ()
+
+    def factor_for(self, router: int, attributes: frozenset[str]) -> float:
+        """The product of the matching rules' factors, clipped to .25..4; 1 where none matches."""
+        factor = 1.0
+        for rule in self.rules:
+            if rule.router == router or (rule.attribute is not None and rule.attribute in attributes):
+                factor *= rule.factor
+        return min(max(factor, FACTOR_MIN), FACTOR_MAX)
+
+    def with_rule(self, rule: FilterRule) -> "FilterMemory":
+        """This rule added, or in place of the one with its target; the least evidenced, then oldest, falls out."""
+        bounded = rule.model_copy(update={"factor": min(max(rule.factor, FACTOR_MIN), FACTOR_MAX)})
+        rules = [old for old in self.rules if old.target != bounded.target] + [bounded]
+        if len(rules) > MAX_RULES:
+            rules.remove(min(rules[:-1], key=lambda old: (len(old.evidence), old.age)))
+        return FilterMemory(rules=tuple(rules))

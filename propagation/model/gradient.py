@@ -1,0 +1,26 @@
+"""Reward and gradient: what credit assignment says of one module (RecNet 2.4, eq. 7 and 8)."""
+
+from enum import StrEnum
+
+from propagation.model.base import Term
+
+
+class Module(StrEnum):
+    """The kinds of module that take part in an interaction."""
+
+    PROFILE = "profile"
+    FILTER_MEMORY = "filter_memory"
+    ROUTER = "router"
+
+
+class Gradient(Term):
+    """An executable suggestion for one module. `owner` is a client's ref, or the router's number;
+    `writer` the user whose interaction it came from. `reward` is 0 or 1 (eq. 7), seen from the module."""
+
+    sequence: int
+    module: Module
+    owner: int
+    writer: int
+    reward: int
+    text: str
+    attributes: tuple[str, ...] = ()

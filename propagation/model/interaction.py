@@ -1,0 +1,57 @@
+"""An interaction: (user, positive item, negative item) and how it is recorded (Algorithm 1, line 3)."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from hashlib import blake2b
+
+from propagation.model.base import Term
+
+WEIGHT_MAX = 10.0
+
+
+class NewInteraction(Term):
+    """An event as a caller pushes it, checked. `time` is the caller's, in milliseconds since 1970 (data, not order).
+    `content_hash` tells a repeat from another event under the same id."""
+
+    event_id: str
+    user_id: str
+    item_id: str
+    negative_id: str | None = None
+    time: int
+    weight: float = 1.0
+    metadata: Mapping[str, str] = {}
+    content_hash: str
+
+    @property
+    def seed(self) -> int:
+        """64 bits drawn from the event id: seeds every random choice about this event."""
+        return int.from_bytes(blake2b(self.event_id.encode(), digest_size=8).digest())
+
+
+class RecordStatus(StrEnum):
+    ACCEPTED = "accepted"
+    DUPLICATE = "duplicate"
+    CONFLICT = "conflict"
+    UNKNOWN_USER = "unknown_user"
+    UNKNOWN_ITEM = "unknown_item"
+    UNKNOWN_NEGATIVE = "unknown_negative"
+    FORGOTTEN = "forgotten"
+
+
+class RecordOutcome(Term):
+    """What became of one event. `sequence` is its place in the global order (0 unless accepted or duplicate)."""
+
+    status: RecordStatus
+    sequence: int = 0
+
+
+class InteractionRow(Term):
+    """An interaction in the log, clients by ref, with its caller's id."""
+
+    sequence: int
+    event_id: str
+    user: int
+    item: int
+    negative: int | None
+    time: int
+    weight: float

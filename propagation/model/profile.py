@@ -1,0 +1,103 @@
+"""A profile: a bounded list of lines, each with its provenance (RecNet 2.1; DESIGN, vocabulary)."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+from propagation.model.base import Term
+
+LINE_MAX_WORDS = 25
+
+
+class Author(StrEnum):
+    """Who wrote a line."""
+
+    CATALOGUE = "catalogue"
+    INTERACTION = "interaction"
+    RECEPTION = "reception"
+
+
+class Source(Term):
+    """What a line rests on: an interaction (its sequence) or a message (router and version)."""
+
+    sequence: int | None = None
+    router: int | None = None
+    version: int | None = None
+
+
+class Line(Term):
+    """One statement. `weight` > 0 ranks lines for eviction: least weight goes first, then the oldest."""
+
+    id: int
+    text: str
+    attributes: tuple[str, ...] = ()
+    weight: float = 1.0
+    sources: tuple[Source, ...] = ()
+    author: Author = Author.INTERACTION
+
+
+class AddLine(Term):
+    """An edit: a new line (its id is given when the edit is applied)."""
+
+    line: Line
+
+
+class ReplaceLine(Term):
+    """An edit: the line of this id now reads so. Redone on the new version if that line is gone."""
+
+    line: Line
+
+
+class DropLine(Term):
+    """An edit: the line of this id leaves."""
+
+    id: int
+
+
+Edit = AddLine | ReplaceLine | DropLine
+
+
+class EditClash(Exception):
+    """An edit names a line that the profile no longer has."""
+
+    def __init__(self, line_id: int) -> None:
+        super().__init__(f"line {line_id} is gone")
+        self.line_id = line_id
+
+
+class Profile(Term):
+    """A client's (or router's) text at one version. Ids of lines are never used twice: `next_id` only grows."""
+
+    ref: int
+    version: int = 0
+    lines: tuple[Line, ...] = ()
+    next_id: int = 1
+
+    @property
+    def text(self) -> str:
+        return "\n".join(line.text for line in self.lines)
+
+    @property
+    def attributes(self) -> frozenset[str]:
+        return frozenset(name for line in self.lines for name in line.attributes)
+
+    def edited(self, edits: Sequence[Edit], max_lines: int) -> "Profile":
+        """The next version: all edits applied, then bounded to `max_lines`. Raises EditClash."""
+        if not edits:
+            return self
+        lines = {line.id: line for line in self.lines}
+        next_id = self.next_id
+        for edit in edits:
+            match edit:
+                case AddLine(line=line):
+                    lines[next_id] = line.model_copy(update={"id": next_id})
+                    next_id += 1
+                case ReplaceLine(line=line):
+                    if line.id not in lines:
+                        raise EditClash(line.id)
+                    lines[line.id] = line
+                case DropLine(id=gone):
+                    if lines.pop(gone, None) is None:
+                        raise EditClash(gone)
+        while len(lines) > max_lines:
+            del lines[min(lines.values(), key=lambda line: (line.weight, line.id)).id]
+        return Profile(ref=self.ref, version=self.version + 1, lines=tuple(lines.values()), next_id=next_id)

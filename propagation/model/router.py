@@ -1,0 +1,43 @@
+"""A router: the coordinator of a community (RecNet 2.2), its versions, its messages and its routing table."""
+
+from propagation.model.base import Term
+
+
+class Integrated(Term):
+    """One attribute that one client's profile version brought to a router (eq. 2)."""
+
+    attribute: str
+    ref: int
+    profile_version: int
+    sequence: int
+
+
+class RouterVersion(Term):
+    """A router's profile as one round left it (eq. 3). It is also the message that the round multicast (eq. 4):
+    stored once, found by its receivers. `attributes` is A_R: what was integrated in this round."""
+
+    router: int
+    version: int
+    round: int
+    epoch: int
+    name: str
+    text: str
+    attributes: tuple[str, ...] = ()
+    standing: tuple[tuple[str, float], ...] = ()
+    integrated: tuple[Integrated, ...] = ()
+    sequence: int = 0
+
+    @property
+    def senders(self) -> frozenset[int]:
+        """The clients this message comes from."""
+        return frozenset(part.ref for part in self.integrated)
+
+
+class RoutingEdge(Term):
+    """A row of the routing table: ROUTES_TO {score, from, until}. Sequences; `until` None while it stands."""
+
+    router: int
+    ref: int
+    score: float
+    from_sequence: int
+    until_sequence: int | None = None

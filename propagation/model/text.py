@@ -1,0 +1,59 @@
+"""A client's text side: what the reason commit reads and writes."""
+
+from propagation.model.base import Term
+from propagation.model.filter_memory import FilterMemory
+from propagation.model.gradient import Gradient
+from propagation.model.profile import Profile
+
+
+class ClientText(Term):
+    """Profile, filter memory and watermark (the last round whose messages were merged or fell out) at one version."""
+
+    profile: Profile
+    filter_memory: FilterMemory = FilterMemory()
+    watermark: int = 0
+    dropped: int = 0
+
+
+class Merged(Term):
+    """One message that reception merged into a profile version, or dropped, and why."""
+
+    ref: int
+    profile_version: int
+    router: int
+    router_version: int
+    outcome: str
+
+
+class Reasoned(Term):
+    """All text of one interaction: stage 1 of Algorithm 1, as it is committed. `reward` is None where there was no
+    negative to predict against; `failure` is set instead of texts for a dead letter."""
+
+    sequence: int
+    user: int
+    reward: int | None = None
+    texts: tuple[ClientText, ...] = ()
+    gradients: tuple[Gradient, ...] = ()
+    merged: tuple[Merged, ...] = ()
+    failure: str | None = None
+
+
+class ReasonWork(Term):
+    """An interaction that waits for reason, with what learn stored of it (scores from before its updates)."""
+
+    sequence: int
+    user: int
+    item: int
+    negative: int | None
+    weight: float
+    score_positive: float | None
+    score_negative: float | None
+
+
+class ReasonClaim(Term):
+    """Work one worker holds until `expires` (milliseconds); the token fences a worker that comes back late."""
+
+    token: int
+    worker: str
+    expires: int
+    work: tuple[ReasonWork, ...]

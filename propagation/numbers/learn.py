@@ -1,0 +1,149 @@
+"""The learn pass: rules 1 to 5 for a block of interactions, in sequence order."""
+
+import numpy as np
+from numba import njit
+
+from propagation.numbers.combiner import adopter_bin, learn_pairs, maturity, observe, score, standardise
+from propagation.numbers.features import FEATURES, fill_features, recent_popularity, unit
+from propagation.numbers.hashing import mixed
+from propagation.numbers.mass import lifts, share, write
+from propagation.numbers.neighbours import add_co_adoptions, remember
+from propagation.numbers.seen import add_seen, has_seen
+from propagation.numbers.trust import LIFT_CLIP, add_trust, routing_weights
+
+CONTENT_DECAY = 0.95
+DRAWS_A_PLACE = 64
+
+
+@njit(cache=True)
+def _drawable(state, user, item, candidate, drawn, count):
+    if candidate == item or not state.visible[candidate] or has_seen(state, user, candidate):
+        return False
+    for place in range(count):
+        if drawn[place] == candidate:
+            return False
+    return True
+
+
+@njit(cache=True)
+def draw_negatives(state, user, item, given, seed, out):
+    """Up to len(out) distinct items, uniform over visible ones the user has not had; a caller's takes the first place.
+    -1 where none is left. Seeded by the event alone."""
+    out[:] = -1
+    items = state.clock[3]
+    count = 0
+    if given >= 0:
+        out[0] = given
+        count = 1
+    draw = np.uint64(0)
+    while count < len(out):
+        found = False
+        for _ in range(DRAWS_A_PLACE):
+            draw += np.uint64(1)
+            candidate = np.int64(mixed(draw, seed) % np.uint64(items))
+            if _drawable(state, user, item, candidate, out, count):
+                out[count] = candidate
+                count += 1
+                found = True
+                break
+        if not found:
+            left = np.empty(items, np.int64)
+            size = 0
+            for candidate in range(items):
+                if _drawable(state, user, item, candidate, out, count):
+                    left[size] = candidate
+                    size += 1
+            if size == 0:
+                return count
+            out[count] = left[np.int64(mixed(draw, seed) % np.uint64(size))]
+            count += 1
+    return count
+
+
+@njit(cache=True)
+def apply_one(state, user, item, increments, routers, weights):
+    """Everything one interaction changes but the combiner, from what it wrote. A repeat of (user, item) leaves N, n, c,
+    co-counts and adopters' sums alone."""
+    add_trust(state.session, user, increments[0])
+    add_trust(state.taste, user, increments[1])
+    state.user_content[user] = np.float32(CONTENT_DECAY) * state.user_content[user] + state.content[item]
+    state.user_attributes[user] = np.float32(CONTENT_DECAY) * state.user_attributes[user] + state.attributes[item]
+    if not has_seen(state, user, item):
+        write(state.session, item, routers[0], weights[0])
+        write(state.taste, item, routers[1], weights[1])
+        add_co_adoptions(state, user, item)
+        state.adopters[item] += unit(state.user_content[user])
+        state.recent[item] = recent_popularity(state, item) + 1.0
+        state.recent_at[item] = state.clock[0]
+        state.adoptions[item] += 1.0
+        state.totals[0] += 1.0
+        add_seen(state, user, item)
+    remember(state, user, item)
+    state.clock[0] += 1
+
+
+@njit(cache=True)
+def _increments(bank, share_of_item, item, weight, out):
+    lifts(bank, share_of_item, item, out)
+    for router in range(len(out)):
+        out[router] = weight * min(max(out[router], -LIFT_CLIP), LIFT_CLIP)
+
+
+@njit(cache=True)
+def _shares(bank, user, increments, weight, seed, routers, weights):
+    """q of rule 5, from the trust as rule 4 will leave it."""
+    bank_trust = np.float32(bank.discount) * bank.trust[user] + increments[: bank.trust.shape[1]]
+    kept = bank.trust[user].copy()
+    bank.trust[user] = bank_trust
+    places, values = routing_weights(bank, user, len(routers), seed)
+    bank.trust[user] = kept
+    routers[:] = 0
+    weights[:] = 0.0
+    for place in range(len(places)):
+        routers[place] = places[place]
+        weights[place] = weight * values[place]
+
+
+@njit(cache=True, nogil=True)
+def learn_block(state, combiner, users, items, given, weights_in, seeds, negatives, scores, cosines, trust, routers, weights):
+    """Learn B interactions in order; fills the block's columns (see LearnedBlock). State and combiner change in place."""
+    candidates = np.empty(1 + negatives.shape[1], np.int64)
+    raw = np.empty((len(candidates), FEATURES))
+    values = np.empty_like(raw)
+    bins = np.empty(len(candidates), np.int64)
+    for row in range(len(users)):
+        user, item, weight = users[row], items[row], weights_in[row]
+        found = draw_negatives(state, user, item, given[row], seeds[row], negatives[row])
+        candidates[0] = item
+        candidates[1 : 1 + found] = negatives[row, :found]
+        used = 1 + found
+        fill_features(state, user, candidates[:used], raw[:used])
+        cosines[row] = 0.0
+        for place in range(used):
+            cosines[row, place] = raw[place, 9]
+            bins[place] = adopter_bin(state.adoptions[candidates[place]])
+        scores[row] = np.nan
+        user_bin = maturity(state.history_length[user])
+        standardise(combiner, raw[:used], values[:used])
+        scores[row, 0] = score(combiner, 0, values[0], user_bin, bins[0])
+        if found > 0:
+            scores[row, 1] = score(combiner, 0, values[1], user_bin, bins[1])
+            learn_pairs(combiner, values[:used], user_bin, bins)
+            observe(combiner, raw[:used])
+        p = share(state, item)
+        trust[row] = 0.0
+        _increments(state.session, p, item, weight, trust[row, 0, : state.session.mass.shape[1]])
+        _increments(state.taste, p, item, weight, trust[row, 1, : state.taste.mass.shape[1]])
+        routers[row] = 0
+        weights[row] = 0.0
+        if not has_seen(state, user, item):
+            _shares(state.session, user, trust[row, 0], weight, state.seed, routers[row, 0], weights[row, 0])
+            _shares(state.taste, user, trust[row, 1], weight, state.seed, routers[row, 1], weights[row, 1])
+        apply_one(state, user, item, trust[row], routers[row], weights[row])
+
+
+@njit(cache=True, nogil=True)
+def apply_block(state, users, items, trust, routers, weights):
+    """Follow a learner: the same changes, nothing computed again."""
+    for row in range(len(users)):
+        apply_one(state, users[row], items[row], trust[row], routers[row], weights[row])

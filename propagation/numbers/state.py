@@ -1,0 +1,110 @@
+"""The numbers' state: arrays by row of user or item, grown by doubling. One process' view of the learn log."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propagation.numbers.neighbours import HISTORY, NEIGHBOURS
+from propagation.numbers.seen import EMPTY
+
+F32 = NDArray[np.float32]
+I32 = NDArray[np.int32]
+
+
+class Bank(NamedTuple):
+    """K routers: mass N [I,K] f32, total n [K] f64, trust L [U,K] f32, centres C [K,D] f32, discount d, sharpness g."""
+
+    mass: F32
+    total: NDArray[np.float64]
+    trust: F32
+    centres: F32
+    discount: float
+    sharpness: float
+
+
+class State(NamedTuple):
+    """I item rows, U user rows (capacities: `clock` and `totals` hold what is used).
+
+    clock [4] i64: interactions learned, places used of seen_item, users, items · totals [2] f64: adoptions, items.
+    """
+
+    session: Bank
+    taste: Bank
+    clock: NDArray[np.int64]
+    totals: NDArray[np.float64]
+    adoptions: NDArray[np.float64]
+    recent: NDArray[np.float64]
+    recent_at: NDArray[np.int64]
+    content: F32
+    attributes: F32
+    adopters: F32
+    item_profile: F32
+    visible: NDArray[np.bool_]
+    neighbour: I32
+    together: F32
+    neighbour_count: I32
+    near_slow: F32
+    near_fast: F32
+    user_content: F32
+    user_attributes: F32
+    user_profile: F32
+    history: I32
+    history_next: I32
+    history_length: NDArray[np.int64]
+    seen_last: NDArray[np.int64]
+    seen_item: I32
+    seen_before: NDArray[np.int64]
+    seen_set: NDArray[np.int64]
+    seed: np.uint64
+
+
+INTERACTIONS, SEEN, USERS, ITEMS = range(4)
+SESSION_DISCOUNT, SESSION_SHARPNESS = 0.85, 0.5
+TASTE_DISCOUNT, TASTE_SHARPNESS = 0.97, 0.25
+
+BY_ITEM = ("adoptions", "recent", "recent_at", "content", "attributes", "adopters", "item_profile", "visible", "neighbour",
+           "together", "neighbour_count", "near_slow", "near_fast")
+BY_USER = ("user_content", "user_attributes", "user_profile", "history", "history_next", "history_length", "seen_last")
+
+
+def _bank(centres: F32, discount: float, sharpness: float, users: int, items: int) -> Bank:
+    k = len(centres)
+    return Bank(np.zeros((items, k), np.float32), np.zeros(k), np.zeros((users, k), np.float32),
+                np.ascontiguousarray(centres, np.float32), discount, sharpness)
+
+
+def new_state(session_centres: F32, taste_centres: F32, seed: int, users: int = 1024, items: int = 1024,
+              seen: int = 4096) -> State:
+    """An empty state for centres [K,D] of unit vectors."""
+    dim = session_centres.shape[1]
+    return State(
+        session=_bank(session_centres, SESSION_DISCOUNT, SESSION_SHARPNESS, users, items),
+        taste=_bank(taste_centres, TASTE_DISCOUNT, TASTE_SHARPNESS, users, items),
+        clock=np.zeros(4, np.int64),
+        totals=np.zeros(2),
+        adoptions=np.zeros(items),
+        recent=np.zeros(items),
+        recent_at=np.zeros(items, np.int64),
+        content=np.zeros((items, dim), np.float32),
+        attributes=np.zeros((items, dim), np.float32),
+        adopters=np.zeros((items, dim), np.float32),
+        item_profile=np.zeros((items, dim), np.float32),
+        visible=np.zeros(items, np.bool_),
+        neighbour=np.zeros((items, NEIGHBOURS), np.int32),
+        together=np.zeros((items, NEIGHBOURS), np.float32),
+        neighbour_count=np.zeros(items, np.int32),
+        near_slow=np.zeros(items, np.float32),
+        near_fast=np.zeros(items, np.float32),
+        user_content=np.zeros((users, dim), np.float32),
+        user_attributes=np.zeros((users, dim), np.float32),
+        user_profile=np.zeros((users, dim), np.float32),
+        history=np.zeros((users, HISTORY), np.int32),
+        history_next=np.zeros(users, np.int32),
+        history_length=np.zeros(users, np.int64),
+        seen_last=np.full(users, -1, np.int64),
+        seen_item=np.zeros(seen, np.int32),
+        seen_before=np.zeros(seen, np.int64),
+        seen_set=np.full(2 * seen, EMPTY, np.int64),
+        seed=np.uint64(seed),
+    )

@@ -1,0 +1,1 @@
+"""What the workflow needs of the world. Every call that may reach a network is async."""

@@ -1,0 +1,27 @@
+"""The embedder: texts to unit vectors."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Embedder(Protocol):
+    @property
+    def name(self) -> str:
+        """Model and state: two embedders of one name give the same vectors."""
+
+    @property
+    def dimension(self) -> int: ...
+
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """[len(texts), D] f32, unit rows; a row of zeros for a text with nothing to embed. All finite."""
+
+
+class FittableEmbedder(Embedder, Protocol):
+    def fit(self, texts: Sequence[str], seed: int) -> bytes:
+        """A new state from a catalogue, for `restore`; this embedder is unchanged. Deterministic."""
+
+    def restore(self, state: bytes | None) -> None:
+        """Take a state; None is the unfitted one, a seeded projection."""

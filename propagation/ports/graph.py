@@ -1,0 +1,30 @@
+"""The graph store: the source of truth. Every adapter is all of these ports on one database."""
+
+from typing import Protocol
+
+from propagation.ports.blobs import BlobStore
+from propagation.ports.clients import ClientStore
+from propagation.ports.learn import LearnStore
+from propagation.ports.leases import LeaseStore
+from propagation.ports.reason import ReasonStore
+from propagation.ports.record import RecordStore
+from propagation.ports.rounds import RoundStore
+
+
+class VersionClash(Exception):
+    """Another worker wrote this client's next version first: load it and redo the edits on it."""
+
+    def __init__(self, ref: int) -> None:
+        super().__init__(f"client {ref} has a newer version")
+        self.ref = ref
+
+
+class GraphStore(RecordStore, ClientStore, LearnStore, ReasonStore, RoundStore, LeaseStore, BlobStore, Protocol):
+    async def open(self) -> None:
+        """Connect, check that the database is ours and of a schema we know, migrate it. Raises StoreBusy,
+        StoreCorrupt, SchemaTooNew."""
+
+    async def close(self) -> None: ...
+
+    async def check(self) -> list[str]:
+        """What is wrong with the stored data, in sentences; empty when it is sound."""

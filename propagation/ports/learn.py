@@ -1,0 +1,35 @@
+"""The learn commit: all numbers, one writer at a time, in sequence order (DESIGN, State, 2)."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from propagation.model.epoch import Epoch
+from propagation.model.learned import Checkpoint, LearnedBlock
+from propagation.ports.leases import Lease
+
+
+class LearnStore(Protocol):
+    async def commit_learned(self, lease: Lease, block: LearnedBlock) -> None:
+        """The block, and `learned_through` moved to its `through`. Raises LeaseLost when the token is not the
+        newest, and changes nothing then."""
+
+    async def read_learned(self, after: int, limit: int) -> Sequence[LearnedBlock]:
+        """At most `limit` blocks with through > after, in order. Increments of trust are kept until a checkpoint
+        covers them; a block older than that comes with trust [B,2,0]."""
+
+    async def learned_through(self) -> int: ...
+
+    async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
+        """Visible when complete, and older ones that are no barrier are dropped. May be many commits."""
+
+    async def newest_checkpoint(self, *, barrier: bool = False) -> Checkpoint | None:
+        """The newest complete one; with `barrier`, the newest barrier."""
+
+    async def open_epoch(self, lease: Lease, epoch: Epoch, start: Checkpoint) -> int:
+        """A new router set goes live: the epoch, its log entry (whose sequence is returned) and its barrier, in one
+        publication. Blocks learned before on the old start are replaced by what was re-learned (see workflow)."""
+
+    async def replace_learned(self, lease: Lease, blocks: Sequence[LearnedBlock], *, first: bool) -> None:
+        """Stage blocks that were learned again from the log, invisible until `open_epoch`; `first` discards older stages."""
+
+    async def current_epoch(self) -> Epoch | None: ...

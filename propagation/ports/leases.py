@@ -1,0 +1,23 @@
+"""Leases with fencing tokens: one holder at a time, and a late one is harmless."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Lease:
+    """`token` grows with every change of holder; a commit that carries an older token is refused (LeaseLost).
+    `expires` in milliseconds of the store's clock."""
+
+    name: str
+    holder: str
+    token: int
+    expires: int
+
+
+class LeaseStore(Protocol):
+    async def acquire_lease(self, name: str, holder: str, ttl_ms: int) -> Lease | None:
+        """The lease, new or prolonged; None while another holder's has not expired."""
+
+    async def release_lease(self, lease: Lease) -> None:
+        """Give it back early; does nothing when it was lost."""

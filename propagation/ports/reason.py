@@ -1,0 +1,47 @@
+"""The reason commit: all text of an interaction, any number of workers (DESIGN, State, 3)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from propagation.model.interaction import InteractionRow
+from propagation.model.text import ClientText, Merged, ReasonClaim, Reasoned
+
+
+class ReasonStore(Protocol):
+    async def claim_reason(self, worker: str, limit: int, ttl_ms: int) -> ReasonClaim | None:
+        """The oldest learned interactions that nobody finished or holds, so that one user's are never held by two
+        workers and none overtakes an earlier one of its user; None when there are none."""
+
+    async def commit_reasoned(self, claim: ReasonClaim, reasoned: Sequence[Reasoned]) -> None:
+        """All of it in one commit: texts as new versions, gradients, merges, dead letters. Interactions of the claim
+        that are not among `reasoned` are free again. Raises LeaseLost when the claim expired and was taken over,
+        VersionClash when a text's version is not the successor of the stored one; nothing is changed then."""
+
+    async def commit_texts(self, texts: Sequence[ClientText], merged: Sequence[Merged], sequence: int) -> None:
+        """New versions outside an interaction: cold start, and reading with MERGED. Raises VersionClash."""
+
+    async def load_texts(self, refs: Sequence[int]) -> Mapping[int, ClientText]:
+        """The current text of each client; an empty profile at version 0 for those without."""
+
+    async def text_at(self, ref: int, sequence: int) -> ClientText | None:
+        """The text as it was at a sequence; None where it had none."""
+
+    async def reasoned_through(self) -> int:
+        """All interactions at or below it are reasoned or dead letters."""
+
+    async def interactions(self, sequences: Sequence[int]) -> Sequence[InteractionRow]:
+        """Interactions by sequence, in its order; those that are gone are left out."""
+
+    async def find_event(self, event_id: str) -> InteractionRow | None: ...
+
+    async def recent_interactions(self, ref: int, limit: int) -> Sequence[InteractionRow]:
+        """A client's interactions (as user or positive item), newest first."""
+
+    async def merges_into(self, ref: int, limit: int) -> Sequence[Merged]:
+        """What a client merged or dropped, newest first."""
+
+    async def merges_of(self, router: int, version: int, limit: int) -> Sequence[Merged]:
+        """Who merged or dropped this message, by ref."""
+
+    async def dead_letters(self, limit: int) -> Sequence[tuple[int, str]]:
+        """(sequence, reason) of interactions whose reasoning failed for good, oldest first."""

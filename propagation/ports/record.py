@@ -1,0 +1,36 @@
+"""The record commit: durable, then acknowledged (DESIGN, State, 1)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from propagation.model.client import ClientChange, ClientOutcome
+from propagation.model.interaction import NewInteraction, RecordOutcome
+from propagation.model.log import EntryKind, LogSlice
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Outcomes in the order of the events, and the refs of clients that were created on the way, by (kind, id)."""
+
+    outcomes: Sequence[RecordOutcome]
+    created: Mapping[tuple[int, str], int]
+
+
+class RecordStore(Protocol):
+    async def upsert_clients(self, changes: Sequence[ClientChange]) -> Sequence[ClientOutcome]:
+        """All changes in one commit. Changes of one client apply in order. Same content twice changes nothing."""
+
+    async def record(self, events: Sequence[NewInteraction], *, auto_create: bool) -> Recorded:
+        """All events in one commit, sequences in their order. The caller's event id decides: a repeat of equal
+        content hash is DUPLICATE with the first one's sequence, another hash is CONFLICT (within one call too).
+        Unknown users, items and negatives are created where `auto_create`, else said."""
+
+    async def append(self, kind: EntryKind, refs: Sequence[int], number: int) -> int:
+        """One entry that is no interaction; its sequence."""
+
+    async def read_log(self, after: int, limit: int) -> LogSlice:
+        """Committed entries with sequence > after, at most `limit` of them, in order, without gaps."""
+
+    async def recorded_through(self) -> int:
+        """The last sequence given out."""

@@ -1,0 +1,62 @@
+"""The round's commits: many, but one publication (DESIGN, The graph)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from propagation.model.attribute import Attribute
+from propagation.model.round import Round
+from propagation.model.router import RouterVersion, RoutingEdge
+from propagation.ports.leases import Lease
+
+
+class RoundStore(Protocol):
+    async def last_round(self) -> Round | None:
+        """The newest published round."""
+
+    async def changed_clients(self, after: int, through: int) -> Sequence[int]:
+        """Refs, ascending, of clients with a profile version written for a sequence in (after, through]."""
+
+    async def begin_round(self, lease: Lease, boundary: int) -> Round:
+        """Discard what an unfinished round staged, and open the next one."""
+
+    async def stage_attributes(self, lease: Lease, round_: Round, attributes: Sequence[Attribute],
+                               held: Mapping[int, Sequence[str]]) -> None:
+        """Canonical attributes (new, or with new counts), and the attributes that each changed client now holds."""
+
+    async def stage_routers(self, lease: Lease, round_: Round, versions: Sequence[RouterVersion]) -> None: ...
+
+    async def stage_edges(self, lease: Lease, round_: Round, closed: Sequence[tuple[int, int]],
+                          opened: Sequence[RoutingEdge]) -> None:
+        """Edges to close, by (router, ref), and to open; their sequences become the round's own at publication."""
+
+    async def publish_round(self, lease: Lease, round_: Round) -> Round:
+        """Everything staged becomes visible at once, at the sequence of the round's log entry. Raises LeaseLost."""
+
+    async def get_attributes(self, names: Sequence[str]) -> Mapping[str, Attribute]: ...
+
+    async def all_attributes(self) -> Sequence[Attribute]: ...
+
+    async def held_attributes(self, refs: Sequence[int]) -> Mapping[int, Sequence[str]]:
+        """What each client held at the last round; () where it took part in none."""
+
+    async def edges_of(self, refs: Sequence[int]) -> Mapping[int, Sequence[RoutingEdge]]:
+        """Each client's standing edges, by descending score, then router."""
+
+    async def edges_at(self, ref: int, sequence: int) -> Sequence[RoutingEdge]:
+        """A client's edges that stood at a sequence."""
+
+    async def members_of(self, router: int, limit: int) -> Sequence[RoutingEdge]:
+        """A router's standing edges, by descending score, then ref."""
+
+    async def waiting_messages(self, refs_after: Mapping[int, int]) -> Mapping[int, Sequence[RouterVersion]]:
+        """For each client and its watermark (a round): the messages that reach it, newest round first, at most one
+        a router. Those are the newest versions of routers whose edge covered the client when they were sent and
+        that are newer than its watermark, or that were current when its first edge opened."""
+
+    async def router_versions(self, routers: Sequence[int]) -> Sequence[RouterVersion]:
+        """The newest published version of each router."""
+
+    async def router_version(self, router: int, version: int) -> RouterVersion | None: ...
+
+    async def contributions(self, ref: int, limit: int) -> Sequence[RouterVersion]:
+        """Messages that carry an attribute this client brought, newest first."""

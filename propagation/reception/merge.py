@@ -1,0 +1,37 @@
+"""Reception (RecNet 2.3, eq. 5): waiting messages into the profile, under the filter memory."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from propagation.model.client import Client
+from propagation.model.router import RouterVersion
+from propagation.model.text import ClientText, Merged
+from propagation.ports.reasoner import Party, Reasoner
+from propagation.reception.buffer import buffered
+
+
+@dataclass(frozen=True)
+class Reception:
+    """P_c^pro: the text after merging (the same object where nothing waited), what was merged, and what took part."""
+
+    text: ClientText
+    merged: Sequence[Merged]
+    messages: Sequence[RouterVersion]
+
+
+async def receive(reasoner: Reasoner, client: Client, text: ClientText, waiting: Sequence[RouterVersion], last_round: int,
+                  capacity: int, max_lines: int) -> Reception:
+    """Eq. 5. An empty buffer is no work. Raises ReasonerFailed."""
+    messages, fallen = buffered(client.ref, waiting, capacity)
+    if not messages:
+        return Reception(text=text, merged=(), messages=())
+    answer = await reasoner.merge(Party(client=client, profile=text.profile, filter_memory=text.filter_memory, messages=messages))
+    profile = text.profile.edited(answer.edits, max_lines)
+    if profile is text.profile:
+        profile = profile.model_copy(update={"version": profile.version + 1})
+    outcomes = {**answer.outcomes, **{(message.router, message.version): "fell out" for message in fallen}}
+    merged = [Merged(ref=client.ref, profile_version=profile.version, router=router, router_version=version, outcome=outcome)
+              for (router, version), outcome in outcomes.items()]
+    after = ClientText(profile=profile, filter_memory=text.filter_memory, watermark=last_round, dropped=text.dropped + len(fallen))
+    taken = [message for message in messages if answer.outcomes.get((message.router, message.version)) == "merged"]
+    return Reception(text=after, merged=merged, messages=taken)

@@ -1,0 +1,45 @@
+"""Perception (RecNet 2.2.2, eq. 1 and 2): which attributes are new or changed, and where they go."""
+
+from collections.abc import Mapping, Sequence
+
+from propagation.model.attribute import Attribute
+from propagation.model.profile import Author
+from propagation.model.text import ClientText
+from propagation.routing.policy import Arrival
+
+
+def own_attributes(text: ClientText) -> tuple[str, ...]:
+    """A_c (eq. 1) of what a client says itself; what it only heard is not its preference until it acts on it."""
+    return tuple(sorted({name for line in text.profile.lines if line.author != Author.RECEPTION for name in line.attributes}))
+
+
+def arrivals_of(ref: int, text: ClientText, held: Sequence[str], after: int) -> list[Arrival]:
+    """Attributes that are new against `held`, or whose line rests on an interaction after the last round's boundary."""
+    before = frozenset(held)
+    found: dict[str, Arrival] = {}
+    for line in text.profile.lines:
+        if line.author == Author.RECEPTION:
+            continue
+        newest = max((source.sequence or 0 for source in line.sources), default=0)
+        for name in line.attributes:
+            if name not in before or newest > after:
+                known = found.get(name)
+                if known is None or known.sequence < newest:
+                    found[name] = Arrival(attribute=name, ref=ref, profile_version=text.profile.version, sequence=newest)
+    return [found[name] for name in sorted(found)]
+
+
+def counted(attributes: Mapping[str, Attribute], held: Mapping[int, Sequence[str]],
+            now: Mapping[int, Sequence[str]]) -> dict[str, Attribute]:
+    """Attributes with their holders recounted: who holds them now less who held them before."""
+    change: dict[str, int] = {}
+    for ref, names in now.items():
+        for name in set(names) - set(held[ref]):
+            change[name] = change.get(name, 0) + 1
+        for name in set(held[ref]) - set(names):
+            change[name] = change.get(name, 0) - 1
+    out = {}
+    for name, difference in change.items():
+        old = attributes.get(name) or Attribute(name=name)
+        out[name] = old.model_copy(update={"holders": old.holders + difference})
+    return out

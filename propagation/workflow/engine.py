@@ -1,0 +1,90 @@
+"""The whole loop on given ports: what a service, a replay and a test run."""
+
+from collections.abc import Sequence
+
+from propagation.model.client import ClientChange, ClientOutcome
+from propagation.model.interaction import NewInteraction
+from propagation.model.round import Round
+from propagation.ports.embedder import Embedder
+from propagation.ports.graph import GraphStore
+from propagation.ports.reasoner import Reasoner
+from propagation.ports.record import Recorded
+from propagation.routing.adoption import AdoptionPolicy
+from propagation.workflow.interaction import Stage1
+from propagation.workflow.learner import Learner
+from propagation.workflow.numbers import Numbers
+from propagation.workflow.round import Stage2
+from propagation.workflow.settings import WorkflowSettings
+from propagation.workflow.texts import profile_vectors
+from propagation.workflow.view import NumbersView, seeded_directions
+
+CLAIM = 256
+CLAIM_MS = 30_000
+
+
+class Engine:
+    """Record, learn, reason and rounds over one graph. `holder` names this process in leases."""
+
+    def __init__(self, store: GraphStore, embedder: Embedder, reasoner: Reasoner, settings: WorkflowSettings, holder: str) -> None:
+        self.store = store
+        self.embedder = embedder
+        self.reasoner = reasoner
+        self.settings = settings
+        self.holder = holder
+        self.numbers = Numbers(self._first_view())
+        self.learner = Learner(store, self.numbers, embedder, holder)
+        self.stage1 = Stage1(store, reasoner, settings)
+        self.stage2 = Stage2(store, reasoner, AdoptionPolicy(self.numbers, settings.table_edges), settings, holder)
+
+    def _first_view(self) -> NumbersView:
+        seed, dimension = self.settings.seed, self.embedder.dimension
+        return NumbersView(seeded_directions(self.settings.session.k, dimension, seed),
+                           seeded_directions(self.settings.taste.k, dimension, seed + 1), seed, epoch=0)
+
+    async def open(self) -> None:
+        """Open the store and bring the numbers to where the log says they are."""
+        await self.store.open()
+        checkpoint = await self.store.newest_checkpoint()
+        if checkpoint is not None:
+            self.numbers.view = NumbersView.restored(checkpoint, self.settings.seed)
+        await self.learner.catch_up()
+
+    async def close(self) -> None:
+        self.numbers.close()
+        await self.store.close()
+
+    async def upsert_clients(self, changes: Sequence[ClientChange]) -> Sequence[ClientOutcome]:
+        return await self.store.upsert_clients(changes)
+
+    async def record(self, events: Sequence[NewInteraction]) -> Recorded:
+        return await self.store.record(events, auto_create=self.settings.auto_create)
+
+    async def learn(self) -> int:
+        return await self.learner.step()
+
+    async def reason(self) -> int:
+        """Reason the next claim; how many interactions were finished."""
+        claim = await self.store.claim_reason(self.holder, CLAIM, CLAIM_MS)
+        if claim is None:
+            return 0
+        results, texts = await self.stage1.reason(claim)
+        await self.store.commit_reasoned(claim, results)
+        vectors = await profile_vectors(self.embedder, [text.profile for text in texts.values()])
+        await self.numbers.run(NumbersView.set_profiles, list(texts), vectors)
+        return len(results)
+
+    async def round_is_due(self) -> bool:
+        changed, _, _ = await self.stage2.changed_since_last()
+        clients = self.numbers.view.users + self.numbers.view.items
+        return len(changed) >= self.settings.update_size_for(clients)
+
+    async def run_round(self) -> Round | None:
+        return await self.stage2.run()
+
+    async def drain(self) -> None:
+        """Learn, reason and run due rounds until nothing waits."""
+        while await self.learn():
+            pass
+        while await self.reason():
+            if self.settings.propagate and await self.round_is_due():
+                await self.run_round()

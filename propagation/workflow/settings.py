@@ -1,0 +1,37 @@
+"""What the workflow can be told (DESIGN's defaults)."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from propagation.model.base import Term
+
+UPDATE_SHARE = 0.01
+UPDATE_LEAST = 60
+
+
+class BankSettings(Term):
+    k: int = Field(80, ge=2, le=4096)
+
+
+class WorkflowSettings(Term):
+    """Sizes and limits of the loop."""
+
+    policy: Literal["adoption", "semantic", "point_to_point", "placebo"] = "adoption"
+    seed: int = Field(7, ge=0)
+    session: BankSettings = BankSettings()
+    taste: BankSettings = BankSettings()
+    bootstrap_items: int = Field(500, ge=1)
+    update_size: int | None = Field(None, ge=1)
+    round_interval: float = Field(60.0, gt=0)
+    table_edges: int = Field(8, ge=1, le=64)
+    score_step: float = Field(0.05, ge=0)
+    buffer: int = Field(8, ge=1, le=64)
+    profile_lines: int = Field(12, ge=1, le=64)
+    min_support: int = Field(2, ge=1)
+    propagate: bool = True
+    auto_create: bool = False
+
+    def update_size_for(self, clients: int) -> int:
+        """How many changed clients make a round: the setting, else 1% of clients, at least 60."""
+        return self.update_size or max(UPDATE_LEAST, int(UPDATE_SHARE * clients))

@@ -1,0 +1,155 @@
+"""The numbers in memory: one process' view of the learn log."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propagation.model.client import ClientKind, index_of, kind_of
+from propagation.model.learned import NEGATIVES, WRITTEN, Checkpoint, LearnedBlock
+from propagation.model.log import Interactions
+from propagation.numbers.combiner import START_WEIGHT, Combiner, new_combiner, packed, unpack
+from propagation.numbers.features import FEATURES, PROPAGATED, READ_ROUTERS, Feature
+from propagation.numbers.growth import with_room
+from propagation.numbers.hashing import mixed
+from propagation.numbers.learn import apply_block, learn_block
+from propagation.numbers.mass import lifts, share, start_mass
+from propagation.numbers.state import ITEMS, USERS, State, new_state
+from propagation.numbers.trust import largest, routing_weights
+
+ON, OFF = 0, 1
+
+
+def seeded_directions(count: int, dimension: int, seed: int) -> NDArray[np.float32]:
+    """[count, D] unit vectors: routers before bootstrap, and items without text."""
+    vectors = np.random.default_rng(seed).standard_normal((count, dimension), np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def live_combiner() -> Combiner:
+    """Two arms over the same features: with propagation, and without."""
+    mask = np.ones((2, FEATURES))
+    mask[OFF, list(PROPAGATED)] = 0
+    start = np.full(FEATURES, START_WEIGHT)
+    start[Feature.PROFILE] = 0
+    return new_combiner(mask, start)
+
+
+class NumbersView:
+    """State and combiner at `applied_through`. Not safe for several threads: its owner runs everything on one."""
+
+    def __init__(self, session_centres: NDArray[np.float32], taste_centres: NDArray[np.float32], seed: int, epoch: int) -> None:
+        self.state: State = new_state(session_centres, taste_centres, seed)
+        self.combiner = live_combiner()
+        self.seed = seed
+        self.epoch = epoch
+        self.applied_through = 0
+
+    @property
+    def users(self) -> int:
+        return int(self.state.clock[USERS])
+
+    @property
+    def items(self) -> int:
+        return int(self.state.clock[ITEMS])
+
+    def add_users(self, count: int) -> None:
+        """There are at least so many users."""
+        self.state = with_room(self.state, max(count, 1), 1, 0)
+        self.state.clock[USERS] = max(self.state.clock[USERS], count)
+
+    def set_item(self, row: int, content: NDArray[np.float32], attributes: NDArray[np.float32], visible: bool) -> None:
+        """A new item, or an item's new text. Content of zeros: a seeded direction instead (says nothing)."""
+        self.state = with_room(self.state, 1, row + 1, 0)
+        state = self.state
+        if not content.any():
+            content = seeded_directions(1, len(content), int(mixed(np.uint64(row), np.uint64(self.seed))) >> 1)[0]
+        state.content[row] = content
+        state.attributes[row] = attributes
+        state.visible[row] = visible
+        if row >= self.items:
+            start_mass(state.session, row, state.content[row])
+            start_mass(state.taste, row, state.content[row])
+            state.clock[ITEMS] = row + 1
+            state.totals[1] = row + 1
+
+    def set_profiles(self, refs: Sequence[int], vectors: NDArray[np.float32]) -> None:
+        """Profile vectors [len, D] by client; refs the view does not know yet are left out."""
+        for ref, vector in zip(refs, vectors, strict=True):
+            row = index_of(ref)
+            if kind_of(ref) == ClientKind.USER and row < self.users:
+                self.state.user_profile[row] = vector
+            elif kind_of(ref) == ClientKind.ITEM and row < self.items:
+                self.state.item_profile[row] = vector
+
+    def learn(self, events: Interactions, through: int) -> LearnedBlock:
+        """Rules 1 to 5 for these events; the block to commit. The view is ahead of the store until it is."""
+        size = len(events)
+        self.state = with_room(self.state, 1, 1, size)
+        width = max(self.state.session.mass.shape[1], self.state.taste.mass.shape[1])
+        negatives = np.empty((size, NEGATIVES), np.int32)
+        scores = np.empty((size, 2), np.float32)
+        cosines = np.empty((size, NEGATIVES + 1), np.float32)
+        trust = np.empty((size, 2, width), np.float32)
+        routers = np.empty((size, 2, WRITTEN), np.uint16)
+        weights = np.empty((size, 2, WRITTEN), np.float32)
+        learn_block(self.state, self.combiner, events.user, events.item, events.negative, events.weight, events.seed,
+                    negatives, scores, cosines, trust, routers, weights)
+        self.applied_through = through
+        return LearnedBlock(through=through, epoch=self.epoch, sequence=events.sequence, negatives=negatives, scores=scores,
+                            profile_cosines=cosines, routers=routers, weights=weights, trust=trust,
+                            combiner=packed(self.combiner))
+
+    def follow(self, events: Interactions, block: LearnedBlock) -> None:
+        """Take a block that was learned before, or elsewhere."""
+        self.state = with_room(self.state, 1, 1, len(events))
+        apply_block(self.state, events.user, events.item, block.trust, block.routers, block.weights)
+        unpack(self.combiner, block.combiner)
+        self.applied_through = block.through
+
+    def taste_weights(self, refs: Sequence[int], count: int) -> list[list[tuple[int, float]]]:
+        """Per client its `count` largest taste routers: of pi for users, of lift for items; [] for one not learned yet."""
+        return [self._taste_of(ref, count) for ref in refs]
+
+    def _taste_of(self, ref: int, count: int) -> list[tuple[int, float]]:
+        state, row = self.state, index_of(ref)
+        if kind_of(ref) == ClientKind.USER:
+            if row >= self.users or not state.history_length[row]:
+                return []
+            routers, values = routing_weights(state.taste, row, READ_ROUTERS, state.seed)
+        else:
+            if row >= self.items:
+                return []
+            row_lifts = np.empty(state.taste.mass.shape[1])
+            lifts(state.taste, share(state, row), row, row_lifts)
+            routers = largest(row_lifts, min(count, len(row_lifts)), ref, state.seed)
+            values = row_lifts[routers]
+        order = np.argsort(-values, kind="stable")[:count]
+        return [(int(routers[place]), float(values[place])) for place in order]
+
+    def checkpoint(self, barrier: bool) -> Checkpoint:
+        """A copy of everything that was learned."""
+        arrays = {f"state.{name}": value.copy() for name, value in self.state._asdict().items()
+                  if isinstance(value, np.ndarray) and not name.startswith("near_")}
+        for bank in ("session", "taste"):
+            value = getattr(self.state, bank)
+            arrays |= {f"{bank}.{name}": getattr(value, name).copy() for name in ("mass", "total", "trust", "centres")}
+        arrays["combiner"] = packed(self.combiner)
+        return Checkpoint(sequence=self.applied_through, epoch=self.epoch, barrier=barrier, arrays=arrays)
+
+    @classmethod
+    def restored(cls, checkpoint: Checkpoint, seed: int) -> "NumbersView":
+        """The view as a checkpoint left it."""
+        arrays = checkpoint.arrays
+        view = cls(arrays["session.centres"], arrays["taste.centres"], seed, checkpoint.epoch)  # type: ignore[arg-type]
+        state = view.state
+        for bank in ("session", "taste"):
+            parts = {name: arrays[f"{bank}.{name}"] for name in ("mass", "total", "trust", "centres")}
+            state = state._replace(**{bank: getattr(state, bank)._replace(**parts)})
+        state = state._replace(**{name.removeprefix("state."): value for name, value in arrays.items()
+                                  if name.startswith("state.")})
+        rows = len(state.adoptions)
+        view.state = state._replace(near_slow=np.zeros(rows, np.float32), near_fast=np.zeros(rows, np.float32))
+        unpack(view.combiner, arrays["combiner"])  # type: ignore[arg-type]
+        view.applied_through = checkpoint.sequence
+        return view
