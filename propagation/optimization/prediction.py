@@ -1,10 +1,10 @@
 """Prediction (RecNet 2.4, eq. 6 and 7): which of two items would the user choose?"""
 
+import numpy as np
+
 from propagation.model.text import ReasonWork
 from propagation.numbers.hashing import mixed
 from propagation.ports.reasoner import Party, Reasoner
-
-import numpy as np
 
 
 async def predict(reasoner: Reasoner, work: ReasonWork, user: Party, positive: Party, negative: Party, seed: int) -> int:

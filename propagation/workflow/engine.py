@@ -1,5 +1,6 @@
 """The whole loop on given ports: what a service, a replay and a test run."""
 
+import asyncio
 from collections.abc import Sequence
 
 from propagation.model.client import ClientChange, ClientOutcome
@@ -32,6 +33,7 @@ class Engine:
         self.settings = settings
         self.holder = holder
         self.numbers = Numbers(self._first_view())
+        self._learning, self._reasoning, self._rounding = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
         self.learner = Learner(store, self.numbers, embedder, holder)
         self.stage1 = Stage1(store, reasoner, settings)
         self.stage2 = Stage2(store, reasoner, AdoptionPolicy(self.numbers, settings.table_edges), settings, holder)
@@ -60,18 +62,21 @@ class Engine:
         return await self.store.record(events, auto_create=self.settings.auto_create)
 
     async def learn(self) -> int:
-        return await self.learner.step()
+        """One step of the learner, one at a time in this process; how many log entries it covered."""
+        async with self._learning:
+            return await self.learner.step()
 
     async def reason(self) -> int:
         """Reason the next claim; how many interactions were finished."""
-        claim = await self.store.claim_reason(self.holder, CLAIM, CLAIM_MS)
-        if claim is None:
-            return 0
-        results, texts = await self.stage1.reason(claim)
-        await self.store.commit_reasoned(claim, results)
-        vectors = await profile_vectors(self.embedder, [text.profile for text in texts.values()])
-        await self.numbers.run(NumbersView.set_profiles, list(texts), vectors)
-        return len(results)
+        async with self._reasoning:
+            claim = await self.store.claim_reason(self.holder, CLAIM, CLAIM_MS)
+            if claim is None:
+                return 0
+            results, texts = await self.stage1.reason(claim)
+            await self.store.commit_reasoned(claim, results)
+            vectors = await profile_vectors(self.embedder, [text.profile for text in texts.values()])
+            await self.numbers.run(NumbersView.set_profiles, list(texts), vectors)
+            return len(results)
 
     async def round_is_due(self) -> bool:
         changed, _, _ = await self.stage2.changed_since_last()
@@ -79,7 +84,8 @@ class Engine:
         return len(changed) >= self.settings.update_size_for(clients)
 
     async def run_round(self) -> Round | None:
-        return await self.stage2.run()
+        async with self._rounding:
+            return await self.stage2.run()
 
     async def drain(self) -> None:
         """Learn, reason and run due rounds until nothing waits."""

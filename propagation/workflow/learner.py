@@ -1,7 +1,7 @@
 """Learn: the log's interactions into the numbers, in sequence order, by the holder of the lease (DESIGN, State, 2)."""
 
 from propagation.model.client import ClientKind, index_of, kind_of
-from propagation.model.log import EntryKind, Interactions, LogSlice
+from propagation.model.log import EntryKind, LogSlice
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph import GraphStore
 from propagation.ports.leases import Lease

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from propagation.model.client import kind_of, ClientKind
+from propagation.model.client import ClientKind, kind_of
 from propagation.model.round import Round
 from propagation.model.router import RouterVersion, RoutingEdge
 from propagation.ports.graph import GraphStore

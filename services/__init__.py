@@ -1,0 +1,1 @@
+"""What runs: the gRPC server, its worker, the command line, settings and telemetry."""

@@ -1,0 +1,17 @@
+"""Settings to an engine: the one place that chooses adapters."""
+
+import os
+import socket
+
+from propagation.adapters.offline.embedder import HashedEmbedder
+from propagation.adapters.offline.reasoner import OfflineReasoner
+from propagation.adapters.sqlite.store import SqliteStore
+from propagation.workflow.engine import Engine
+from services.clock import SystemClock
+from services.settings import Settings
+
+
+def laptop_engine(settings: Settings) -> Engine:
+    """SQLite, NumPy, offline reasoner and fitted embedder: no server, no network, no key."""
+    return Engine(SqliteStore(settings.database, SystemClock()), HashedEmbedder(settings.workflow.seed), OfflineReasoner(),
+                  settings.workflow, holder=f"{socket.gethostname()}:{os.getpid()}")

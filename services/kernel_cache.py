@@ -1,0 +1,14 @@
+"""Where numba keeps compiled kernels: a folder named by the kernels' own sources, so that no stale one is ever used."""
+
+import hashlib
+import os
+from pathlib import Path
+
+
+def use_kernel_cache() -> None:
+    """Call before anything imports numba. NUMBA_CACHE_DIR, where set, is the parent folder."""
+    sources = sorted((Path(__file__).parent.parent / "propagation" / "numbers").glob("*.py"))
+    digest = hashlib.blake2b(b"".join(source.read_bytes() for source in sources), digest_size=6).hexdigest()
+    parent = os.environ.get("NUMBA_CACHE_DIR") or os.path.join(
+        os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "propagation-kernels")
+    os.environ["NUMBA_CACHE_DIR"] = os.path.join(parent, digest)
