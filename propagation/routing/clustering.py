@@ -1,0 +1,103 @@
+"""Seeded spherical k-means: the routers' centres (RecNet 2.2.1; OFFLINE_ROUTING.md, "Start")."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+F32 = NDArray[np.float32]
+ROUNDS = 25
+SETTLED = 1e-4
+SAME = 1e-6
+BLOCK = 8_192
+START_SAMPLE = 100
+WORST = 8
+
+
+def spherical_kmeans(vectors: F32, k: int, seed: int) -> F32:
+    """Centres [k, D] f32 of unit length that maximise the cosine of each vector [n, D] with its nearest centre.
+
+    The same input and seed give the same centres. Vectors need not be of unit length; those of length zero or not finite
+    say nothing and are left out. Where fewer than `k` distinct directions are given, each of them is a centre, and the
+    other centres are seeded random directions: nothing is nearest to them until something new arrives."""
+    if k < 1:
+        raise ValueError(f"k: {k} centres asked for, at least 1 is needed")
+    rng = np.random.default_rng(seed)
+    points = _directions(vectors)
+    if len(points) <= k:
+        distinct = np.unique(points, axis=0)
+        return np.concatenate([distinct, random_directions(rng, k - len(distinct), vectors.shape[1])])
+    centres = _spread_start(points, k, rng)
+    before = -np.inf
+    for _ in range(ROUNDS):
+        nearest, cosines = nearest_centres(points, centres)
+        total = float(cosines.mean(dtype=np.float64))
+        if total - before < SETTLED:
+            break
+        before = total
+        centres = _means(points, nearest, cosines, k, rng)
+    return centres
+
+
+def nearest_centres(vectors: F32, centres: F32) -> tuple[NDArray[np.int64], F32]:
+    """Per vector [n, D] the row of its nearest centre [n] and the cosine with it [n]; both sides of unit length."""
+    nearest = np.empty(len(vectors), np.int64)
+    cosines = np.empty(len(vectors), np.float32)
+    for start in range(0, len(vectors), BLOCK):
+        block = vectors[start : start + BLOCK] @ centres.T
+        places = block.argmax(axis=1)
+        nearest[start : start + BLOCK] = places
+        cosines[start : start + BLOCK] = block[np.arange(len(places)), places]
+    return nearest, cosines
+
+
+def random_directions(rng: np.random.Generator, count: int, dimension: int) -> F32:
+    """[count, D] unit vectors."""
+    vectors = rng.standard_normal((count, dimension), np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def _directions(vectors: F32) -> F32:
+    vectors = np.ascontiguousarray(vectors, np.float32)
+    norms = np.linalg.norm(vectors, axis=1)
+    with np.errstate(invalid="ignore"):
+        usable = np.isfinite(norms) & (norms > 0)
+    return vectors[usable] / norms[usable, None]
+
+
+def _spread_start(points: F32, k: int, rng: np.random.Generator) -> F32:
+    """k-means++ on the sphere: each next centre is a point drawn in proportion to its distance (1 - cosine) from
+    the nearest centre so far; once every point is on a centre, a random direction."""
+    sample = points[rng.permutation(len(points))[: START_SAMPLE * k]]
+    chosen = [sample[0]]
+    distance = 1 - sample @ chosen[0]
+    while len(chosen) < k:
+        mass = np.cumsum(np.where(distance > SAME, distance, 0), dtype=np.float64)
+        if mass[-1] <= 0:
+            break
+        chosen.append(sample[np.searchsorted(mass, rng.random() * mass[-1], side="right")])
+        np.minimum(distance, 1 - sample @ chosen[-1], out=distance)
+    return np.concatenate([np.stack(chosen), random_directions(rng, k - len(chosen), points.shape[1])])
+
+
+def _means(points: F32, nearest: NDArray[np.int64], cosines: F32, k: int, rng: np.random.Generator) -> F32:
+    """The direction of each centre's points; an empty centre takes the point that is worst served, a different one each."""
+    order = np.argsort(nearest, kind="stable")
+    counts = np.bincount(nearest, minlength=k)
+    filled = np.flatnonzero(counts)
+    sums = np.zeros((k, points.shape[1]), np.float32)
+    starts = np.cumsum(counts[filled]) - counts[filled]
+    sums[filled] = np.add.reduceat(points[order], starts, axis=0)
+    norms = np.linalg.norm(sums, axis=1)
+    empty = np.flatnonzero(norms < SAME)
+    norms[empty] = 1
+    centres = sums / norms[:, None]
+    if len(empty):
+        centres[empty] = _worst_served(points, cosines, len(empty), rng)
+    return centres
+
+
+def _worst_served(points: F32, cosines: F32, count: int, rng: np.random.Generator) -> F32:
+    """[count, D]: distinct directions of least cosine with their centre; random ones where all are served exactly."""
+    order = np.argsort(cosines, kind="stable")[: WORST * count]
+    far = points[order[cosines[order] < 1 - SAME]]
+    distinct = far[np.sort(np.unique(far, axis=0, return_index=True)[1])][:count] if len(far) else far
+    return np.concatenate([distinct, random_directions(rng, count - len(distinct), points.shape[1])])
