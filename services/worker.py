@@ -47,9 +47,8 @@ class Worker:
 
     async def _reason(self) -> int:
         done = await self._engine.reason()
-        if self._engine.settings.propagate and (done or self._interval_passed()):
-            if await self._engine.round_is_due() or self._interval_passed():
-                await self.run_round()
+        if self._engine.settings.propagate and (self._interval_passed() or (done and await self._engine.round_is_due())):
+            await self.run_round()
         return done
 
     def _interval_passed(self) -> bool:

@@ -52,7 +52,8 @@ def nearest_centres(vectors: F32, centres: F32) -> tuple[NDArray[np.int64], F32]
 def random_directions(rng: np.random.Generator, count: int, dimension: int) -> F32:
     """[count, D] unit vectors."""
     vectors = rng.standard_normal((count, dimension), np.float32)
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors
 
 
 def _directions(vectors: F32) -> F32:
@@ -60,7 +61,8 @@ def _directions(vectors: F32) -> F32:
     norms = np.linalg.norm(vectors, axis=1)
     with np.errstate(invalid="ignore"):
         usable = np.isfinite(norms) & (norms > 0)
-    return vectors[usable] / norms[usable, None]
+    points: F32 = vectors[usable] / norms[usable, None]
+    return points
 
 
 def _spread_start(points: F32, k: int, rng: np.random.Generator) -> F32:
@@ -89,7 +91,7 @@ def _means(points: F32, nearest: NDArray[np.int64], cosines: F32, k: int, rng: n
     norms = np.linalg.norm(sums, axis=1)
     empty = np.flatnonzero(norms < SAME)
     norms[empty] = 1
-    centres = sums / norms[:, None]
+    centres: F32 = sums / norms[:, None]
     if len(empty):
         centres[empty] = _worst_served(points, cosines, len(empty), rng)
     return centres

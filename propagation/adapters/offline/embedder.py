@@ -16,7 +16,9 @@ BUCKETS = 1 << 15
 POWER_ROUNDS = 4
 OVERSAMPLING = 16
 TOKEN = re.compile(r"\w+")
-STOP = frozenset(["a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "has", "in", "into", "is", "it", "its", "of", "on", "or", "that", "the", "their", "this", "to", "was", "who", "with"])
+STOP = frozenset([
+    "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "has", "in", "into", "is", "it", "its", "of", "on", "or",
+    "that", "the", "their", "this", "to", "was", "who", "with"])
 
 
 @lru_cache(maxsize=1 << 16)

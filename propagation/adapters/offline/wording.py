@@ -9,7 +9,11 @@ from propagation.model.profile import LINE_MAX_WORDS
 
 TITLE = re.compile("“([^”]*)”")
 WORD = re.compile(r"[^\W\d_][\w'-]{3,}")
-COMMON = frozenset(["about", "after", "also", "because", "been", "before", "between", "from", "have", "into", "more", "most", "other", "over", "some", "such", "than", "that", "their", "them", "then", "there", "these", "they", "this", "those", "through", "under", "very", "what", "when", "where", "which", "while", "will", "with", "your", "film", "movie", "story", "tells", "follows", "directed", "starring"])
+COMMON = frozenset([
+    "about", "after", "also", "because", "been", "before", "between", "from", "have", "into", "more", "most", "other", "over",
+    "some", "such", "than", "that", "their", "them", "then", "there", "these", "they", "this", "those", "through", "under",
+    "very", "what", "when", "where", "which", "while", "will", "with", "your", "film", "movie", "story", "tells", "follows",
+    "directed", "starring"])
 SALIENT = 3
 
 
