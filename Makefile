@@ -1,0 +1,66 @@
+# Everything starts here: `make demo` and `make test` need Python >= 3.11 and nothing else.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+DATA ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-slow lint types imports proto proto-check bench bench-short up down lock clean
+
+help:  ## this list
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: $(READY)  ## the virtual environment, from the lock
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed; this is $$($(PYTHON) --version). Name one: make PYTHON=python3.12 ..."; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $(READY)
+
+demo: $(READY)  ## a real service, a dataset, and what propagation does (DATA=folder for your own)
+	@exec $(BIN)/propagation demo $(if $(DATA),--data "$(DATA)")
+
+test: $(READY)  ## the fast tests
+	$(BIN)/python -m services.warm
+	$(BIN)/python -m pytest
+
+test-slow: $(READY)  ## the marked ones: crashes, whole replays, the demo
+	$(BIN)/python -m pytest -m slow
+
+lint: $(READY)  ## ruff
+	$(BIN)/ruff check .
+
+types: $(READY)  ## mypy, strict
+	$(BIN)/mypy
+
+imports: $(READY)  ## imports run one way
+	$(BIN)/lint-imports
+
+proto: $(READY)  ## generate propagation/v1 from proto/
+	$(BIN)/python -m proto.generate
+
+proto-check: $(READY)  ## generated code is current, and nothing breaks the last release
+	$(BIN)/python -m proto.check
+
+bench: $(READY)  ## every figure of the README (ONLY=group for one group)
+	$(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY))
+
+bench-short: $(READY)  ## the same programs for a few seconds each: they work, the figures mean nothing
+	$(BIN)/python -m benchmarks --short
+
+up:  ## what docker-compose.yml holds
+	docker compose up --detach --build --wait
+
+down:  ## stop it; volumes stay
+	docker compose down
+
+lock: $(READY)  ## requirements.lock from pyproject.toml
+	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
+		--all-extras pyproject.toml -o requirements.lock
+
+clean:  ## everything that was made here
+	rm -rf $(VENV) .cache demo-out build dist *.egg-info

@@ -1,0 +1,19 @@
+"""Compile the kernels before several processes want them at once: `python -m services.warm`."""
+
+import sys
+import time
+
+from services.kernel_cache import use_kernel_cache
+
+
+def main() -> None:
+    use_kernel_cache()
+    from propagation.numbers.warm import compile_kernels
+
+    start = time.monotonic()
+    compile_kernels()
+    sys.stderr.write(f"kernels ready after {time.monotonic() - start:.0f} s\n")
+
+
+if __name__ == "__main__":
+    main()
