@@ -86,9 +86,9 @@ class SqliteRounds:
                           opened: Sequence[RoutingEdge]) -> None:
         def work(connection: sqlite3.Connection) -> None:
             check_fence(connection, lease)
-            connection.execute("UPDATE edge SET closed = ? FROM json_each(?) e WHERE edge.ref = e.value->>1"
-                               " AND edge.router = e.value->>0 AND edge.closed IS NULL AND edge.opened < ?",
-                               (round_.number, dumped(list(closed)), round_.number))
+            connection.execute("UPDATE edge SET closed = ?1 WHERE rowid IN (SELECT g.rowid FROM json_each(?2) e"
+                               " CROSS JOIN edge g INDEXED BY edge_ref WHERE g.ref = e.value->>1 AND g.closed IS NULL"
+                               " AND g.router = e.value->>0 AND g.opened < ?1)", (round_.number, dumped(list(closed))))
             connection.execute("INSERT INTO edge SELECT value->>0, value->>1, value->>2, ?, NULL FROM json_each(?)",
                                (round_.number, dumped([(edge.router, edge.ref, edge.score) for edge in opened])))
 
