@@ -1,9 +1,11 @@
 """Rule 3's features of (user, item) pairs, one column each."""
 
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from propagation.numbers.mass import reading
 from propagation.numbers.neighbours import gather_neighbours, release_neighbours
@@ -25,9 +27,21 @@ class Feature(IntEnum):
     PROFILE = 9
 
 
+class Standpoint(NamedTuple):
+    """What a user brings to every feature: unit vectors of content and attributes, the profile's [D] f32, and per bank the
+    routers read and their weights pi (both empty without history: the lift is 0 then)."""
+
+    content: NDArray[np.float32]
+    attributes: NDArray[np.float32]
+    profile: NDArray[np.float32]
+    session: tuple[NDArray[np.int64], NDArray[np.float64]]
+    taste: tuple[NDArray[np.int64], NDArray[np.float64]]
+
+
 FEATURES = len(Feature)
 PROPAGATED = (Feature.LIFT_SESSION, Feature.LIFT_TASTE, Feature.PROFILE)
 RECENT_HALF_LIFE = 5_000.0
+RECENT_FLOOR = 0.2
 READ_ROUTERS = 32
 KNN_FLOOR = 0.001
 
@@ -45,36 +59,47 @@ def recent_popularity(state, item):
 
 
 @njit(cache=True)
-def fill_features(state, user, items, out):
-    """Write the features of `user` (a row, or -1 for one without history) and each of `items` into out [len, F]."""
-    has_history = user >= 0 and state.history_length[user] > 0
+def has_history(state, user):
+    return user >= 0 and state.history_length[user] > 0
+
+
+@njit(cache=True)
+def standpoint_of(state, user):
+    """Where `user` (a row, or -1 for one not known) reads from; zeros and no routers without history."""
     dim = state.content.shape[1]
-    if has_history:
-        content = unit(state.user_content[user])
-        attributes = unit(state.user_attributes[user])
-        gather_neighbours(state, user)
-    else:
-        content = np.zeros(dim, np.float32)
-        attributes = np.zeros(dim, np.float32)
-    session = routing_weights(state.session, user, READ_ROUTERS, state.seed) if has_history else None
-    taste = routing_weights(state.taste, user, READ_ROUTERS, state.seed) if has_history else None
-    profile = state.user_profile[user] if user >= 0 else np.zeros(dim, np.float32)
+    profile = state.user_profile[user].copy() if user >= 0 else np.zeros(dim, np.float32)
+    if not has_history(state, user):
+        nothing = (np.empty(0, np.int64), np.empty(0, np.float64))
+        return Standpoint(np.zeros(dim, np.float32), np.zeros(dim, np.float32), profile, nothing, nothing)
+    return Standpoint(unit(state.user_content[user]), unit(state.user_attributes[user]), profile,
+                      routing_weights(state.session, user, READ_ROUTERS, state.seed),
+                      routing_weights(state.taste, user, READ_ROUTERS, state.seed))
+
+
+@njit(cache=True)
+def fill_from(state, standpoint, items, out):
+    """Write the features of each of `items` read from `standpoint` into out [len, F]. The kNN columns are read from the
+    scratch rows near_slow and near_fast: all zero, unless the caller gathered a user's neighbours."""
     for row in range(len(items)):
         item = items[row]
         out[row, 0] = np.log(state.adoptions[item] + 1.0)
-        out[row, 1] = np.log(recent_popularity(state, item) + 0.2)
-        out[row, 9] = np.dot(profile, state.item_profile[item])
-        if session is None or taste is None:
-            out[row, 2:9] = 0.0
-            out[row, 5] = np.log(KNN_FLOOR)
-            out[row, 6] = np.log(KNN_FLOOR)
-            continue
-        out[row, 2] = np.dot(content, state.content[item])
-        out[row, 3] = np.dot(attributes, state.attributes[item])
-        out[row, 4] = np.dot(content, state.adopters[item]) / (state.adoptions[item] + 2.0)
+        out[row, 1] = np.log(recent_popularity(state, item) + RECENT_FLOOR)
+        out[row, 2] = np.dot(standpoint.content, state.content[item])
+        out[row, 3] = np.dot(standpoint.attributes, state.attributes[item])
+        out[row, 4] = np.dot(standpoint.content, state.adopters[item]) / (state.adoptions[item] + 2.0)
         out[row, 5] = np.log(KNN_FLOOR + state.near_slow[item])
         out[row, 6] = np.log(KNN_FLOOR + state.near_fast[item])
-        out[row, 7] = reading(state.session, session, state, item)
-        out[row, 8] = reading(state.taste, taste, state, item)
-    if has_history:
+        out[row, 7] = reading(state.session, standpoint.session, state, item) if len(standpoint.session[0]) else 0.0
+        out[row, 8] = reading(state.taste, standpoint.taste, state, item) if len(standpoint.taste[0]) else 0.0
+        out[row, 9] = np.dot(standpoint.profile, state.item_profile[item])
+
+
+@njit(cache=True)
+def fill_features(state, user, items, out):
+    """Write the features of `user` (a row, or -1 for one without history) and each of `items` into out [len, F]."""
+    known = has_history(state, user)
+    if known:
+        gather_neighbours(state, user)
+    fill_from(state, standpoint_of(state, user), items, out)
+    if known:
         release_neighbours(state, user)

@@ -33,7 +33,7 @@ def with_room(state: State, users: int, items: int, more_seen: int) -> State:
     if seen > len(state.seen_item):
         places = _doubled(seen, len(state.seen_item))
         state = state._replace(seen_item=_taller(state.seen_item, places), seen_before=_taller(state.seen_before, places),
-                               seen_set=rehash(state.seen_set, 2 * places))
+                               seen_router=_taller(state.seen_router, places), seen_set=rehash(state.seen_set, 2 * places))
     return state
 
 

@@ -77,7 +77,7 @@ def apply_one(state, user, item, increments, routers, weights):
         state.recent_at[item] = state.clock[0]
         state.adoptions[item] += 1.0
         state.totals[0] += 1.0
-        add_seen(state, user, item)
+        add_seen(state, user, item, routers[0, np.argmax(weights[0])], routers[1, np.argmax(weights[1])])
     remember(state, user, item)
     state.clock[0] += 1
 

@@ -24,11 +24,14 @@ def has_seen(state, user, item):
 
 
 @njit(cache=True)
-def add_seen(state, user, item):
+def add_seen(state, user, item, session_router, taste_router):
+    """Note an adoption, and the router of each bank that it wrote most to."""
     key = np.int64(user) << 32 | np.int64(item)
     state.seen_set[_slot(state.seen_set, key)] = key
     place = state.clock[1]
     state.seen_item[place] = item
+    state.seen_router[place, 0] = session_router
+    state.seen_router[place, 1] = taste_router
     state.seen_before[place] = state.seen_last[user]
     state.seen_last[user] = place
     state.clock[1] += 1

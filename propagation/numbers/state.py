@@ -55,6 +55,7 @@ class State(NamedTuple):
     seen_last: NDArray[np.int64]
     seen_item: I32
     seen_before: NDArray[np.int64]
+    seen_router: NDArray[np.uint16]
     seen_set: NDArray[np.int64]
     seed: np.uint64
 
@@ -105,6 +106,7 @@ def new_state(session_centres: F32, taste_centres: F32, seed: int, users: int = 
         seen_last=np.full(users, -1, np.int64),
         seen_item=np.zeros(seen, np.int32),
         seen_before=np.zeros(seen, np.int64),
+        seen_router=np.zeros((seen, 2), np.uint16),
         seen_set=np.full(2 * seen, EMPTY, np.int64),
         seed=np.uint64(seed),
     )
