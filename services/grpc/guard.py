@@ -1,0 +1,96 @@
+"""Around every call: a request id, no work past the deadline, and errors as statuses."""
+
+import asyncio
+import re
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, NoReturn
+
+import grpc
+import structlog
+from google.rpc.status_pb2 import Status
+
+from propagation.model.errors import PropagationError
+from services.grpc.base import Context
+from services.grpc.status import DETAILS_KEY, status_of, unexpected
+
+REQUEST_ID = re.compile(r"[\w.:/+=-]{1,128}", re.ASCII)
+log = structlog.get_logger()
+
+
+def request_id_of(details: grpc.HandlerCallDetails) -> str:
+    """The caller's x-request-id where it is harmless, else a new one."""
+    for key, value in details.invocation_metadata or ():
+        if key == "x-request-id" and isinstance(value, str) and REQUEST_ID.fullmatch(value):
+            return value
+    return uuid.uuid4().hex
+
+
+class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in its stubs only
+    """No stack trace reaches a client, and no user text a log."""
+
+    async def intercept_service(self, continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Any]],
+                                handler_call_details: grpc.HandlerCallDetails) -> Any:
+        handler = await continuation(handler_call_details)
+        if handler is None:
+            return None
+        method, request_id = handler_call_details.method, request_id_of(handler_call_details)
+        if not handler.response_streaming:
+            make, call = ((grpc.stream_unary_rpc_method_handler, handler.stream_unary) if handler.request_streaming
+                          else (grpc.unary_unary_rpc_method_handler, handler.unary_unary))
+            return make(_answering(call, method, request_id), handler.request_deserializer, handler.response_serializer)
+        make, call = ((grpc.stream_stream_rpc_method_handler, handler.stream_stream) if handler.request_streaming
+                      else (grpc.unary_stream_rpc_method_handler, handler.unary_stream))
+        return make(_streaming(call, method, request_id), handler.request_deserializer, handler.response_serializer)
+
+
+def _answering(call: Callable[[Any, Context], Awaitable[Any]], method: str, request_id: str) -> Callable[..., Awaitable[Any]]:
+    async def guarded(request: Any, context: Context) -> Any:
+        with structlog.contextvars.bound_contextvars(request_id=request_id):
+            try:
+                await _in_time(context)
+                return await call(request, context)
+            except Exception as error:
+                await _fail(error, context, method, request_id)
+
+    return guarded
+
+
+def _streaming(call: Callable[[Any, Context], Any], method: str, request_id: str) -> Callable[..., Any]:
+    async def guarded(request: Any, context: Context) -> None:
+        with structlog.contextvars.bound_contextvars(request_id=request_id):
+            try:
+                await _in_time(context)
+                answers = call(request, context)
+                if isinstance(answers, AsyncIterator):
+                    async for answer in answers:
+                        await context.write(answer)
+                else:
+                    await answers
+            except Exception as error:
+                await _fail(error, context, method, request_id)
+
+    return guarded
+
+
+async def _in_time(context: Context) -> None:
+    left = context.time_remaining()
+    if left is not None and left <= 0:
+        await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, "the deadline had passed; nothing was done")
+
+
+async def _fail(error: Exception, context: Context, method: str, request_id: str) -> NoReturn:
+    if isinstance(error, grpc.aio.AbortError):
+        raise error
+    if isinstance(error, PropagationError):
+        code, status = status_of(error)
+        log.info("request refused", method=method, code=code.name, error=type(error).__name__)
+    else:
+        code, status = unexpected(request_id)
+        log.error("request failed", method=method, exc_info=error)
+    await _abort(context, code, status)
+
+
+async def _abort(context: Context, code: grpc.StatusCode, status: Status) -> NoReturn:
+    await context.abort(code, status.message, ((DETAILS_KEY, status.SerializeToString()),))
+    raise asyncio.CancelledError

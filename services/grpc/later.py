@@ -1,0 +1,50 @@
+"""RPCs of the proto that a later release brings."""
+
+from collections.abc import AsyncIterator
+from typing import NoReturn
+
+from propagation.model.errors import PropagationError
+from propagation.v1 import propagation_pb2 as pb
+from services.grpc.base import Context, Servicer
+
+EVOLUTION = "0.2"
+PRIVACY = "0.3"
+WATCHING = "0.3"
+
+
+class NotServed(PropagationError):
+    """The RPC is part of the API, and this release does not serve it."""
+
+    def __init__(self, rpc: str, release: str) -> None:
+        super().__init__(f"{rpc} is not served by this release; release {release} brings it")
+        self.rpc = rpc
+        self.release = release
+
+
+def _not_served(rpc: str, release: str) -> NoReturn:
+    raise NotServed(rpc, release)
+
+
+class Later(Servicer):
+    """Each answers UNIMPLEMENTED and names the release."""
+
+    async def RetractInteractions(self, request: pb.RetractInteractionsRequest, context: Context) -> pb.RetractInteractionsResponse:
+        _not_served("RetractInteractions", PRIVACY)
+
+    async def EvolveRouters(self, request: pb.EvolveRoutersRequest, context: Context) -> pb.EvolveRoutersResponse:
+        _not_served("EvolveRouters", EVOLUTION)
+
+    async def ListEvolutionRuns(self, request: pb.ListEvolutionRunsRequest, context: Context) -> pb.ListEvolutionRunsResponse:
+        _not_served("ListEvolutionRuns", EVOLUTION)
+
+    async def ForgetClient(self, request: pb.ForgetClientRequest, context: Context) -> pb.ForgetClientResponse:
+        _not_served("ForgetClient", PRIVACY)
+
+    async def ExportClient(self, request: pb.ExportClientRequest, context: Context) -> AsyncIterator[pb.ExportClientResponse]:
+        _not_served("ExportClient", PRIVACY)
+        yield pb.ExportClientResponse()
+
+    async def WatchPropagation(self, request: pb.WatchPropagationRequest,
+                               context: Context) -> AsyncIterator[pb.WatchPropagationResponse]:
+        _not_served("WatchPropagation", WATCHING)
+        yield pb.WatchPropagationResponse()

@@ -1,0 +1,7 @@
+"""Recommend and SimilarClients."""
+
+from services.grpc.base import Servicer
+
+
+class Recommending(Servicer):
+    """Ranked items, and neighbours."""
