@@ -58,3 +58,15 @@ class IncompatibleSettings(PropagationError):
 
 class ReasonerFailed(PropagationError):
     """The reasoner gave no usable answer. Never the same as having found nothing."""
+
+
+class BrokenData(PropagationError):
+    """A data file cannot be used as it is: names file, line (from 1; 0: the file as a whole), field and what to give."""
+
+    def __init__(self, file: str, line: int, field: str, problem: str) -> None:
+        place = f"{file}, line {line}" if line else file
+        super().__init__(f"{place}, {field}: {problem}" if field else f"{place}: {problem}")
+        self.file = file
+        self.line = line
+        self.field = field
+        self.problem = problem
