@@ -1,13 +1,19 @@
 """The entry point of `propagation`."""
 
+import sys
+
 
 def run() -> None:
+    """Never returns: exits with one of services/cli/exits.py's codes. --debug may stand anywhere."""
     from services.kernel_cache import use_kernel_cache
 
     use_kernel_cache()
     from services.cli.app import app
+    from services.cli.exits import guarded
 
-    app()
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    debug = len(arguments) < len(sys.argv) - 1
+    sys.exit(guarded(lambda: app(arguments, prog_name="propagation", standalone_mode=False), debug))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,56 @@
+"""What commands print: tables for people, one JSON document for programs, progress on terminals only."""
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+
+
+def console() -> "Console":
+    """Stdout; plain when piped or NO_COLOR is set."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def print_json(value: object) -> None:
+    """One line when piped, indented on a terminal."""
+    print(json.dumps(value, ensure_ascii=False, default=_plain, indent=2 if sys.stdout.isatty() else None))
+
+
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], numbers: Sequence[str] = ()) -> None:
+    """`numbers`: columns that are right-aligned."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in columns:
+        table.add_column(name, justify="right" if name in numbers else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(str(cell)) for cell in row))
+    console().print(table)
+
+
+def progress_bar() -> "Progress":
+    """A bar on stderr, absent where stderr is no terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    return Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+                    console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True)
+
+
+def _plain(value: Any) -> object:
+    if isinstance(value, Path):
+        return str(value)
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json")
+    if hasattr(value, "item"):
+        return value.item()
+    return str(value)
