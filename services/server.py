@@ -1,58 +1,122 @@
-"""The service as a process: opened, announced, stopped in order."""
+"""The service from start to graceful stop."""
 
 import asyncio
+import contextlib
 import ipaddress
 import signal
-from collections.abc import Callable
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
 
-from propagation.model.errors import PropagationError
+import grpc
+import structlog
+
+from propagation.workflow.engine import Engine
 from services.assembly import laptop_engine
-from services.grpc.service import new_server
+from services.errors import NotLoopback, PortTaken
+from services.grpc.service import Health, PropagationService, new_server
 from services.settings import ServerSettings, Settings
+from services.telemetry import configure_logging
 from services.worker import Worker
 
+SWITCH_SECONDS = 0.001
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+log = structlog.get_logger()
 
-class CannotBind(PropagationError):
-    """The address is taken, does not exist, or is not allowed."""
+
+@dataclass(frozen=True)
+class Running:
+    """A service that is ready: where it listens, and what it runs on."""
+
+    address: str
+    engine: Engine
+    worker: Worker
+    server: grpc.aio.Server
 
 
 async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
-    """Until SIGTERM or SIGINT: stops taking calls, lets running ones finish, stops the worker, closes the store."""
-    check_address(settings.server)
+    """Serve until SIGTERM or SIGINT; a second one does not wait for running calls. `announce` is told HOST:PORT when the
+    service is ready.
+
+    Raises NotLoopback, PortTaken, and whatever the store refuses to open with (StoreBusy, StoreCorrupt, SchemaTooNew)."""
+    configure_logging(settings.server.log_format)
+    with _stop_signals() as (first, second):
+        async with running(settings) as service:
+            announce(service.address)
+            await first.wait()
+            log.info("stopping", grace_seconds=settings.server.grace_seconds)
+            hurry = asyncio.create_task(_hurry(service.server, second))
+        hurry.cancel()
+
+
+async def _hurry(server: grpc.aio.Server, second: asyncio.Event) -> None:
+    await second.wait()
+    await server.stop(None)
+
+
+@contextlib.asynccontextmanager
+async def running(settings: Settings) -> AsyncIterator[Running]:
+    """A service that is ready; stopped gracefully at the end: health says so, streams deliver their acks
+    and end, calls finish within the grace, the numbers are checkpointed, the store is closed."""
+    refuse_open_address(settings.server)
+    sys.setswitchinterval(SWITCH_SECONDS)
     engine = laptop_engine(settings)
     await engine.open()
-    worker = Worker(engine)
-    worker.start()
     try:
-        await _run(settings.server, engine, worker, announce)
+        worker = Worker(engine)
+        service = PropagationService(engine, worker)
+        server = new_server(service, settings.server.max_message_bytes)
+        health = Health(server)
+        address = bind(server, settings.server)
+        await server.start()
+        worker.start()
+        try:
+            await health.serving()
+            log.info("ready", address=address, database=str(settings.database))
+            yield Running(address, engine, worker, server)
+        finally:
+            await health.stopping()
+            service.stopping.set()
+            await server.stop(settings.server.grace_seconds)
+            await worker.stop()
     finally:
-        await worker.stop()
         await engine.close()
+    log.info("stopped")
 
 
-async def _run(settings: ServerSettings, engine, worker, announce) -> None:  # type: ignore[no-untyped-def]
-    server = new_server(engine, worker, settings.max_message_bytes)
+def refuse_open_address(server: ServerSettings) -> None:
+    """Raises NotLoopback unless the host is this machine's own, or --insecure was said."""
+    if not server.insecure and not is_loopback(server.host):
+        raise NotLoopback(server.host)
+
+
+def is_loopback(host: str) -> bool:
+    """Names other than localhost are not resolved: they may mean another machine tomorrow."""
     try:
-        port = server.add_insecure_port(f"{settings.host}:{settings.port}")
-    except RuntimeError as error:
-        raise CannotBind(f"cannot bind {settings.host}:{settings.port}; is it in use? name another with --port") from error
-    await server.start()
-    stop = asyncio.Event()
-    for kind in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(kind, stop.set)
-    announce(f"{settings.host}:{port}")
-    await stop.wait()
-    await server.stop(settings.grace_seconds)
-
-
-def check_address(settings: ServerSettings) -> None:
-    """Loopback, or told to be insecure. Raises CannotBind."""
-    if settings.insecure or settings.host == "localhost":
-        return
-    try:
-        loopback = ipaddress.ip_address(settings.host).is_loopback
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
-        loopback = False
-    if not loopback:
-        raise CannotBind(f"server.host is {settings.host}: this release has neither TLS nor tokens; bind 127.0.0.1, "
-                         "or accept that with --insecure")
+        return host == "localhost"
+
+
+def bind(server: grpc.aio.Server, settings: ServerSettings) -> str:
+    """Take the port (0: a free one); the address. Raises PortTaken."""
+    host = f"[{settings.host}]" if ":" in settings.host.strip("[]") else settings.host
+    try:
+        port = server.add_insecure_port(f"{host}:{settings.port}")
+    except RuntimeError as error:
+        raise PortTaken(f"{host}:{settings.port}") from error
+    return f"{host}:{port}"
+
+
+@contextlib.contextmanager
+def _stop_signals() -> Iterator[tuple[asyncio.Event, asyncio.Event]]:
+    """Set at the first SIGTERM or SIGINT, and at the second."""
+    first, second = asyncio.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in STOP_SIGNALS:
+        loop.add_signal_handler(number, lambda: (second if first.is_set() else first).set())
+    try:
+        yield first, second
+    finally:
+        for number in STOP_SIGNALS:
+            loop.remove_signal_handler(number)

@@ -1,5 +1,6 @@
 """What every group of RPCs shares: the engine, the worker, and how answers say what they reflect."""
 
+import asyncio
 from typing import Any
 
 import grpc
@@ -19,6 +20,7 @@ class Servicer:
     def __init__(self, engine: Engine, worker: Worker) -> None:
         self._engine = engine
         self._worker = worker
+        self.stopping = asyncio.Event()
 
     async def _ref(self, key: ClientKey) -> int:
         """The client's number. Raises NotFound."""

@@ -3,22 +3,13 @@
 from collections.abc import AsyncIterator
 from typing import NoReturn
 
-from propagation.model.errors import PropagationError
 from propagation.v1 import propagation_pb2 as pb
+from services.errors import NotServed
 from services.grpc.base import Context, Servicer
 
 EVOLUTION = "0.2"
 PRIVACY = "0.3"
 WATCHING = "0.3"
-
-
-class NotServed(PropagationError):
-    """The RPC is part of the API, and this release does not serve it."""
-
-    def __init__(self, rpc: str, release: str) -> None:
-        super().__init__(f"{rpc} is not served by this release; release {release} brings it")
-        self.rpc = rpc
-        self.release = release
 
 
 def _not_served(rpc: str, release: str) -> NoReturn:

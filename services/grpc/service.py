@@ -1,9 +1,11 @@
 """The service: one mixin a topic."""
 
 import grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
 
+from propagation.v1 import propagation_pb2 as pb
 from propagation.v1 import propagation_pb2_grpc as pb_grpc
-from propagation.workflow.engine import Engine
 from services.grpc.guard import Guard
 from services.grpc.later import Later
 from services.grpc.operating import Operating
@@ -12,7 +14,10 @@ from services.grpc.recommending import Recommending
 from services.grpc.routers import Routers
 from services.grpc.tracing import Tracing
 from services.grpc.writing import Writing
-from services.worker import Worker
+
+NAME = pb.DESCRIPTOR.services_by_name["PropagationService"].full_name
+LONGEST_IDLE_MS = 120_000
+SHORTEST_PING_MS = 10_000
 
 
 class PropagationService(Writing, Profiles, Recommending, Routers, Tracing, Operating, Later,
@@ -20,8 +25,28 @@ class PropagationService(Writing, Profiles, Recommending, Routers, Tracing, Oper
     """Every RPC of propagation.v1."""
 
 
-def new_server(engine: Engine, worker: Worker, max_message_bytes: int) -> grpc.aio.Server:
-    """A server without a port yet. Not started."""
-    server = grpc.aio.server(interceptors=[Guard()], options=[("grpc.max_receive_message_length", max_message_bytes)])
-    pb_grpc.add_PropagationServiceServicer_to_server(PropagationService(engine, worker), server)
+class Health:
+    """The standard health service: for the server as a whole ("") and for ours by name."""
+
+    def __init__(self, server: grpc.aio.Server) -> None:
+        self._servicer = health.aio.HealthServicer()  # type: ignore[attr-defined]  # its stubs leave aio out
+        health_pb2_grpc.add_HealthServicer_to_server(self._servicer, server)
+
+    async def serving(self) -> None:
+        for name in ("", NAME):
+            await self._servicer.set(name, health_pb2.HealthCheckResponse.SERVING)
+
+    async def stopping(self) -> None:
+        """NOT_SERVING from now on; nothing turns it back."""
+        await self._servicer.enter_graceful_shutdown()
+
+
+def new_server(service: PropagationService, max_message_bytes: int) -> grpc.aio.Server:
+    """A server of `service` with reflection. Not started, no port yet."""
+    server = grpc.aio.server(interceptors=[Guard()], options=[
+        ("grpc.max_receive_message_length", max_message_bytes), ("grpc.max_send_message_length", max_message_bytes),
+        ("grpc.so_reuseport", 0), ("grpc.keepalive_time_ms", LONGEST_IDLE_MS),
+        ("grpc.http2.min_recv_ping_interval_without_data_ms", SHORTEST_PING_MS)])
+    pb_grpc.add_PropagationServiceServicer_to_server(service, server)
+    reflection.enable_server_reflection((NAME, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
     return server

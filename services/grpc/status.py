@@ -7,7 +7,7 @@ from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RequestInfo
 from google.rpc.status_pb2 import Status
 
 from propagation.model import errors
-from services.grpc.later import NotServed
+from services.errors import NotServed, Stopping
 
 DOMAIN = "propagation.v1"
 DETAILS_KEY = "grpc-status-details-bin"
@@ -21,6 +21,7 @@ CODES: dict[type[errors.PropagationError], tuple[grpc.StatusCode, str]] = {
     errors.SchemaTooNew: (grpc.StatusCode.FAILED_PRECONDITION, "SCHEMA_TOO_NEW"),
     errors.IncompatibleSettings: (grpc.StatusCode.FAILED_PRECONDITION, "INCOMPATIBLE_SETTINGS"),
     errors.ReasonerFailed: (grpc.StatusCode.UNAVAILABLE, "REASONER_FAILED"),
+    Stopping: (grpc.StatusCode.UNAVAILABLE, "STOPPING"),
     NotServed: (grpc.StatusCode.UNIMPLEMENTED, "NOT_SERVED"),
 }
 

@@ -11,54 +11,43 @@ import pytest
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 from propagation.workflow.engine import Engine
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.assembly import laptop_engine
-from services.grpc.service import new_server
-from services.settings import Settings
+from services.server import running
+from services.settings import ServerSettings, Settings
 from services.worker import Worker
 
 SMALL = {"session": BankSettings(k=4), "taste": BankSettings(k=4), "table_edges": 2, "update_size": 1_000_000}
 
 
 @dataclass(frozen=True)
-class Running:
-    """A service that answers on `stub`; `engine` and `worker` are what it runs on."""
+class Client:
+    """A caller of a running service; `engine` and `worker` are what the service runs on."""
 
     stub: PropagationServiceStub
     channel: grpc.aio.Channel
+    address: str
     engine: Engine
     worker: Worker
 
 
-Serving = Callable[..., AbstractAsyncContextManager[Running]]
+Serving = Callable[..., AbstractAsyncContextManager[Client]]
 
 
 @pytest.fixture
 def serving(tmp_path: Path) -> Serving:
-    """Starts a service on this test's file: `async with serving(auto_create=True) as running`. Arguments are workflow settings."""
+    """Starts a service on this test's file: `async with serving(auto_create=True) as service`. Arguments are workflow settings."""
 
     @asynccontextmanager
-    async def start(**workflow: object) -> AsyncIterator[Running]:
-        settings = Settings(database=tmp_path / "graph.db", workflow=WorkflowSettings(**{**SMALL, **workflow}))
-        engine = laptop_engine(settings)
-        await engine.open()
-        worker = Worker(engine)
-        worker.start()
-        server = new_server(engine, worker, settings.server.max_message_bytes)
-        port = server.add_insecure_port("127.0.0.1:0")
-        await server.start()
-        try:
-            async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
-                yield Running(PropagationServiceStub(channel), channel, engine, worker)
-        finally:
-            await server.stop(1)
-            await worker.stop()
-            await engine.close()
+    async def start(**workflow: object) -> AsyncIterator[Client]:
+        settings = Settings(database=tmp_path / "graph.db", server=ServerSettings(port=0, grace_seconds=1),
+                            workflow=WorkflowSettings(**{**SMALL, **workflow}))
+        async with running(settings) as service, grpc.aio.insecure_channel(service.address) as channel:
+            yield Client(PropagationServiceStub(channel), channel, service.address, service.engine, service.worker)
 
     return start
 
 
 @pytest.fixture
-async def service(serving: Serving) -> AsyncIterator[Running]:
+async def service(serving: Serving) -> AsyncIterator[Client]:
     """A running service that creates users and items on the way."""
-    async with serving(auto_create=True) as running:
-        yield running
+    async with serving(auto_create=True) as client:
+        yield client

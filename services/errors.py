@@ -1,0 +1,36 @@
+"""What only a running service can refuse."""
+
+from propagation.model.errors import PropagationError
+
+
+class NotServed(PropagationError):
+    """The RPC is part of the API, and this release does not serve it."""
+
+    def __init__(self, rpc: str, release: str) -> None:
+        super().__init__(f"{rpc} is not served by this release; release {release} brings it")
+        self.rpc = rpc
+        self.release = release
+
+
+class NotLoopback(PropagationError):
+    """The address can be reached from other machines, and there are no TLS and tokens yet."""
+
+    def __init__(self, host: str) -> None:
+        super().__init__(f"server.host is {host!r}, which is not loopback: anybody who reaches it could read and write."
+                         " Use 127.0.0.1, or say --insecure if the network is trusted")
+        self.host = host
+
+
+class PortTaken(PropagationError):
+    """Another process listens there."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(f"{address} is taken, or not an address of this machine; stop the other process or name another --port")
+        self.address = address
+
+
+class Stopping(PropagationError):
+    """The service stops: what was acknowledged stands, everything else is to be sent again."""
+
+    def __init__(self) -> None:
+        super().__init__("the service is stopping; send what was not acknowledged again")

@@ -1,0 +1,21 @@
+"""Structured logs on standard error: one event a line, with the request's id; never a token, a key or a user's text."""
+
+import logging
+import sys
+from typing import Literal
+
+import structlog
+
+
+def configure_logging(log_format: Literal["console", "json"]) -> None:
+    """Call once, at the edge."""
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars, structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True)]
+    if log_format == "json":
+        last: list[structlog.typing.Processor] = [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer()]
+    else:
+        last = [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback)]
+    structlog.configure(processors=[*shared, *last], wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+                        logger_factory=structlog.WriteLoggerFactory(sys.stderr), cache_logger_on_first_use=True)
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s %(message)s")
