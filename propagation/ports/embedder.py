@@ -1,7 +1,7 @@
 """The embedder: texts to unit vectors."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,16 @@ class Embedder(Protocol):
         """[len(texts), D] f32, unit rows; a row of zeros for a text with nothing to embed. All finite."""
 
 
+@runtime_checkable
 class FittableEmbedder(Embedder, Protocol):
+    """An embedder that is fitted once on the catalogue (bootstrap), and frozen after that."""
+
     def fit(self, texts: Sequence[str], seed: int) -> bytes:
         """A new state from a catalogue, for `restore`; this embedder is unchanged. Deterministic."""
 
     def restore(self, state: bytes | None) -> None:
-        """Take a state; None is the unfitted one, a seeded projection."""
+        """Take a state; None is the unfitted one, a seeded projection. Raises IncompatibleSettings on a state of another
+        form or dimension."""
+
+    def twin(self, state: bytes | None) -> Self:
+        """Another embedder of the same make with this state, while this one goes on as it is."""

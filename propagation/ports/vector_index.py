@@ -35,7 +35,8 @@ class Hit:
 
 class VectorIndex(Protocol):
     async def ensure(self, embedder: str, dimension: int) -> None:
-        """Collections exist for this embedder and dimension. Raises IncompatibleSettings naming `reindex` otherwise."""
+        """First of all calls: collections exist, for this embedder and dimension. Raises IncompatibleSettings naming
+        `propagation reindex` where they were made for others."""
 
     async def upsert(self, collection: Collection, points: Sequence[Point]) -> None:
         """Visible to the next query. Raises ValueError on a vector that is not finite or of another dimension,
@@ -44,17 +45,19 @@ class VectorIndex(Protocol):
     async def delete(self, collection: Collection, keys: Sequence[int | str]) -> None: ...
 
     async def nearest(self, collection: Collection, vector: NDArray[np.float32], limit: int) -> Sequence[Hit]:
-        """Exact, by cosine; order (-score, key)."""
+        """At most `limit` points, exactly those of largest cosine; order (-score, key). Raises ValueError on a vector that
+        is not finite or of another dimension; a vector of zeros has cosine 0 with everything."""
 
     async def above(self, collection: Collection, vector: NDArray[np.float32], tau: float,
                     sharing: frozenset[str]) -> Sequence[Hit]:
         """Eq. 4: all points with cosine > tau that share an attribute with `sharing`; none left out;
         order (-score, key)."""
 
-    async def vectors(self, collection: Collection, keys: Sequence[int | str]) -> dict[int | str, NDArray[np.float32]]: ...
+    async def vectors(self, collection: Collection, keys: Sequence[int | str]) -> dict[int | str, NDArray[np.float32]]:
+        """The points' vectors, as unit vectors; keys without a point are left out."""
 
     async def versions(self, collection: Collection) -> dict[int | str, int]:
         """Every point's version: what the start-up comparison looks at."""
 
-    async def drop(self) -> None:
-        """Empty it, for `reindex`."""
+    async def drop(self, embedder: str, dimension: int) -> None:
+        """Empty it and take it for this embedder from now on, for `reindex`; ready as after `ensure`."""

@@ -1,0 +1,103 @@
+"""One collection of points in memory: unit vectors in one array, searched exactly."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propagation.ports.vector_index import Hit, Point
+
+FIRST_ROWS = 1_024
+
+
+class Shelf:
+    """Rows of unit vectors [rows, D] f32 with their keys, versions and attributes. Not safe for several threads."""
+
+    def __init__(self, dimension: int) -> None:
+        self._vectors = np.zeros((FIRST_ROWS, dimension), np.float32)
+        self._keys: list[int | str] = []
+        self._versions: list[int] = []
+        self._attributes: list[tuple[str, ...]] = []
+        self._row: dict[int | str, int] = {}
+
+    def put(self, points: Sequence[Point]) -> list[Point]:
+        """Take these points, in order; those that were not older than what is here."""
+        self._make_room(len(points))
+        taken = []
+        for point in points:
+            row = self._row.get(point.key)
+            if row is None:
+                row = self._append(point.key)
+            elif point.version < self._versions[row]:
+                continue
+            norm = float(np.linalg.norm(point.vector))
+            self._vectors[row] = point.vector / norm if norm > 0 else 0
+            self._versions[row] = point.version
+            self._attributes[row] = tuple(sorted(point.attributes))
+            taken.append(point)
+        return taken
+
+    def drop(self, keys: Sequence[int | str]) -> None:
+        """The last row takes the place of each one that goes."""
+        for key in keys:
+            row = self._row.pop(key, None)
+            if row is None:
+                continue
+            last = len(self._keys) - 1
+            if row != last:
+                self._vectors[row] = self._vectors[last]
+                self._keys[row], self._versions[row] = self._keys[last], self._versions[last]
+                self._attributes[row] = self._attributes[last]
+                self._row[self._keys[row]] = row
+            del self._keys[last], self._versions[last], self._attributes[last]
+
+    def nearest(self, vector: NDArray[np.float32], limit: int) -> list[Hit]:
+        """The `limit` points of largest cosine; order (-score, key)."""
+        scores = self._cosines(vector)
+        if limit < 1 or not len(scores):
+            return []
+        rows = np.arange(len(scores))
+        if limit < len(scores):
+            bound = np.partition(scores, len(scores) - limit)[len(scores) - limit]
+            rows = np.flatnonzero(scores >= bound)
+        return self._hits(rows, scores)[:limit]
+
+    def above(self, vector: NDArray[np.float32], tau: float, sharing: frozenset[str]) -> list[Hit]:
+        """All points with cosine > tau and an attribute of `sharing`; order (-score, key)."""
+        scores = self._cosines(vector)
+        rows = [row for row in np.flatnonzero(scores > tau) if not sharing.isdisjoint(self._attributes[row])]
+        return self._hits(np.array(rows, np.int64), scores)
+
+    def vectors(self, keys: Sequence[int | str]) -> dict[int | str, NDArray[np.float32]]:
+        """Copies of the unit vectors of those keys that are here."""
+        return {key: self._vectors[self._row[key]].copy() for key in keys if key in self._row}
+
+    def versions(self) -> dict[int | str, int]:
+        return dict(zip(self._keys, self._versions, strict=True))
+
+    def _cosines(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+        norm = float(np.linalg.norm(vector))
+        if norm == 0:
+            return np.zeros(len(self._keys), np.float32)
+        scores: NDArray[np.float32] = self._vectors[: len(self._keys)] @ (vector / np.float32(norm))
+        return np.clip(scores, -1, 1)
+
+    def _hits(self, rows: NDArray[np.int64], scores: NDArray[np.float32]) -> list[Hit]:
+        found = [Hit(key=self._keys[row], score=float(scores[row])) for row in rows]
+        return sorted(found, key=lambda hit: (-hit.score, hit.key))
+
+    def _append(self, key: int | str) -> int:
+        self._row[key] = len(self._keys)
+        self._keys.append(key)
+        self._versions.append(0)
+        self._attributes.append(())
+        return self._row[key]
+
+    def _make_room(self, more: int) -> None:
+        rows = len(self._vectors)
+        while rows < len(self._keys) + more:
+            rows *= 2
+        if rows > len(self._vectors):
+            grown = np.zeros((rows, self._vectors.shape[1]), np.float32)
+            grown[: len(self._keys)] = self._vectors[: len(self._keys)]
+            self._vectors = grown

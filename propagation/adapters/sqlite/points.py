@@ -1,0 +1,48 @@
+"""The NumPy index's points in the graph's file (adapters/numpy/points.py): derived, versioned."""
+
+import sqlite3
+from collections.abc import Sequence
+
+import numpy as np
+import orjson
+
+from propagation.adapters.sqlite.database import Database
+from propagation.adapters.sqlite.rows import dumped, one
+from propagation.ports.vector_index import Collection, Point
+
+DESCRIPTION = "vector_index"
+
+
+class SqlitePoints:
+    """Table `point`; keys as JSON, so that 7 and "7" stay two."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def get_description(self) -> bytes | None:
+        return await self._database.read(lambda connection: one(connection, "SELECT value FROM meta WHERE name = ?", DESCRIPTION))
+
+    async def clear(self, description: bytes) -> None:
+        def work(connection: sqlite3.Connection) -> None:
+            connection.execute("DELETE FROM point")
+            connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (DESCRIPTION, description))
+
+        await self._database.write(work)
+
+    async def load_points(self, collection: Collection) -> Sequence[Point]:
+        return await self._database.read(lambda connection: [
+            Point(key=orjson.loads(key), version=version, vector=np.frombuffer(vector, np.float32),
+                  attributes=frozenset(orjson.loads(attributes)))
+            for key, version, vector, attributes in connection.execute(
+                "SELECT key, version, vector, attributes FROM point WHERE collection = ?", (collection,))])
+
+    async def put_points(self, collection: Collection, points: Sequence[Point]) -> None:
+        rows = [(collection, dumped(point.key), point.version, point.vector.astype(np.float32).tobytes(),
+                 dumped(sorted(point.attributes))) for point in points]
+        await self._database.write(lambda connection: connection.executemany(
+            "INSERT INTO point VALUES (?, ?, ?, ?, ?) ON CONFLICT (collection, key) DO UPDATE SET version = excluded.version,"
+            " vector = excluded.vector, attributes = excluded.attributes WHERE excluded.version >= point.version", rows))
+
+    async def drop_points(self, collection: Collection, keys: Sequence[int | str]) -> None:
+        await self._database.write(lambda connection: connection.executemany(
+            "DELETE FROM point WHERE collection = ? AND key = ?", [(collection, dumped(key)) for key in keys]))

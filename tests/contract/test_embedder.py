@@ -1,0 +1,94 @@
+"""What an embedder means; and one that is fitted on the catalogue. An adapter joins with a line in ADAPTERS."""
+
+import numpy as np
+import pytest
+
+from propagation.adapters.offline.embedder import HashedEmbedder
+from propagation.model.errors import IncompatibleSettings
+from propagation.ports.embedder import FittableEmbedder
+
+CATALOGUE = [f"{kind} record {number} by {name}" for number in range(20)
+             for kind, name in (("jazz quartet", "Coltrane"), ("opera aria", "Callas"), ("punk", "Ramones"))]
+
+
+def _fitted() -> HashedEmbedder:
+    unfitted = HashedEmbedder(seed=3)
+    return unfitted.twin(unfitted.fit(CATALOGUE, seed=3))
+
+
+ADAPTERS = {"hashed projection": lambda: HashedEmbedder(seed=3), "fitted on the catalogue": _fitted}
+FITTABLE = {"hashed": lambda: HashedEmbedder(seed=3)}
+
+
+@pytest.fixture(params=sorted(ADAPTERS))
+def embedder(request):
+    return ADAPTERS[request.param]()
+
+
+@pytest.fixture(params=sorted(FITTABLE))
+def fittable(request):
+    return FITTABLE[request.param]()
+
+
+async def test_one_unit_row_a_text_in_order(embedder):
+    vectors = await embedder.embed(["jazz quartet", "opera aria", "jazz quartet"])
+    assert vectors.shape == (3, embedder.dimension)
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    np.testing.assert_array_equal(vectors[0], vectors[2])
+    assert vectors[0] @ vectors[1] < 0.9
+
+
+async def test_the_company_a_text_keeps_does_not_change_it(embedder):
+    together = await embedder.embed(CATALOGUE)
+    alone = np.concatenate([await embedder.embed([text]) for text in CATALOGUE[:3]])
+    np.testing.assert_allclose(together[:3], alone, atol=1e-6)
+
+
+@pytest.mark.parametrize("text", ["", "   ", "…!?", "\ud800", "\x00", "naïve 日本語 🎷", "a" * 100_000, "the of and"])
+async def test_any_text_is_finite_and_of_length_one_or_zero(embedder, text):
+    (vector,) = await embedder.embed([text])
+    assert np.isfinite(vector).all()
+    assert float(np.linalg.norm(vector)) == pytest.approx(1, abs=1e-5) or not vector.any()
+
+
+async def test_nothing_in_nothing_out(embedder):
+    assert (await embedder.embed([])).shape == (0, embedder.dimension)
+    assert not (await embedder.embed([""])).any()
+
+
+async def test_like_is_nearer_than_unlike(embedder):
+    query, like, unlike = await embedder.embed(["jazz quartet record", "a record of a jazz quartet", "opera aria by Callas"])
+    assert query @ like > query @ unlike + 0.3
+
+
+async def test_fitting_is_deterministic_and_leaves_it_as_it_was(fittable):
+    assert isinstance(fittable, FittableEmbedder)
+    before, name = await fittable.embed(CATALOGUE), fittable.name
+    state = fittable.fit(CATALOGUE, seed=1)
+    assert state == fittable.fit(CATALOGUE, seed=1)
+    assert fittable.name == name
+    np.testing.assert_array_equal(await fittable.embed(CATALOGUE), before)
+
+
+async def test_a_twin_and_a_restored_one_are_the_same(fittable):
+    state = fittable.fit(CATALOGUE, seed=1)
+    twin = fittable.twin(state)
+    assert twin.name != fittable.name
+    assert twin.dimension == fittable.dimension
+    fittable.restore(state)
+    assert twin.name == fittable.name
+    np.testing.assert_array_equal(await twin.embed(CATALOGUE), await fittable.embed(CATALOGUE))
+    fittable.restore(None)
+    assert fittable.name != twin.name
+
+
+async def test_it_is_fitted_on_few_texts_and_on_none(fittable):
+    for texts in ([], [""], ["jazz"], ["jazz", "opera"]):
+        vectors = await fittable.twin(fittable.fit(texts, seed=1)).embed(["jazz", "opera", "punk"])
+        assert np.isfinite(vectors).all()
+
+
+async def test_a_state_of_another_form_is_refused(fittable):
+    with pytest.raises(IncompatibleSettings, match="propagation init"):
+        fittable.restore(b"not a state")
