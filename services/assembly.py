@@ -13,5 +13,6 @@ from services.settings import Settings
 
 def laptop_engine(settings: Settings) -> Engine:
     """SQLite, NumPy, offline reasoner and fitted embedder: no server, no network, no key."""
-    return Engine(SqliteStore(settings.database, SystemClock()), HashedEmbedder(settings.workflow.seed), OfflineReasoner(),
+    return Engine(SqliteStore(settings.database, SystemClock()), HashedEmbedder(settings.workflow.seed),
+                  OfflineReasoner(settings.workflow.profile_lines),
                   settings.workflow, holder=f"{socket.gethostname()}:{os.getpid()}")

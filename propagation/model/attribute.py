@@ -1,6 +1,8 @@
 """An attribute: one granular concept of a profile (RecNet 2.2.1, eq. 1)."""
 
 import unicodedata
+from collections.abc import Mapping
+from math import log
 
 from propagation.model.base import Term
 
@@ -10,6 +12,19 @@ NAME_MAX_CHARS = 120
 def normalised(name: str) -> str:
     """NFKC, case folded, white space collapsed; "" when nothing is left."""
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())[:NAME_MAX_CHARS]
+
+
+def over_represented(weights: Mapping[str, float], common: Mapping[str, float]) -> list[str]:
+    """The names of `weights`, those first that weigh more here than is common: by share * ln(share / common share), the
+    terms of the divergence from what is common. A name that is not in `common` counts as half as common as the rarest."""
+    total = sum(weights.values())
+    rarest = min((share for share in common.values() if share > 0), default=1.0) / 2
+
+    def apart(name: str) -> float:
+        share = weights[name] / total
+        return share * log(share / (common.get(name) or rarest)) if share > 0 else 0.0
+
+    return sorted(weights, key=lambda name: (-round(apart(name), 9), name))
 
 
 class Attribute(Term):

@@ -16,6 +16,9 @@ class Author(StrEnum):
     RECEPTION = "reception"
 
 
+READING = (Author.CATALOGUE, Author.INTERACTION, Author.RECEPTION)
+
+
 class Source(Term):
     """What a line rests on: an interaction (its sequence) or a message (router and version)."""
 
@@ -81,7 +84,8 @@ class Profile(Term):
         return frozenset(name for line in self.lines for name in line.attributes)
 
     def edited(self, edits: Sequence[Edit], max_lines: int) -> "Profile":
-        """The next version: all edits applied, then bounded to `max_lines`. Raises EditClash."""
+        """The next version: all edits applied, then bounded to `max_lines`, in reading order: what the catalogue says,
+        what interactions showed, what was heard; the weightiest first. Raises EditClash."""
         if not edits:
             return self
         lines = {line.id: line for line in self.lines}
@@ -100,4 +104,5 @@ class Profile(Term):
                         raise EditClash(gone)
         while len(lines) > max_lines:
             del lines[min(lines.values(), key=lambda line: (line.weight, line.id)).id]
-        return Profile(ref=self.ref, version=self.version + 1, lines=tuple(lines.values()), next_id=next_id)
+        ordered = sorted(lines.values(), key=lambda line: (READING.index(line.author), -line.weight, line.id))
+        return Profile(ref=self.ref, version=self.version + 1, lines=tuple(ordered), next_id=next_id)

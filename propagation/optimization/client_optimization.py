@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from propagation.model.gradient import Gradient
+from propagation.model.gradient import Gradient, Module
 from propagation.model.text import ClientText, ReasonWork
 from propagation.ports.reasoner import Party, Reasoner
 
@@ -10,7 +10,7 @@ from propagation.ports.reasoner import Party, Reasoner
 async def optimize_client(reasoner: Reasoner, work: ReasonWork, reward: int | None, party: Party, other: Party,
                           text: ClientText, gradients: Sequence[Gradient], max_lines: int) -> ClientText:
     """P_c*, F_c*: the next version; the same object when there is nothing to change. Raises ReasonerFailed."""
-    mine = [gradient for gradient in gradients if gradient.owner == party.client.ref]
+    mine = [gradient for gradient in gradients if gradient.module != Module.ROUTER and gradient.owner == party.client.ref]
     answer = await reasoner.optimize(work, reward, party, other, mine)
     if not answer.edits and not answer.rules:
         return text

@@ -73,6 +73,8 @@ class Reasoner(Protocol):
         """Prompt_optimizer, eq. 9, for one client after it met `other` (the user: the positive item; an item: the user)."""
 
     async def summarize(self, before: RouterVersion | None, router: int, arrived: Mapping[str, int],
-                        standing: Mapping[str, float], examples: Sequence[str]) -> tuple[str, str]:
+                        standing: Mapping[str, float], common: Mapping[str, float],
+                        examples: Sequence[str]) -> tuple[str, str]:
         """Prompt_summarize, eq. 3: the router's (name, text) from attributes that arrived (with how many clients
-        brought them), those that stand (with their weight), and titles of items it holds."""
+        brought them), those that stand (with their weight), how common each attribute is among all routers (mean
+        shares, 0..1: what exceeds them sets this router apart), and titles of items it holds."""

@@ -1,13 +1,14 @@
 """Integration (RecNet 2.2.2, eq. 3): a touched router takes what arrived into a new version of its profile."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from propagation.model.attribute import over_represented
 from propagation.model.router import Integrated, RouterVersion
 from propagation.ports.reasoner import Reasoner
 from propagation.routing.policy import Arrival
 
 STANDING_KEPT = 0.95
-STANDING_MAX = 12
+STANDING_MAX = 24
 
 
 def grouped(arrivals: Sequence[Arrival], routers: Sequence[Sequence[int]]) -> dict[int, list[Arrival]]:
@@ -20,7 +21,7 @@ def grouped(arrivals: Sequence[Arrival], routers: Sequence[Sequence[int]]) -> di
 
 
 def standing_after(before: RouterVersion | None, arrived: Mapping[str, int]) -> dict[str, float]:
-    """What the router stands for: a decayed count of what arrived, the largest twelve."""
+    """What the router stands for: a decayed count of what arrived, the largest twenty-four."""
     weights = {name: weight * STANDING_KEPT for name, weight in before.standing} if before else {}
     for name, count in arrived.items():
         weights[name] = weights.get(name, 0.0) + count
@@ -28,17 +29,38 @@ def standing_after(before: RouterVersion | None, arrived: Mapping[str, int]) -> 
     return {name: round(weights[name], 6) for name in kept}
 
 
-async def integrate(reasoner: Reasoner, router: int, before: RouterVersion | None, arrivals: Sequence[Arrival],
-                    round_number: int, epoch: int, examples: Sequence[str]) -> RouterVersion:
-    """Eq. 3: P_R* from the attributes that arrived and P_R. Raises ReasonerFailed."""
+def commonness(standings: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    """The mean share (0..1) of each attribute over the routers."""
+    shares: dict[str, float] = {}
+    count = 0
+    for standing in standings:
+        total = sum(standing.values())
+        if total <= 0:
+            continue
+        count += 1
+        for name, weight in standing.items():
+            shares[name] = shares.get(name, 0.0) + weight / total
+    return {name: share / count for name, share in shares.items()}
+
+
+def arrived_counts(arrivals: Sequence[Arrival]) -> dict[str, int]:
+    """How many clients brought each attribute."""
     arrived: dict[str, int] = {}
     for arrival in arrivals:
         arrived[arrival.attribute] = arrived.get(arrival.attribute, 0) + 1
+    return arrived
+
+
+async def integrate(reasoner: Reasoner, router: int, before: RouterVersion | None, arrivals: Sequence[Arrival],
+                    round_number: int, epoch: int, common: Mapping[str, float], examples: Sequence[str]) -> RouterVersion:
+    """Eq. 3: P_R* from the attributes that arrived and P_R. A_R is ordered by what sets it apart from `common`.
+    Raises ReasonerFailed."""
+    arrived = arrived_counts(arrivals)
     standing = standing_after(before, arrived)
-    name, text = await reasoner.summarize(before, router, arrived, standing, examples)
+    name, text = await reasoner.summarize(before, router, arrived, standing, common, examples)
     return RouterVersion(
         router=router, version=before.version + 1 if before else 1, round=round_number, epoch=epoch, name=name, text=text,
-        attributes=tuple(sorted(arrived, key=lambda attribute: (-arrived[attribute], attribute))),
+        attributes=tuple(over_represented(arrived, common)),
         standing=tuple(standing.items()),
         integrated=tuple(Integrated(attribute=a.attribute, ref=a.ref, profile_version=a.profile_version, sequence=a.sequence)
                          for a in arrivals))

@@ -1,6 +1,6 @@
 """Stage 2 of Algorithm 1 (lines 13 to 20): a propagation round, many commits and one publication."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from propagation.model.client import ClientKind, kind_of
 from propagation.model.round import Round
@@ -8,7 +8,7 @@ from propagation.model.router import RouterVersion, RoutingEdge
 from propagation.ports.graph import GraphStore
 from propagation.ports.leases import Lease
 from propagation.ports.reasoner import Reasoner
-from propagation.routing.integration import grouped, integrate
+from propagation.routing.integration import arrived_counts, commonness, grouped, integrate, standing_after
 from propagation.routing.multicast import changes
 from propagation.routing.perception import arrivals_of, counted, own_attributes
 from propagation.routing.policy import Arrival, RoutingPolicy
@@ -68,14 +68,15 @@ class Stage2:
 
     async def _integrate(self, lease: Lease, round_: Round, arrivals: Sequence[Arrival]) -> list[RouterVersion]:
         groups = grouped(arrivals, await self._policy.perceive(arrivals))
-        before = {version.router: version for version in await self._store.router_versions(list(groups))}
+        before = {version.router: version for version in await self._store.router_versions(range(self._settings.taste.k))}
+        common = _common(before, groups)
         epoch = await self._store.current_epoch()
         titles = await self._titles(arrivals)
         versions = []
         for router, group in groups.items():
             examples = [titles[a.ref] for a in group if a.ref in titles]
             versions.append(await integrate(self._reasoner, router, before.get(router), group, round_.number,
-                                            epoch.number if epoch else 0, list(dict.fromkeys(examples))))
+                                            epoch.number if epoch else 0, common, list(dict.fromkeys(examples))))
         await self._store.stage_routers(lease, round_, versions)
         return versions
 
@@ -92,3 +93,10 @@ class Stage2:
             end = start + EDGES_A_COMMIT
             await self._store.stage_edges(lease, round_, closed[start:end], opened[start:end])
         return opened, len(closed)
+
+
+def _common(before: Mapping[int, RouterVersion], groups: Mapping[int, Sequence[Arrival]]) -> dict[str, float]:
+    """How common each attribute is among all routers, this round's arrivals included."""
+    untouched = [dict(version.standing) for router, version in before.items() if router not in groups]
+    touched = [standing_after(before.get(router), arrived_counts(group)) for router, group in groups.items()]
+    return commonness([*untouched, *touched])

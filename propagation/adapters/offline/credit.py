@@ -2,51 +2,71 @@
 
 from collections.abc import Sequence
 
-from propagation.adapters.offline.wording import listed, name_of, quoted, salient
+from propagation.adapters.offline.merge import heard_line
+from propagation.adapters.offline.wording import listed, names_of, quoted, title_of
 from propagation.model.gradient import Gradient, Module
+from propagation.model.router import RouterVersion
 from propagation.model.text import ReasonWork
 from propagation.ports.reasoner import Party
 
 
 def gradients_of(work: ReasonWork, reward: int, user: Party, positive: Party, negative: Party | None) -> Sequence[Gradient]:
-    chosen = salient(positive.client)
-    title = quoted(name_of(positive.client))
-    about = listed(chosen) or "it"
-    gradients = [_profile(work, reward, user, chosen,
-                          f"Foresaw {title}: keep what it says of {about}." if reward
-                          else f"Missed {title}: say more of {about}."),
-                 _profile(work, reward, positive, chosen,
-                          "Drew the right reader: keep it." if reward else "Overlooked: name who chooses it.")]
+    """One gradient a module: the profiles, the filter memories that had something to let in, the routers heard."""
+    chosen = names_of(positive.client)
+    gradients = [_profile(work, reward, user, chosen, _of_user(reward, positive, negative)),
+                 _profile(work, reward, positive, chosen, "It met a reader who was looking for it: keep what it says." if reward
+                          else f"It was overlooked by a reader who chose it: say who chooses it, and {_about(chosen)}.")]
     if negative is not None:
-        passed_over = salient(negative.client)
-        gradients.append(_profile(work, reward, negative, passed_over,
-                                  "Rightly passed over: keep it." if reward
-                                  else f"Promised too much to this reader: say less of {listed(passed_over) or 'it'}."))
+        other = names_of(negative.client)
+        gradients.append(_profile(work, reward, negative, other, "It was rightly passed over: keep what it says." if reward
+                                  else f"It promised this reader too much: say less of {_about(other)}."))
+    routers: dict[int, Gradient] = {}
     for party in (user, positive, negative):
         if party is not None and party.messages:
-            gradients.extend(_routing(work, reward, party, chosen))
-    return gradients
+            gradients.append(_filter(work, reward, party, chosen))
+            for message in party.messages:
+                routers.setdefault(message.router, _router(work, party, message, chosen))
+    return [*gradients, *routers.values()]
+
+
+def _of_user(reward: int, positive: Party, negative: Party | None) -> str:
+    chosen = names_of(positive.client)
+    title = title_of(positive.client)
+    what = quoted(title) if title else "The choice"
+    if reward:
+        return f"{what} was foreseen: keep what the profile says of {_about(chosen)}."
+    too_much = [name for name in names_of(negative.client) if name not in chosen] if negative else []
+    return f"{what} was not foreseen: say more of {_about(chosen)}" + (f", less of {listed(too_much)}." if too_much else ".")
+
+
+def _about(names: Sequence[str]) -> str:
+    return listed(names) or "its kind"
 
 
 def _profile(work: ReasonWork, reward: int, party: Party, names: Sequence[str], text: str) -> Gradient:
-    return Gradient(sequence=work.sequence, module=Module.PROFILE, owner=party.client.ref, writer=work.user, reward=reward,
-                    text=text, attributes=tuple(names))
+    return Gradient.model_construct(sequence=work.sequence, module=Module.PROFILE, owner=party.client.ref, writer=work.user,
+                                    reward=reward, text=text, attributes=tuple(names))
 
 
-def _routing(work: ReasonWork, reward: int, party: Party, chosen: Sequence[str]) -> list[Gradient]:
-    names = frozenset(chosen)
-    gradients = []
-    fitting = 0
-    for message in party.messages:
-        shared = [name for name in message.attributes if name in names]
-        fits = bool(shared)
-        fitting += fits
-        text = (f"Spoke of {listed(shared)}, which was chosen: keep it." if fits
-                else f"Spoke of {listed(message.attributes[:2])} while {listed(chosen) or 'something else'} was chosen: "
-                     "say less of it to these readers.")
-        gradients.append(Gradient(sequence=work.sequence, module=Module.ROUTER, owner=message.router, writer=work.user,
-                                  reward=int(fits), text=text, attributes=tuple(chosen)))
-    text = "Let in what fits: keep its rules." if fitting else "Let in what did not fit: weigh these routers less."
-    gradients.append(Gradient(sequence=work.sequence, module=Module.FILTER_MEMORY, owner=party.client.ref, writer=work.user,
-                              reward=reward, text=text))
-    return gradients
+def _filter(work: ReasonWork, reward: int, party: Party, chosen: Sequence[str]) -> Gradient:
+    heard = [name for message in party.messages for name in _said(party, message)]
+    fits = [name for name in dict.fromkeys(heard) if name in chosen]
+    text = (f"News of {listed(fits[:3])} fitted the choice: keep the rules that let it in." if fits
+            else f"News of {_about(list(dict.fromkeys(heard))[:3])} did not fit the choice: weigh these communities less.")
+    return Gradient.model_construct(sequence=work.sequence, module=Module.FILTER_MEMORY, owner=party.client.ref,
+                                    writer=work.user, reward=reward, text=text, attributes=tuple(chosen))
+
+
+def _router(work: ReasonWork, party: Party, message: RouterVersion, chosen: Sequence[str]) -> Gradient:
+    said = _said(party, message)
+    fits = [name for name in said if name in chosen]
+    text = (f"Spoke of {listed(fits)}, which was then chosen: keep saying it." if fits
+            else f"Spoke of {_about(said)} while {_about(chosen)} was chosen: say less of it to these readers.")
+    return Gradient.model_construct(sequence=work.sequence, module=Module.ROUTER, owner=message.router, writer=work.user,
+                                    reward=int(bool(fits)), text=text, attributes=tuple(chosen))
+
+
+def _said(party: Party, message: RouterVersion) -> tuple[str, ...]:
+    """What this message told this client."""
+    line = heard_line(party.profile, message)
+    return line.attributes if line else tuple(message.attributes[:3])

@@ -1,45 +1,125 @@
-"""Prompt_merge (eq. 5), offline: one line a router that was heard, under the filter memory."""
+"""Prompt_merge (eq. 5), offline: what communities turn to, under the filter memory, new things first."""
 
-from propagation.adapters.offline.wording import bounded, listed
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from propagation.adapters.offline.wording import listed, quoted, titles_in, variant, within
 from propagation.model.client import ClientKind
 from propagation.model.filter_memory import DROP_BELOW
-from propagation.model.profile import AddLine, Author, Edit, Line, Profile, ReplaceLine, Source
+from propagation.model.profile import LINE_MAX_WORDS, AddLine, Author, DropLine, Edit, Line, Profile, ReplaceLine, Source
 from propagation.model.router import RouterVersion
 from propagation.ports.reasoner import MergeAnswer, Party
 
-HEARD_WEIGHT = 0.5
+HEARD_WEIGHT, HEARD_MAX = 0.4, 0.9
+KNOWN_SHARE = 0.5
 HEARD_ATTRIBUTES = 3
+HEARD_SOURCES = 3
+TO_USER_NEW = ("Others drawn to {name} are turning to {names}", "Heard from lovers of {name}: look at {names}",
+               "People who share the taste for {name} now choose {names}",
+               "Word from the {name} community: it is discovering {names}")
+TO_USER_KNOWN = ("Others drawn to {name} share the taste for {names}", "The {name} community, too, stays with {names}")
+TO_ITEM_NEW = ("Its audience, drawn to {name}, is turning to {names}",
+               "Heard from those around it ({name}): they now choose {names}",
+               "The {name} community, which it reaches, is discovering {names}")
+TO_ITEM_KNOWN = ("Its audience, drawn to {name}, stays with {names}",
+                 "The {name} community, which it reaches, still asks for {names}")
 
 
-def merged_messages(party: Party) -> MergeAnswer:
-    edits: list[Edit] = []
+@dataclass(frozen=True)
+class Heard:
+    """A message that may become a line: its factor under the filter memory, and what it would say."""
+
+    message: RouterVersion
+    factor: float
+    names: tuple[str, ...]
+    new: bool
+
+    @property
+    def value(self) -> float:
+        return self.factor * (1.0 if self.new else KNOWN_SHARE)
+
+
+def merged_messages(party: Party, room: int) -> MergeAnswer:
+    """Edits and outcomes ("merged", "filtered", "empty" or "no room"); at most `room` lines of a profile are heard ones."""
     outcomes: dict[tuple[int, int], str] = {}
     own = frozenset(name for line in party.profile.lines if line.author != Author.RECEPTION for name in line.attributes)
+    found: list[Heard] = []
     for message in party.messages:
         factor = party.filter_memory.factor_for(message.router, frozenset(message.attributes))
-        key = (message.router, message.version)
-        if factor < DROP_BELOW:
-            outcomes[key] = "filtered"
+        if factor < DROP_BELOW or not message.attributes:
+            outcomes[message.router, message.version] = "filtered" if message.attributes else "empty"
             continue
-        names = sorted(message.attributes, key=lambda name: name in own)[:HEARD_ATTRIBUTES]
-        if not names:
-            outcomes[key] = "empty"
-            continue
-        heard = _heard_line(party.profile, message.router)
-        line = Line(id=heard.id if heard else 0, text=_sentence(party, message, names), attributes=tuple(names),
-                    weight=HEARD_WEIGHT * factor, author=Author.RECEPTION,
-                    sources=(Source(router=message.router, version=message.version),))
-        edits.append(ReplaceLine(line=line) if heard else AddLine(line=line))
-        outcomes[key] = "merged"
-    return MergeAnswer(edits=edits, outcomes=outcomes)
+        found.append(_heard(message, factor, own))
+    groups = _grouped(sorted(found, key=lambda heard: -heard.value))
+    for place, group in enumerate(groups):
+        for heard in group:
+            outcomes[heard.message.router, heard.message.version] = "merged" if place < room else "no room"
+    return MergeAnswer(edits=_edits(party, groups[:room], room), outcomes=outcomes)
 
 
-def _heard_line(profile: Profile, router: int) -> Line | None:
+def _heard(message: RouterVersion, factor: float, own: frozenset[str]) -> Heard:
+    """What is new to the client; where nothing is, what it shares with the community. What is in the community's name
+    comes last: the sentence says it anyway."""
+    new = [name for name in message.attributes if name not in own]
+    said = sorted(new or message.attributes, key=lambda name: name in message.name)
+    return Heard(message, factor, tuple(said[:HEARD_ATTRIBUTES]), bool(new))
+
+
+def _grouped(found: Sequence[Heard]) -> list[list[Heard]]:
+    """Messages that say the same, together, in the order of the first."""
+    groups: dict[frozenset[str], list[Heard]] = {}
+    for heard in found:
+        groups.setdefault(frozenset(heard.names), []).append(heard)
+    return list(groups.values())
+
+
+def _edits(party: Party, groups: Sequence[Sequence[Heard]], room: int) -> list[Edit]:
+    """A line a group, in place of what the same router or the same news said before; the weakest leave when it gets tight."""
+    lines = {line.id: line for line in party.profile.lines if line.author == Author.RECEPTION}
+    edits: list[Edit] = []
+    added = 0
+    kept: set[int] = set()
+    for group in groups:
+        before = _said_before(lines, kept, group)
+        line = _line(party, before, group)
+        edits.append(ReplaceLine(line=line) if before else AddLine(line=line))
+        kept.add(line.id)
+        added += before is None
+    rest = sorted((line for line in lines.values() if line.id not in kept), key=lambda line: (line.weight, line.id))
+    edits.extend(DropLine(id=line.id) for line in rest[: max(0, len(lines) + added - room)])
+    return edits
+
+
+def _said_before(lines: dict[int, Line], taken: set[int], group: Sequence[Heard]) -> Line | None:
+    routers = {heard.message.router for heard in group}
+    names = frozenset(group[0].names)
+    free = [line for line in lines.values() if line.id not in taken]
+    return next((line for line in free if frozenset(line.attributes) == names),
+                next((line for line in free if any(source.router in routers for source in line.sources)), None))
+
+
+def _line(party: Party, before: Line | None, group: Sequence[Heard]) -> Line:
+    """News that is repeated keeps the weight that experience left it."""
+    first = group[0]
+    weight = min(HEARD_WEIGHT * first.value, HEARD_MAX)
+    if before is not None and frozenset(before.attributes) == frozenset(first.names):
+        weight = before.weight
+    sources = tuple(Source(router=heard.message.router, version=heard.message.version) for heard in group[:HEARD_SOURCES])
+    return Line(id=before.id if before else 0, text=_sentence(party, first), attributes=first.names, weight=weight,
+                author=Author.RECEPTION, sources=sources)
+
+
+def _sentence(party: Party, heard: Heard) -> str:
+    to_user = party.client.key.kind == ClientKind.USER
+    wordings = (TO_USER_NEW if heard.new else TO_USER_KNOWN) if to_user else (TO_ITEM_NEW if heard.new else TO_ITEM_KNOWN)
+    wording = wordings[(variant(heard.names, len(wordings)) + heard.message.router) % len(wordings)]
+    head = wording.format(name=heard.message.name, names=listed(heard.names))
+    titles = [quoted(title) for title in titles_in(heard.message.text)[:1]]
+    return within(head, titles, ", seen around {}", LINE_MAX_WORDS) + "."
+
+
+def heard_line(profile: Profile, message: RouterVersion) -> Line | None:
+    """The line in which a profile speaks of this message."""
     return next((line for line in profile.lines if line.author == Author.RECEPTION
-                 and any(source.router == router for source in line.sources)), None)
-
-
-def _sentence(party: Party, message: RouterVersion, names: list[str]) -> str:
-    if party.client.key.kind == ClientKind.USER:
-        return bounded(f"Heard from people of similar taste ({message.name}): they are turning to {listed(names)}.")
-    return bounded(f"Its audience ({message.name}) is turning to {listed(names)}.")
+                 and any(source.router == message.router and source.version == message.version for source in line.sources)),
+                None)

@@ -20,11 +20,16 @@ class OfflineReasoner:
 
     name = "offline-1"
 
+    def __init__(self, profile_lines: int = 12) -> None:
+        """Of a profile's lines a quarter are for what others said, the others for the catalogue's and the client's own."""
+        self._heard = max(1, profile_lines // 4)
+        self._not_heard = max(1, profile_lines - self._heard)
+
     async def describe(self, client: Client) -> Sequence[Edit]:
         return catalogue_edits(client)
 
     async def merge(self, party: Party) -> MergeAnswer:
-        return merged_messages(party)
+        return merged_messages(party, self._heard)
 
     async def predict(self, work: ReasonWork, user: Party, first: Party, second: Party,
                       scores: tuple[float, float] | None) -> Prediction:
@@ -38,11 +43,12 @@ class OfflineReasoner:
 
     async def optimize(self, work: ReasonWork, reward: int | None, party: Party, other: Party,
                        gradients: Sequence[Gradient]) -> OptimizeAnswer:
-        return optimized(work, reward, party, other)
+        return optimized(work, reward, party, other, self._not_heard)
 
     async def summarize(self, before: RouterVersion | None, router: int, arrived: Mapping[str, int],
-                        standing: Mapping[str, float], examples: Sequence[str]) -> tuple[str, str]:
-        return router_text(router, arrived, standing, examples)
+                        standing: Mapping[str, float], common: Mapping[str, float],
+                        examples: Sequence[str]) -> tuple[str, str]:
+        return router_text(router, arrived, standing, common, examples)
 
 
 def _shared(user: Party, item: Party) -> float:
