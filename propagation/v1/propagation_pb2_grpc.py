@@ -139,7 +139,9 @@ class PropagationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def StreamInteractions(self, request_iterator, context):
-        """The same as a stream: one ack an event, after its commit, in order. Commits are grouped.
+        """The same as a stream: one ack an event, after its commit, in order. Commits are grouped. A caller that does not read
+        its acks is not read from either. Where the service stops, the stream ends with UNAVAILABLE: events without an ack are
+        to be sent again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -1,0 +1,53 @@
+"""Generated code is current, and nothing breaks the last release: `python -m proto.check`.
+
+`--release` records the API as it is as the release that later ones are compared with (proto/descriptors.binpb)."""
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+
+from proto.compare import breaks
+from proto.generate import ROOT, descriptors, generate
+
+RELEASED = ROOT / "proto" / "descriptors.binpb"
+
+
+def stale() -> Iterator[str]:
+    """Files under propagation/v1 that differ from what proto/ generates."""
+    with tempfile.TemporaryDirectory() as folder:
+        generate(Path(folder))
+        for made in sorted(Path(folder).rglob("*.py*")):
+            path = made.relative_to(folder)
+            committed = ROOT / path
+            if not committed.exists() or committed.read_bytes() != made.read_bytes():
+                yield f"{path} is not what proto/ generates; run `make proto` and commit it"
+
+
+def current() -> FileDescriptorSet:
+    """The API as proto/ has it."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "descriptors.binpb"
+        descriptors(out)
+        return FileDescriptorSet.FromString(out.read_bytes())
+
+
+def released() -> FileDescriptorProto:
+    """The API as the last release had it."""
+    return FileDescriptorSet.FromString(RELEASED.read_bytes()).file[0]
+
+
+def main(arguments: list[str]) -> int:
+    if arguments == ["--release"]:
+        RELEASED.write_bytes(current().SerializeToString(deterministic=True))
+        return 0
+    problems = [*stale(), *breaks(released(), current().file[0])]
+    for problem in problems:
+        print(f"proto: {problem}", file=sys.stderr)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
