@@ -32,9 +32,9 @@ async def connected(address: str) -> "AsyncIterator[PropagationServiceAsyncStub]
 
 def failure_of(error: grpc.aio.AioRpcError, address: str) -> PropagationError:
     """What the service itself said has rich details; UNAVAILABLE without them is the connection."""
-    said_by_service = any(key == DETAILS_KEY for key, _ in error.trailing_metadata() or ())
+    said_by_service = DETAILS_KEY in {datum[0] for datum in error.trailing_metadata() or ()}
     if error.code() == grpc.StatusCode.UNAVAILABLE and not said_by_service:
         return Unreachable(f"no service answers at {address}; start one with `propagation serve`, or name another with --address")
     if error.code() == grpc.StatusCode.DEADLINE_EXCEEDED:
-        return Unreachable(f"the service at {address} did not answer in time; see `propagation status`, or give it longer with --timeout")
+        return Unreachable(f"the service at {address} did not answer in time; see `propagation status`")
     return Refused(error.details() or error.code().name)

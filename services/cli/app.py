@@ -5,8 +5,14 @@ from typing import Annotated
 
 import typer
 
+from services.cli.importing import import_
+from services.cli.operate import run_round, status
+from services.cli.profile import profile, similar
+from services.cli.recommend import recommend
+from services.cli.routers import routers
 from services.cli.serve import serve
 from services.cli.settings import settings
+from services.cli.trace import trace
 
 EPILOG = """Exit codes: 0 done, 1 something is wrong with what was looked at, 2 wrong use, 3 bad data or settings, 4 service
 unreachable, 5 database held by another process, 6 refused by the service, 70 a fault of this program, 130 interrupted."""
@@ -29,6 +35,13 @@ def propagation(
     """Preference propagation: profiles that change with what others do, and recommendations that say why."""
 
 
-OPERATE = "Operate"
-app.command(rich_help_panel=OPERATE)(serve)
-app.command(rich_help_panel=OPERATE)(settings)
+app.command("serve")(serve)
+app.command("import")(import_)
+app.command("profile")(profile)
+app.command("similar")(similar)
+app.command("recommend")(recommend)
+app.command("trace")(trace)
+app.command("routers")(routers)
+app.command("round")(run_round)
+app.command("status")(status)
+app.command("settings")(settings)

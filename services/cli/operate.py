@@ -1,0 +1,58 @@
+"""`propagation status` and `round`: how far a service is, and stage 2 by hand."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from services.cli.asking import ask
+from services.cli.options import LOOPBACK, Address, AsJson
+from services.cli.output import console, print_json, print_table
+
+if TYPE_CHECKING:
+    from propagation.v1 import propagation_pb2 as pb
+
+Drain = Annotated[bool, typer.Option("--drain", help="Wait until everything recorded is reasoned, then run.")]
+
+
+def status(address: Address = LOOPBACK, json: AsJson = False) -> None:
+    """How far a service is, and what it holds.
+
+    JSON: the proto's GetStatusResponse."""
+    from propagation.v1 import propagation_pb2 as pb
+    from services.cli.plain import plain
+
+    answer = ask(address, lambda stub: stub.GetStatus(pb.GetStatusRequest()))
+    print_json(plain(answer)) if json else print_table("", ("", ""), _facts(answer))
+
+
+def _facts(answer: "pb.GetStatusResponse") -> list[tuple[str, object]]:
+    facts: list[tuple[str, object]] = [
+        ("version", answer.version), ("policy", answer.policy),
+        ("epoch", f"{answer.epoch}, {'bootstrapped' if answer.bootstrapped else 'not bootstrapped yet'}"),
+        ("users, items", f"{answer.users:,}, {answer.items:,}"),
+        ("recorded through", f"{answer.recorded_through:,}"),
+        ("learned through", f"{answer.learned_through:,} ({answer.learn_lag:,} behind)"),
+        ("reasoned through", f"{answer.reasoned_through:,} ({answer.reason_lag:,} behind)"),
+        ("last round", round_in_words(answer.last_round) if answer.HasField("last_round") else "none yet"),
+        ("dead letters", f"{answer.dead_letters:,}")]
+    facts += [(f"budget {budget.name}", f"{budget.used:g} of {budget.limit:g}") for budget in answer.budgets]
+    return facts + [(f"failing: {job}", reason) for job, reason in answer.failing.items()]
+
+
+def run_round(drain: Drain = False, address: Address = LOOPBACK, json: AsJson = False) -> None:
+    """Run a propagation round now: what changed goes to routers, their messages go out.
+
+    JSON: the proto's RunRoundResponse (round is null where nothing had changed)."""
+    from propagation.v1 import propagation_pb2 as pb
+    from services.cli.plain import plain
+
+    answer = ask(address, lambda stub: stub.RunRound(pb.RunRoundRequest(drain=drain)))
+    if json:
+        print_json(plain(answer))
+    else:
+        console().print(round_in_words(answer.round) if answer.HasField("round") else answer.note, markup=False)
+
+
+def round_in_words(done: "pb.RoundReport") -> str:
+    return (f"round {done.number}: {done.changed_clients:,} changed clients, {done.touched_routers:,} routers sent a message, "
+            f"{done.edges_opened:,} edges opened, {done.edges_closed:,} closed, {done.reached_clients:,} clients newly reached")

@@ -1,0 +1,74 @@
+"""`propagation routers`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from services.cli.asking import ask, kind_name
+from services.cli.options import LOOPBACK, Address, AsJson
+from services.cli.output import console, print_json, print_table
+from services.cli.recommend import bank_name
+from services.failures import UsageProblem
+
+if TYPE_CHECKING:
+    from propagation.v1 import propagation_pb2 as pb
+    from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
+
+Number = Annotated[int | None, typer.Argument(min=0, help="One router, with its members; without: all of the bank.")]
+Bank = Annotated[str, typer.Option(metavar="taste|session", help="Which bank.")]
+Members = Annotated[int, typer.Option(min=0, max=1000, help="How many members of one router.")]
+
+
+def routers(number: Number = None, bank: Bank = "taste", members: Members = 20, address: Address = LOOPBACK,
+            json: AsJson = False) -> None:
+    """The routers: what each stands for, how much was adopted through it, who belongs to it.
+
+    JSON: {"routers": [...]} of the proto's Router; with a number, the proto's GetRouterResponse."""
+    from propagation.v1 import propagation_pb2 as pb
+    from services.cli.plain import plain
+
+    banks = {"taste": pb.BANK_TASTE, "session": pb.BANK_SESSION}
+    if bank not in banks:
+        raise UsageProblem(f"--bank is {bank!r}; give taste or session")
+    if number is None:
+        everyone = ask(address, lambda stub: all_routers(stub, banks[bank]))
+        print_json({"routers": [plain(router) for router in everyone]}) if json else _print_all(everyone)
+    else:
+        request = pb.GetRouterRequest(number=number, bank=banks[bank], members=members)
+        one = ask(address, lambda stub: stub.GetRouter(request))
+        print_json(plain(one)) if json else _print_one(one)
+
+
+async def all_routers(stub: "PropagationServiceAsyncStub", bank: "pb.Bank.ValueType") -> "list[pb.Router]":
+    """Every page."""
+    from propagation.v1 import propagation_pb2 as pb
+
+    out: list[pb.Router] = []
+    token = ""
+    while True:
+        page = await stub.ListRouters(pb.ListRoutersRequest(bank=bank, page_token=token))
+        out += page.routers
+        token = page.next_page_token
+        if not token:
+            return out
+
+
+def _print_all(routers: "list[pb.Router]") -> None:
+    print_table("", ("router", "name", "members", "mass", "what it says"),
+                [(router.number, router.name, router.members, f"{router.mass:,.0f}", router.text) for router in routers],
+                ("router", "members", "mass"))
+
+
+def _print_one(answer: "pb.GetRouterResponse") -> None:
+    router = answer.router
+    title = f"router {router.number} ({bank_name(router.bank)}), {router.name or 'not named yet'}, version {router.version}"
+    console().print(title, markup=False)
+    console().print(router.text or "It has sent nothing yet.", markup=False)
+    print_table(f"{router.members:,} members", ("member", "title", "score"),
+                [(_member(member), member.title, f"{member.score:.3f}") for member in answer.members], ("score",))
+
+
+def _member(member: "pb.RouterMember") -> str:
+    if member.HasField("client"):
+        return f"{kind_name(member.client.kind)} {member.client.id}"
+    return f"{member.count} users"
