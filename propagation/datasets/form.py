@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.datasets.columns import Event, Events
+from propagation.datasets.columns import ABSENT, Coded, Event, Events
 from propagation.model.client import ClientChange, ClientKey, ClientKind
 
 
@@ -39,6 +39,11 @@ class Dataset:
         """In time order."""
         return self.log.read(self.order)
 
+    def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """(user, item, time), each [events] in time order: rows of `users` and of `items`, milliseconds since 1970."""
+        return (_rows(self.log.users, self.users)[self.order], _rows(self.log.items, self.items)[self.order],
+                np.asarray(self.log.times, np.int64)[self.order])
+
     def between(self, start: int, end: int) -> Iterator[Event]:
         """Events `start` (included) to `end` (excluded) of the time order."""
         return self.log.read(self.order[start:end])
@@ -63,6 +68,12 @@ def assembled(name: str, items: Mapping[str, ClientChange], users: Mapping[str, 
     everything = [*items.values(), *(bare(ClientKind.ITEM, item) for item in unknown)]
     everybody = [*users.values(), *(bare(ClientKind.USER, user) for user in log.users.numbers if user not in users)]
     return Dataset(name, everything, everybody, log, log.order(seed), tuple(notes), generated)
+
+
+def _rows(column: Coded, clients: Sequence[ClientChange]) -> NDArray[np.int64]:
+    places = {client.key.id: place for place, client in enumerate(clients)}
+    by_number = np.array([places.get(name, ABSENT) for name in column.numbers] or [ABSENT], np.int64)
+    return by_number[np.asarray(column.codes, np.int64)]
 
 
 def bare(kind: ClientKind, name: str) -> ClientChange:

@@ -1,0 +1,55 @@
+"""The common form: order, rows, bounds."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from propagation.datasets.columns import Event, Events
+from propagation.datasets.form import assembled
+
+
+@given(st.lists(st.tuples(st.sampled_from("uvw"), st.sampled_from("abc"), st.integers(0, 3)), max_size=30), st.integers(0, 9))
+def test_events_come_in_time_order_and_rows_agree(told, seed):
+    log = Events()
+    for line, (user, item, time) in enumerate(told, 1):
+        log.append("f", line, user, item, time)
+    data = assembled("x", {}, {}, log, seed)
+    events = list(data.events)
+    assert [event.time for event in events] == sorted(time for _, _, time in told)
+    assert sorted((event.user_id, event.item_id, event.time) for event in events) == sorted(told)
+    users, items, times = data.rows()
+    assert [(data.users[u].key.id, data.items[i].key.id, t) for u, i, t in zip(users, items, times.tolist(), strict=True)] == [
+        (event.user_id, event.item_id, event.time) for event in events
+    ]
+
+
+def test_ties_follow_the_seed_and_not_the_file():
+    log = Events()
+    for line in range(50):
+        log.append("f", line, f"u{line}", "a", 5)
+    orders = [log.order(seed).tolist() for seed in (1, 1, 2)]
+    assert orders[0] == orders[1] != orders[2]
+    assert orders[0] != list(range(50))
+
+
+def test_a_bounded_number_of_events_says_so():
+    log = Events()
+    for line in range(10):
+        log.append("f", line, f"u{line}", "a", line)
+    part = assembled("x", {}, {}, log, 1).first(4)
+    assert (len(part), [user.key.id for user in part.users]) == (4, ["u0", "u1", "u2", "u3"])
+    assert "earliest 4 of 10" in part.notes[-1]
+    assert part.first(9) is part
+    assert part.rows()[0].tolist() == [0, 1, 2, 3]
+
+
+def test_what_few_events_have_stays_with_them():
+    log = Events()
+    log.append("f", 1, "u", "a", 1)
+    log.append_event(Event("mine", "u", "b", 2, "a", 3.0, {"why": "gift"}), "f", 2)
+    log.append("f", 3, "u", "c", 3, {"rating": "5"})
+    assert list(log.read(np.arange(3))) == [
+        Event("f:1", "u", "a", 1),
+        Event("mine", "u", "b", 2, "a", 3.0, {"why": "gift"}),
+        Event("f:3", "u", "c", 3, metadata={"rating": "5"}),
+    ]

@@ -1,0 +1,62 @@
+"""The generated town: the same seed is the same town, and what is said to be planted is there."""
+
+import hashlib
+
+import pytest
+
+from propagation.datasets.form import Dataset
+from propagation.datasets.town import generate_town
+
+
+def digest(data: Dataset) -> str:
+    told = hashlib.blake2b()
+    for part in (*data.clients, *data.events):
+        told.update(repr(part).encode())
+    return told.hexdigest()
+
+
+@pytest.fixture(scope="module")
+def town():
+    return generate_town(7)
+
+
+def test_the_same_seed_is_the_same_town(town):
+    assert digest(generate_town(7).dataset) == digest(town.dataset)
+    assert generate_town(7).waves == town.waves
+    assert digest(generate_town(8).dataset) != digest(town.dataset)
+
+
+def test_it_says_that_it_is_generated(town):
+    assert town.dataset.generated
+    assert town.dataset.name == "generated town, seed 7"
+    assert "generated" in town.dataset.notes[0]
+
+
+def test_clients_have_texts_and_everybody_lives_somewhere(town):
+    assert len({item.title for item in town.dataset.items}) == len(town.dataset.items)
+    assert all(item.title and item.description and item.attributes and item.categories for item in town.dataset.items)
+    assert set(town.communities) == {user.key.id for user in town.dataset.users}
+    assert len(set(town.communities.values())) == 8
+
+
+def test_waves_start_with_pioneers_and_stay_in_their_community(town):
+    events = list(town.dataset.events)
+    for wave in town.waves:
+        when = [(place, event.user_id) for place, event in enumerate(events) if event.item_id in wave.items]
+        assert {town.communities[user] for _, user in when} == {wave.community}
+        early = {user for place, user in when if place < wave.spread}
+        late = {user for _, user in when}
+        assert when[0][0] >= wave.start
+        assert early
+        assert early <= set(wave.pioneers)
+        assert len(late) > 4 * len(early)
+
+
+def test_nobody_has_an_item_twice(town):
+    pairs = [(event.user_id, event.item_id) for event in town.dataset.events]
+    assert len(set(pairs)) == len(pairs)
+
+
+def test_a_community_keeps_to_its_own_places(town):
+    own = [event.item_id in town.own_items[town.communities[event.user_id]] for event in town.dataset.events]
+    assert sum(own) > 0.4 * len(own)
