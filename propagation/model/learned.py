@@ -17,9 +17,10 @@ class LearnedBlock:
     scores [B,2] f32 of i+ and i- from before the updates, NaN without a negative · profile_cosines [B,5] f32 as read ·
     routers [B,2,16] u16 and weights [B,2,16] f32, by bank (0 session, 1 taste): the adoption mass each wrote, all zero
     for a repeat · trust [B,2,K] f32, the increments of rule 4 · combiner: the combiner's state after the block.
-    `through` is the last log sequence the block covers, which may be past its last interaction.
+    The block covers the log from just after `after` to `through`, which may be past its last interaction.
     """
 
+    after: int
     through: int
     epoch: int
     sequence: NDArray[np.int64]

@@ -8,6 +8,7 @@ from propagation.ports.learn import LearnStore
 from propagation.ports.leases import LeaseStore
 from propagation.ports.reason import ReasonStore
 from propagation.ports.record import RecordStore
+from propagation.ports.retention import RetentionStore
 from propagation.ports.rounds import RoundStore
 
 
@@ -19,7 +20,10 @@ class VersionClash(Exception):
         self.ref = ref
 
 
-class GraphStore(RecordStore, ClientStore, LearnStore, ReasonStore, RoundStore, LeaseStore, BlobStore, Protocol):
+class GraphStore(RecordStore, ClientStore, LearnStore, ReasonStore, RoundStore, RetentionStore, LeaseStore, BlobStore,
+                 Protocol):
+    """Strings hold any Unicode but U+0000, which the edge refuses (the stores raise InvalidInput)."""
+
     async def open(self) -> None:
         """Connect, check that the database is ours and of a schema we know, migrate it. Raises StoreBusy,
         StoreCorrupt, SchemaTooNew."""

@@ -10,8 +10,8 @@ from propagation.ports.leases import Lease
 
 class LearnStore(Protocol):
     async def commit_learned(self, lease: Lease, block: LearnedBlock) -> None:
-        """The block, and `learned_through` moved to its `through`. Raises LeaseLost when the token is not the
-        newest, and changes nothing then."""
+        """The block, and `learned_through` moved to its `through`. Raises LeaseLost when the token is not the newest or
+        when another block already went past this one's first log entry; nothing is changed then."""
 
     async def read_learned(self, after: int, limit: int) -> Sequence[LearnedBlock]:
         """At most `limit` blocks with through > after, in order. Increments of trust are kept until a checkpoint
@@ -23,7 +23,8 @@ class LearnStore(Protocol):
         """Visible when complete, and older ones that are no barrier are dropped. May be many commits."""
 
     async def newest_checkpoint(self, *, barrier: bool = False) -> Checkpoint | None:
-        """The newest complete one; with `barrier`, the newest barrier."""
+        """The newest complete one; with `barrier`, the newest barrier. Its arrays are the caller's own: they may be
+        taken out one by one, to hold no more than one copy."""
 
     async def open_epoch(self, lease: Lease, epoch: Epoch, start: Checkpoint) -> int:
         """A new router set goes live: the epoch, its log entry (whose sequence is returned) and its barrier, in one
@@ -33,3 +34,6 @@ class LearnStore(Protocol):
         """Stage blocks that were learned again from the log, invisible until `open_epoch`; `first` discards older stages."""
 
     async def current_epoch(self) -> Epoch | None: ...
+
+    async def epochs(self) -> Sequence[Epoch]:
+        """Every epoch, oldest first."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from propagation.model.gradient import Gradient, Module
 from propagation.model.interaction import InteractionRow
 from propagation.model.text import ClientText, Merged, ReasonClaim, Reasoned
 
@@ -42,6 +43,9 @@ class ReasonStore(Protocol):
 
     async def merges_of(self, router: int, version: int, limit: int) -> Sequence[Merged]:
         """Who merged or dropped this message, by ref."""
+
+    async def gradients(self, module: Module, owner: int | None, after: int, limit: int) -> Sequence[Gradient]:
+        """Gradients of one kind of module with sequence > after, by (sequence, owner); of one owner, or of all (None)."""
 
     async def dead_letters(self, limit: int) -> Sequence[tuple[int, str]]:
         """(sequence, reason) of interactions whose reasoning failed for good, oldest first."""

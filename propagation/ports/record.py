@@ -22,15 +22,21 @@ class RecordStore(Protocol):
         """All changes in one commit. Changes of one client apply in order. Same content twice changes nothing."""
 
     async def record(self, events: Sequence[NewInteraction], *, auto_create: bool) -> Recorded:
-        """All events in one commit, sequences in their order. The caller's event id decides: a repeat of equal
-        content hash is DUPLICATE with the first one's sequence, another hash is CONFLICT (within one call too).
+        """All events in one commit, sequences in their order, directly after one another. The caller's event id decides: a
+        repeat of equal content hash is DUPLICATE with the first one's sequence, another hash is CONFLICT (within one
+        call too).
         Unknown users, items and negatives are created where `auto_create`, else said."""
 
     async def append(self, kind: EntryKind, refs: Sequence[int], number: int) -> int:
-        """One entry that is no interaction; its sequence."""
+        """One entry that is no interaction; its sequence. A RETRACTION's or ERASURE's `refs` are the clients whose
+        numbers it takes back, its `number` the barrier's sequence."""
 
     async def read_log(self, after: int, limit: int) -> LogSlice:
         """Committed entries with sequence > after, at most `limit` of them, in order, without gaps."""
 
     async def recorded_through(self) -> int:
-        """The last sequence given out."""
+        """The last sequence committed."""
+
+    async def sequence_at(self, time_ms: int) -> int:
+        """The last sequence committed at or before a time (milliseconds since 1970); 0 before the first. Commit times
+        never go back, whatever the clock does."""

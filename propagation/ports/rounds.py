@@ -39,6 +39,9 @@ class RoundStore(Protocol):
     async def held_attributes(self, refs: Sequence[int]) -> Mapping[int, Sequence[str]]:
         """What each client held at the last round; () where it took part in none."""
 
+    async def holders_of(self, attribute: str, limit: int) -> Sequence[int]:
+        """Refs of the clients that held a canonical attribute at the last round, ascending."""
+
     async def edges_of(self, refs: Sequence[int]) -> Mapping[int, Sequence[RoutingEdge]]:
         """Each client's standing edges, by descending score, then router."""
 
@@ -48,15 +51,20 @@ class RoundStore(Protocol):
     async def members_of(self, router: int, limit: int) -> Sequence[RoutingEdge]:
         """A router's standing edges, by descending score, then ref."""
 
-    async def waiting_messages(self, refs_after: Mapping[int, int]) -> Mapping[int, Sequence[RouterVersion]]:
+    async def waiting_messages(self, refs_after: Mapping[int, int],
+                               through: int | None = None) -> Mapping[int, Sequence[RouterVersion]]:
         """For each client and its watermark (a round): the messages that reach it, newest round first, at most one
-        a router. Those are the newest versions of routers whose edge covered the client when they were sent and
-        that are newer than its watermark, or that were current when its first edge opened."""
+        a router, of rounds up to `through` (default: the last one; a reader that then stores a watermark gives it).
+        Those are the newest versions of routers whose edge covered the client when they were sent and that are newer
+        than its watermark, or that were current when its first edge opened. `integrated` is shortened, see
+        `router_versions`."""
 
     async def router_versions(self, routers: Sequence[int]) -> Sequence[RouterVersion]:
-        """The newest published version of each router."""
+        """The newest published version of each router, by router. `integrated` is shortened to one part of each of at
+        most two senders: enough to say whether a message comes from one client alone."""
 
-    async def router_version(self, router: int, version: int) -> RouterVersion | None: ...
+    async def router_version(self, router: int, version: int) -> RouterVersion | None:
+        """One published version, whole; None where there is none, or where retention dropped it."""
 
     async def contributions(self, ref: int, limit: int) -> Sequence[RouterVersion]:
-        """Messages that carry an attribute this client brought, newest first."""
+        """Messages that carry an attribute this client brought, newest round first; `integrated` holds its parts only."""

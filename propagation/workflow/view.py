@@ -95,9 +95,9 @@ class NumbersView:
         weights = np.empty((size, 2, WRITTEN), np.float32)
         learn_block(self.state, self.combiner, events.user, events.item, events.negative, events.weight, events.seed,
                     negatives, scores, cosines, trust, routers, weights)
-        self.applied_through = through
-        return LearnedBlock(through=through, epoch=self.epoch, sequence=events.sequence, negatives=negatives, scores=scores,
-                            profile_cosines=cosines, routers=routers, weights=weights, trust=trust,
+        after, self.applied_through = self.applied_through, through
+        return LearnedBlock(after=after, through=through, epoch=self.epoch, sequence=events.sequence, negatives=negatives,
+                            scores=scores, profile_cosines=cosines, routers=routers, weights=weights, trust=trust,
                             combiner=packed(self.combiner))
 
     def follow(self, events: Interactions, block: LearnedBlock) -> None:

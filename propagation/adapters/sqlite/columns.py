@@ -1,6 +1,9 @@
 """A learned block's permanent columns as one blob, and back."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from propagation.model.learned import NEGATIVES, WRITTEN, LearnedBlock
 
@@ -13,15 +16,15 @@ def packed(block: LearnedBlock) -> bytes:
     return b"".join(np.ascontiguousarray(getattr(block, name), dtype).tobytes() for name, dtype, _ in FORM)
 
 
-def unpacked(through: int, epoch: int, size: int, columns: bytes, trust: bytes | None = None,
+def unpacked(after: int, through: int, epoch: int, size: int, columns: bytes, trust: bytes | None = None,
              combiner: bytes | None = None) -> LearnedBlock:
-    parts = {}
+    parts: dict[str, NDArray[Any]] = {}
     start = 0
     for name, dtype, shape in FORM:
         count = size * int(np.prod(shape, dtype=np.int64))
         parts[name] = np.frombuffer(columns, dtype, count, start).reshape(size, *shape)
         start += parts[name].nbytes
     increments = np.frombuffer(trust or b"", np.float32)
-    return LearnedBlock(through=through, epoch=epoch, **parts,  # type: ignore[arg-type]
+    return LearnedBlock(after=after, through=through, epoch=epoch, **parts,
                         trust=increments.reshape(size, 2, -1) if len(increments) else np.zeros((size, 2, 0), np.float32),
                         combiner=np.frombuffer(combiner or b"", np.float64))

@@ -8,6 +8,9 @@ from propagation.model.errors import LeaseLost
 from propagation.ports.clock import Clock
 from propagation.ports.leases import Lease
 
+LONGEST_MS = 600_000
+"""No lease is longer: one that seems so was given before the clock jumped back, and has expired."""
+
 
 class SqliteLeases:
     """Leases by the clock of this machine; tokens by count."""
@@ -20,9 +23,10 @@ class SqliteLeases:
         def work(connection: sqlite3.Connection) -> Lease | None:
             now = self._clock.now_ms()
             row = connection.execute("SELECT holder, token, expires FROM lease WHERE name = ?", (name,)).fetchone()
-            if row is not None and row[0] != holder and row[2] > now:
+            held = row is not None and now < row[2] <= now + LONGEST_MS
+            if held and row[0] != holder:
                 return None
-            token = 1 if row is None else row[1] + (row[0] != holder or row[2] <= now)
+            token = 1 if row is None else row[1] + (not held)
             connection.execute("INSERT OR REPLACE INTO lease VALUES (?, ?, ?, ?)", (name, holder, token, now + ttl_ms))
             return Lease(name=name, holder=holder, token=token, expires=now + ttl_ms)
 
@@ -45,3 +49,9 @@ def check_fence(connection: sqlite3.Connection, lease: Lease) -> None:
     token = one(connection, "SELECT token FROM lease WHERE name = ?", lease.name)
     if token != lease.token:
         raise LeaseLost(f"lease {lease.name!r} was taken over by token {token}; this holder had {lease.token}")
+
+
+def free_all(connection: sqlite3.Connection) -> None:
+    """Only one process holds this file: whoever held leases and claims before it started is gone."""
+    connection.execute("UPDATE lease SET expires = 0")
+    connection.execute("DELETE FROM claim")

@@ -1,13 +1,29 @@
 """JSON in and out of SQLite."""
 
 import sqlite3
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
 
+from propagation.model.errors import InvalidInput
+
 
 def dumped(value: object) -> str:
-    return orjson.dumps(value).decode()
+    """JSON for one statement. Raises InvalidInput on U+0000, which SQLite's JSON would cut a string at."""
+    text = orjson.dumps(value).decode()
+    if "\\u0000" in text and _holds_nul(value):
+        raise InvalidInput("text", "holds the character U+0000; remove it")
+    return text
+
+
+def _holds_nul(value: object) -> bool:
+    """Whether a string in it holds U+0000 (an escaped backslash before "u0000" looks the same in JSON)."""
+    if isinstance(value, str):
+        return "\0" in value
+    if isinstance(value, dict):
+        return any(_holds_nul(part) for pair in value.items() for part in pair)
+    return isinstance(value, (list, tuple)) and any(_holds_nul(part) for part in value)
 
 
 def one(connection: sqlite3.Connection, sql: str, *parameters: object) -> Any:
@@ -20,3 +36,20 @@ def many(connection: sqlite3.Connection, sql: str, *parameters: object) -> list[
     """A query that returns one JSON array, parsed."""
     found = one(connection, sql, *parameters)
     return [] if found is None else orjson.loads(found)
+
+
+def fields(count: int) -> str:
+    """The SQL that spreads one JSON array of a row over `count` columns."""
+    return ", ".join(f"value->>{place}" for place in range(count))
+
+
+def put(connection: sqlite3.Connection, table: str, count: int, rows: Sequence[Sequence[object]], verb: str = "INSERT") -> None:
+    """Whole rows of `count` columns, in one statement."""
+    if rows:
+        connection.execute(f"{verb} INTO {table} SELECT {fields(count)} FROM json_each(?)", (dumped(rows),))
+
+
+def counted(connection: sqlite3.Connection, name: str) -> int:
+    """The next number of a named counter, never given twice."""
+    return int(one(connection, "INSERT INTO progress VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET value = value + 1"
+                               " RETURNING value", name))

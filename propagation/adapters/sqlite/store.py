@@ -1,36 +1,51 @@
 """The graph store on one SQLite file: every port, one database."""
 
+import sqlite3
 from pathlib import Path
 
+from propagation.adapters.sqlite.check import findings
+from propagation.adapters.sqlite.clients import SqliteClients
 from propagation.adapters.sqlite.database import Database
+from propagation.adapters.sqlite.directory import Directory
 from propagation.adapters.sqlite.learn import SqliteLearn
-from propagation.adapters.sqlite.leases import SqliteLeases
+from propagation.adapters.sqlite.leases import SqliteLeases, free_all
 from propagation.adapters.sqlite.reason import SqliteReason
-from propagation.adapters.sqlite.record import Directory, SqliteRecords
+from propagation.adapters.sqlite.record import SqliteRecords
+from propagation.adapters.sqlite.retention import SqliteRetention
 from propagation.adapters.sqlite.rounds import SqliteRounds
 from propagation.ports.clock import Clock
 
 
-class SqliteStore(SqliteRecords, SqliteLearn, SqliteReason, SqliteRounds, SqliteLeases):
+class SqliteStore(SqliteRecords, SqliteClients, SqliteLearn, SqliteReason, SqliteRounds, SqliteRetention, SqliteLeases):
     """One writer process a file; see database.py. `max_bytes` limits the file (default: the disk)."""
 
     def __init__(self, path: Path, clock: Clock, max_bytes: int | None = None) -> None:
-        directory = Directory()
+        directory = Directory(clock)
         database = Database(path, directory, max_bytes)
-        SqliteRecords.__init__(self, database, directory, clock)
-        SqliteLearn.__init__(self, database, self)
-        SqliteReason.__init__(self, database, self, clock)
-        SqliteRounds.__init__(self, database, self)
+        SqliteRecords.__init__(self, database, directory)
+        SqliteClients.__init__(self, database, directory)
+        SqliteLearn.__init__(self, database, directory)
+        SqliteReason.__init__(self, database, directory, clock)
+        SqliteRounds.__init__(self, database, directory)
+        SqliteRetention.__init__(self, database)
         SqliteLeases.__init__(self, database, clock)
         self.database = database
+        self._directory = directory
 
     async def open(self) -> None:
         self.database.open()
-        await self.database.read(self.load)
+        try:
+            await self.database.write(self._start)
+        except BaseException:
+            self.database.close()
+            raise
+
+    def _start(self, connection: sqlite3.Connection) -> None:
+        self._directory.load(connection)
+        free_all(connection)
 
     async def close(self) -> None:
         self.database.close()
 
     async def check(self) -> list[str]:
-        return await self.database.read(lambda connection: [
-            f"integrity: {row[0]}" for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"])
+        return await self.database.read(findings)

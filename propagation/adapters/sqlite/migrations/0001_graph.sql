@@ -1,4 +1,4 @@
--- Version 1. Changes are new files in migrations/, never edits of this one once released.
+-- Schema 1: the graph. A released file is never edited: a change is the next number.
 CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
 CREATE TABLE progress (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
 CREATE TABLE lease (name TEXT PRIMARY KEY, holder TEXT NOT NULL, token INTEGER NOT NULL, expires INTEGER NOT NULL) STRICT;

@@ -1,0 +1,69 @@
+"""What may be wrong with a database, found by looking; every finding is a sentence."""
+
+import sqlite3
+from collections.abc import Iterator
+
+from propagation.adapters.sqlite.directory import recorded_through
+from propagation.adapters.sqlite.learn import learned_through
+from propagation.adapters.sqlite.reason import watermark
+
+FINDINGS_A_QUESTION = 5
+# Each row found is one thing wrong; the text is filled with the row's columns.
+QUESTIONS = (
+    ("sequence {} is given to an interaction and to another log entry",
+     "SELECT sequence FROM interaction JOIN log USING (sequence)"),
+    ("interaction {} names user {}, whom the graph does not have",
+     "SELECT sequence, user FROM interaction WHERE user NOT IN (SELECT ref FROM client)"),
+    ("interaction {} names item {}, which the graph does not have",
+     "SELECT sequence, item FROM interaction WHERE item NOT IN (SELECT ref FROM client)"),
+    ("interaction {} was committed before the one ahead of it",
+     "SELECT sequence FROM (SELECT sequence, at, lag(at) OVER (ORDER BY sequence) AS ahead FROM interaction) WHERE at < ahead"),
+    ("learned block {} does not start where the one before it ends, at {}",
+     "SELECT through, ahead FROM (SELECT through, start, lag(through, 1, 0) OVER (ORDER BY through) AS ahead FROM learned)"
+     " WHERE start <> ahead"),
+    ("learned block {} holds {} interactions, the log has {} there",
+     "SELECT * FROM (SELECT l.through, l.size, (SELECT count(*) FROM interaction i WHERE i.sequence > l.start"
+     " AND i.sequence <= l.through) AS held FROM learned l) WHERE size <> held"),
+    ("interaction {} is reasoned but not in the log",
+     "SELECT sequence FROM reasoned WHERE sequence NOT IN (SELECT sequence FROM interaction)"),
+    ("client {}: version {} of its profile does not follow the one before it",
+     "SELECT ref, version FROM (SELECT ref, version, lag(version) OVER (PARTITION BY ref ORDER BY version) AS ahead, sequence"
+     " FROM profile_version) WHERE ahead <> version - 1 AND sequence > "
+     " coalesce((SELECT value FROM progress WHERE name = 'oldest_kept'), 0)"),
+    ("a profile belongs to client {}, which the graph does not have",
+     "SELECT DISTINCT ref FROM profile_version WHERE ref NOT IN (SELECT ref FROM client)"),
+    ("an edge leads from router {} to client {}, which the graph does not have",
+     "SELECT router, ref FROM edge WHERE ref NOT IN (SELECT ref FROM client)"),
+    ("router {} has two standing edges to client {}",
+     "SELECT router, ref FROM edge WHERE closed IS NULL AND opened <= (SELECT coalesce(max(number), 0) FROM round)"
+     " GROUP BY router, ref HAVING count(*) > 1"),
+    ("client {} has merged through round {}, which was never published",
+     "SELECT ref, watermark FROM profile_version WHERE watermark > (SELECT coalesce(max(number), 0) FROM round)"),
+)
+
+
+def findings(connection: sqlite3.Connection) -> list[str]:
+    """What is wrong, at most five of a kind; empty when the database is sound."""
+    found = [f"the file is damaged: {row[0]}; restore it from a back-up"
+             for row in connection.execute(f"PRAGMA integrity_check({FINDINGS_A_QUESTION})") if row[0] != "ok"]
+    if found:
+        return found
+    for text, question in QUESTIONS:
+        found.extend(text.format(*row) for row in connection.execute(f"{question} LIMIT {FINDINGS_A_QUESTION}"))
+    return found + list(_progress(connection))
+
+
+def _progress(connection: sqlite3.Connection) -> Iterator[str]:
+    recorded, learned = recorded_through(connection), learned_through(connection)
+    entries = connection.execute("SELECT (SELECT count(*) FROM interaction) + (SELECT count(*) FROM log)").fetchone()[0]
+    if entries != recorded:
+        yield f"the log ends at sequence {recorded} but holds {entries} entries"
+    if learned > recorded:
+        yield f"learn has passed the log: it is at sequence {learned}, the log ends at {recorded}"
+    if watermark(connection) > learned:
+        yield f"reason has passed learn: it is at sequence {watermark(connection)}, learn at {learned}"
+    newest = connection.execute("SELECT max(sequence) FROM checkpoint WHERE complete").fetchone()[0]
+    first = connection.execute("SELECT min(l.through) FROM learned l LEFT JOIN trust_delta t USING (through)"
+                               " WHERE l.through > ? AND t.through IS NULL", (newest or 0,)).fetchone()[0]
+    if first is not None:
+        yield f"increments of trust are missing from sequence {first} on, which no checkpoint covers; run `rebuild`"

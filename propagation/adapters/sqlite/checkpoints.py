@@ -1,0 +1,105 @@
+"""Checkpoints on SQLite: arrays in parts, written and dropped in small transactions, so that no acknowledgement waits long."""
+
+import sqlite3
+from collections.abc import Iterator
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from propagation.adapters.sqlite.database import Database
+from propagation.adapters.sqlite.leases import check_fence
+from propagation.adapters.sqlite.rows import counted, dumped
+from propagation.model.errors import LeaseLost
+from propagation.model.learned import Checkpoint
+from propagation.ports.leases import Lease
+
+PART_BYTES = 1 << 20
+PARTS_A_SWEEP = 16
+Part = tuple[str, int, str, str, bytes]
+
+
+class SqliteCheckpoints:
+    """One complete checkpoint that is no barrier, all barriers, and at most one that is being written."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
+        id_ = await self.stage_checkpoint(lease, checkpoint)
+
+        def work(connection: sqlite3.Connection) -> None:
+            check_fence(connection, lease)
+            completed(connection, id_)
+
+        await self._database.write(work)
+        await self.sweep_checkpoints()
+
+    async def stage_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> int:
+        """Everything written, nothing visible; its id. The arrays are taken out of the checkpoint as they are written."""
+        def begin(connection: sqlite3.Connection) -> int:
+            check_fence(connection, lease)
+            connection.execute("DELETE FROM checkpoint WHERE NOT complete")
+            id_ = counted(connection, "checkpoint")
+            connection.execute("INSERT INTO checkpoint (id, sequence, epoch, barrier) VALUES (?, ?, ?, ?)",
+                               (id_, checkpoint.sequence, checkpoint.epoch, checkpoint.barrier))
+            return id_
+
+        id_ = await self._database.write(begin)
+        for name in list(checkpoint.arrays):
+            for part in _parts(name, checkpoint.arrays.pop(name)):
+                await self._database.write(lambda connection, part=part: connection.execute(  # type: ignore[misc]
+                    "INSERT INTO checkpoint_part VALUES (?, ?, ?, ?, ?, ?)", (id_, *part)))
+        return id_
+
+    async def sweep_checkpoints(self) -> None:
+        """Drop the parts of checkpoints that are gone, some a commit; covered increments of trust too."""
+        while await self._database.write(_sweep):
+            pass
+
+    async def newest_checkpoint(self, *, barrier: bool = False) -> Checkpoint | None:
+        return await self._database.read(lambda connection: _newest(connection, barrier))
+
+
+def completed(connection: sqlite3.Connection, id_: int) -> None:
+    """This one is visible; older ones that are no barrier are gone (their parts go with the next sweep)."""
+    if connection.execute("UPDATE checkpoint SET complete = 1 WHERE id = ?", (id_,)).rowcount == 0:
+        raise LeaseLost("another checkpoint was begun before this one was complete")
+    connection.execute("DELETE FROM checkpoint WHERE id < ? AND NOT barrier", (id_,))
+
+
+def covers(connection: sqlite3.Connection, sequence: int) -> None:
+    """Increments of trust up to a sequence are of no use any more."""
+    connection.execute("DELETE FROM trust_delta WHERE through <= ?", (sequence,))
+
+
+def _sweep(connection: sqlite3.Connection) -> int:
+    parts = connection.execute("DELETE FROM checkpoint_part WHERE rowid IN (SELECT rowid FROM checkpoint_part WHERE"
+                               " checkpoint NOT IN (SELECT id FROM checkpoint) LIMIT ?)", (PARTS_A_SWEEP,)).rowcount
+    deltas = connection.execute(
+        "DELETE FROM trust_delta WHERE through IN (SELECT through FROM trust_delta WHERE through <="
+        " (SELECT max(sequence) FROM checkpoint WHERE complete) ORDER BY through LIMIT ?)", (PARTS_A_SWEEP,)).rowcount
+    return parts + deltas
+
+
+def _parts(name: str, array: NDArray[np.generic]) -> Iterator[Part]:
+    data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    shape = dumped(list(array.shape))
+    for part, start in enumerate(range(0, max(len(data), 1), PART_BYTES)):
+        yield name, part, array.dtype.str, shape, data[start : start + PART_BYTES].tobytes()
+
+
+def _newest(connection: sqlite3.Connection, barrier: bool) -> Checkpoint | None:
+    row = connection.execute("SELECT id, sequence, epoch, barrier FROM checkpoint WHERE complete AND barrier >= ?"
+                             " ORDER BY id DESC LIMIT 1", (barrier,)).fetchone()
+    if row is None:
+        return None
+    arrays: dict[str, NDArray[np.generic]] = {}
+    for name, dtype, shape in connection.execute(
+            "SELECT name, dtype, shape FROM checkpoint_part WHERE checkpoint = ? AND part = 0", (row[0],)).fetchall():
+        arrays[name] = np.empty(orjson.loads(shape), dtype)
+        flat = arrays[name].reshape(-1).view(np.uint8)
+        for part, data in connection.execute("SELECT part, data FROM checkpoint_part WHERE checkpoint = ? AND name = ?"
+                                             " ORDER BY part", (row[0], name)):
+            flat[part * PART_BYTES : part * PART_BYTES + len(data)] = np.frombuffer(data, np.uint8)
+    return Checkpoint(sequence=row[1], epoch=row[2], barrier=bool(row[3]), arrays=arrays)

@@ -1,0 +1,94 @@
+"""Router versions, which are the messages, and who is waiting for which (DESIGN, "Copies are not needed to multicast")."""
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from propagation.adapters.sqlite.rows import dumped, many, one
+from propagation.model.router import Integrated, RouterVersion
+
+VERSION = ("json_array(v.router, v.version, v.round, v.epoch, v.name, v.text, json(v.attributes), json(v.standing),"
+           " r.sequence, json(v.senders))")
+# A client's first edge is looked for until its watermark has passed it: what was current then waits as if just sent.
+WAITING = """
+WITH asked AS (SELECT value->>0 AS ref, value->>1 AS after FROM json_each(:asked)),
+first AS (SELECT a.ref, a.after, (SELECT min(e.opened) FROM edge e WHERE e.ref = a.ref AND e.opened <= :through) AS opened
+          FROM asked a),
+sent AS (
+  SELECT f.ref, v.router, v.version, v.round
+  FROM first f CROSS JOIN edge e ON e.ref = f.ref AND e.opened <= :through
+  CROSS JOIN router_version v INDEXED BY router_version_of_round ON v.router = e.router AND v.round > f.after
+    AND v.round <= :through AND v.round >= e.opened AND (e.closed IS NULL OR v.round < e.closed)
+  WHERE f.opened IS NOT NULL
+  UNION ALL
+  SELECT f.ref, v.router, v.version, v.round
+  FROM first f CROSS JOIN edge e ON e.ref = f.ref AND e.opened = f.opened
+  CROSS JOIN router_version v INDEXED BY router_version_of_round ON v.router = e.router AND v.round =
+    (SELECT max(w.round) FROM router_version w WHERE w.router = e.router AND w.round <= f.opened)
+  WHERE f.after < f.opened)
+SELECT json_group_array(json_array(ref, router, version)) FROM (
+  SELECT ref, router, max(version) AS version FROM sent GROUP BY ref, router ORDER BY ref, max(round) DESC, router)
+"""
+
+
+def last_round(connection: sqlite3.Connection) -> int:
+    return int(one(connection, "SELECT coalesce(max(number), 0) FROM round"))
+
+
+def waiting_keys(connection: sqlite3.Connection, refs_after: Mapping[int, int], through: int) -> dict[int, list[tuple[int, int]]]:
+    """For each client and its watermark, (router, version) of what waits, newest round first."""
+    waiting: dict[int, list[tuple[int, int]]] = {ref: [] for ref in refs_after}
+    found = connection.execute(WAITING, {"asked": dumped(list(refs_after.items())), "through": through}).fetchone()[0]
+    for ref, router, version in orjson.loads(found):
+        waiting[ref].append((router, version))
+    return waiting
+
+
+def brief_versions(connection: sqlite3.Connection, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], RouterVersion]:
+    """Published versions by (router, version), `integrated` shortened."""
+    rows = many(connection, f"SELECT json_group_array({VERSION}) FROM json_each(?) e CROSS JOIN router_version v"
+                            " ON v.router = e.value->>0 AND v.version = e.value->>1 JOIN round r ON r.number = v.round",
+                dumped(keys))
+    return {(row[0], row[1]): _version(row, row[9]) for row in rows}
+
+
+def newest_versions(connection: sqlite3.Connection, routers: Sequence[int]) -> list[RouterVersion]:
+    """The newest published version of each router, by router."""
+    keys = connection.execute("SELECT v.router, max(v.version) FROM json_each(?) e CROSS JOIN router_version v"
+                              " ON v.router = e.value WHERE v.round <= ? GROUP BY v.router ORDER BY v.router",
+                              (dumped(list(routers)), last_round(connection))).fetchall()
+    return list(brief_versions(connection, keys).values())
+
+
+def whole_version(connection: sqlite3.Connection, router: int, version: int) -> RouterVersion | None:
+    rows = many(connection, f"SELECT json_group_array({VERSION}) FROM router_version v JOIN round r ON r.number = v.round"
+                            " WHERE v.router = ? AND v.version = ?", router, version)
+    if not rows:
+        return None
+    return _version(rows[0], many(connection, "SELECT json_group_array(json_array(attribute, ref, profile_version, sequence))"
+                                              " FROM integrated WHERE router = ? AND version = ?", router, version))
+
+
+def contributions(connection: sqlite3.Connection, ref: int, limit: int) -> list[RouterVersion]:
+    """Published messages that carry this client's attributes, newest round first, with its parts."""
+    parts: dict[tuple[int, int], list[list[Any]]] = {}
+    for router, version, *part in connection.execute(
+            "SELECT i.router, i.version, i.attribute, i.ref, i.profile_version, i.sequence FROM integrated i"
+            " JOIN router_version v ON v.router = i.router AND v.version = i.version WHERE i.ref = ? AND v.round <= ?"
+            " ORDER BY v.round DESC, v.router", (ref, last_round(connection))).fetchall():
+        if (router, version) in parts or len(parts) < limit:
+            parts.setdefault((router, version), []).append(part)
+    versions = brief_versions(connection, list(parts))
+    return [versions[key].model_copy(update={"integrated": tuple(_part(part) for part in of)}) for key, of in parts.items()]
+
+
+def _version(row: Sequence[Any], parts: Sequence[Sequence[Any]]) -> RouterVersion:
+    return RouterVersion.model_construct(
+        router=row[0], version=row[1], round=row[2], epoch=row[3], name=row[4], text=row[5], attributes=tuple(row[6]),
+        standing=tuple((name, weight) for name, weight in row[7]), integrated=tuple(_part(part) for part in parts), sequence=row[8])
+
+
+def _part(row: Sequence[Any]) -> Integrated:
+    return Integrated.model_construct(attribute=row[0], ref=row[1], profile_version=row[2], sequence=row[3])

@@ -1,0 +1,90 @@
+"""RetentionStore on SQLite: what ended before a sequence and is cited by nothing goes, some rows a commit.
+
+What may go is looked up once a run, on a reading connection; the writer only deletes rows by number. A row that has ended
+never starts again, so the plan cannot get stale."""
+
+import sqlite3
+from array import array
+from dataclasses import dataclass, field
+
+from propagation.adapters.sqlite.database import Database
+from propagation.adapters.sqlite.rows import dumped, one
+
+# A version's life ends where the next one begins, an edge's where it is closed, a message's where its router's next is sent.
+TEXTS = ("SELECT v.rowid, v.ref, v.version FROM profile_version v JOIN profile_version n ON n.ref = v.ref"
+         " AND n.version = v.version + 1 WHERE n.sequence <= ?")
+EDGES = ("SELECT e.rowid FROM edge e JOIN round c ON c.number = e.closed WHERE c.sequence <= ?"
+         " AND e.opened > (SELECT min(f.opened) FROM edge f WHERE f.ref = e.ref)")
+MESSAGES = ("SELECT v.rowid, v.router, v.version FROM router_version v JOIN router_version n ON n.router = v.router"
+            " AND n.version = v.version + 1 JOIN round r ON r.number = n.round WHERE r.sequence <= ?")
+PARTS = "SELECT rowid, router, version FROM integrated"
+MERGES = "SELECT rowid, router, router_version FROM merged WHERE sequence <= ?"
+GRADIENTS = "SELECT rowid FROM gradient WHERE sequence <= ?"
+REASONED = "SELECT sequence FROM reasoned WHERE sequence <= min(?, (SELECT value FROM progress WHERE name = 'reasoned'))"
+CITED_MESSAGES = ("SELECT DISTINCT s.value->>1, s.value->>2 FROM profile_version v, json_each(v.lines) l,"
+                  " json_each(l.value, '$[5]') s WHERE s.value->>1 IS NOT NULL"
+                  " AND v.version = (SELECT max(n.version) FROM profile_version n WHERE n.ref = v.ref)")
+CITED_TEXTS = "SELECT DISTINCT ref, profile_version FROM integrated WHERE router = ? AND version = ?"
+
+
+@dataclass
+class Plan:
+    """Row numbers by table that may go, for one `before`."""
+
+    before: int
+    rows: dict[str, "array[int]"] = field(default_factory=dict)
+
+    def take(self, limit: int) -> list[tuple[str, list[int]]]:
+        """At most `limit` of them, taken out."""
+        taken = []
+        for table, numbers in self.rows.items():
+            part = numbers[-limit:].tolist() if limit else []
+            if part:
+                del numbers[-len(part) :]
+                taken.append((table, part))
+                limit -= len(part)
+        return taken
+
+
+class SqliteRetention:
+    """Drops by plan."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._plan: Plan | None = None
+
+    async def prune(self, before: int, limit: int) -> int:
+        if self._plan is None or self._plan.before != before:
+            self._plan = await self._database.read(lambda connection: _planned(connection, before))
+        taken = self._plan.take(limit)
+
+        def work(connection: sqlite3.Connection) -> int:
+            connection.execute("INSERT INTO progress VALUES ('oldest_kept', ?) ON CONFLICT (name) DO UPDATE"
+                               " SET value = max(value, excluded.value)", (before,))
+            return sum(connection.execute(f"DELETE FROM {table} WHERE rowid IN (SELECT value FROM json_each(?))",
+                                          (dumped(numbers),)).rowcount for table, numbers in taken)
+
+        dropped = await self._database.write(work)
+        if not taken:
+            self._plan = None
+        return dropped
+
+    async def oldest_kept(self) -> int:
+        return await self._database.read(lambda connection: one(
+            connection, "SELECT value FROM progress WHERE name = 'oldest_kept'") or 0)
+
+
+def _planned(connection: sqlite3.Connection, before: int) -> Plan:
+    messages = frozenset(connection.execute(CITED_MESSAGES).fetchall())
+    texts = frozenset(part for key in messages for part in connection.execute(CITED_TEXTS, key).fetchall())
+    gone = [(row, router, version) for row, router, version in connection.execute(MESSAGES, (before,)).fetchall()
+            if (router, version) not in messages]
+    keys = frozenset((router, version) for _, router, version in gone)
+    return Plan(before, {
+        "profile_version": array("q", [row for row, *key in connection.execute(TEXTS, (before,)) if tuple(key) not in texts]),
+        "edge": array("q", [row for row, in connection.execute(EDGES, (before,))]),
+        "integrated": array("q", [row for row, *key in connection.execute(PARTS) if tuple(key) in keys] if keys else []),
+        "router_version": array("q", [row for row, _, _ in gone]),
+        "merged": array("q", [row for row, *key in connection.execute(MERGES, (before,)) if tuple(key) not in messages]),
+        "gradient": array("q", [row for row, in connection.execute(GRADIENTS, (before,))]),
+        "reasoned": array("q", [row for row, in connection.execute(REASONED, (before,))])})
