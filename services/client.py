@@ -1,8 +1,8 @@
 """A gRPC client of the service: a stub whose failures are sentences."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import grpc
 
@@ -32,7 +32,7 @@ async def connected(address: str) -> "AsyncIterator[PropagationServiceAsyncStub]
 
 def failure_of(error: grpc.aio.AioRpcError, address: str) -> PropagationError:
     """What the service itself said has rich details; UNAVAILABLE without them is the connection."""
-    said_by_service = DETAILS_KEY in {datum[0] for datum in error.trailing_metadata() or ()}
+    said_by_service = DETAILS_KEY in dict(cast(Iterable[tuple[str, str | bytes]], error.trailing_metadata() or ()))
     if error.code() == grpc.StatusCode.UNAVAILABLE and not said_by_service:
         return Unreachable(f"no service answers at {address}; start one with `propagation serve`, or name another with --address")
     if error.code() == grpc.StatusCode.DEADLINE_EXCEEDED:

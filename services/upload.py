@@ -55,8 +55,8 @@ async def upload(stub: "PropagationServiceAsyncStub", clients: Iterable[ClientCh
 
 
 def client_to_proto(change: ClientChange) -> pb.Client:
-    return pb.Client(key=pb.ClientKey(kind=KINDS[change.key.kind], id=change.key.id), title=change.title or "",
-                     description=change.description or "", attributes=change.attributes or (),
+    return pb.Client(key=pb.ClientKey(kind=KINDS[change.key.kind], id=change.key.id), title=change.title,
+                     description=change.description, attributes=change.attributes or (),
                      categories=change.categories or (), hidden=change.hidden, metadata=change.metadata or {})
 
 

@@ -1,14 +1,16 @@
 """The command line: which commands there are. Each is in a file of its own; heavy imports happen when one runs."""
 
-from importlib.metadata import version
 from typing import Annotated
 
 import typer
 
+from services.cli.dead_letters import dead_letters
+from services.cli.doctor import doctor
 from services.cli.importing import import_
 from services.cli.operate import run_round, status
 from services.cli.profile import profile, similar
 from services.cli.recommend import recommend
+from services.cli.replay import replay
 from services.cli.routers import routers
 from services.cli.serve import serve
 from services.cli.settings import settings
@@ -23,7 +25,9 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=N
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(f"propagation {version('preference-propagation')}")
+        from services.version import release
+
+        print(f"propagation {release()}")
         raise typer.Exit
 
 
@@ -44,4 +48,7 @@ app.command("trace")(trace)
 app.command("routers")(routers)
 app.command("round")(run_round)
 app.command("status")(status)
+app.command("replay")(replay)
+app.command("doctor")(doctor)
+app.add_typer(dead_letters, name="dead-letters")
 app.command("settings")(settings)

@@ -43,7 +43,8 @@ def profile_in_words(profile: "pb.Profile") -> list[str]:
     """Lines to print: what the client says of itself, what others brought, how it filters, what waits."""
     from propagation.v1 import propagation_pb2 as pb
 
-    out = [f"{kind_name(profile.key.kind)} {profile.key.id}, version {profile.version}"]
+    title = f" ({profile.title})" if profile.title else ""
+    out = [f"{kind_name(profile.key.kind)} {profile.key.id}{title}, version {profile.version}"]
     headings = {pb.AUTHOR_CATALOGUE: "From the catalogue:", pb.AUTHOR_INTERACTION: "From its own interactions:",
                 pb.AUTHOR_RECEPTION: "From others, through routers:"}
     for author, heading in headings.items():

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Number = Annotated[int | None, typer.Argument(min=0, help="One router, with its members; without: all of the bank.")]
 Bank = Annotated[str, typer.Option(metavar="taste|session", help="Which bank.")]
-Members = Annotated[int, typer.Option(min=0, max=1000, help="How many members of one router.")]
+Members = Annotated[int, typer.Option(min=1, max=1000, help="How many members of one router.")]
 
 
 def routers(number: Number = None, bank: Bank = "taste", members: Members = 20, address: Address = LOOPBACK,
@@ -34,7 +34,7 @@ def routers(number: Number = None, bank: Bank = "taste", members: Members = 20, 
         everyone = ask(address, lambda stub: all_routers(stub, banks[bank]))
         print_json({"routers": [plain(router) for router in everyone]}) if json else _print_all(everyone)
     else:
-        request = pb.GetRouterRequest(number=number, bank=banks[bank], members=members)
+        request = pb.GetRouterRequest(number=number, bank=banks[bank], page_size=members)
         one = ask(address, lambda stub: stub.GetRouter(request))
         print_json(plain(one)) if json else _print_one(one)
 

@@ -1,0 +1,31 @@
+"""Commands that open the database themselves: no service may hold it meanwhile."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from services.failures import UsageProblem
+
+if TYPE_CHECKING:
+    from propagation.workflow.engine import Engine
+    from services.settings import Settings
+
+T = TypeVar("T")
+
+
+def with_engine(settings: "Settings", work: "Callable[[Engine], Awaitable[T]]", *, create: bool = False) -> T:
+    """Run `work` on the opened engine, and close it whatever happens. `create`: a file that is not there is made.
+    Raises StoreBusy naming the holder, UsageProblem where there is no such file."""
+    if not create and not settings.database.exists():
+        raise UsageProblem(f"{settings.database} is not there; name the database with --database")
+    from services.assembly import laptop_engine
+
+    async def run() -> T:
+        engine = laptop_engine(settings)
+        await engine.open()
+        try:
+            return await work(engine)
+        finally:
+            await engine.close()
+
+    return asyncio.run(run())

@@ -1,0 +1,185 @@
+"""Every command as a person runs it: a process of its own, against one real service."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from types import SimpleNamespace
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "services.cli.main"]
+SETTINGS = ["--set", "taste.k=4", "--set", "session.k=4", "--set", "table_edges=2", "--set", "update_size=1000000"]
+
+
+def run(*arguments, **environment):
+    """A finished command: its exit code, stdout and stderr."""
+    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=60,
+                          env=os.environ | environment)
+
+
+def answer(*arguments):
+    """The JSON document of a command that must succeed."""
+    done = run(*arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def start(*arguments):
+    """A service that is ready, and its address."""
+    process = subprocess.Popen([*COMMAND, "serve", "--port", "0", "--auto-create", *map(str, arguments)],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    first = process.stdout.readline()
+    assert first.startswith("listening on 127.0.0.1:"), process.stderr.read()
+    return process, first.removeprefix("listening on ").strip()
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    """Three users, twenty records, a dozen events."""
+    folder = tmp_path_factory.mktemp("small")
+    items = [{"kind": "item", "id": f"i{n}", "title": f"Record {n}", "attributes": ["jazz" if n < 10 else "opera"]}
+             for n in range(20)]
+    events = [{"event_id": f"{user}-{n}", "user_id": user, "item_id": f"i{n}", "time": 1_700_000_000 + n}
+              for user in ("ann", "bob", "cid") for n in range(4)]
+    (folder / "clients.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items))
+    (folder / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def service(dataset, tmp_path_factory):
+    database = tmp_path_factory.mktemp("served") / "graph.db"
+    process, address = start("--database", database, *SETTINGS)
+    imported = run("import", dataset, "--address", address, "--json")
+    yield SimpleNamespace(address=address, database=database, imported=imported, process=process)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=30)
+    assert process.returncode == 0
+
+
+def test_import_counts_and_a_second_one_finds_duplicates(service, dataset):
+    assert service.imported.returncode == 0, service.imported.stderr
+    first = json.loads(service.imported.stdout)
+    assert (first["accepted"], first["duplicate"], first["rejected"]) == (12, 0, 0)
+    again = answer("import", dataset, "--address", service.address)
+    assert (again["accepted"], again["duplicate"], again["clients_changed"]) == (0, 12, 0)
+
+
+def test_profile_in_words_and_as_json(service):
+    answer("round", "--drain", "--address", service.address)
+    profile = answer("profile", "user", "ann", "--address", service.address)["profile"]
+    assert profile["key"] == {"kind": "CLIENT_KIND_USER", "id": "ann"}
+    assert {"text", "author", "sources", "weight"} <= set(profile["lines"][0])
+    words = run("profile", "user", "ann", "--address", service.address).stdout
+    assert "From its own interactions:" in words
+    assert "\x1b" not in words
+
+
+def test_round_says_when_nothing_changed(service):
+    answer("round", "--drain", "--address", service.address)
+    assert answer("round", "--address", service.address)["round"] is None
+
+
+def test_what_the_service_refuses_is_one_line(service):
+    done = run("profile", "user", "nobody", "--address", service.address)
+    assert done.returncode == 6
+    assert done.stderr == "propagation: user 'nobody' is not known\n"
+
+
+def test_a_second_process_is_told_who_holds_the_file(service):
+    for command in (["doctor"], ["dead-letters", "list"], ["serve", "--port", "0"]):
+        done = run(*command, "--database", service.database)
+        assert done.returncode == 5, command
+        assert f"process {service.process.pid}" in done.stderr
+
+
+def test_replay_doctor_and_dead_letters_on_a_file(dataset, tmp_path):
+    database = ["--database", tmp_path / "replayed.db", *SETTINGS]
+    assert answer("replay", dataset, *database)["outcomes"] == {"accepted": 12}
+    assert answer("doctor", *database)["sound"] is True
+    assert answer("dead-letters", "list", *database) == {"dead_letters": []}
+
+
+@pytest.mark.parametrize(("arguments", "code", "says"), [
+    (["serve", "--port", "70000"], 3, "65535"),
+    (["serve", "--port", "x"], 2, "--port"),
+    (["serve", "--host", "0.0.0.0", "--database", "never.db"], 3, "--insecure"),
+    (["srve"], 2, "serve"),
+    (["settings", "--set", "tast.k=3"], 3, "taste.k"),
+    (["settings", "--config", "gone.toml"], 3, "gone.toml"),
+    (["status", "--address", "127.0.0.1:1"], 4, "propagation serve"),
+    (["status", "--address", "nowhere"], 2, "HOST:PORT"),
+    (["profile", "robot", "ann"], 2, "user or item"),
+    (["trace"], 2, "exactly one"),
+    (["trace", "--line", "user:ann"], 2, "user:ann#3"),
+    (["routers", "--bank", "river"], 2, "taste or session"),
+    (["doctor", "--database", "gone.db"], 2, "gone.db"),
+    (["import", "gone"], 3, "gone"),
+])
+def test_errors_are_one_line_with_a_code(arguments, code, says, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = run(*arguments, PYTHONPATH=os.pathsep.join(sys.path))
+    assert done.returncode == code, done.stderr
+    assert says in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+    assert not done.stdout
+
+
+def test_debug_shows_the_stack_trace():
+    assert "Traceback" in run("status", "--address", "127.0.0.1:1", "--debug").stderr
+
+
+def test_settings_say_where_values_come_from(tmp_path):
+    shown = answer("settings", "--config", _file(tmp_path, "seed = 3"), "--set", "taste.k=9")
+    assert shown["taste.k"] == {"value": 9, "source": "flag --set"}
+    assert shown["seed"]["source"].endswith("propagation.toml")
+
+
+def test_interrupt_stops_a_service_in_order(tmp_path):
+    process, _ = start("--database", tmp_path / "graph.db", *SETTINGS)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode == 0
+
+
+def test_interrupt_of_a_command_is_quiet(tmp_path):
+    process = subprocess.Popen([*COMMAND, "replay", str(_many_events(tmp_path)), "--database", str(tmp_path / "r.db"), *SETTINGS],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not (tmp_path / "r.db").exists():
+        time.sleep(0.05)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (130, "", "")
+
+
+def test_help_is_quick_and_lists_every_command():
+    started = time.monotonic()
+    done = run("--help")
+    assert time.monotonic() - started < 2
+    for name in ("serve", "import", "replay", "profile", "recommend", "trace", "routers", "round", "status", "doctor", "settings"):
+        assert f"  {name} " in done.stdout
+
+
+def test_version():
+    assert run("--version").stdout.startswith("propagation ")
+
+
+def _file(folder, text):
+    path = folder / "propagation.toml"
+    path.write_text(text)
+    return path
+
+
+def _many_events(folder):
+    source = folder / "many"
+    source.mkdir()
+    (source / "clients.jsonl").write_text("".join(json.dumps({"kind": "item", "id": f"i{n}"}) + "\n" for n in range(50)))
+    (source / "events.jsonl").write_text("".join(
+        json.dumps({"event_id": f"e{n}", "user_id": f"u{n % 400}", "item_id": f"i{n % 50}", "time": 1_700_000_000 + n}) + "\n"
+        for n in range(20_000)))
+    return source
