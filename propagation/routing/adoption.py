@@ -7,30 +7,37 @@ from propagation.model.router import RouterVersion
 from propagation.routing.policy import Arrival, Table
 
 PERCEIVING = 3
+Weights = Sequence[tuple[int, float]]
 
 
 class TasteReading(Protocol):
-    """What this policy reads of the numbers, per client: its largest taste routers, by weight."""
+    """What this policy reads of the numbers: taste routers with their weights, largest first."""
 
-    async def taste_weights(self, refs: Sequence[int], count: int) -> Sequence[Sequence[tuple[int, float]]]:
-        """For users the largest of pi, for items the largest lifts."""
+    async def of_clients(self, refs: Sequence[int], count: int) -> Sequence[Weights]:
+        """Per client its `count` largest: for users of pi, for items of lift; () for one of whom nothing is known."""
+
+    async def of_arrivals(self, arrivals: Sequence[Arrival]) -> Sequence[Weights]:
+        """Per arrival what its interaction wrote by rule 5 (q, largest first); () where it wrote nothing or is none."""
 
 
 class AdoptionPolicy:
-    """Perception: the client's three largest taste routers. Table: its `table_edges` largest."""
+    """Perception: the three largest taste weights of q, else of the client's own pi. Table: its `table_edges` largest."""
 
     name = "adoption"
+    summarises = True
 
     def __init__(self, reading: TasteReading, table_edges: int) -> None:
         self._reading = reading
         self._table_edges = table_edges
 
     async def perceive(self, arrivals: Sequence[Arrival]) -> Sequence[Sequence[int]]:
-        refs = sorted({arrival.ref for arrival in arrivals})
-        weights = dict(zip(refs, await self._reading.taste_weights(refs, PERCEIVING), strict=True))
-        return [[router for router, _ in weights[arrival.ref]] for arrival in arrivals]
+        written = await self._reading.of_arrivals(arrivals)
+        alone = sorted({arrival.ref for arrival, weights in zip(arrivals, written, strict=True) if not weights})
+        own = dict(zip(alone, await self._reading.of_clients(alone, PERCEIVING), strict=True))
+        return [[router for router, _ in (weights or own[arrival.ref])[:PERCEIVING]]
+                for arrival, weights in zip(arrivals, written, strict=True)]
 
     async def route(self, changed: Sequence[int], versions: Sequence[RouterVersion]) -> Table:
-        weights = await self._reading.taste_weights(changed, self._table_edges)
+        weights = await self._reading.of_clients(changed, self._table_edges)
         return Table(scores={(router, ref): score for ref, row in zip(changed, weights, strict=True) for router, score in row},
                      clients=changed)

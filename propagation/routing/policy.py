@@ -9,7 +9,8 @@ from propagation.model.router import RouterVersion
 
 @dataclass(frozen=True)
 class Arrival:
-    """An attribute that is new or changed in a client's profile, with the interaction it came from."""
+    """An attribute that is new or changed in a client's profile, with the interaction it came from (sequence 0: none,
+    it is the client's own text)."""
 
     attribute: str
     ref: int
@@ -27,12 +28,20 @@ class Table:
     routers: Sequence[int] = ()
 
 
-class RoutingPolicy(Protocol):
+class Perceiving(Protocol):
+    """Where changes go."""
+
+    async def perceive(self, arrivals: Sequence[Arrival]) -> Sequence[Sequence[int]]:
+        """The routers each arrival goes to, in its order (eq. 2, or the policy's own reading); none where nothing is known."""
+
+
+class RoutingPolicy(Perceiving, Protocol):
     @property
     def name(self) -> str: ...
 
-    async def perceive(self, arrivals: Sequence[Arrival]) -> Sequence[Sequence[int]]:
-        """The routers each arrival goes to (eq. 2, or the policy's own reading)."""
+    @property
+    def summarises(self) -> bool:
+        """Whether routers integrate by eq. 3; otherwise the client's profile itself is the message."""
 
     async def route(self, changed: Sequence[int], versions: Sequence[RouterVersion]) -> Table:
         """The routing table after this round's router versions (eq. 4, or the policy's own reading)."""
