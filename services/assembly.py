@@ -3,8 +3,10 @@
 import os
 import socket
 
+from propagation.adapters.numpy.index import NumpyIndex
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
+from propagation.adapters.sqlite.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.workflow.engine import Engine
 from services.clock import SystemClock
@@ -13,6 +15,7 @@ from services.settings import Settings
 
 def laptop_engine(settings: Settings) -> Engine:
     """SQLite, NumPy, offline reasoner and fitted embedder: no server, no network, no key."""
-    return Engine(SqliteStore(settings.database, SystemClock()), HashedEmbedder(settings.workflow.seed),
-                  OfflineReasoner(settings.workflow.profile_lines),
-                  settings.workflow, holder=f"{socket.gethostname()}:{os.getpid()}")
+    store = SqliteStore(settings.database, SystemClock())
+    return Engine(store, HashedEmbedder(settings.workflow.seed), NumpyIndex(SqlitePoints(store.database)),
+                  OfflineReasoner(settings.workflow.profile_lines), settings.workflow,
+                  holder=f"{socket.gethostname()}:{os.getpid()}")

@@ -28,8 +28,10 @@ def over_represented(weights: Mapping[str, float], common: Mapping[str, float]) 
 
 
 class Attribute(Term):
-    """A canonical attribute, the router of its bank it belongs to, and how many distinct clients hold it."""
+    """An attribute by its normalised name, the taste router it is nearest to, and how many distinct clients hold it.
+    `canonical` names the existing attribute that it was mapped to; None where it is canonical itself."""
 
     name: str
     router: int | None = None
     holders: int = 0
+    canonical: str | None = None

@@ -1,6 +1,6 @@
 """The learn commit: all numbers, one writer at a time, in sequence order (DESIGN, State, 2)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from propagation.model.epoch import Epoch
@@ -16,6 +16,10 @@ class LearnStore(Protocol):
     async def read_learned(self, after: int, limit: int) -> Sequence[LearnedBlock]:
         """At most `limit` blocks with through > after, in order. Increments of trust are kept until a checkpoint
         covers them; a block older than that comes with trust [B,2,0]."""
+
+    async def taste_written(self, sequences: Sequence[int]) -> Mapping[int, Sequence[tuple[int, float]]]:
+        """What each interaction wrote by rule 5 to the taste bank: (router, weight), largest first, then by router;
+        those that wrote nothing (repeats) or are no interaction are left out."""
 
     async def learned_through(self) -> int: ...
 
@@ -34,6 +38,9 @@ class LearnStore(Protocol):
         """Stage blocks that were learned again from the log, invisible until `open_epoch`; `first` discards older stages."""
 
     async def current_epoch(self) -> Epoch | None: ...
+
+    async def fix_tau(self, number: int, tau: float) -> None:
+        """Eq. 4's threshold of an epoch, from now on."""
 
     async def epochs(self) -> Sequence[Epoch]:
         """Every epoch, oldest first."""

@@ -21,7 +21,7 @@ class RoundStore(Protocol):
 
     async def stage_attributes(self, lease: Lease, round_: Round, attributes: Sequence[Attribute],
                                held: Mapping[int, Sequence[str]]) -> None:
-        """Canonical attributes (new, or with new counts), and the attributes that each changed client now holds."""
+        """Attributes that are new, mapped or counted anew, and the canonical ones that each changed client now holds."""
 
     async def stage_routers(self, lease: Lease, round_: Round, versions: Sequence[RouterVersion]) -> None: ...
 
@@ -34,7 +34,8 @@ class RoundStore(Protocol):
 
     async def get_attributes(self, names: Sequence[str]) -> Mapping[str, Attribute]: ...
 
-    async def all_attributes(self) -> Sequence[Attribute]: ...
+    async def all_attributes(self) -> Sequence[Attribute]:
+        """Every attribute by name, those that were mapped to another one too."""
 
     async def held_attributes(self, refs: Sequence[int]) -> Mapping[int, Sequence[str]]:
         """What each client held at the last round; () where it took part in none."""

@@ -53,14 +53,26 @@ def arrived_counts(arrivals: Sequence[Arrival]) -> dict[str, int]:
 
 async def integrate(reasoner: Reasoner, router: int, before: RouterVersion | None, arrivals: Sequence[Arrival],
                     round_number: int, epoch: int, common: Mapping[str, float], examples: Sequence[str]) -> RouterVersion:
-    """Eq. 3: P_R* from the attributes that arrived and P_R. A_R is ordered by what sets it apart from `common`.
-    Raises ReasonerFailed."""
+    """Eq. 3: P_R* from the attributes that arrived and P_R. A_R is ordered by what sets it apart from `common`. A router
+    of an earlier epoch was another community, of which only the version number goes on. Raises ReasonerFailed."""
     arrived = arrived_counts(arrivals)
-    standing = standing_after(before, arrived)
-    name, text = await reasoner.summarize(before, router, arrived, standing, common, examples)
+    same = before if before is not None and before.epoch == epoch else None
+    standing = standing_after(same, arrived)
+    name, text = await reasoner.summarize(same, router, arrived, standing, common, examples)
     return RouterVersion(
         router=router, version=before.version + 1 if before else 1, round=round_number, epoch=epoch, name=name, text=text,
         attributes=tuple(over_represented(arrived, common)),
-        standing=tuple(standing.items()),
-        integrated=tuple(Integrated(attribute=a.attribute, ref=a.ref, profile_version=a.profile_version, sequence=a.sequence)
-                         for a in arrivals))
+        standing=tuple(standing.items()), integrated=_integrated(arrivals))
+
+
+def verbatim(router: int, before: RouterVersion | None, arrivals: Sequence[Arrival], round_number: int, epoch: int,
+             name: str, text: str) -> RouterVersion:
+    """Without eq. 3: the sender's profile as it is, carrying its attributes (point-to-point)."""
+    return RouterVersion(
+        router=router, version=before.version + 1 if before else 1, round=round_number, epoch=epoch, name=name, text=text,
+        attributes=tuple(dict.fromkeys(arrival.attribute for arrival in arrivals)), integrated=_integrated(arrivals))
+
+
+def _integrated(arrivals: Sequence[Arrival]) -> tuple[Integrated, ...]:
+    return tuple(Integrated(attribute=a.attribute, ref=a.ref, profile_version=a.profile_version, sequence=a.sequence)
+                 for a in arrivals)

@@ -13,8 +13,9 @@ def own_attributes(text: ClientText) -> tuple[str, ...]:
     return tuple(sorted({name for line in text.profile.lines if line.author != Author.RECEPTION for name in line.attributes}))
 
 
-def arrivals_of(ref: int, text: ClientText, held: Sequence[str], after: int) -> list[Arrival]:
-    """Attributes that are new against `held`, or whose line rests on an interaction after the last round's boundary."""
+def arrivals_of(ref: int, text: ClientText, held: Sequence[str], after: int, canonical: Mapping[str, str]) -> list[Arrival]:
+    """Attributes, as the lines have them, that are new against `held` (canonical names), or whose line rests on an
+    interaction after the last round's boundary."""
     before = frozenset(held)
     found: dict[str, Arrival] = {}
     for line in text.profile.lines:
@@ -22,7 +23,7 @@ def arrivals_of(ref: int, text: ClientText, held: Sequence[str], after: int) -> 
             continue
         newest = max((source.sequence or 0 for source in line.sources), default=0)
         for name in line.attributes:
-            if name not in before or newest > after:
+            if canonical.get(name, name) not in before or newest > after:
                 known = found.get(name)
                 if known is None or known.sequence < newest:
                     found[name] = Arrival(attribute=name, ref=ref, profile_version=text.profile.version, sequence=newest)

@@ -10,13 +10,15 @@ from propagation.ports.embedder import Embedder
 from propagation.ports.graph import GraphStore
 from propagation.ports.reasoner import Reasoner
 from propagation.ports.record import Recorded
-from propagation.routing.adoption import AdoptionPolicy
+from propagation.ports.vector_index import VectorIndex
 from propagation.workflow.interaction import Stage1
 from propagation.workflow.learner import Learner
 from propagation.workflow.numbers import Numbers
+from propagation.workflow.perceiving import Perceiver
+from propagation.workflow.policies import policy_for
 from propagation.workflow.round import Stage2
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.texts import profile_vectors
+from propagation.workflow.vectors import Vectors
 from propagation.workflow.view import NumbersView, seeded_directions
 
 CLAIM = 256
@@ -26,9 +28,11 @@ CLAIM_MS = 30_000
 class Engine:
     """Record, learn, reason and rounds over one graph. `holder` names this process in leases."""
 
-    def __init__(self, store: GraphStore, embedder: Embedder, reasoner: Reasoner, settings: WorkflowSettings, holder: str) -> None:
+    def __init__(self, store: GraphStore, embedder: Embedder, index: VectorIndex, reasoner: Reasoner, settings: WorkflowSettings,
+                 holder: str) -> None:
         self.store = store
         self.embedder = embedder
+        self.index = index
         self.reasoner = reasoner
         self.settings = settings
         self.holder = holder
@@ -36,7 +40,9 @@ class Engine:
         self._learning, self._reasoning, self._rounding = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
         self.learner = Learner(store, self.numbers, embedder, holder)
         self.stage1 = Stage1(store, reasoner, settings)
-        self.stage2 = Stage2(store, reasoner, AdoptionPolicy(self.numbers, settings.table_edges), settings, holder)
+        self.vectors = Vectors(store, embedder, index, self.numbers)
+        self.stage2 = Stage2(store, reasoner, policy_for(settings, store, index, embedder, self.numbers),
+                             Perceiver(store, index, embedder, self.numbers, settings), self.vectors, settings, holder)
 
     def _first_view(self) -> NumbersView:
         seed, dimension = self.settings.seed, self.embedder.dimension
@@ -50,6 +56,10 @@ class Engine:
         if checkpoint is not None:
             self.numbers.view = NumbersView.restored(checkpoint, self.settings.seed)
         await self.learner.catch_up()
+        await self.index.ensure(self.embedder.name, self.embedder.dimension)
+        await self.vectors.load()
+        await self.vectors.mend()
+        await self.vectors.fill_view()
 
     async def close(self) -> None:
         self.numbers.close()
@@ -74,14 +84,13 @@ class Engine:
                 return 0
             results, texts = await self.stage1.reason(claim)
             await self.store.commit_reasoned(claim, results)
-            vectors = await profile_vectors(self.embedder, [text.profile for text in texts.values()])
-            await self.numbers.run(NumbersView.set_profiles, list(texts), vectors)
+            await self.vectors.take_texts(texts.values())
             return len(results)
 
     async def round_is_due(self) -> bool:
-        changed, _, _ = await self.stage2.changed_since_last()
+        due = await self.stage2.due()
         clients = self.numbers.view.users + self.numbers.view.items
-        return len(changed) >= self.settings.update_size_for(clients)
+        return len(due.changed) >= self.settings.update_size_for(clients)
 
     async def run_round(self) -> Round | None:
         async with self._rounding:

@@ -1,6 +1,8 @@
 """Stage 2 of Algorithm 1 (lines 13 to 20): a propagation round, many commits and one publication."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from propagation.model.client import ClientKind, kind_of
 from propagation.model.round import Round
@@ -8,91 +10,124 @@ from propagation.model.router import RouterVersion, RoutingEdge
 from propagation.ports.graph import GraphStore
 from propagation.ports.leases import Lease
 from propagation.ports.reasoner import Reasoner
-from propagation.routing.integration import arrived_counts, commonness, grouped, integrate, standing_after
+from propagation.routing.integration import arrived_counts, commonness, grouped, integrate, standing_after, verbatim
 from propagation.routing.multicast import changes
-from propagation.routing.perception import arrivals_of, counted, own_attributes
-from propagation.routing.policy import Arrival, RoutingPolicy
+from propagation.routing.policy import Arrival, Perceiving, RoutingPolicy
+from propagation.workflow.perceiving import Perceived, Perceiver
 from propagation.workflow.settings import WorkflowSettings
+from propagation.workflow.vectors import Vectors
 
 LEASE = "round"
 LEASE_MS = 60_000
 EDGES_A_COMMIT = 10_000
+ALL_MEMBERS = 1 << 31
+
+
+@dataclass(frozen=True)
+class Due:
+    """What a round would have now: the clients that changed after the last boundary, and up to the next."""
+
+    changed: Sequence[int]
+    after: int
+    boundary: int
 
 
 class Stage2:
     """Runs one round at a time under the round lease."""
 
-    def __init__(self, store: GraphStore, reasoner: Reasoner, policy: RoutingPolicy, settings: WorkflowSettings,
-                 holder: str) -> None:
+    def __init__(self, store: GraphStore, reasoner: Reasoner, policy: RoutingPolicy, perceiver: Perceiver, vectors: Vectors,
+                 settings: WorkflowSettings, holder: str) -> None:
         self._store = store
         self._reasoner = reasoner
         self._policy = policy
+        self._perceiver = perceiver
+        self._vectors = vectors
         self._settings = settings
         self._holder = holder
 
-    async def changed_since_last(self) -> tuple[list[int], int, int]:
-        """(changed clients, last boundary, the boundary a round would have now)."""
+    async def due(self) -> Due:
         last = await self._store.last_round()
         after = last.boundary if last else 0
         boundary = await self._store.reasoned_through()
-        return list(await self._store.changed_clients(after, boundary)), after, boundary
+        return Due(changed=list(await self._store.changed_clients(after, boundary)), after=after, boundary=boundary)
 
     async def run(self) -> Round | None:
         """One round over everything reasoned so far; None when nothing changed or another process runs one."""
+        return await self._run(await self.due(), self._policy)
+
+    async def first_of_epoch(self, perceiving: Perceiving) -> Round | None:
+        """The round that gives a new router set its first profiles: everything that clients hold, not what changed."""
+        due = await self.due()
+        everyone = sorted(await self._store.text_versions())
+        return await self._run(Due(changed=everyone, after=0, boundary=max(due.boundary, due.after)), perceiving)
+
+    async def _run(self, due: Due, perceiving: Perceiving) -> Round | None:
+        if not due.changed:
+            return None
         lease = await self._store.acquire_lease(LEASE, self._holder, LEASE_MS)
         if lease is None:
             return None
-        changed, after, boundary = await self.changed_since_last()
-        if not changed:
-            return None
-        round_ = await self._store.begin_round(lease, boundary)
-        arrivals = await self._perceive(lease, round_, changed, after)
-        versions = await self._integrate(lease, round_, arrivals)
-        opened, closed = await self._multicast(lease, round_, changed, versions)
-        reached = len({edge.ref for edge in opened})
-        return await self._store.publish_round(lease, round_.model_copy(update={
-            "changed": len(changed), "touched": len(versions), "edges_opened": len(opened), "edges_closed": closed,
-            "reached": reached}))
+        round_ = await self._store.begin_round(lease, due.boundary)
+        perceived = await self._perceiver.perceive(due.changed, due.after, self._vectors.canonical)
+        self._vectors.canonical.update(perceived.mapped)
+        await self._vectors.take_texts(perceived.remapped)
+        versions = await self._integrate(round_, perceived.arrivals, perceiving)
+        closed, opened = await self._multicast(due.changed, versions)
+        await self._stage(lease, round_, perceived, versions, closed, opened)
+        done = await self._store.publish_round(lease, round_.model_copy(update={
+            "changed": len(due.changed), "touched": len(versions), "edges_opened": len(opened), "edges_closed": len(closed),
+            "reached": len({edge.ref for edge in opened})}))
+        await self._vectors.take_attributes(perceived.fresh)
+        await self._vectors.take_routers(versions)
+        return done
 
-    async def _perceive(self, lease: Lease, round_: Round, changed: Sequence[int], after: int) -> list[Arrival]:
-        texts = await self._store.load_texts(changed)
-        held = await self._store.held_attributes(changed)
-        now = {ref: own_attributes(texts[ref]) for ref in changed}
-        names = sorted({name for ref in changed for name in (*now[ref], *held[ref])})
-        known = dict(await self._store.get_attributes(names))
-        recounted = counted(known, held, now)
-        known.update(recounted)
-        await self._store.stage_attributes(lease, round_, list(recounted.values()), now)
-        return [arrival for ref in changed for arrival in arrivals_of(ref, texts[ref], held[ref], after)
-                if known[arrival.attribute].holders >= self._settings.min_support]
-
-    async def _integrate(self, lease: Lease, round_: Round, arrivals: Sequence[Arrival]) -> list[RouterVersion]:
-        groups = grouped(arrivals, await self._policy.perceive(arrivals))
-        before = {version.router: version for version in await self._store.router_versions(range(self._settings.taste.k))}
-        common = _common(before, groups)
-        epoch = await self._store.current_epoch()
+    async def _integrate(self, round_: Round, arrivals: Sequence[Arrival], perceiving: Perceiving) -> list[RouterVersion]:
+        groups = grouped(arrivals, await perceiving.perceive(arrivals))
+        routers = sorted({*range(self._settings.taste.k), *groups})
+        before = {version.router: version for version in await self._store.router_versions(routers)}
+        current = await self._store.current_epoch()
+        epoch = current.number if current else 0
+        if not self._policy.summarises:
+            return await self._verbatim(round_, groups, before, epoch)
+        same = {router: version for router, version in before.items() if version.epoch == epoch}
+        common = _common(same, groups)
         titles = await self._titles(arrivals)
-        versions = []
-        for router, group in groups.items():
-            examples = [titles[a.ref] for a in group if a.ref in titles]
-            versions.append(await integrate(self._reasoner, router, before.get(router), group, round_.number,
-                                            epoch.number if epoch else 0, common, list(dict.fromkeys(examples))))
-        await self._store.stage_routers(lease, round_, versions)
-        return versions
+        return [await integrate(self._reasoner, router, before.get(router), group, round_.number, epoch, common,
+                                list(dict.fromkeys(titles[a.ref] for a in group if a.ref in titles)))
+                for router, group in groups.items()]
+
+    async def _verbatim(self, round_: Round, groups: Mapping[int, Sequence[Arrival]], before: Mapping[int, RouterVersion],
+                        epoch: int) -> list[RouterVersion]:
+        """Every group has one sender (point-to-point)."""
+        senders = {router: group[0].ref for router, group in groups.items()}
+        texts = await self._store.load_texts(sorted(senders.values()))
+        clients = {client.ref: client for client in await self._store.get_clients(sorted(senders.values()))}
+        return [verbatim(router, before.get(router), group, round_.number, epoch,
+                         clients[senders[router]].title or f"one {kind_of(senders[router]).name.lower()}",
+                         texts[senders[router]].profile.text) for router, group in groups.items()]
 
     async def _titles(self, arrivals: Sequence[Arrival]) -> dict[int, str]:
         refs = sorted({arrival.ref for arrival in arrivals if kind_of(arrival.ref) == ClientKind.ITEM})
         return {client.ref: client.title for client in await self._store.get_clients(refs) if client.title and not client.hidden}
 
-    async def _multicast(self, lease: Lease, round_: Round, changed: Sequence[int],
-                         versions: Sequence[RouterVersion]) -> tuple[list[RoutingEdge], int]:
+    async def _multicast(self, changed: Sequence[int],
+                         versions: Sequence[RouterVersion]) -> tuple[list[tuple[int, int]], list[RoutingEdge]]:
+        """(edges to close, edges to open): the routing table's change."""
         table = await self._policy.route(changed, versions)
         standing = [edge for edges in (await self._store.edges_of(table.clients)).values() for edge in edges]
-        closed, opened = changes(standing, table, self._settings.score_step)
-        for start in range(0, max(len(closed), len(opened)), EDGES_A_COMMIT):
-            end = start + EDGES_A_COMMIT
-            await self._store.stage_edges(lease, round_, closed[start:end], opened[start:end])
-        return opened, len(closed)
+        for members in await asyncio.gather(*(self._store.members_of(router, ALL_MEMBERS) for router in table.routers)):
+            standing.extend(members)
+        return changes(standing, table, self._settings.score_step)
+
+    async def _stage(self, lease: Lease, round_: Round, perceived: Perceived, versions: Sequence[RouterVersion],
+                     closed: Sequence[tuple[int, int]], opened: Sequence[RoutingEdge]) -> None:
+        """At once, so that a store which groups its commits needs one."""
+        parts = range(0, max(len(closed), len(opened)), EDGES_A_COMMIT)
+        await asyncio.gather(
+            self._store.stage_attributes(lease, round_, perceived.rows, perceived.held),
+            self._store.stage_routers(lease, round_, versions),
+            *(self._store.stage_edges(lease, round_, closed[start : start + EDGES_A_COMMIT],
+                                      opened[start : start + EDGES_A_COMMIT]) for start in parts))
 
 
 def _common(before: Mapping[int, RouterVersion], groups: Mapping[int, Sequence[Arrival]]) -> dict[str, float]:

@@ -29,6 +29,9 @@ class WorkflowSettings(Term):
     buffer: int = Field(8, ge=1, le=64)
     profile_lines: int = Field(12, ge=1, le=64)
     min_support: int = Field(2, ge=1)
+    attribute_cosine: float = Field(0.92, gt=0, le=1)
+    tau: float | None = Field(None, ge=-1, le=1)
+    centres: Literal["items", "attributes"] = "items"
     propagate: bool = True
     auto_create: bool = False
 

@@ -1,7 +1,9 @@
 """LearnStore on SQLite."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+import numpy as np
 
 from propagation.adapters.sqlite.checkpoints import SqliteCheckpoints, completed, covers
 from propagation.adapters.sqlite.columns import packed, unpacked
@@ -16,6 +18,7 @@ from propagation.model.learned import Checkpoint, LearnedBlock
 from propagation.model.log import EntryKind
 from propagation.ports.leases import Lease
 
+TASTE = 1
 BLOCK = "start, through, epoch, size, columns"
 
 
@@ -47,6 +50,23 @@ class SqliteLearn(SqliteCheckpoints):
                 "SELECT start, l.through, epoch, size, columns, trust, combiner FROM learned l LEFT JOIN trust_delta t"
                 " ON t.through = l.through WHERE l.through > ? ORDER BY l.through LIMIT ?", (after, limit))
             return [unpacked(*row) for row in rows]
+
+        return await self._database.read(work)
+
+    async def taste_written(self, sequences: Sequence[int]) -> Mapping[int, Sequence[tuple[int, float]]]:
+        def work(connection: sqlite3.Connection) -> Mapping[int, Sequence[tuple[int, float]]]:
+            found: dict[int, Sequence[tuple[int, float]]] = {}
+            block: LearnedBlock | None = None
+            for sequence in sorted(set(sequences)):
+                if block is None or sequence > block.through:
+                    row = connection.execute(f"SELECT {BLOCK} FROM learned WHERE through >= ? ORDER BY through LIMIT 1",
+                                             (sequence,)).fetchone()
+                    if row is None:
+                        break
+                    block = unpacked(*row)
+                if written := _written(block, sequence):
+                    found[sequence] = written
+            return found
 
         return await self._database.read(work)
 
@@ -88,6 +108,10 @@ class SqliteLearn(SqliteCheckpoints):
         epochs = await self.epochs()
         return epochs[-1] if epochs else None
 
+    async def fix_tau(self, number: int, tau: float) -> None:
+        await self._database.write(lambda connection: connection.execute(
+            "UPDATE epoch SET tau = ? WHERE number = ?", (tau, number)))
+
     async def epochs(self) -> Sequence[Epoch]:
         return await self._database.read(lambda connection: [
             Epoch(number=row[0], sequence=row[1], session_k=row[2], taste_k=row[3], tau=row[4], embedder=row[5])
@@ -96,6 +120,15 @@ class SqliteLearn(SqliteCheckpoints):
 
 def learned_through(connection: sqlite3.Connection) -> int:
     return int(one(connection, "SELECT coalesce(max(through), 0) FROM learned"))
+
+
+def _written(block: LearnedBlock, sequence: int) -> list[tuple[int, float]]:
+    """What one interaction of a block wrote to the taste bank, largest first."""
+    place = int(np.searchsorted(block.sequence, sequence))
+    if place == len(block.sequence) or block.sequence[place] != sequence:
+        return []
+    pairs = zip(block.routers[place, TASTE].tolist(), block.weights[place, TASTE].tolist(), strict=True)
+    return sorted(((router, weight) for router, weight in pairs if weight > 0), key=lambda pair: (-pair[1], pair[0]))
 
 
 def _row(block: LearnedBlock) -> tuple[object, ...]:

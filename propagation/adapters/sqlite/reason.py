@@ -86,6 +86,11 @@ class SqliteReason:
         found = await self._database.read(lambda connection: newest_texts(connection, refs))
         return {ref: found.get(ref) or nothing(ref) for ref in refs}
 
+    async def text_versions(self) -> Mapping[int, int]:
+        return await self._database.read(lambda connection: dict(many(
+            connection, "SELECT json_group_array(json_array(ref, version)) FROM (SELECT c.ref AS ref, (SELECT max(v.version)"
+                        " FROM profile_version v WHERE v.ref = c.ref) AS version FROM client c) WHERE version IS NOT NULL")))
+
     async def text_at(self, ref: int, sequence: int) -> ClientText | None:
         return await self._database.read(lambda connection: text_at(connection, ref, sequence))
 

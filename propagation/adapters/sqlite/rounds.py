@@ -18,6 +18,7 @@ from propagation.model.router import RouterVersion, RoutingEdge
 from propagation.ports.leases import Lease
 
 SENDERS_KEPT = 2
+ATTRIBUTE = "name, router, holders, canonical"
 ROUND = "number, boundary, sequence, changed, touched, edges_opened, edges_closed, reached"
 EDGE = ("SELECT e.router, e.ref, e.score, o.sequence, c.sequence FROM edge e JOIN round o ON o.number = e.opened"
         " LEFT JOIN round c ON c.number = e.closed")
@@ -56,7 +57,8 @@ class SqliteRounds:
                                held: Mapping[int, Sequence[str]]) -> None:
         def work(connection: sqlite3.Connection) -> None:
             check_fence(connection, lease)
-            put(connection, "staged_attribute", 3, [(a.name, a.router, a.holders) for a in attributes], "INSERT OR REPLACE")
+            put(connection, "staged_attribute", 4, [(a.name, a.router, a.holders, a.canonical) for a in attributes],
+                "INSERT OR REPLACE")
             put(connection, "staged_held", 2, [(ref, list(names)) for ref, names in held.items()], "INSERT OR REPLACE")
 
         await self._database.write(work)
@@ -90,7 +92,7 @@ class SqliteRounds:
             if round_.number != last_round(connection) + 1:
                 raise LeaseLost(f"round {round_.number} was published before, or discarded")
             sequence = append_entry(connection, self._directory, EntryKind.ROUND, (), round_.number)
-            connection.execute("INSERT OR REPLACE INTO attribute SELECT name, router, holders FROM staged_attribute")
+            connection.execute(f"INSERT OR REPLACE INTO attribute ({ATTRIBUTE}) SELECT {ATTRIBUTE} FROM staged_attribute")
             connection.execute("INSERT OR REPLACE INTO held SELECT ref, names FROM staged_held")
             connection.execute("DELETE FROM staged_attribute")
             connection.execute("DELETE FROM staged_held")
@@ -103,12 +105,12 @@ class SqliteRounds:
     async def get_attributes(self, names: Sequence[str]) -> Mapping[str, Attribute]:
         return await self._database.read(lambda connection: {
             row[0]: _attribute(*row) for row in many(
-                connection, "SELECT json_group_array(json_array(a.name, a.router, a.holders)) FROM json_each(?) e"
+                connection, "SELECT json_group_array(json_array(a.name, a.router, a.holders, a.canonical)) FROM json_each(?) e"
                             " CROSS JOIN attribute a ON a.name = e.value", dumped(list(names)))})
 
     async def all_attributes(self) -> Sequence[Attribute]:
         return await self._database.read(lambda connection: [
-            _attribute(*row) for row in connection.execute("SELECT name, router, holders FROM attribute ORDER BY name").fetchall()])
+            _attribute(*row) for row in connection.execute(f"SELECT {ATTRIBUTE} FROM attribute ORDER BY name").fetchall()])
 
     async def held_attributes(self, refs: Sequence[int]) -> Mapping[int, Sequence[str]]:
         def work(connection: sqlite3.Connection) -> Mapping[int, Sequence[str]]:
@@ -189,5 +191,5 @@ def _edge(router: int, ref: int, score: float, opened: int, closed: int | None =
     return RoutingEdge.model_construct(router=router, ref=ref, score=score, from_sequence=opened, until_sequence=closed)
 
 
-def _attribute(name: str, router: int | None, holders: int) -> Attribute:
-    return Attribute.model_construct(name=name, router=router, holders=holders)
+def _attribute(name: str, router: int | None, holders: int, canonical: str | None) -> Attribute:
+    return Attribute.model_construct(name=name, router=router, holders=holders, canonical=canonical)

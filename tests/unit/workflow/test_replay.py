@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from propagation.adapters.numpy.index import NumpyIndex
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
+from propagation.adapters.sqlite.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.client import ClientChange, ClientKey, ClientKind
 from propagation.model.interaction import NewInteraction, RecordStatus
@@ -33,7 +35,9 @@ def stream():
 def engine_on(path):
     settings = WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=6), table_edges=2, update_size=8,
                                 auto_create=True)
-    return Engine(SqliteStore(path, SystemClock()), HashedEmbedder(settings.seed), OfflineReasoner(), settings, "test")
+    store = SqliteStore(path, SystemClock())
+    return Engine(store, HashedEmbedder(settings.seed), NumpyIndex(SqlitePoints(store.database)), OfflineReasoner(), settings,
+                  "test")
 
 
 async def outcome_of(path, step):

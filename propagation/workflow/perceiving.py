@@ -1,0 +1,95 @@
+"""Perception's bookkeeping in a round (RecNet 2.2.2): what changed clients hold now, in canonical names, and what of it
+travels."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from propagation.model.attribute import Attribute
+from propagation.model.text import ClientText
+from propagation.ports.embedder import Embedder
+from propagation.ports.graph import GraphStore
+from propagation.ports.vector_index import VectorIndex
+from propagation.routing.canonical import canonical_names, in_canonical
+from propagation.routing.centres import CentrePerception
+from propagation.routing.perception import arrivals_of, counted, own_attributes
+from propagation.routing.policy import Arrival
+from propagation.workflow.numbers import Numbers
+from propagation.workflow.settings import WorkflowSettings
+
+
+@dataclass(frozen=True)
+class Perceived:
+    """What a round stages of attributes: rows to write, the canonical names each client holds now, the arrivals that
+    travel, names that were mapped in this round, canonical names that are new, and clients that hold a newly mapped one."""
+
+    rows: Sequence[Attribute]
+    held: Mapping[int, Sequence[str]]
+    arrivals: Sequence[Arrival]
+    mapped: Mapping[str, str]
+    fresh: Sequence[str]
+    remapped: Sequence[ClientText]
+
+
+class Perceiver:
+    """Reads the graph and decides; the round writes."""
+
+    def __init__(self, store: GraphStore, index: VectorIndex, embedder: Embedder, numbers: Numbers,
+                 settings: WorkflowSettings) -> None:
+        self._store = store
+        self._index = index
+        self._embedder = embedder
+        self._numbers = numbers
+        self._settings = settings
+
+    async def perceive(self, changed: Sequence[int], after: int, canonical: Mapping[str, str]) -> Perceived:
+        """Eq. 1 for the clients that changed after a round's boundary. `canonical`: what was mapped before."""
+        texts = await self._store.load_texts(changed)
+        held = await self._store.held_attributes(changed)
+        raw = {ref: own_attributes(texts[ref]) for ref in changed}
+        known = await self._store.get_attributes(sorted({name for names in (*raw.values(), *held.values()) for name in names}))
+        arrived = {ref: arrivals_of(ref, texts[ref], held[ref], after, canonical) for ref in changed}
+        new = self._in_order_of_sequence(arrived, known)
+        mapped = await self._mapped(new)
+        names = {**canonical, **mapped}
+        now = {ref: in_canonical(raw[ref], names) for ref in changed}
+        known = {**known, **await self._store.get_attributes(sorted({*names.values()} & {n for ns in now.values() for n in ns}))}
+        recounted = counted(known, held, now)
+        fresh = [name for name in new if name not in mapped]
+        rows = [*(await self._placed(recounted, fresh)),
+                *(Attribute(name=name, canonical=target) for name, target in mapped.items())]
+        holders = {name: attribute.holders for name, attribute in {**known, **recounted}.items()}
+        return Perceived(rows=rows, held=now, mapped=mapped, fresh=fresh,
+                         arrivals=self._travelling(arrived, names, holders),
+                         remapped=[texts[ref] for ref in changed if not mapped.keys().isdisjoint(raw[ref])])
+
+    def _in_order_of_sequence(self, arrived: Mapping[int, Sequence[Arrival]], known: Mapping[str, Attribute]) -> list[str]:
+        """Names no round has seen, by the sequence they came with, then by client, then by name."""
+        first = sorted((arrival.sequence, ref, arrival.attribute) for ref, arrivals in arrived.items() for arrival in arrivals)
+        return list(dict.fromkeys(name for _, _, name in first if name not in known))
+
+    async def _mapped(self, new: Sequence[str]) -> dict[str, str]:
+        if not new:
+            return {}
+        found = await canonical_names(self._index, new, await self._embedder.embed(new), self._settings.attribute_cosine)
+        return {name: target for name, target in found.items() if name != target}
+
+    async def _placed(self, recounted: Mapping[str, Attribute], fresh: Sequence[str]) -> list[Attribute]:
+        """Each fresh attribute with the taste router it is nearest to."""
+        places = CentrePerception(self._embedder, self._numbers.view.state.taste.centres)
+        routers = dict(zip(fresh, await places.nearest(fresh), strict=True)) if fresh else {}
+        return [attribute.model_copy(update={"router": routers[name]}) if name in routers else attribute
+                for name, attribute in recounted.items()]
+
+    def _travelling(self, arrived: Mapping[int, Sequence[Arrival]], names: Mapping[str, str],
+                    holders: Mapping[str, int]) -> list[Arrival]:
+        """Arrivals under canonical names, each once a client, of attributes that enough distinct clients hold."""
+        out: dict[tuple[int, str], Arrival] = {}
+        for ref, arrivals in arrived.items():
+            for arrival in arrivals:
+                name = names.get(arrival.attribute, arrival.attribute)
+                if holders.get(name, 0) < self._settings.min_support:
+                    continue
+                other = out.get((ref, name))
+                if other is None or other.sequence < arrival.sequence:
+                    out[ref, name] = replace(arrival, attribute=name)
+        return list(out.values())

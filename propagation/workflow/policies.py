@@ -1,0 +1,65 @@
+"""The routing policy that the settings name."""
+
+import numpy as np
+
+from propagation.ports.embedder import Embedder
+from propagation.ports.graph import GraphStore
+from propagation.ports.vector_index import Collection, VectorIndex
+from propagation.routing.adoption import AdoptionPolicy
+from propagation.routing.placebo import PlaceboPolicy
+from propagation.routing.point_to_point import PointToPointPolicy
+from propagation.routing.policy import RoutingPolicy
+from propagation.routing.semantic import SemanticPolicy
+from propagation.routing.threshold import AbsoluteTau, Threshold, quantile_tau
+from propagation.workflow.numbers import Numbers
+from propagation.workflow.settings import WorkflowSettings
+from propagation.workflow.taste import LiveTaste
+
+
+def policy_for(settings: WorkflowSettings, store: GraphStore, index: VectorIndex, embedder: Embedder,
+               numbers: Numbers) -> RoutingPolicy:
+    """`settings.policy` over these parts; all four read the same taste routers."""
+    match settings.policy:
+        case "adoption":
+            return AdoptionPolicy(LiveTaste(numbers, store), settings.table_edges)
+        case "placebo":
+            return PlaceboPolicy(LiveTaste(numbers, store), settings.table_edges, settings.taste.k, settings.seed)
+        case "point_to_point":
+            return PointToPointPolicy(index, settings.table_edges)
+        case "semantic":
+            return SemanticPolicy(embedder, index, threshold_for(settings, store, index))
+
+
+def threshold_for(settings: WorkflowSettings, store: GraphStore, index: VectorIndex) -> Threshold:
+    return QuantileTau(store, index, settings.seed) if settings.tau is None else AbsoluteTau(settings.tau)
+
+
+class QuantileTau:
+    """The quantile, fixed and recorded with the epoch; before the first epoch it moves with the cosines."""
+
+    def __init__(self, store: GraphStore, index: VectorIndex, seed: int) -> None:
+        self._store = store
+        self._index = index
+        self._seed = seed
+
+    async def tau(self) -> float:
+        epoch = await self._store.current_epoch()
+        if epoch is not None and epoch.tau is not None:
+            return epoch.tau
+        return await self.fix()
+
+    async def fix(self) -> float:
+        """Measured anew over what the index holds now, and recorded where there is an epoch."""
+        routers = await self._vectors(Collection.ROUTERS)
+        clients = np.concatenate([await self._vectors(kind) for kind in (Collection.USERS, Collection.ITEMS)])
+        tau = quantile_tau(routers, clients, self._seed)
+        epoch = await self._store.current_epoch()
+        if epoch is not None and len(routers) and len(clients):
+            await self._store.fix_tau(epoch.number, tau)
+        return tau
+
+    async def _vectors(self, collection: Collection) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+        """[n, D] of all points, by key; [0, 0] without any."""
+        keys = sorted(await self._index.versions(collection), key=str)
+        found = await self._index.vectors(collection, keys)
+        return np.stack([found[key] for key in keys]) if keys else np.zeros((0, 0), np.float32)

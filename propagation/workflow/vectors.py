@@ -1,0 +1,176 @@
+"""The vector index kept in step with the graph, and the view's profile vectors with it. The index is derived: everything
+in it can be made again from the graph."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propagation.model.client import ClientKind, kind_of
+from propagation.model.router import RouterVersion
+from propagation.model.text import ClientText
+from propagation.ports.embedder import Embedder
+from propagation.ports.graph import GraphStore
+from propagation.ports.vector_index import Collection, Point, VectorIndex
+from propagation.routing.canonical import in_canonical
+from propagation.routing.perception import own_attributes
+from propagation.workflow.numbers import Numbers
+from propagation.workflow.view import NumbersView
+
+LINES_KEPT = 65_536
+CLIENTS_A_CALL = 2_000
+ATTRIBUTE_VERSION = 1
+UNWRITTEN = 0
+Progress = Callable[[int, int], None]
+
+
+def no_progress(done: int, total: int) -> None:
+    """For callers that show nothing."""
+
+
+class LineVectors:
+    """Embeds the lines of profiles, and keeps the vectors of the last 65,536: one interaction changes one line in twelve."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._kept: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        self._model = embedder.name
+
+    async def of_texts(self, texts: Sequence[ClientText]) -> NDArray[np.float32]:
+        """[len, D]: each profile's lines, summed by weight and normalised; zeros for an empty profile."""
+        await self._take({line.text for text in texts for line in text.profile.lines})
+        out = np.zeros((len(texts), self._embedder.dimension), np.float32)
+        for row, text in enumerate(texts):
+            for line in text.profile.lines:
+                out[row] += np.float32(line.weight) * self._kept[line.text]
+        norms = np.linalg.norm(out, axis=1, keepdims=True)
+        out /= np.where(norms > 0, norms, 1)
+        while len(self._kept) > LINES_KEPT:
+            self._kept.popitem(last=False)
+        return out
+
+    async def _take(self, lines: set[str]) -> None:
+        if self._model != self._embedder.name:
+            self._kept.clear()
+            self._model = self._embedder.name
+        new = sorted(lines - self._kept.keys())
+        for line in lines & self._kept.keys():
+            self._kept.move_to_end(line)
+        if new:
+            self._kept.update(zip(new, await self._embedder.embed(new), strict=True))
+
+
+class Vectors:
+    """Every writer of texts, attributes and routers says here what it committed."""
+
+    def __init__(self, store: GraphStore, embedder: Embedder, index: VectorIndex, numbers: Numbers) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._index = index
+        self._numbers = numbers
+        self._lines = LineVectors(embedder)
+        self._canonical: dict[str, str] = {}
+
+    @property
+    def canonical(self) -> dict[str, str]:
+        """Attributes that were mapped to another one, and to which."""
+        return self._canonical
+
+    async def load(self) -> None:
+        """What start-up needs in memory: the mapped attributes."""
+        self._canonical = {attribute.name: attribute.canonical for attribute in await self._store.all_attributes()
+                           if attribute.canonical is not None}
+
+    async def take_texts(self, texts: Iterable[ClientText]) -> None:
+        """New versions of clients' texts, one a client."""
+        texts = list(texts)
+        if not texts:
+            return
+        vectors = await self._lines.of_texts(texts)
+        for collection, kind in ((Collection.USERS, ClientKind.USER), (Collection.ITEMS, ClientKind.ITEM)):
+            await self._index.upsert(collection, [
+                Point(key=text.profile.ref, version=text.profile.version, vector=vectors[row],
+                      attributes=frozenset(in_canonical(own_attributes(text), self._canonical)))
+                for row, text in enumerate(texts) if kind_of(text.profile.ref) == kind])
+        await self._numbers.run(NumbersView.set_profiles, [text.profile.ref for text in texts], vectors)
+
+    async def take_attributes(self, names: Sequence[str]) -> None:
+        """New canonical attributes."""
+        vectors = await self._embedder.embed(names)
+        await self._index.upsert(Collection.ATTRIBUTES, [
+            Point(key=name, version=ATTRIBUTE_VERSION, vector=vector) for name, vector in zip(names, vectors, strict=True)])
+
+    async def take_routers(self, versions: Sequence[RouterVersion]) -> None:
+        """New versions of taste routers (a point-to-point sender is none)."""
+        routers = len(self._numbers.view.state.taste.centres)
+        kept = [version for version in versions if version.router < routers]
+        vectors = await self._embedder.embed([version.text for version in kept])
+        await self._index.upsert(Collection.ROUTERS, [
+            Point(key=version.router, version=version.version, vector=vector, attributes=frozenset(version.attributes))
+            for version, vector in zip(kept, vectors, strict=True)])
+
+    async def mend(self, progress: Progress = no_progress) -> int:
+        """Find by version what differs from the graph, and make it good; how many points that were."""
+        mended = await self._mend_attributes() + await self._mend_routers()
+        stored = await self._store.text_versions()
+        kept: dict[int | str, int] = {}
+        for collection in (Collection.USERS, Collection.ITEMS):
+            found = await self._index.versions(collection)
+            gone = [key for key in found if key not in stored]
+            if gone:
+                await self._index.delete(collection, gone)
+                mended += len(gone)
+            kept |= found
+        stale = sorted(ref for ref, version in stored.items() if kept.get(ref) != version)
+        for start in range(0, len(stale), CLIENTS_A_CALL):
+            part = stale[start : start + CLIENTS_A_CALL]
+            await self._retake(part, kept)
+            progress(start + len(part), len(stale))
+        return mended + len(stale)
+
+    async def reindex(self, progress: Progress = no_progress) -> int:
+        """Empty the index, and make all of it again from the graph; how many points it has."""
+        await self._index.drop(self._embedder.name, self._embedder.dimension)
+        return await self.mend(progress)
+
+    async def fill_view(self) -> None:
+        """Give the view every profile vector that the index holds."""
+        for collection in (Collection.USERS, Collection.ITEMS):
+            keys = sorted(await self._index.versions(collection), key=int)
+            for start in range(0, len(keys), CLIENTS_A_CALL):
+                found = await self._index.vectors(collection, keys[start : start + CLIENTS_A_CALL])
+                await self._numbers.run(NumbersView.set_profiles, [int(key) for key in found], np.stack(list(found.values())))
+
+    async def _retake(self, refs: Sequence[int], kept: dict[int | str, int]) -> None:
+        """Points newer than the graph's text are dropped first: an index never goes back by itself."""
+        texts = await self._store.load_texts(refs)
+        for collection, kind in ((Collection.USERS, ClientKind.USER), (Collection.ITEMS, ClientKind.ITEM)):
+            ahead = [ref for ref in refs if kind_of(ref) == kind and kept.get(ref, 0) > texts[ref].profile.version]
+            if ahead:
+                await self._index.delete(collection, ahead)
+        await self.take_texts(texts.values())
+
+    async def _mend_attributes(self) -> int:
+        stored = {attribute.name for attribute in await self._store.all_attributes() if attribute.canonical is None}
+        kept = await self._index.versions(Collection.ATTRIBUTES)
+        missing, gone = sorted(stored - kept.keys()), [key for key in kept if key not in stored]
+        if gone:
+            await self._index.delete(Collection.ATTRIBUTES, gone)
+        await self.take_attributes(missing)
+        return len(missing) + len(gone)
+
+    async def _mend_routers(self) -> int:
+        """A router without a profile yet stands at its centre, as version 0."""
+        centres = self._numbers.view.state.taste.centres
+        versions = {version.router: version for version in await self._store.router_versions(range(len(centres)))}
+        stored = {router: versions[router].version if router in versions else UNWRITTEN for router in range(len(centres))}
+        kept = await self._index.versions(Collection.ROUTERS)
+        stale = [router for router in stored if kept.get(router) != stored[router]]
+        gone = [key for key, version in kept.items() if version > stored.get(int(key), -1)]
+        if gone:
+            await self._index.delete(Collection.ROUTERS, gone)
+        await self._index.upsert(Collection.ROUTERS, [
+            Point(key=router, version=UNWRITTEN, vector=centres[router]) for router in stale if router not in versions])
+        await self.take_routers([versions[router] for router in stale if router in versions])
+        return len(stale)
