@@ -32,6 +32,14 @@ class Running:
     engine: Engine
     worker: Worker
     server: grpc.aio.Server
+    service: PropagationService
+    health: Health
+
+    async def stop(self, grace_seconds: float | None) -> None:
+        """No new calls; streams deliver their acks and end; running calls have `grace_seconds` (None: no time)."""
+        await self.health.stopping()
+        self.service.stopping.set()
+        await self.server.stop(grace_seconds)
 
 
 async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
@@ -45,13 +53,13 @@ async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
             announce(service.address)
             await first.wait()
             log.info("stopping", grace_seconds=settings.server.grace_seconds)
-            hurry = asyncio.create_task(_hurry(service.server, second))
+            hurry = asyncio.create_task(_hurry(service, second))
         hurry.cancel()
 
 
-async def _hurry(server: grpc.aio.Server, second: asyncio.Event) -> None:
+async def _hurry(service: Running, second: asyncio.Event) -> None:
     await second.wait()
-    await server.stop(None)
+    await service.stop(None)
 
 
 @contextlib.asynccontextmanager
@@ -64,20 +72,19 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
     await engine.open()
     try:
         worker = Worker(engine)
-        service = PropagationService(engine, worker)
-        server = new_server(service, settings.server.max_message_bytes)
+        servicer = PropagationService(engine, worker)
+        server = new_server(servicer, settings.server.max_message_bytes)
         health = Health(server)
         address = bind(server, settings.server)
+        service = Running(address, engine, worker, server, servicer, health)
         await server.start()
         worker.start()
         try:
             await health.serving()
             log.info("ready", address=address, database=str(settings.database))
-            yield Running(address, engine, worker, server)
+            yield service
         finally:
-            await health.stopping()
-            service.stopping.set()
-            await server.stop(settings.server.grace_seconds)
+            await service.stop(settings.server.grace_seconds)
             await worker.stop()
     finally:
         await engine.close()

@@ -1,9 +1,10 @@
 """Around every call: a request id, no work past the deadline, and errors as statuses."""
 
 import asyncio
+import contextlib
 import re
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any, NoReturn
 
 import grpc
@@ -56,17 +57,14 @@ def _answering(call: Callable[[Any, Context], Awaitable[Any]], method: str, requ
     return guarded
 
 
-def _streaming(call: Callable[[Any, Context], Any], method: str, request_id: str) -> Callable[..., Any]:
+def _streaming(call: Callable[[Any, Context], AsyncGenerator[Any, None]], method: str, request_id: str) -> Callable[..., Any]:
     async def guarded(request: Any, context: Context) -> None:
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             try:
                 await _in_time(context)
-                answers = call(request, context)
-                if isinstance(answers, AsyncIterator):
+                async with contextlib.aclosing(call(request, context)) as answers:
                     async for answer in answers:
                         await context.write(answer)
-                else:
-                    await answers
             except Exception as error:
                 await _fail(error, context, method, request_id)
 

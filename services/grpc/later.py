@@ -1,6 +1,6 @@
 """RPCs of the proto that a later release brings."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import NoReturn
 
 from propagation.v1 import propagation_pb2 as pb
@@ -31,11 +31,12 @@ class Later(Servicer):
     async def ForgetClient(self, request: pb.ForgetClientRequest, context: Context) -> pb.ForgetClientResponse:
         _not_served("ForgetClient", PRIVACY)
 
-    async def ExportClient(self, request: pb.ExportClientRequest, context: Context) -> AsyncIterator[pb.ExportClientResponse]:
+    async def ExportClient(self, request: pb.ExportClientRequest,
+                           context: Context) -> AsyncGenerator[pb.ExportClientResponse, None]:
         _not_served("ExportClient", PRIVACY)
         yield pb.ExportClientResponse()
 
     async def WatchPropagation(self, request: pb.WatchPropagationRequest,
-                               context: Context) -> AsyncIterator[pb.WatchPropagationResponse]:
+                               context: Context) -> AsyncGenerator[pb.WatchPropagationResponse, None]:
         _not_served("WatchPropagation", WATCHING)
         yield pb.WatchPropagationResponse()

@@ -12,6 +12,7 @@ from services.grpc.operating import Operating
 from services.grpc.profiles import Profiles
 from services.grpc.recommending import Recommending
 from services.grpc.routers import Routers
+from services.grpc.streaming import Streaming
 from services.grpc.tracing import Tracing
 from services.grpc.writing import Writing
 
@@ -20,7 +21,7 @@ LONGEST_IDLE_MS = 120_000
 SHORTEST_PING_MS = 10_000
 
 
-class PropagationService(Writing, Profiles, Recommending, Routers, Tracing, Operating, Later,
+class PropagationService(Writing, Streaming, Profiles, Recommending, Routers, Tracing, Operating, Later,
                          pb_grpc.PropagationServiceServicer):
     """Every RPC of propagation.v1."""
 

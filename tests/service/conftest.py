@@ -11,7 +11,7 @@ import pytest
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 from propagation.workflow.engine import Engine
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.server import running
+from services.server import Running, running
 from services.settings import ServerSettings, Settings
 from services.worker import Worker
 
@@ -20,13 +20,23 @@ SMALL = {"session": BankSettings(k=4), "taste": BankSettings(k=4), "table_edges"
 
 @dataclass(frozen=True)
 class Client:
-    """A caller of a running service; `engine` and `worker` are what the service runs on."""
+    """A caller of a running service."""
 
     stub: PropagationServiceStub
     channel: grpc.aio.Channel
-    address: str
-    engine: Engine
-    worker: Worker
+    running: Running
+
+    @property
+    def address(self) -> str:
+        return self.running.address
+
+    @property
+    def engine(self) -> Engine:
+        return self.running.engine
+
+    @property
+    def worker(self) -> Worker:
+        return self.running.worker
 
 
 Serving = Callable[..., AbstractAsyncContextManager[Client]]
@@ -41,7 +51,7 @@ def serving(tmp_path: Path) -> Serving:
         settings = Settings(database=tmp_path / "graph.db", server=ServerSettings(port=0, grace_seconds=1),
                             workflow=WorkflowSettings(**{**SMALL, **workflow}))
         async with running(settings) as service, grpc.aio.insecure_channel(service.address) as channel:
-            yield Client(PropagationServiceStub(channel), channel, service.address, service.engine, service.worker)
+            yield Client(PropagationServiceStub(channel), channel, service)
 
     return start
 

@@ -1,0 +1,41 @@
+"""Events into one record commit, and what became of each."""
+
+from collections.abc import Sequence
+
+from propagation.model.errors import InvalidInput
+from propagation.model.interaction import NewInteraction
+from propagation.v1 import propagation_pb2 as pb
+from services.clock import SystemClock
+from services.grpc.base import Servicer
+from services.grpc.check import checked_interaction
+from services.grpc.outcomes import fill, reject
+
+
+class Recording(Servicer):
+    """What the batch and the stream share."""
+
+    async def _record(self, events: Sequence[pb.Interaction]) -> list[pb.InteractionOutcome]:
+        """One outcome an event, in order, after the commit; a bad event is rejected and the others are recorded."""
+        outcomes, places, good = self._checked(events)
+        if good:
+            recorded = await self._engine.record(good)
+            self._worker.recorded()
+            for place, outcome in zip(places, recorded.outcomes, strict=True):
+                fill(outcomes[place], outcome)
+        return outcomes
+
+    def _checked(self, events: Sequence[pb.Interaction]) -> tuple[list[pb.InteractionOutcome], list[int], list[NewInteraction]]:
+        """(an outcome an event, those of bad ones complete; the places of good events; the good events)."""
+        now = SystemClock().now_ms()
+        outcomes: list[pb.InteractionOutcome] = []
+        places: list[int] = []
+        good: list[NewInteraction] = []
+        for place, event in enumerate(events):
+            outcome = pb.InteractionOutcome(event_id=event.event_id)
+            outcomes.append(outcome)
+            try:
+                good.append(checked_interaction(event, now))
+                places.append(place)
+            except InvalidInput as error:
+                reject(outcome, error.field, "INVALID", error.problem)
+        return outcomes, places, good
