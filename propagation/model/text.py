@@ -27,7 +27,8 @@ class Merged(Term):
 
 class Reasoned(Term):
     """All text of one interaction: stage 1 of Algorithm 1, as it is committed. `reward` is None where there was no
-    negative to predict against; `failure` is set instead of texts for a dead letter."""
+    negative to predict against; `failure` is set instead of texts for a dead letter. `late` is set where a dead letter was
+    replayed: the sequence that was recorded through then, to which its texts belong."""
 
     sequence: int
     user: int
@@ -36,6 +37,12 @@ class Reasoned(Term):
     gradients: tuple[Gradient, ...] = ()
     merged: tuple[Merged, ...] = ()
     failure: str | None = None
+    late: int | None = None
+
+    @property
+    def written_at(self) -> int:
+        """The sequence its texts are versions of."""
+        return self.sequence if self.late is None else self.late
 
 
 class ReasonWork(Term):

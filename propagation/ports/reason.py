@@ -18,6 +18,10 @@ class ReasonStore(Protocol):
         that are not among `reasoned` are free again. Raises LeaseLost when the claim expired and was taken over,
         VersionClash when a text's version is not the successor of the stored one; nothing is changed then."""
 
+    async def claim_dead_letters(self, worker: str, limit: int, ttl_ms: int) -> ReasonClaim | None:
+        """The oldest dead letters that nobody holds, to be tried again; committed like any claim, with `late` set: what
+        succeeds is a dead letter no more, what fails stays one with its newest reason. None when there are none."""
+
     async def commit_texts(self, texts: Sequence[ClientText], merged: Sequence[Merged], sequence: int) -> None:
         """New versions outside an interaction: cold start, and reading with MERGED. Raises VersionClash."""
 

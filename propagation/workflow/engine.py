@@ -16,13 +16,11 @@ from propagation.workflow.learner import Learner
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.perceiving import Perceiver
 from propagation.workflow.policies import policy_for
+from propagation.workflow.reasoning import Reasoning
 from propagation.workflow.round import Stage2
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.vectors import Vectors
 from propagation.workflow.view import NumbersView, seeded_directions
-
-CLAIM = 256
-CLAIM_MS = 30_000
 
 
 class Engine:
@@ -39,8 +37,8 @@ class Engine:
         self.numbers = Numbers(self._first_view())
         self._learning, self._reasoning, self._rounding = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
         self.learner = Learner(store, self.numbers, embedder, holder)
-        self.stage1 = Stage1(store, reasoner, settings)
         self.vectors = Vectors(store, embedder, index, self.numbers)
+        self.reasoning = Reasoning(store, Stage1(store, reasoner, settings), self.vectors, holder)
         self.stage2 = Stage2(store, reasoner, policy_for(settings, store, index, embedder, self.numbers),
                              Perceiver(store, index, embedder, self.numbers, settings), self.vectors, settings, holder)
 
@@ -79,13 +77,12 @@ class Engine:
     async def reason(self) -> int:
         """Reason the next claim; how many interactions were finished."""
         async with self._reasoning:
-            claim = await self.store.claim_reason(self.holder, CLAIM, CLAIM_MS)
-            if claim is None:
-                return 0
-            results, texts = await self.stage1.reason(claim)
-            await self.store.commit_reasoned(claim, results)
-            await self.vectors.take_texts(texts.values())
-            return len(results)
+            return await self.reasoning.step()
+
+    async def replay_dead_letters(self) -> tuple[int, int]:
+        """Try dead letters again, marked late; (mended, failed again) of at most one claim."""
+        async with self._reasoning:
+            return await self.reasoning.replay_dead_letters()
 
     async def round_is_due(self) -> bool:
         due = await self.stage2.due()

@@ -1,81 +1,160 @@
 """Stage 1 of Algorithm 1 (lines 4 to 11), for a claim of interactions: reception, prediction, credit, optimisation."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from propagation.model.client import Client
 from propagation.model.errors import ReasonerFailed
 from propagation.model.gradient import Gradient
+from propagation.model.profile import EditClash
 from propagation.model.router import RouterVersion
-from propagation.model.text import ClientText, Merged, ReasonClaim, Reasoned, ReasonWork
+from propagation.model.text import ClientText, Merged, Reasoned, ReasonWork
 from propagation.optimization.client_optimization import optimize_client
 from propagation.optimization.prediction import predict
 from propagation.ports.graph import GraphStore
 from propagation.ports.reasoner import Party, Reasoner
+from propagation.reception.first_text import described
 from propagation.reception.merge import receive
+from propagation.workflow.recent import Recent
 from propagation.workflow.settings import WorkflowSettings
+
+TEXTS_HELD = 20_000
+BREATH_SECONDS = 0.004
+
+
+@dataclass
+class Desk:
+    """What a claim's interactions read and write: texts move on only with interactions that succeeded."""
+
+    clients: Mapping[int, Client]
+    texts: dict[int, ClientText]
+    waiting: dict[int, Sequence[RouterVersion]]
+    last_round: int
+    changed: dict[int, ClientText] = field(default_factory=dict)
+
+    def move_on(self, now: Mapping[int, ClientText]) -> None:
+        """An interaction is done: these are its clients' texts, and nothing waits for them any more."""
+        for ref, text in now.items():
+            if text is not self.texts[ref]:
+                self.texts[ref] = self.changed[ref] = text
+            self.waiting.pop(ref, None)
+
+
+@dataclass
+class Draft:
+    """The texts of one interaction as they come about, and what is to be stored of it."""
+
+    now: dict[int, ClientText]
+    written: list[ClientText] = field(default_factory=list)
+    merged: list[Merged] = field(default_factory=list)
+    parties: dict[int, Party] = field(default_factory=dict)
+
+    def take(self, ref: int, text: ClientText) -> None:
+        """A client's newer version; the same object is no new version."""
+        if text is not self.now[ref]:
+            self.now[ref] = text
+            self.written.append(text)
 
 
 class Stage1:
-    """Texts of one claim, in sequence order; nothing is written before the caller commits."""
+    """Texts of interactions in sequence order; nothing is written before the caller commits."""
 
     def __init__(self, store: GraphStore, reasoner: Reasoner, settings: WorkflowSettings) -> None:
         self._store = store
         self._reasoner = reasoner
         self._settings = settings
+        self.held: Recent[int, ClientText] = Recent(TEXTS_HELD)
 
-    async def reason(self, claim: ReasonClaim) -> tuple[list[Reasoned], dict[int, ClientText]]:
-        """What to commit, and the newest text of every client that changed."""
-        refs = sorted({ref for work in claim.work for ref in (work.user, work.item, work.negative) if ref is not None})
+    async def reason(self, works: Sequence[ReasonWork], until: float) -> tuple[list[Reasoned], dict[int, ClientText]]:
+        """What to commit, and the newest text of every client that changed. Stops after the interaction at which the
+        monotonic clock passed `until` (seconds); the first is always done."""
+        desk = await self._desk(works)
+        results: list[Reasoned] = []
+        breath = time.monotonic()
+        for work in works:
+            results.append(await self._tried(work, desk))
+            now = time.monotonic()
+            if now >= until:
+                break
+            if now - breath > BREATH_SECONDS:
+                await asyncio.sleep(0)
+                breath = time.monotonic()
+        return results, desk.changed
+
+    def committed(self, texts: Mapping[int, ClientText]) -> None:
+        """These are the stored texts now."""
+        for ref, text in texts.items():
+            self.held.put(ref, text)
+
+    def forget(self, refs: Iterable[int]) -> None:
+        """Somebody else wrote these clients' texts: load them again."""
+        self.held.forget(refs)
+
+    async def _desk(self, works: Sequence[ReasonWork]) -> Desk:
+        refs = sorted({ref for work in works for ref in clients_of(work)})
         clients = {client.ref: client for client in await self._store.get_clients(refs)}
-        texts = dict(await self._store.load_texts(refs))
+        texts = self.held.find(refs)
+        missing = [ref for ref in refs if ref not in texts]
+        if missing:
+            texts.update(await self._store.load_texts(missing))
         last = await self._store.last_round() if self._settings.propagate else None
         waiting: dict[int, Sequence[RouterVersion]] = {}
         if last is not None:
             behind = {ref: text.watermark for ref, text in texts.items() if text.watermark < last.number}
-            waiting = dict(await self._store.waiting_messages(behind, last.number))
-        round_number = last.number if last else 0
-        before = dict(texts)
-        results = []
-        for work in claim.work:
-            try:
-                results.append(await self._one(work, clients, texts, waiting, round_number))
-            except ReasonerFailed as error:
-                results.append(Reasoned(sequence=work.sequence, user=work.user, failure=str(error)))
-        return results, {ref: text for ref, text in texts.items() if text is not before[ref]}
+            waiting = dict(await self._store.waiting_messages(behind))
+        return Desk(clients, texts, waiting, last.number if last else 0)
 
-    async def _one(self, work: ReasonWork, clients: Mapping[int, Client], texts: dict[int, ClientText],
-                   waiting: dict[int, Sequence[RouterVersion]], last_round: int) -> Reasoned:
-        """One interaction; `texts` and `waiting` move on only when all of it succeeded."""
-        refs = [ref for ref in (work.user, work.item, work.negative) if ref is not None]
-        written: list[ClientText] = []
-        merged: list[Merged] = []
-        parties: dict[int, Party] = {}
-        now: dict[int, ClientText] = {}
-        for ref in refs:
-            reception = await receive(self._reasoner, clients[ref], texts[ref], waiting.get(ref, ()), last_round,
-                                      self._settings.buffer, self._settings.profile_lines)
-            now[ref] = reception.text
-            merged.extend(reception.merged)
-            if reception.text is not texts[ref]:
-                written.append(reception.text)
-            parties[ref] = Party(client=clients[ref], profile=reception.text.profile,
-                                 filter_memory=reception.text.filter_memory, messages=reception.messages)
-        user, positive = parties[work.user], parties[work.item]
-        negative = parties[work.negative] if work.negative is not None else None
-        reward: int | None = None
-        gradients: Sequence[Gradient] = ()
-        if negative is not None:
-            reward = await predict(self._reasoner, work, user, positive, negative, self._settings.seed)
-            gradients = await self._reasoner.assign_credit(work, reward, user, positive, negative)
-        for ref in refs:
-            other = user if ref != work.user else positive
-            after = await optimize_client(self._reasoner, work, reward, parties[ref], other, now[ref], gradients,
-                                          self._settings.profile_lines)
-            if after is not now[ref]:
-                written.append(after)
-                now[ref] = after
-        texts.update(now)
-        for ref in refs:
-            waiting.pop(ref, None)
-        return Reasoned(sequence=work.sequence, user=work.user, reward=reward, texts=tuple(written),
-                        gradients=tuple(gradients), merged=tuple(merged))
+    async def _tried(self, work: ReasonWork, desk: Desk) -> Reasoned:
+        """One interaction, tried `reason_attempts` times with growing pauses; then a dead letter, so that the user's next
+        interactions go on."""
+        failure = ""
+        for attempt in range(self._settings.reason_attempts):
+            if attempt:
+                await asyncio.sleep(self._settings.reason_backoff * 2 ** (attempt - 1))
+            try:
+                return await self._one(work, desk)
+            except ReasonerFailed as error:
+                failure = str(error)
+            except EditClash as error:
+                failure = f"edits a line that the profile does not have: {error}"
+        return Reasoned(sequence=work.sequence, user=work.user, failure=failure)
+
+    async def _one(self, work: ReasonWork, desk: Desk) -> Reasoned:
+        """Algorithm 1, lines 6 to 10. Raises ReasonerFailed and EditClash; `desk` is as before then."""
+        draft = Draft({ref: desk.texts[ref] for ref in clients_of(work)})
+        for ref in draft.now:
+            await self._receive(ref, draft, desk)
+        reward, gradients = await self._judge(work, draft.parties)
+        for ref, party in draft.parties.items():
+            other = draft.parties[work.user if ref != work.user else work.item]
+            draft.take(ref, await optimize_client(self._reasoner, work, reward, party, other, draft.now[ref], gradients,
+                                                  self._settings.profile_lines))
+        desk.move_on(draft.now)
+        return Reasoned.model_construct(sequence=work.sequence, user=work.user, reward=reward, texts=tuple(draft.written),
+                                        gradients=tuple(gradients), merged=tuple(draft.merged), failure=None, late=None)
+
+    async def _receive(self, ref: int, draft: Draft, desk: Desk) -> None:
+        """Line 6, for one client: its own text if nobody described it yet, then what waits in its buffer (eq. 5)."""
+        client = desk.clients[ref]
+        draft.take(ref, await described(self._reasoner, client, draft.now[ref], self._settings.profile_lines))
+        reception = await receive(self._reasoner, client, draft.now[ref], desk.waiting.get(ref, ()), desk.last_round,
+                                  self._settings.buffer, self._settings.profile_lines)
+        draft.take(ref, reception.text)
+        draft.merged.extend(reception.merged)
+        draft.parties[ref] = Party(client=client, profile=reception.text.profile,
+                                   filter_memory=reception.text.filter_memory, messages=reception.messages)
+
+    async def _judge(self, work: ReasonWork, parties: Mapping[int, Party]) -> tuple[int | None, Sequence[Gradient]]:
+        """Lines 7 and 9: the reward (eq. 6, 7) and the gradients (eq. 8); neither without a negative to predict against."""
+        if work.negative is None:
+            return None, ()
+        user, positive, negative = parties[work.user], parties[work.item], parties[work.negative]
+        reward = await predict(self._reasoner, work, user, positive, negative, self._settings.seed)
+        return reward, await self._reasoner.assign_credit(work, reward, user, positive, negative)
+
+
+def clients_of(work: ReasonWork) -> list[int]:
+    """The user, the positive item and, where there is one, the negative."""
+    return [work.user, work.item] if work.negative is None else [work.user, work.item, work.negative]

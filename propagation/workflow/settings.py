@@ -28,6 +28,8 @@ class WorkflowSettings(Term):
     score_step: float = Field(0.05, ge=0)
     buffer: int = Field(8, ge=1, le=64)
     profile_lines: int = Field(12, ge=1, le=64)
+    reason_attempts: int = Field(3, ge=1, le=10)
+    reason_backoff: float = Field(0.2, ge=0)
     min_support: int = Field(2, ge=1)
     attribute_cosine: float = Field(0.92, gt=0, le=1)
     tau: float | None = Field(None, ge=-1, le=1)

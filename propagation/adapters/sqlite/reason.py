@@ -45,16 +45,26 @@ class SqliteReason:
 
     async def claim_reason(self, worker: str, limit: int, ttl_ms: int) -> ReasonClaim | None:
         def work(connection: sqlite3.Connection) -> ReasonClaim | None:
-            now = self._clock.now_ms()
-            connection.execute("DELETE FROM claim WHERE expires <= ?", (now,))
+            connection.execute("DELETE FROM claim WHERE expires <= ?", (self._clock.now_ms(),))
             chosen = _choose(connection, limit)
-            if not chosen:
-                return None
-            token = counted(connection, "claim")
-            connection.execute("INSERT INTO claim VALUES (?, ?, ?, ?)", (token, worker, now + ttl_ms, dumped(chosen)))
-            return ReasonClaim(token=token, worker=worker, expires=now + ttl_ms, work=tuple(_work(connection, chosen)))
+            return self._claimed(connection, worker, ttl_ms, chosen) if chosen else None
 
         return await self._database.write(work)
+
+    async def claim_dead_letters(self, worker: str, limit: int, ttl_ms: int) -> ReasonClaim | None:
+        def work(connection: sqlite3.Connection) -> ReasonClaim | None:
+            held = "SELECT w.value FROM claim, json_each(claim.work) w WHERE expires > ?"
+            chosen = many(connection, "SELECT json_group_array(sequence) FROM (SELECT sequence FROM dead_letter"
+                                      f" WHERE sequence NOT IN ({held}) ORDER BY sequence LIMIT ?)", self._clock.now_ms(), limit)
+            return self._claimed(connection, worker, ttl_ms, chosen) if chosen else None
+
+        return await self._database.write(work)
+
+    def _claimed(self, connection: sqlite3.Connection, worker: str, ttl_ms: int, sequences: Sequence[int]) -> ReasonClaim:
+        expires = self._clock.now_ms() + ttl_ms
+        token = counted(connection, "claim")
+        connection.execute("INSERT INTO claim VALUES (?, ?, ?, ?)", (token, worker, expires, dumped(sequences)))
+        return ReasonClaim(token=token, worker=worker, expires=expires, work=tuple(_work(connection, sequences)))
 
     async def commit_reasoned(self, claim: ReasonClaim, reasoned: Sequence[Reasoned]) -> None:
         claimed = {work.sequence for work in claim.work}
@@ -64,11 +74,14 @@ class SqliteReason:
                 raise LeaseLost(f"claim {claim.token} of worker {claim.worker!r} expired and was taken over")
             if strange := [result.sequence for result in reasoned if result.sequence not in claimed]:
                 raise LeaseLost(f"claim {claim.token} does not hold interaction {strange[0]}")
-            put_texts(connection, [(text, result.sequence) for result in reasoned for text in result.texts],
+            put_texts(connection, [(text, result.written_at) for result in reasoned for text in result.texts],
                       self._directory.now())
-            put_merged(connection, [(merge, result.sequence) for result in reasoned for merge in result.merged])
+            put_merged(connection, [(merge, result.written_at) for result in reasoned for merge in result.merged])
             put_gradients(connection, reasoned)
-            put(connection, "reasoned", 3, [(result.sequence, result.user, result.reward) for result in reasoned])
+            put(connection, "reasoned", 4, [(result.sequence, result.user, result.reward, result.late) for result in reasoned],
+                "INSERT OR REPLACE")
+            connection.execute("DELETE FROM dead_letter WHERE sequence IN (SELECT value FROM json_each(?))",
+                               (dumped([result.sequence for result in reasoned if result.late is not None]),))
             put(connection, "dead_letter", 2, [(result.sequence, result.failure) for result in reasoned
                                                if result.failure is not None])
             connection.execute("INSERT OR REPLACE INTO progress VALUES ('reasoned', ?)", (reasoned_through(connection),))

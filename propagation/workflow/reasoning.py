@@ -1,0 +1,63 @@
+"""Reason: claim what waits, reason it, commit it (DESIGN, State, 3); dead letters, and their replay."""
+
+import time
+
+from propagation.model.errors import LeaseLost
+from propagation.model.text import ReasonClaim, Reasoned
+from propagation.ports.graph import GraphStore, VersionClash
+from propagation.workflow.interaction import Stage1
+from propagation.workflow.vectors import Vectors
+
+CLAIM = 256
+CLAIM_MS = 30_000
+CLAIM_SECONDS = 10.0
+REDONE = 5
+
+
+class Reasoning:
+    """One claim at a time. `vectors` are given the newest text of every client that a commit changed."""
+
+    def __init__(self, store: GraphStore, stage1: Stage1, vectors: Vectors, holder: str) -> None:
+        self._store = store
+        self._stage1 = stage1
+        self._holder = holder
+        self._vectors = vectors
+
+    async def step(self, limit: int = CLAIM) -> int:
+        """Reason the next claim; how many interactions were finished. A slow reasoner finishes a part of its claim in
+        time, and the rest is free again. Raises LeaseLost when the claim was taken over, VersionClash when other
+        writers won five times in a row."""
+        claim = await self._store.claim_reason(self._holder, limit, CLAIM_MS)
+        return 0 if claim is None else len(await self._finish(claim))
+
+    async def replay_dead_letters(self, limit: int = CLAIM) -> tuple[int, int]:
+        """Try the oldest dead letters again, their edits on the current versions, marked late; (mended, failed again)."""
+        claim = await self._store.claim_dead_letters(self._holder, limit, CLAIM_MS)
+        if claim is None:
+            return 0, 0
+        results = await self._finish(claim, late=await self._store.recorded_through())
+        failed = sum(result.failure is not None for result in results)
+        return len(results) - failed, failed
+
+    async def _finish(self, claim: ReasonClaim, late: int | None = None) -> list[Reasoned]:
+        """Reason and commit. Where another writer was first with a client's next version, that text is loaded again and
+        the claim is redone on it: nothing of the lost attempt is kept."""
+        lost = 0
+        while True:
+            results, texts = await self._stage1.reason(claim.work, time.monotonic() + CLAIM_SECONDS)
+            if late is not None:
+                results = [result.model_copy(update={"late": late}) for result in results]
+            try:
+                await self._store.commit_reasoned(claim, results)
+            except VersionClash as clash:
+                self._stage1.forget([clash.ref])
+                lost += 1
+                if lost == REDONE:
+                    raise
+            except LeaseLost:
+                self._stage1.forget(texts)
+                raise
+            else:
+                self._stage1.committed(texts)
+                await self._vectors.take_texts(texts.values())
+                return results
