@@ -24,6 +24,12 @@ def has_seen(state, user, item):
 
 
 @njit(cache=True)
+def add_key(table, key):
+    """Put a key into a hash set that has room for it."""
+    table[_slot(table, key)] = key
+
+
+@njit(cache=True)
 def add_seen(state, user, item, session_router, taste_router):
     """Note an adoption, and the router of each bank that it wrote most to."""
     key = np.int64(user) << 32 | np.int64(item)

@@ -66,6 +66,7 @@ TASTE_DISCOUNT, TASTE_SHARPNESS = 0.97, 0.25
 
 BY_ITEM = ("adoptions", "recent", "recent_at", "content", "attributes", "adopters", "item_profile", "visible", "neighbour",
            "together", "neighbour_count", "near_slow", "near_fast")
+BY_SEEN = ("seen_item", "seen_before", "seen_router")
 BY_USER = ("user_content", "user_attributes", "user_profile", "history", "history_next", "history_length", "seen_last")
 
 

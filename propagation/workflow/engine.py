@@ -36,7 +36,7 @@ class Engine:
         self.holder = holder
         self.numbers = Numbers(self._first_view())
         self._learning, self._reasoning, self._rounding = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
-        self.learner = Learner(store, self.numbers, embedder, holder)
+        self.learner = Learner(store, self.numbers, embedder, holder, self._first_view)
         self.vectors = Vectors(store, embedder, index, self.numbers)
         self.reasoning = Reasoning(store, Stage1(store, reasoner, settings), self.vectors, holder)
         self.stage2 = Stage2(store, reasoner, policy_for(settings, store, index, embedder, self.numbers),
@@ -50,16 +50,14 @@ class Engine:
     async def open(self) -> None:
         """Open the store and bring the numbers to where the log says they are."""
         await self.store.open()
-        checkpoint = await self.store.newest_checkpoint()
-        if checkpoint is not None:
-            self.numbers.view = NumbersView.restored(checkpoint, self.settings.seed)
-        await self.learner.catch_up()
+        await self.learner.open()
         await self.index.ensure(self.embedder.name, self.embedder.dimension)
         await self.vectors.load()
         await self.vectors.mend()
         await self.vectors.fill_view()
 
     async def close(self) -> None:
+        await self.learner.close()
         self.numbers.close()
         await self.store.close()
 

@@ -1,75 +1,162 @@
 """Learn: the log's interactions into the numbers, in sequence order, by the holder of the lease (DESIGN, State, 2)."""
 
-from propagation.model.client import ClientKind, index_of, kind_of
+import asyncio
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propagation.model.client import Client, ClientKind, index_of, kind_of
+from propagation.model.errors import StoreCorrupt
+from propagation.model.learned import Checkpoint, LearnedBlock
 from propagation.model.log import EntryKind, LogSlice
+from propagation.numbers.state import INTERACTIONS
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph import GraphStore
 from propagation.ports.leases import Lease
+from propagation.workflow.checkpointing import restored, snapshot
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.texts import attribute_text, content_text
 from propagation.workflow.view import NumbersView
 
 LEASE = "learn"
 LEASE_MS = 10_000
-BLOCK = 256
+BLOCK_LEAST, BLOCK_MOST = 256, 2_048
+BLOCKS_A_READ = 16
 TEXTS_A_CALL = 2_000
+CHECKPOINT_EVERY = 50_000
+CHECKPOINT_AT_CLOSE = 5_000
 
 
 class Learner:
     """One step at a time; a process that does not hold the lease follows instead."""
 
-    def __init__(self, store: GraphStore, numbers: Numbers, embedder: Embedder, holder: str) -> None:
+    def __init__(self, store: GraphStore, numbers: Numbers, embedder: Embedder, holder: str,
+                 first_view: Callable[[], NumbersView]) -> None:
         self._store = store
         self._numbers = numbers
         self._embedder = embedder
         self._holder = holder
+        self._first_view = first_view
         self._lease: Lease | None = None
+        self._block = BLOCK_LEAST
+        self._ahead = False
+        self._checkpointed = 0
+        self._saving: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Bring the view to where the store's learned blocks end."""
+        await self.reload()
+
+    async def close(self) -> None:
+        """Let a checkpoint that is being written finish; leave a fresh one if much was learned since the last."""
+        if self._saving is not None:
+            await asyncio.gather(self._saving, return_exceptions=True)
+        if self._lease is not None and not self._ahead and self._since_checkpoint() >= CHECKPOINT_AT_CLOSE:
+            await self._store.save_checkpoint(self._lease, await self._snapshot())
+        if self._lease is not None:
+            await self._store.release_lease(self._lease)
+
+    async def reload(self) -> None:
+        """The view anew from the store: the newest checkpoint and what was learned after it."""
+        checkpoint = await self._store.newest_checkpoint()
+        fresh = self._first_view() if checkpoint is None else restored(checkpoint, self._numbers.view.seed)
+        self._checkpointed = int(fresh.state.clock[INTERACTIONS])
+        await self._numbers.run(NumbersView.become, fresh)
+        self._ahead = False
+        await self._follow_on()
 
     async def catch_up(self) -> None:
-        """Follow every block that is already committed."""
-        while blocks := await self._store.read_learned(self._numbers.view.applied_through, 64):
+        """Follow every block that is already committed; start from a checkpoint where following alone is not possible."""
+        if not await self._follow_on():
+            await self.reload()
+
+    async def _follow_on(self) -> bool:
+        """Whether the view reached the end of what is learned. Raises StoreCorrupt where the blocks have a gap that
+        no checkpoint covers."""
+        while blocks := await self._store.read_learned(self._numbers.view.applied_through, BLOCKS_A_READ):
             for block in blocks:
-                after = self._numbers.view.applied_through
-                part = await self._store.read_log(after, block.through - after)
+                if not follows(self._numbers.view, block):
+                    newest = await self._store.newest_checkpoint()
+                    if newest is None or newest.sequence <= self._numbers.view.applied_through:
+                        raise StoreCorrupt(f"learned numbers after sequence {self._numbers.view.applied_through} are incomplete;"
+                                           " run `rebuild`")
+                    return False
+                part = await self._store.read_log(block.after, block.through - block.after)
                 await self._take_clients(part)
                 await self._numbers.run(NumbersView.follow, part.interactions, block)
+        return True
 
-    async def step(self, limit: int = BLOCK) -> int:
-        """Learn and commit the next entries; how many log entries were covered. Raises LeaseLost."""
+    async def step(self) -> int:
+        """Learn and commit the next entries; how many log entries were covered. Raises LeaseLost. A step that failed or was
+        cancelled leaves the view ahead of the store: the next one starts from the store again."""
+        self._report_failed_save()
+        if self._ahead:
+            await self.reload()
+        token = self._lease.token if self._lease is not None else None
         self._lease = await self._store.acquire_lease(LEASE, self._holder, LEASE_MS)
-        if self._lease is None:
+        if self._lease is None or self._lease.token != token:
             await self.catch_up()
+        if self._lease is None:
             return 0
         after = self._numbers.view.applied_through
-        part = await self._store.read_log(after, limit)
+        part = await self._store.read_log(after, self._block)
         if part.through == after:
             return 0
+        self._ahead = True
         await self._take_clients(part)
         block = await self._numbers.run(NumbersView.learn, part.interactions, part.through)
         await self._store.commit_learned(self._lease, block)
-        return part.through - after
+        self._ahead = False
+        covered = part.through - after
+        self._block = min(self._block * 2, BLOCK_MOST) if covered == self._block else BLOCK_LEAST
+        await self._checkpoint_if_due(self._lease)
+        return covered
+
+    async def _checkpoint_if_due(self, lease: Lease) -> None:
+        if self._saving is not None or self._since_checkpoint() < CHECKPOINT_EVERY:
+            return
+        self._saving = asyncio.create_task(self._store.save_checkpoint(lease, await self._snapshot()))
+
+    async def _snapshot(self) -> Checkpoint:
+        self._checkpointed = int(self._numbers.view.state.clock[INTERACTIONS])
+        return await self._numbers.run(snapshot, False)
+
+    def _since_checkpoint(self) -> int:
+        return int(self._numbers.view.state.clock[INTERACTIONS]) - self._checkpointed
+
+    def _report_failed_save(self) -> None:
+        """Raise what a checkpoint failed with, once; the next one is written when it is due."""
+        if self._saving is not None and self._saving.done():
+            saving, self._saving = self._saving, None
+            saving.result()
 
     async def _take_clients(self, part: LogSlice) -> None:
-        """Rows for clients that are new in this part of the log, and new texts of those that changed."""
-        await take_clients(self._store, self._numbers, self._embedder,
-                           [ref for entry in part.entries if entry.kind == EntryKind.CLIENTS for ref in entry.refs])
+        await take_clients(self._store, self._numbers, self._embedder, part)
 
 
-async def take_clients(store: GraphStore, numbers: Numbers, embedder: Embedder, refs: list[int]) -> None:
-    """Give the view these clients' texts as vectors."""
+def follows(view: NumbersView, block: LearnedBlock) -> bool:
+    """Whether the view can take this block as its next: of its epoch, from where it stands, increments of trust there."""
+    whole = block.trust.shape[2] > 0 or not len(block.sequence)
+    return whole and block.epoch == view.epoch and block.after == view.applied_through
+
+
+async def take_clients(store: GraphStore, numbers: Numbers, embedder: Embedder, part: LogSlice) -> None:
+    """Rows for clients that are new in this part of the log, and new texts of those that changed, as they were at its
+    end: a replay of the same parts reads the same."""
+    refs = [ref for entry in part.entries if entry.kind == EntryKind.CLIENTS for ref in entry.refs]
     users = [index_of(ref) + 1 for ref in refs if kind_of(ref) == ClientKind.USER]
     items = sorted({ref for ref in refs if kind_of(ref) == ClientKind.ITEM})
     if users:
         await numbers.run(NumbersView.add_users, max(users))
     for start in range(0, len(items), TEXTS_A_CALL):
-        clients = await store.get_clients(items[start : start + TEXTS_A_CALL])
+        clients = await store.get_clients(items[start : start + TEXTS_A_CALL], part.through)
         content = await embedder.embed([content_text(client) for client in clients])
         attributes = await embedder.embed([attribute_text(client) for client in clients])
-
-        def take(view: NumbersView, clients=clients, content=content, attributes=attributes) -> None:  # type: ignore[no-untyped-def]
-            for row, client in enumerate(clients):
-                view.set_item(index_of(client.ref), content[row], attributes[row], not client.hidden)
-
-        await numbers.run(take)
+        await numbers.run(_set_items, clients, content, attributes)
 
 
+def _set_items(view: NumbersView, clients: Sequence[Client], content: NDArray[np.float32],
+               attributes: NDArray[np.float32]) -> None:
+    for row, client in enumerate(clients):
+        view.set_item(index_of(client.ref), content[row], attributes[row], not client.hidden)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model.client import ClientKind, index_of, kind_of
-from propagation.model.learned import NEGATIVES, WRITTEN, Checkpoint, LearnedBlock
+from propagation.model.learned import NEGATIVES, WRITTEN, LearnedBlock
 from propagation.model.log import Interactions
 from propagation.numbers.combiner import START_WEIGHT, Combiner, new_combiner, packed, unpack
 from propagation.numbers.features import FEATURES, PROPAGATED, READ_ROUTERS, Feature
@@ -23,7 +23,8 @@ ON, OFF = 0, 1
 def seeded_directions(count: int, dimension: int, seed: int) -> NDArray[np.float32]:
     """[count, D] unit vectors: routers before bootstrap, and items without text."""
     vectors = np.random.default_rng(seed).standard_normal((count, dimension), np.float32)
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors
 
 
 def live_combiner() -> Combiner:
@@ -127,29 +128,11 @@ class NumbersView:
         order = np.argsort(-values, kind="stable")[:count]
         return [(int(routers[place]), float(values[place])) for place in order]
 
-    def checkpoint(self, barrier: bool) -> Checkpoint:
-        """A copy of everything that was learned."""
-        arrays = {f"state.{name}": value.copy() for name, value in self.state._asdict().items()
-                  if isinstance(value, np.ndarray) and not name.startswith("near_")}
-        for bank in ("session", "taste"):
-            value = getattr(self.state, bank)
-            arrays |= {f"{bank}.{name}": getattr(value, name).copy() for name in ("mass", "total", "trust", "centres")}
-        arrays["combiner"] = packed(self.combiner)
-        return Checkpoint(sequence=self.applied_through, epoch=self.epoch, barrier=barrier, arrays=arrays)
-
-    @classmethod
-    def restored(cls, checkpoint: Checkpoint, seed: int) -> "NumbersView":
-        """The view as a checkpoint left it."""
-        arrays = checkpoint.arrays
-        view = cls(arrays["session.centres"], arrays["taste.centres"], seed, checkpoint.epoch)  # type: ignore[arg-type]
-        state = view.state
-        for bank in ("session", "taste"):
-            parts = {name: arrays[f"{bank}.{name}"] for name in ("mass", "total", "trust", "centres")}
-            state = state._replace(**{bank: getattr(state, bank)._replace(**parts)})
-        state = state._replace(**{name.removeprefix("state."): value for name, value in arrays.items()
-                                  if name.startswith("state.")})
-        rows = len(state.adoptions)
-        view.state = state._replace(near_slow=np.zeros(rows, np.float32), near_fast=np.zeros(rows, np.float32))
-        unpack(view.combiner, arrays["combiner"])  # type: ignore[arg-type]
-        view.applied_through = checkpoint.sequence
-        return view
+    def become(self, other: "NumbersView") -> None:
+        """Take another view's numbers (one that reflects the store) and keep this one's profile vectors, which are not
+        learned."""
+        users, items = min(self.users, other.users), min(self.items, other.items)
+        other.state.user_profile[:users] = self.state.user_profile[:users]
+        other.state.item_profile[:items] = self.state.item_profile[:items]
+        self.state, self.combiner = other.state, other.combiner
+        self.epoch, self.applied_through = other.epoch, other.applied_through

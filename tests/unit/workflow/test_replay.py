@@ -10,6 +10,7 @@ from propagation.adapters.sqlite.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.client import ClientChange, ClientKey, ClientKind
 from propagation.model.interaction import NewInteraction, RecordStatus
+from propagation.workflow.checkpointing import snapshot
 from propagation.workflow.engine import Engine
 from propagation.workflow.replay import ReplayProgress, replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
@@ -50,7 +51,7 @@ async def outcome_of(path, step):
         texts = await engine.store.load_texts(refs)
         edges = await engine.store.edges_of(refs)
         versions = await engine.store.router_versions(range(6))
-        numbers = engine.numbers.view.checkpoint(barrier=False).arrays
+        numbers = snapshot(engine.numbers.view, barrier=False).arrays
         return report, texts, edges, versions, numbers
     finally:
         await engine.close()

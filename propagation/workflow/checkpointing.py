@@ -1,0 +1,81 @@
+"""The view as a checkpoint and back: used rows only, neighbours as a CSR matrix, what can be derived left out."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propagation.model.learned import Checkpoint
+from propagation.numbers.combiner import packed, unpack
+from propagation.numbers.growth import with_room
+from propagation.numbers.packing import packed_neighbours, refill_seen, unpack_neighbours
+from propagation.numbers.state import BY_ITEM, BY_SEEN, BY_USER, SEEN, Bank, State
+from propagation.workflow.view import NumbersView
+
+BANKS = ("session", "taste")
+COUNTED = ("clock", "totals")
+SCRATCH = ("near_slow", "near_fast")
+NEIGHBOURS = ("neighbour", "together")
+DERIVED = ("seen_set",)
+ITEM_ROWS = tuple(name for name in BY_ITEM if name not in (*SCRATCH, *NEIGHBOURS))
+Arrays = dict[str, NDArray[np.generic]]
+
+
+def snapshot(view: NumbersView, barrier: bool) -> Checkpoint:
+    """A copy of everything that was learned. Run it where the view is owned."""
+    state, users, items = view.state, view.users, view.items
+    arrays: Arrays = {name: getattr(state, name).copy() for name in COUNTED}
+    for names, rows in ((ITEM_ROWS, items), (BY_USER, users), (BY_SEEN, int(state.clock[SEEN]))):
+        arrays |= {name: getattr(state, name)[:rows].copy() for name in names}
+    arrays["near_items"], arrays["near_weights"] = packed_neighbours(state.neighbour, state.together,
+                                                                     state.neighbour_count[:items])
+    for name in BANKS:
+        bank: Bank = getattr(state, name)
+        arrays |= {f"{name}.mass": bank.mass[:items].copy(), f"{name}.trust": bank.trust[:users].copy(),
+                   f"{name}.total": bank.total.copy(), f"{name}.centres": bank.centres.copy()}
+    arrays["combiner"] = packed(view.combiner)
+    return Checkpoint(sequence=view.applied_through, epoch=view.epoch, barrier=barrier, arrays=arrays)
+
+
+def restored(checkpoint: Checkpoint, seed: int) -> NumbersView:
+    """The view as a checkpoint left it. Its arrays are taken out one by one, so that hardly more than one copy is held."""
+    arrays = checkpoint.arrays
+    view = NumbersView(_f32(arrays.pop("session.centres")), _f32(arrays.pop("taste.centres")), seed, checkpoint.epoch)
+    view.state = with_room(view.state, len(arrays["seen_last"]), len(arrays["adoptions"]), len(arrays["seen_item"]))
+    state = view.state
+    for name in (*COUNTED, *ITEM_ROWS, *BY_USER, *BY_SEEN):
+        _fill(getattr(state, name), arrays.pop(name))
+    items = view.items
+    unpack_neighbours(arrays.pop("near_items"), arrays.pop("near_weights"), state.neighbour_count[:items], state.neighbour,
+                      state.together)
+    refill_seen(state.seen_set, state.seen_last[: view.users], state.seen_item, state.seen_before)
+    for name in BANKS:
+        for part in ("mass", "trust", "total"):
+            _fill(getattr(getattr(state, name), part), arrays.pop(f"{name}.{part}"))
+    unpack(view.combiner, np.asarray(arrays.pop("combiner"), np.float64))
+    view.applied_through = checkpoint.sequence
+    return view
+
+
+def same_numbers(one: State, other: State) -> list[str]:
+    """Names of arrays that differ in any bit of a used row; profile vectors, which are not learned, left out."""
+    first, second = _comparable(one), _comparable(other)
+    return [name for name in first if first[name].tobytes() != second[name].tobytes()]
+
+
+def _comparable(state: State) -> Arrays:
+    users, items, seen = int(state.clock[2]), int(state.clock[3]), int(state.clock[SEEN])
+    out: Arrays = {name: getattr(state, name) for name in COUNTED}
+    for names, rows in ((ITEM_ROWS, items), (BY_USER, users), (BY_SEEN, seen)):
+        out |= {name: getattr(state, name)[:rows] for name in names if not name.endswith("_profile")}
+    out["near_items"], out["near_weights"] = packed_neighbours(state.neighbour, state.together, state.neighbour_count[:items])
+    for name in BANKS:
+        bank: Bank = getattr(state, name)
+        out |= {f"{name}.mass": bank.mass[:items], f"{name}.trust": bank.trust[:users], f"{name}.total": bank.total}
+    return out
+
+
+def _fill(places: NDArray[np.generic], values: NDArray[np.generic]) -> None:
+    places[: len(values)] = values
+
+
+def _f32(array: NDArray[np.generic]) -> NDArray[np.float32]:
+    return np.asarray(array, np.float32)

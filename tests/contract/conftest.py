@@ -1,0 +1,33 @@
+"""The fixture that runs every adapter of the graph store through the same cases."""
+
+import pytest
+
+from tests.contract.graph_store import MAKERS, TurnedClock
+
+
+@pytest.fixture
+def clock():
+    return TurnedClock()
+
+
+@pytest.fixture(params=list(MAKERS))
+async def opened(request, tmp_path, clock):
+    """A function that opens the same database anew (closing what it opened before), as a restart does."""
+    last = None
+
+    async def reopen():
+        nonlocal last
+        if last is not None:
+            await last.close()
+        last = MAKERS[request.param](tmp_path, clock)
+        await last.open()
+        return last
+
+    yield reopen
+    if last is not None:
+        await last.close()
+
+
+@pytest.fixture
+async def store(opened):
+    return await opened()

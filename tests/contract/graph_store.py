@@ -1,0 +1,122 @@
+"""Shared by the graph store's contract: a store to test, opened anew as often as a test likes, and small makers of rows.
+
+Another adapter joins by one more maker in `MAKERS`: a function of a folder and a clock that gives an unopened store."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from propagation.adapters.sqlite.store import SqliteStore
+from propagation.model.client import ClientChange, ClientKey, ClientKind, ref_of
+from propagation.model.gradient import Gradient, Module
+from propagation.model.interaction import NewInteraction
+from propagation.model.learned import Checkpoint, LearnedBlock
+from propagation.model.profile import Line, Profile, Source
+from propagation.model.router import Integrated, RouterVersion, RoutingEdge
+from propagation.model.text import ClientText, Reasoned
+from propagation.ports.graph import GraphStore
+
+STRANGE = ["Ünïcødé 音楽 🎷", "two\nlines\tand a tab", "'; DROP TABLE client; --", '"}) DETACH DELETE n //', "\\u0000 spelled out",
+           "e\u0301 is not é", "\u202eright to left", "\uffff", "a" * 256, " ", "[1,2]", '{"a":1}', "null", "0"]
+
+
+class TurnedClock:
+    """A clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.ms = 1_700_000_000_000
+
+    def now_ms(self) -> int:
+        return self.ms
+
+
+def sqlite(folder: Path, clock: TurnedClock) -> GraphStore:
+    return SqliteStore(folder / "graph.db", clock)
+
+
+MAKERS: dict[str, Callable[[Path, TurnedClock], GraphStore]] = {"sqlite": sqlite}
+
+
+def user(index: int) -> int:
+    return ref_of(ClientKind.USER, index)
+
+
+def item(index: int) -> int:
+    return ref_of(ClientKind.ITEM, index)
+
+
+def change(kind: ClientKind, id_: str, **fields: object) -> ClientChange:
+    return ClientChange(key=ClientKey(kind=kind, id=id_), **fields)
+
+
+def event(event_id: str, user_id: str = "u0", item_id: str = "i0", content: str = "same", **fields: object) -> NewInteraction:
+    return NewInteraction(event_id=event_id, user_id=user_id, item_id=item_id, content_hash=content,
+                          **{"time": 1_000, **fields})
+
+
+async def recorded(store: GraphStore, *pairs: tuple[str, str]) -> list[int]:
+    """Sequences of new events, one for each (user, item)."""
+    before = await store.recorded_through()
+    answer = await store.record([event(f"e{before}-{place}", *pair) for place, pair in enumerate(pairs)], auto_create=True)
+    return [outcome.sequence for outcome in answer.outcomes]
+
+
+def block(after: int, through: int, sequences: list[int], *, epoch: int = 0, seed: int = 0, k: int = 4) -> LearnedBlock:
+    """A learned block of drawn numbers over these interactions."""
+    draw, size = np.random.default_rng(seed), len(sequences)
+    return LearnedBlock(
+        after=after, through=through, epoch=epoch, sequence=np.array(sequences, np.int64),
+        negatives=draw.integers(0, 3, (size, 4)).astype(np.int32), scores=draw.random((size, 2), np.float32),
+        profile_cosines=draw.random((size, 5), np.float32), routers=draw.integers(0, k, (size, 2, 16)).astype(np.uint16),
+        weights=draw.random((size, 2, 16), np.float32), trust=draw.random((size, 2, k), np.float32), combiner=draw.random(7))
+
+
+async def learn_all(store: GraphStore) -> None:
+    """One block over everything that is recorded and not learned."""
+    after, through = await store.learned_through(), await store.recorded_through()
+    lease = await store.acquire_lease("learn", "test", 10_000)
+    part = await store.read_log(after, through - after)
+    await store.commit_learned(lease, block(after, through, part.interactions.sequence.tolist()))
+
+
+def checkpoint(sequence: int, *, barrier: bool = False, epoch: int = 0, rows: int = 3) -> Checkpoint:
+    return Checkpoint(sequence=sequence, epoch=epoch, barrier=barrier, arrays={
+        "mass": np.full((rows, 2), sequence, np.float32), "clock": np.arange(4), "nothing": np.zeros((0, 3), np.float32),
+        "flags": np.array([True, False])})
+
+
+def text(ref: int, version: int, words: str = "likes jazz", *, watermark: int = 0, cites: tuple[int, int] | None = None,
+         weight: float = 0.1 + 0.2) -> ClientText:
+    source = Source(sequence=1) if cites is None else Source(router=cites[0], version=cites[1])
+    line = Line(id=1, text=words, attributes=("jazz",), weight=weight, sources=(source,))
+    return ClientText(profile=Profile(ref=ref, version=version, lines=(line,), next_id=2), watermark=watermark)
+
+
+def gradient(sequence: int, owner: int, module: Module = Module.ROUTER) -> Gradient:
+    return Gradient(sequence=sequence, module=module, owner=owner, writer=user(0), reward=1, text="keep 'jazz'",
+                    attributes=("jazz",))
+
+
+def reasoned(sequence: int, *texts: ClientText, **fields: object) -> Reasoned:
+    return Reasoned(sequence=sequence, user=user(0), texts=texts, **fields)
+
+
+def message(router: int, version: int, *senders: int, words: str = "more jazz") -> RouterVersion:
+    return RouterVersion(
+        router=router, version=version, round=0, epoch=1, name="Jazz", text=words, attributes=("jazz",), standing=(("jazz", 0.3),),
+        integrated=tuple(Integrated(attribute="jazz", ref=ref, profile_version=1, sequence=1) for ref in senders))
+
+
+def edge(router: int, ref: int, score: float = 0.5) -> RoutingEdge:
+    return RoutingEdge(router=router, ref=ref, score=score, from_sequence=0)
+
+
+async def run_round(store: GraphStore, *, versions: tuple[RouterVersion, ...] = (), closed: tuple[tuple[int, int], ...] = (),
+                    opened: tuple[RoutingEdge, ...] = (), publish: bool = True, boundary: int = 0):
+    """A whole round; what it returned last."""
+    lease = await store.acquire_lease("round", "test", 60_000)
+    round_ = await store.begin_round(lease, boundary)
+    await store.stage_routers(lease, round_, versions)
+    await store.stage_edges(lease, round_, closed, opened)
+    return await store.publish_round(lease, round_) if publish else round_
