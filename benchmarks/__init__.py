@@ -1,0 +1,1 @@
+"""Every figure that the project claims, measured: `python -m benchmarks`."""

@@ -1,0 +1,57 @@
+"""The real service as a process of its own."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+READY_SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Service:
+    """A running service: where it listens, and its process."""
+
+    address: str
+    process: "subprocess.Popen[str]"
+    start_seconds: float
+
+    def rss_mb(self) -> float:
+        """Resident memory, in MB."""
+        for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) / 1_000
+        raise RuntimeError(f"process {self.process.pid} has no VmRSS")
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+
+@contextmanager
+def serving(database: Path, *arguments: str) -> Iterator[Service]:
+    """A service on this file, ready; stopped by SIGTERM at the end. Its log goes beside the database."""
+    with open(database.with_suffix(".log"), "a", encoding="utf-8") as log:
+        started = time.monotonic()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "services.cli.main", "serve", "--port", "0", "--database", str(database), *arguments],
+            stdout=subprocess.PIPE, stderr=log, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"})
+        try:
+            yield Service(_address(process), process, time.monotonic() - started)
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.wait(READY_SECONDS)
+
+
+def _address(process: "subprocess.Popen[str]") -> str:
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    if not line.startswith("listening on "):
+        raise RuntimeError(f"the service did not start: {line!r}; see the .log beside its database")
+    return line.removeprefix("listening on ").strip()

@@ -1,0 +1,45 @@
+"""The figures: their keys, and what each must reach and is hoped to reach (issue "The kernel", What it must reach)."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Target:
+    """`must` and `hope`: None where a key has none of its own. `at_least`: larger is better."""
+
+    must: float | None = None
+    hope: float | None = None
+    at_least: bool = True
+
+    def met(self, value: float) -> bool | None:
+        if self.must is None:
+            return None
+        return value >= self.must if self.at_least else value <= self.must
+
+
+TARGETS = {
+    "ingest_batch_events_per_s": Target(15_000, 25_000),
+    "ingest_single_events_per_s": Target(1_000, 2_500),
+    "ingest_stream_events_per_s": Target(4_000, 6_000),
+    "process_interactions_per_s": Target(1_000, 3_000),
+    "process_cost_ratio_100k_over_1k_clients": Target(1.5, 1.1, at_least=False),
+    "event_to_recommendation_s": Target(2, 0.5, at_least=False),
+    "recommend_p50_ms": Target(20, 5, at_least=False),
+    "recommend_p99_ms": Target(50, 15, at_least=False),
+    "recommend_overlap": Target(0.99, None),
+    "recommend_per_s": Target(150, 600),
+    "recommend_ml100k_p50_ms": Target(2, 1, at_least=False),
+    "recommend_ml100k_per_s": Target(400, 1_000),
+    "get_profile_p99_ms": Target(10, 3, at_least=False),
+    "rss_mb_100k_clients": Target(1_000, 500, at_least=False),
+    "start_s_100k_clients": Target(5, 2, at_least=False),
+    "n10_off": Target(0.815, None),
+    "n10_placebo": Target(None, None),
+    "n10_adoption": Target(0.838, None),
+    "delta": Target(0.018, None),
+    "delta_t": Target(10, None),
+    "n10_offk": Target(None, None),
+    "n10_offk_adoption": Target(None, 0.850),
+    "n10_rules": Target(None, None),
+    "n10_text": Target(None, None),
+}
