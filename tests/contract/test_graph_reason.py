@@ -1,0 +1,145 @@
+"""The reason port: claims, versions, dead letters, time travel, gradients."""
+
+import pytest
+
+from propagation.model.errors import LeaseLost
+from propagation.model.gradient import Module
+from propagation.model.text import Merged
+from propagation.ports.graph import VersionClash
+from tests.contract.graph_store import STRANGE, gradient, item, learn_all, reasoned, recorded, text, user
+
+
+@pytest.fixture
+async def sequences(store):
+    """Six learned interactions: of u0, u1, u0, u1, u2, u0."""
+    made = await recorded(store, *((f"u{n}", f"i{place}") for place, n in enumerate((0, 1, 0, 1, 2, 0))))
+    await learn_all(store)
+    return made
+
+
+def claimed(claim):
+    return [work.sequence for work in claim.work]
+
+
+async def finish(store, claim, *results):
+    done = {result.sequence for result in results}
+    await store.commit_reasoned(claim, [*results, *(reasoned(n) for n in claimed(claim) if n not in done)])
+
+
+async def test_nothing_waits_before_it_is_learned(store):
+    await recorded(store, ("u0", "i0"))
+    assert await store.claim_reason("w", 10, 1_000) is None
+    await learn_all(store)
+    claim = await store.claim_reason("w", 10, 1_000)
+    assert (claim.work[0].user, claim.work[0].item) == (user(0), item(0))
+
+
+async def test_work_carries_what_learn_stored(store, sequences):
+    (part,) = await store.read_learned(0, 1)
+    claim = await store.claim_reason("w", 10, 1_000)
+    for place, work in enumerate(claim.work):
+        assert work.negative == item(int(part.negatives[place, 0]))
+        assert (work.score_positive, work.score_negative) == tuple(part.scores[place].tolist())
+
+
+async def test_two_workers_share_no_user_and_none_overtakes(store, sequences):
+    first = await store.claim_reason("a", 1, 1_000)
+    second = await store.claim_reason("b", 10, 1_000)
+    assert claimed(first) == [sequences[0]]
+    assert claimed(second) == [sequences[1], sequences[3], sequences[4]]
+    assert await store.claim_reason("c", 10, 1_000) is None
+    await finish(store, first)
+    assert claimed(await store.claim_reason("c", 10, 1_000)) == [sequences[2], sequences[5]]
+
+
+async def test_reasoned_through_waits_for_the_oldest(store, sequences):
+    first = await store.claim_reason("a", 1, 1_000)
+    second = await store.claim_reason("b", 10, 1_000)
+    await finish(store, second)
+    assert await store.reasoned_through() == sequences[0] - 1
+    await finish(store, first)
+    assert await store.reasoned_through() == sequences[2] - 1
+    await finish(store, await store.claim_reason("a", 10, 1_000))
+    assert await store.reasoned_through() == await store.learned_through()
+
+
+async def test_what_a_claim_did_not_finish_is_free_again(store, sequences):
+    claim = await store.claim_reason("a", 10, 1_000)
+    await store.commit_reasoned(claim, [reasoned(sequences[0])])
+    assert claimed(await store.claim_reason("a", 10, 1_000)) == sequences[1:]
+
+
+async def test_a_claim_that_expired_is_taken_over_and_the_late_commit_refused(store, sequences, clock):
+    late = await store.claim_reason("late", 2, 1_000)
+    clock.ms += 1_000
+    taken = await store.claim_reason("quick", 2, 1_000)
+    assert claimed(taken) == claimed(late)
+    with pytest.raises(LeaseLost):
+        await store.commit_reasoned(late, [reasoned(sequences[0], text(user(0), 1, "late"))])
+    await store.commit_reasoned(taken, [reasoned(sequences[0], text(user(0), 1, "quick"))])
+    assert (await store.load_texts([user(0)]))[user(0)].profile.text == "quick"
+    with pytest.raises(LeaseLost):
+        await store.commit_reasoned(taken, [])
+
+
+async def test_a_claim_outlives_no_restart_of_its_only_process(opened):
+    store = await opened()
+    await recorded(store, ("u0", "i0"))
+    await learn_all(store)
+    await store.claim_reason("gone", 10, 600_000)
+    store = await opened()
+    assert await store.claim_reason("new", 10, 1_000) is not None
+
+
+async def test_a_version_that_does_not_follow_changes_nothing(store, sequences):
+    claim = await store.claim_reason("a", 10, 1_000)
+    wrong = [reasoned(sequences[0], text(user(0), 1), gradients=(gradient(sequences[0], 3),)),
+             reasoned(sequences[1], text(user(1), 2))]
+    with pytest.raises(VersionClash) as raised:
+        await store.commit_reasoned(claim, wrong)
+    assert raised.value.ref == user(1)
+    assert (await store.load_texts([user(0)]))[user(0)].profile.version == 0
+    assert await store.gradients(Module.ROUTER, None, 0, 10) == []
+    await store.commit_reasoned(claim, wrong[:1])
+
+
+async def test_several_versions_of_one_client_in_one_commit(store, sequences):
+    claim = await store.claim_reason("a", 10, 1_000)
+    await finish(store, claim, reasoned(sequences[0], text(user(0), 1, "heard"), text(user(0), 2, "kept")),
+                 reasoned(sequences[2], text(user(0), 3, "later")))
+    assert (await store.text_at(user(0), sequences[0])).profile.text == "kept"
+    assert (await store.text_at(user(0), sequences[1])).profile.version == 2
+    assert (await store.text_at(user(0), sequences[5])).profile.text == "later"
+    assert await store.text_at(user(0), sequences[0] - 1) is None
+    with pytest.raises(VersionClash):
+        await store.commit_texts([text(user(0), 3)], [], sequences[5])
+
+
+@pytest.mark.parametrize("strange", STRANGE)
+async def test_a_text_comes_back_as_it_was(store, sequences, strange):
+    written = text(user(0), 1, strange, watermark=3, cites=(5, 2))
+    merge = Merged(ref=user(0), profile_version=1, router=5, router_version=2, outcome=strange)
+    await store.commit_texts([written], [merge], sequences[0])
+    assert (await store.load_texts([user(0)]))[user(0)] == written
+    assert await store.merges_into(user(0), 9) == [merge] == await store.merges_of(5, 2, 9)
+
+
+async def test_a_client_without_text_has_an_empty_profile(store):
+    (empty,) = (await store.load_texts([user(4)])).values()
+    assert (empty.profile.ref, empty.profile.version, empty.profile.lines, empty.watermark) == (user(4), 0, (), 0)
+
+
+async def test_a_dead_letter_blocks_nobody(store, sequences):
+    claim = await store.claim_reason("a", 10, 1_000)
+    await finish(store, claim, reasoned(sequences[1], failure="no answer"))
+    assert list(await store.dead_letters(10)) == [(sequences[1], "no answer")]
+    assert await store.reasoned_through() == await store.learned_through()
+
+
+async def test_gradients_are_read_by_owner_since_a_sequence(store, sequences):
+    claim = await store.claim_reason("a", 10, 1_000)
+    await finish(store, claim, *(reasoned(n, gradients=(gradient(n, 7), gradient(n, 3), gradient(n, user(0), Module.PROFILE)))
+                                 for n in sequences[:3]))
+    assert await store.gradients(Module.ROUTER, 7, sequences[0], 9) == [gradient(n, 7) for n in sequences[1:3]]
+    assert await store.gradients(Module.ROUTER, None, 0, 3) == [gradient(sequences[0], 3), gradient(sequences[0], 7),
+                                                               gradient(sequences[1], 3)]

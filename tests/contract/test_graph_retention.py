@@ -1,0 +1,89 @@
+"""Retention: what ended long ago goes, a part at a time; what lives, or is cited by what lives, stays."""
+
+from propagation.model.gradient import Module
+from propagation.model.text import Merged
+from tests.contract.graph_store import edge, gradient, learn_all, message, reasoned, recorded, run_round, text, user
+
+ANN, BOB = user(0), user(1)
+
+
+async def prune(store, before, limit=2):
+    """Every part of one run; how many rows went."""
+    total = 0
+    while dropped := await store.prune(before, limit):
+        assert dropped <= limit
+        total += dropped
+    return total
+
+
+async def lived(store):
+    """Ann's three versions, two rounds of router 3, an edge that came and went, a gradient and a merge of each time."""
+    sequences = (await recorded(store, *[("u0", "i0")] * 3, ("u1", "i0")))[:3]
+    await learn_all(store)
+    claim = await store.claim_reason("w", 9, 1_000)
+    merges = [Merged(ref=ANN, profile_version=n, router=3, router_version=n, outcome="merged") for n in (1, 2)]
+    await store.commit_reasoned(claim, [
+        reasoned(sequences[0], text(ANN, 1, "first"), gradients=(gradient(sequences[0], 3),), merged=(merges[0],)),
+        reasoned(sequences[1], text(ANN, 2, "second"), merged=(merges[1],)),
+        reasoned(sequences[2], text(ANN, 3, "third"), gradients=(gradient(sequences[2], 3),))])
+    first = await run_round(store, versions=(message(3, 1, BOB),), opened=(edge(3, ANN), edge(4, ANN), edge(4, BOB)))
+    second = await run_round(store, versions=(message(3, 2, BOB),), closed=((3, ANN),), opened=(edge(5, ANN),))
+    third = await run_round(store, closed=((5, ANN),))
+    return sequences, (first.sequence, second.sequence, third.sequence)
+
+
+async def test_what_ended_goes_and_what_lives_stays(store):
+    sequences, _ = await lived(store)
+    through = await store.recorded_through()
+    assert await store.oldest_kept() == 0
+    assert await prune(store, through) > 0
+    assert await store.oldest_kept() == through
+    assert (await store.load_texts([ANN]))[ANN].profile.text == "third"
+    assert await store.text_at(ANN, sequences[1]) is None
+    assert (await store.router_version(3, 1), (await store.router_version(3, 2)).version) == (None, 2)
+    assert [found.router for found in (await store.edges_of([ANN]))[ANN]] == [4]
+    assert await store.gradients(Module.ROUTER, 3, 0, 9) == []
+    assert await store.merges_into(ANN, 9) == []
+    assert len(await store.interactions(sequences)) == 3
+    assert (await store.read_learned(0, 9))[0].weights.any()
+    assert (await store.check(), await prune(store, through)) == ([], 0)
+
+
+async def test_nothing_younger_goes(store):
+    sequences, (_, second, _) = await lived(store)
+    await prune(store, sequences[1])
+    assert (await store.text_at(ANN, sequences[1])).profile.text == "second"
+    assert [found.sequence for found in await store.gradients(Module.ROUTER, 3, 0, 9)] == [sequences[2]]
+    assert len(await store.edges_at(ANN, second - 1)) == 2
+    assert await store.router_version(3, 1) is not None
+    await prune(store, sequences[0])
+    assert await store.oldest_kept() == sequences[1]
+
+
+async def test_what_a_live_line_cites_stays(store):
+    sequences, _ = await lived(store)
+    await store.commit_texts([text(BOB, 1, "brought it"), text(BOB, 2, "moved on")], [], sequences[0])
+    cites = Merged(ref=ANN, profile_version=4, router=3, router_version=1, outcome="merged")
+    await store.commit_texts([text(ANN, 4, "heard of it", cites=(3, 1))], [cites], sequences[2])
+    await prune(store, await store.recorded_through())
+    assert [part.ref for part in (await store.router_version(3, 1)).integrated] == [BOB]
+    assert cites in await store.merges_into(ANN, 9)
+    assert (await store.text_at(BOB, sequences[0])).profile.version == 2
+
+
+async def test_a_clients_first_edge_stays_so_that_it_is_not_new_again(store):
+    await lived(store)
+    await prune(store, await store.recorded_through())
+    await run_round(store, versions=(message(9, 1, BOB),))
+    await run_round(store, opened=(edge(9, BOB),))
+    waiting = await store.waiting_messages({BOB: 0})
+    assert [(found.router, found.version) for found in waiting[BOB]] == []
+
+
+async def test_pruning_goes_on_after_a_restart(store, opened):
+    await lived(store)
+    through = await store.recorded_through()
+    assert await store.prune(through, 1) == 1
+    store = await opened()
+    assert await prune(store, through) > 0
+    assert (await store.load_texts([ANN]))[ANN].profile.text == "third"

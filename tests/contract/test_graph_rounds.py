@@ -1,0 +1,186 @@
+"""The round port: staging, one publication, time travel, and messages that arrive as if they had been copied."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from propagation.model.attribute import Attribute
+from propagation.model.errors import LeaseLost
+from propagation.model.log import EntryKind
+from tests.contract.graph_store import MAKERS, TurnedClock, edge, item, message, recorded, run_round, text, user
+
+ANN, BOB = user(0), user(1)
+
+
+def heard(waiting, ref):
+    return [(message.router, message.version) for message in waiting[ref]]
+
+
+async def test_a_round_is_invisible_until_it_is_published(store):
+    round_ = await run_round(store, versions=(message(3, 1, BOB),), opened=(edge(3, ANN),), publish=False)
+    lease = await store.acquire_lease("round", "test", 60_000)
+    await store.stage_attributes(lease, round_, [Attribute(name="jazz", router=3, holders=2)], {BOB: ("jazz",)})
+    assert await store.last_round() is None
+    assert (await store.edges_of([ANN]), await store.edges_at(ANN, 99), await store.members_of(3, 9)) == ({ANN: []}, [], [])
+    assert (await store.router_versions([3]), await store.router_version(3, 1), await store.contributions(BOB, 9)) == ([], None, [])
+    assert heard(await store.waiting_messages({ANN: 0}), ANN) == []
+    assert (await store.get_attributes(["jazz"]), await store.held_attributes([BOB])) == ({}, {BOB: ()})
+    published = await store.publish_round(lease, round_)
+    assert await store.last_round() == published
+    assert [found.ref for found in (await store.edges_of([ANN]))[ANN]] == [ANN]
+    assert heard(await store.waiting_messages({ANN: 0}), ANN) == [(3, 1)]
+    assert (await store.get_attributes(["jazz", "opera"]))["jazz"].holders == 2
+    assert (await store.held_attributes([BOB, ANN]), await store.holders_of("jazz", 9)) == ({BOB: ("jazz",), ANN: ()}, [BOB])
+
+
+async def test_a_round_is_an_entry_of_the_log(store):
+    await recorded(store, ("u0", "i0"))
+    published = await run_round(store, boundary=2)
+    (entry,) = (await store.read_log(2, 9)).entries
+    assert (entry.kind, entry.number, entry.sequence) == (EntryKind.ROUND, published.number, published.sequence)
+
+
+async def test_what_a_crashed_round_staged_is_discarded(opened):
+    store = await opened()
+    await run_round(store, versions=(message(3, 1, BOB),), opened=(edge(3, ANN),))
+    await run_round(store, versions=(message(3, 2, BOB), message(4, 1, BOB)), closed=((3, ANN),), opened=(edge(4, ANN),),
+                    publish=False)
+    store = await opened()
+    assert [found.router for found in (await store.edges_of([ANN]))[ANN]] == [3]
+    published = await run_round(store, versions=(message(3, 2, BOB, words="again"),))
+    assert published.number == 2
+    assert [found.router for found in (await store.edges_of([ANN]))[ANN]] == [3]
+    assert (await store.router_version(3, 2)).text == "again"
+    assert await store.router_version(4, 1) is None
+
+
+async def test_a_round_whose_lease_was_lost_publishes_nothing(store, clock):
+    round_ = await run_round(store, versions=(message(3, 1, BOB),), publish=False)
+    old = await store.acquire_lease("round", "test", 60_000)
+    clock.ms += 60_001
+    await store.acquire_lease("round", "other", 60_000)
+    for commit in (store.begin_round(old, 0), store.stage_edges(old, round_, [], [edge(1, ANN)]),
+                   store.stage_routers(old, round_, []), store.stage_attributes(old, round_, [], {}),
+                   store.publish_round(old, round_)):
+        with pytest.raises(LeaseLost):
+            await commit
+    assert await store.last_round() is None
+
+
+async def test_a_round_is_published_once(store):
+    published = await run_round(store)
+    lease = await store.acquire_lease("round", "test", 60_000)
+    with pytest.raises(LeaseLost):
+        await store.publish_round(lease, published)
+    assert (await store.last_round()).number == 1
+
+
+async def test_edges_as_they_stood(store):
+    first = await run_round(store, opened=(edge(1, ANN, 0.25), edge(2, ANN, 0.75), edge(1, BOB, 0.5)))
+    second = await run_round(store, closed=((1, ANN), (2, ANN)), opened=(edge(2, ANN, 0.125),))
+    assert await store.edges_at(ANN, first.sequence - 1) == []
+    then = await store.edges_at(ANN, second.sequence - 1)
+    assert [(found.router, found.score, found.until_sequence) for found in then] == [(2, 0.75, second.sequence),
+                                                                                    (1, 0.25, second.sequence)]
+    (now,) = (await store.edges_of([ANN]))[ANN]
+    assert (now.router, now.score, now.from_sequence, now.until_sequence) == (2, 0.125, second.sequence, None)
+    assert await store.edges_at(ANN, second.sequence) == [now]
+    assert [found.ref for found in await store.members_of(1, 9)] == [BOB]
+
+
+async def test_members_come_by_score_then_ref(store):
+    await run_round(store, opened=(edge(1, item(0), 0.5), edge(1, BOB, 0.5), edge(1, ANN, 0.75)))
+    assert [found.ref for found in await store.members_of(1, 9)] == [ANN, *sorted((item(0), BOB))]
+    assert len(await store.members_of(1, 2)) == 2
+
+
+async def test_a_router_version_comes_whole_and_shortened(store):
+    await run_round(store, versions=(message(3, 1, ANN, BOB, ANN, user(2)),))
+    whole = await store.router_version(3, 1)
+    assert [part.ref for part in whole.integrated] == [ANN, BOB, ANN, user(2)]
+    assert (whole.round, whole.standing, whole.attributes) == (1, (("jazz", 0.3),), ("jazz",))
+    (brief,) = await store.router_versions([3, 8])
+    assert brief.senders == {ANN, BOB}
+    assert brief.model_copy(update={"integrated": whole.integrated}) == whole
+    (mine,) = await store.contributions(BOB, 9)
+    assert [part.ref for part in mine.integrated] == [BOB]
+
+
+async def test_the_newest_version_of_each_router(store):
+    await run_round(store, versions=(message(3, 1, ANN), message(5, 1, ANN)))
+    await run_round(store, versions=(message(3, 2, BOB),))
+    await run_round(store, versions=(message(3, 3, BOB),), publish=False)
+    assert [(version.router, version.version) for version in await store.router_versions([5, 3])] == [(3, 2), (5, 1)]
+    assert [(version.router, version.version) for version in await store.contributions(ANN, 1)] == [(3, 1)]
+
+
+async def test_clients_changed_between_two_sequences(store):
+    first, second, third = await recorded(store, *[("u0", "i0")] * 3)
+    await store.commit_texts([text(BOB, 1)], [], first)
+    await store.commit_texts([text(ANN, 1), text(BOB, 2)], [], second)
+    await store.commit_texts([text(item(0), 1)], [], third)
+    assert list(await store.changed_clients(first - 1, second)) == sorted([ANN, BOB])
+    assert list(await store.changed_clients(second, third)) == [item(0)]
+
+
+async def test_messages_of_a_later_round_wait_for_a_later_reader(store):
+    await run_round(store, versions=(message(3, 1, BOB),), opened=(edge(3, ANN),))
+    await run_round(store, versions=(message(3, 2, BOB), message(4, 1, BOB)), opened=(edge(4, ANN),))
+    assert heard(await store.waiting_messages({ANN: 0}, 1), ANN) == [(3, 1)]
+    assert heard(await store.waiting_messages({ANN: 1}), ANN) == [(3, 2), (4, 1)]
+
+
+class Copies:
+    """The other way to multicast: a copy of each message into each covered client's queue when it is sent."""
+
+    def __init__(self):
+        self.current, self.edges, self.queues = {}, {}, {}
+
+    def round(self, number, closed, opened, sent):
+        known = set(self.queues)
+        for router, ref in closed:
+            self.edges[ref].discard(router)
+        for router, ref in opened:
+            self.edges.setdefault(ref, set()).add(router)
+            self.queues.setdefault(ref, {})
+        for router in sent:
+            self.current[router] = (self.current.get(router, (0, 0))[0] + 1, number)
+        for ref, queue in self.queues.items():
+            for router in self.edges[ref]:
+                if router in self.current and (router in sent or ref not in known):
+                    queue[router] = self.current[router]
+
+    def receive(self, ref):
+        queue = self.queues.get(ref, {})
+        waiting = sorted(((router, version, sent) for router, (version, sent) in queue.items()), key=lambda row: (-row[2], row[0]))
+        queue.clear()
+        return [(router, version) for router, version, _ in waiting]
+
+
+ROUTERS, CLIENTS = range(3), (user(0), user(1), item(0))
+ROUND = st.tuples(st.sets(st.sampled_from(ROUTERS)), st.sets(st.tuples(st.sampled_from(ROUTERS), st.sampled_from(CLIENTS))),
+                  st.sets(st.sampled_from(CLIENTS)))
+
+
+@pytest.mark.parametrize("maker", MAKERS.values(), ids=list(MAKERS))
+@given(rounds=st.lists(ROUND, min_size=1, max_size=7))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+async def test_what_arrives_is_the_same_as_if_copied(tmp_path_factory, maker, rounds):
+    """Each round: who sends, which edges stand after it, and who receives then (and notes the round as its watermark)."""
+    store = maker(tmp_path_factory.mktemp("copies"), TurnedClock())
+    await store.open()
+    try:
+        copies, standing, watermarks = Copies(), set(), dict.fromkeys(CLIENTS, 0)
+        for number, (sent, table, receivers) in enumerate(rounds, 1):
+            closed, opened = sorted(standing - table), sorted(table - standing)
+            copies.round(number, closed, opened, sent)
+            standing = table
+            versions = tuple(message(router, copies.current[router][0], BOB) for router in sorted(sent))
+            await run_round(store, versions=versions, closed=tuple(closed), opened=tuple(edge(*pair) for pair in opened))
+            waiting = await store.waiting_messages({ref: watermarks[ref] for ref in receivers})
+            for ref in receivers:
+                assert heard(waiting, ref) == copies.receive(ref)
+                if waiting[ref]:
+                    watermarks[ref] = number
+    finally:
+        await store.close()
