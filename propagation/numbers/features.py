@@ -7,8 +7,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from propagation.numbers.mass import reading
-from propagation.numbers.neighbours import gather_neighbours, release_neighbours
+from propagation.numbers.mass import dots, readings
+from propagation.numbers.neighbours import look_up_neighbours
 from propagation.numbers.trust import routing_weights
 
 
@@ -53,9 +53,14 @@ def unit(vector):
 
 
 @njit(cache=True)
+def decayed(count, age):
+    """A count `age` events later."""
+    return count * np.exp(-(np.log(2.0) / RECENT_HALF_LIFE) * age)
+
+
+@njit(cache=True)
 def recent_popularity(state, item):
-    age = state.clock[0] - state.recent_at[item]
-    return state.recent[item] * 2.0 ** (-age / RECENT_HALF_LIFE)
+    return decayed(state.recent[item], state.clock[0] - state.recent_at[item])
 
 
 @njit(cache=True)
@@ -80,26 +85,42 @@ def standpoint_of(state, user):
 def fill_from(state, standpoint, items, out):
     """Write the features of each of `items` read from `standpoint` into out [len, F]. The kNN columns are read from the
     scratch rows near_slow and near_fast: all zero, unless the caller gathered a user's neighbours."""
+    _fill_counts(state.adoptions, state.recent, state.recent_at, state.clock[0], items, out)
+    _fill_near(state.near_slow, state.near_fast, items, out)
+    dots(state.content, items, standpoint.content, out[:, 2])
+    dots(state.attributes, items, standpoint.attributes, out[:, 3])
+    dots(state.adopters, items, standpoint.content, out[:, 4])
+    dots(state.item_profile, items, standpoint.profile, out[:, 9])
+    for row in range(len(items)):
+        out[row, 4] /= state.adoptions[items[row]] + 2.0
+    out[:, 7:9] = 0.0
+    if len(standpoint.session[0]) > 0:
+        readings(state.session, standpoint.session, state.adoptions, state.totals, items, out[:, 7])
+        readings(state.taste, standpoint.taste, state.adoptions, state.totals, items, out[:, 8])
+
+
+@njit(cache=True)
+def _fill_counts(adoptions, recent, recent_at, now, items, out):
     for row in range(len(items)):
         item = items[row]
-        out[row, 0] = np.log(state.adoptions[item] + 1.0)
-        out[row, 1] = np.log(recent_popularity(state, item) + RECENT_FLOOR)
-        out[row, 2] = np.dot(standpoint.content, state.content[item])
-        out[row, 3] = np.dot(standpoint.attributes, state.attributes[item])
-        out[row, 4] = np.dot(standpoint.content, state.adopters[item]) / (state.adoptions[item] + 2.0)
-        out[row, 5] = np.log(KNN_FLOOR + state.near_slow[item])
-        out[row, 6] = np.log(KNN_FLOOR + state.near_fast[item])
-        out[row, 7] = reading(state.session, standpoint.session, state, item) if len(standpoint.session[0]) else 0.0
-        out[row, 8] = reading(state.taste, standpoint.taste, state, item) if len(standpoint.taste[0]) else 0.0
-        out[row, 9] = np.dot(standpoint.profile, state.item_profile[item])
+        out[row, 0] = np.log(adoptions[item] + 1.0)
+        out[row, 1] = np.log(decayed(recent[item], now - recent_at[item]) + RECENT_FLOOR)
+
+
+@njit(cache=True)
+def _fill_near(near_slow, near_fast, items, out):
+    for row in range(len(items)):
+        out[row, 5] = np.log(KNN_FLOOR + near_slow[items[row]])
+        out[row, 6] = np.log(KNN_FLOOR + near_fast[items[row]])
 
 
 @njit(cache=True)
 def fill_features(state, user, items, out):
-    """Write the features of `user` (a row, or -1 for one without history) and each of `items` into out [len, F]."""
+    """Write the features of `user` (a row, or -1 for one without history) and each of a few `items` into out [len, F]."""
     known = has_history(state, user)
     if known:
-        gather_neighbours(state, user)
+        look_up_neighbours(state, user, items)
     fill_from(state, standpoint_of(state, user), items, out)
-    if known:
-        release_neighbours(state, user)
+    for item in items:
+        state.near_slow[item] = 0.0
+        state.near_fast[item] = 0.0

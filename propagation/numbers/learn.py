@@ -104,6 +104,40 @@ def _shares(bank, user, increments, weight, seed, routers, weights):
         weights[place] = weight * values[place]
 
 
+@njit(cache=True)
+def learn_numbers(state, user, item, weight, trust, routers, weights):
+    """Rules 4 and 5 of one interaction, and everything else that it changes; trust [2,K], routers and weights [2,16] are
+    filled with what it wrote."""
+    p = share(state, item)
+    trust[:] = 0.0
+    _increments(state.session, p, item, weight, trust[0, : state.session.mass.shape[1]])
+    _increments(state.taste, p, item, weight, trust[1, : state.taste.mass.shape[1]])
+    routers[:] = 0
+    weights[:] = 0.0
+    if not has_seen(state, user, item):
+        _shares(state.session, user, trust[0], weight, state.seed, routers[0], weights[0])
+        _shares(state.taste, user, trust[1], weight, state.seed, routers[1], weights[1])
+    apply_one(state, user, item, trust, routers, weights)
+
+
+@njit(cache=True)
+def learn_arms(state, combiner, user, candidates, raw, values, bins):
+    """Rule 3 of one interaction: candidates [n] are i+ and its negatives, raw [n,F] their features; values and bins are
+    scratch. Without a negative there is nothing to learn from."""
+    used = len(candidates)
+    user_bin = maturity(state.history_length[user])
+    for place in range(used):
+        bins[place] = adopter_bin(state.adoptions[candidates[place]])
+    standardise(combiner, raw, values)
+    first = score(combiner, 0, values[0], user_bin, bins[0])
+    if used == 1:
+        return first, np.nan
+    second = score(combiner, 0, values[1], user_bin, bins[1])
+    learn_pairs(combiner, values, user_bin, bins)
+    observe(combiner, raw)
+    return first, second
+
+
 @njit(cache=True, nogil=True)
 def learn_block(state, combiner, users, items, given, weights_in, seeds, negatives, scores, cosines, trust, routers, weights):
     """Learn B interactions in order; fills the block's columns (see LearnedBlock). State and combiner change in place."""
@@ -112,34 +146,15 @@ def learn_block(state, combiner, users, items, given, weights_in, seeds, negativ
     values = np.empty_like(raw)
     bins = np.empty(len(candidates), np.int64)
     for row in range(len(users)):
-        user, item, weight = users[row], items[row], weights_in[row]
-        found = draw_negatives(state, user, item, given[row], seeds[row], negatives[row])
+        user, item = users[row], items[row]
+        used = 1 + draw_negatives(state, user, item, given[row], seeds[row], negatives[row])
         candidates[0] = item
-        candidates[1 : 1 + found] = negatives[row, :found]
-        used = 1 + found
+        candidates[1:used] = negatives[row, : used - 1]
         fill_features(state, user, candidates[:used], raw[:used])
         cosines[row] = 0.0
-        for place in range(used):
-            cosines[row, place] = raw[place, 9]
-            bins[place] = adopter_bin(state.adoptions[candidates[place]])
-        scores[row] = np.nan
-        user_bin = maturity(state.history_length[user])
-        standardise(combiner, raw[:used], values[:used])
-        scores[row, 0] = score(combiner, 0, values[0], user_bin, bins[0])
-        if found > 0:
-            scores[row, 1] = score(combiner, 0, values[1], user_bin, bins[1])
-            learn_pairs(combiner, values[:used], user_bin, bins)
-            observe(combiner, raw[:used])
-        p = share(state, item)
-        trust[row] = 0.0
-        _increments(state.session, p, item, weight, trust[row, 0, : state.session.mass.shape[1]])
-        _increments(state.taste, p, item, weight, trust[row, 1, : state.taste.mass.shape[1]])
-        routers[row] = 0
-        weights[row] = 0.0
-        if not has_seen(state, user, item):
-            _shares(state.session, user, trust[row, 0], weight, state.seed, routers[row, 0], weights[row, 0])
-            _shares(state.taste, user, trust[row, 1], weight, state.seed, routers[row, 1], weights[row, 1])
-        apply_one(state, user, item, trust[row], routers[row], weights[row])
+        cosines[row, :used] = raw[:used, 9]
+        scores[row] = learn_arms(state, combiner, user, candidates[:used], raw[:used], values[:used], bins[:used])
+        learn_numbers(state, user, item, weights_in[row], trust[row], routers[row], weights[row])
 
 
 @njit(cache=True, nogil=True)

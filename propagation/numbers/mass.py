@@ -6,37 +6,55 @@ from numba import njit
 PRIOR = 50.0
 START_MASS = 0.2
 START_SHARPNESS = 8.0
+SUMS_IN_ANY_ORDER = {"reassoc", "contract", "nsz"}
+
+
+@njit(cache=True)
+def share_of(adopted, totals):
+    """P_i of an item adopted so often: its smoothed share of all adoptions."""
+    return (adopted + 0.5) / (totals[0] + 0.5 * totals[1])
 
 
 @njit(cache=True)
 def share(state, item):
     """P_i: the item's smoothed share of all adoptions."""
-    return (state.adoptions[item] + 0.5) / (state.totals[0] + 0.5 * state.totals[1])
-
-
-@njit(cache=True)
-def lift(bank, share_of_item, item, router):
-    """Rule 1: l_k(i) = ln((N[i,k] + 50 P_i) / ((n_k + 50) P_i)). 0: as everywhere; above: more here than elsewhere."""
-    return np.log((bank.mass[item, router] + PRIOR * share_of_item) / ((bank.total[router] + PRIOR) * share_of_item))
+    return share_of(state.adoptions[item], state.totals)
 
 
 @njit(cache=True)
 def lifts(bank, share_of_item, item, out):
-    """Rule 1 for every router of a bank: an item's own row (out [K])."""
-    for router in range(bank.mass.shape[1]):
-        out[router] = lift(bank, share_of_item, item, router)
+    """Rule 1 for every router of a bank: l_k(i) = ln((N[i,k] + 50 P_i) / ((n_k + 50) P_i)), an item's own row (out [K]).
+    0: as everywhere; above: more here than elsewhere."""
+    mass, total = bank.mass, bank.total
+    prior = PRIOR * share_of_item
+    for router in range(mass.shape[1]):
+        out[router] = np.log((mass[item, router] + prior) / ((total[router] + PRIOR) * share_of_item))
+
+
+@njit(cache=True, fastmath=SUMS_IN_ANY_ORDER)
+def dots(matrix, rows, vector, out):
+    """out [n] = matrix [.,D] f32 at rows [n], times vector [D] f32. At 48 to 80 columns four times faster than BLAS."""
+    for place in range(len(rows)):
+        row = rows[place]
+        total = np.float32(0)
+        for column in range(len(vector)):
+            total += matrix[row, column] * vector[column]
+        out[place] = total
 
 
 @njit(cache=True)
-def reading(bank, weights, state, item):
-    """Rule 2: s(u,i) = ln sum_k pi_k exp l_k(i), pi given as (routers, values)."""
+def readings(bank, weights, adoptions, totals, items, out):
+    """Rule 2: s(u,i) = ln sum_k pi_k exp l_k(i) for items [n] into out [n]; pi is given as (routers, values)."""
     routers, values = weights
-    p = share(state, item)
-    total = 0.0
+    dense = np.zeros(bank.mass.shape[1], np.float32)
+    prior = 0.0
     for place in range(len(routers)):
-        router = routers[place]
-        total += values[place] * (bank.mass[item, router] + PRIOR * p) / (bank.total[router] + PRIOR)
-    return np.log(total / p)
+        one = values[place] / (bank.total[routers[place]] + PRIOR)
+        dense[routers[place]] = one
+        prior += PRIOR * one
+    dots(bank.mass, items, dense, out)
+    for place in range(len(items)):
+        out[place] = np.log(out[place] / share_of(adoptions[items[place]], totals) + prior)
 
 
 @njit(cache=True)
@@ -56,7 +74,8 @@ def start_mass(bank, item, direction):
 @njit(cache=True)
 def write(bank, item, routers, weights):
     """Rule 5: N[i,k] += q_k, n_k += q_k."""
+    mass, total = bank.mass, bank.total
     for place in range(len(routers)):
         if weights[place] > 0:
-            bank.mass[item, routers[place]] += weights[place]
-            bank.total[routers[place]] += np.float64(weights[place])
+            mass[item, routers[place]] += weights[place]
+            total[routers[place]] += np.float64(weights[place])

@@ -19,6 +19,17 @@ def past_item(state, user, age):
 
 
 @njit(cache=True)
+def past_items(state, user):
+    """The user's last items, at most 50, newest first."""
+    items = np.empty(min(state.history_length[user], HISTORY), np.int64)
+    place = np.int64(state.history_next[user])
+    for age in range(len(items)):
+        place = place - 1 if place > 0 else HISTORY - 1
+        items[age] = state.history[user, place]
+    return items
+
+
+@njit(cache=True)
 def remember(state, user, item):
     state.history[user, state.history_next[user]] = item
     state.history_next[user] = (state.history_next[user] + 1) % HISTORY
@@ -26,65 +37,96 @@ def remember(state, user, item):
 
 
 @njit(cache=True)
-def _count_together(state, item, other, weight):
-    filled = state.neighbour_count[item]
+def _place_of(neighbour, item, filled, other):
+    """Where `other` is among the item's first neighbours, or -1. No early way out: this form is compiled to SIMD."""
+    found = np.int64(-1)
     for place in range(filled):
-        if state.neighbour[item, place] == other:
-            state.together[item, place] += weight
-            return
-    if filled < NEIGHBOURS:
-        state.neighbour[item, filled] = other
-        state.together[item, filled] = weight
-        state.neighbour_count[item] += 1
+        found = max(found, place if neighbour[item, place] == other else -1)
+    return found
+
+
+@njit(cache=True)
+def _count_together(neighbour, together, filled, item, other, weight):
+    place = _place_of(neighbour, item, filled[item], other)
+    if place >= 0:
+        together[item, place] += weight
         return
-    least = np.argmin(state.together[item])
-    if state.together[item, least] < weight:
-        state.neighbour[item, least] = other
-        state.together[item, least] = weight
+    if filled[item] < NEIGHBOURS:
+        place = np.int64(filled[item])
+        filled[item] += 1
+    else:
+        place = np.argmin(together[item])
+        if together[item, place] >= weight:
+            return
+    neighbour[item, place] = other
+    together[item, place] = weight
 
 
 @njit(cache=True)
 def add_co_adoptions(state, user, item):
     """co[j,i] grows by .98^age for each of the user's last 50 items j, in both directions."""
+    neighbour, together, filled = state.neighbour, state.together, state.neighbour_count
     weight = 1.0
-    for age in range(min(state.history_length[user], HISTORY)):
-        other = past_item(state, user, age)
+    for other in past_items(state, user):
         if other != item:
-            _count_together(state, item, other, np.float32(weight))
-            _count_together(state, other, item, np.float32(weight))
+            _count_together(neighbour, together, filled, item, other, np.float32(weight))
+            _count_together(neighbour, together, filled, other, item, np.float32(weight))
         weight *= CO_DECAY
+
+
+@njit(cache=True)
+def _age_weights(past):
+    """[2, past] f64: .97^age (slow) and .8^age (fast, the first 15), each summing to 1."""
+    weights = np.zeros((2, past))
+    for age in range(past):
+        weights[0, age] = SLOW_DECAY**age
+        if age < FAST_HISTORY:
+            weights[1, age] = FAST_DECAY**age
+    weights[0] /= weights[0].sum()
+    weights[1] /= weights[1].sum()
+    return weights
 
 
 @njit(cache=True)
 def gather_neighbours(state, user):
     """Sum the neighbours of the user's last items into the scratch rows near_slow and near_fast."""
-    past = min(state.history_length[user], HISTORY)
-    slow_sum, fast_sum = 0.0, 0.0
-    for age in range(past):
-        slow_sum += SLOW_DECAY**age
-        if age < FAST_HISTORY:
-            fast_sum += FAST_DECAY**age
-    slow = 1.0 / slow_sum
-    fast = 1.0 / fast_sum
-    for age in range(past):
-        other = past_item(state, user, age)
-        damped = 1.0 / np.sqrt(state.adoptions[other] + DAMPING)
-        for place in range(state.neighbour_count[other]):
-            item = state.neighbour[other, place]
-            near = state.together[other, place] * damped / np.sqrt(state.adoptions[item] + DAMPING)
-            state.near_slow[item] += np.float32(slow * near)
-            if age < FAST_HISTORY:
-                state.near_fast[item] += np.float32(fast * near)
-        slow *= SLOW_DECAY
-        fast *= FAST_DECAY
+    neighbour, together, filled, adoptions = state.neighbour, state.together, state.neighbour_count, state.adoptions
+    near_slow, near_fast = state.near_slow, state.near_fast
+    past = past_items(state, user)
+    weights = _age_weights(len(past))
+    for age in range(len(past)):
+        other = past[age]
+        damped = 1.0 / np.sqrt(adoptions[other] + DAMPING)
+        for place in range(filled[other]):
+            item = neighbour[other, place]
+            near = together[other, place] * damped / np.sqrt(adoptions[item] + DAMPING)
+            near_slow[item] += np.float32(weights[0, age] * near)
+            near_fast[item] += np.float32(weights[1, age] * near)
+
+
+@njit(cache=True)
+def look_up_neighbours(state, user, items):
+    """What gather_neighbours sums, for these items only; the cheaper way for a handful."""
+    neighbour, together, filled, adoptions = state.neighbour, state.together, state.neighbour_count, state.adoptions
+    near_slow, near_fast = state.near_slow, state.near_fast
+    past = past_items(state, user)
+    weights = _age_weights(len(past))
+    for age in range(len(past)):
+        other = past[age]
+        damped = 1.0 / np.sqrt(adoptions[other] + DAMPING)
+        for item in items:
+            place = _place_of(neighbour, other, filled[other], item)
+            if place >= 0:
+                near = together[other, place] * damped / np.sqrt(adoptions[item] + DAMPING)
+                near_slow[item] += np.float32(weights[0, age] * near)
+                near_fast[item] += np.float32(weights[1, age] * near)
 
 
 @njit(cache=True)
 def release_neighbours(state, user):
     """Set the scratch rows back to zero."""
-    for age in range(min(state.history_length[user], HISTORY)):
-        other = past_item(state, user, age)
-        for place in range(state.neighbour_count[other]):
-            item = state.neighbour[other, place]
-            state.near_slow[item] = 0.0
-            state.near_fast[item] = 0.0
+    neighbour, filled, near_slow, near_fast = state.neighbour, state.neighbour_count, state.near_slow, state.near_fast
+    for other in past_items(state, user):
+        for place in range(filled[other]):
+            near_slow[neighbour[other, place]] = 0.0
+            near_fast[neighbour[other, place]] = 0.0

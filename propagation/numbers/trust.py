@@ -14,7 +14,7 @@ def largest(values, count, user, seed):
     size = len(values)
     if count >= size:
         return np.arange(size)
-    threshold = np.sort(values)[size - count]
+    threshold = np.partition(values, size - count)[size - count]
     chosen = np.empty(count, np.int64)
     filled = 0
     ties = 0
@@ -61,5 +61,6 @@ def routing_weights(bank, user, count, seed):
 @njit(cache=True)
 def add_trust(bank, user, increments):
     """Rule 4: L[u,k] <- d L[u,k] + increment_k."""
-    for router in range(bank.trust.shape[1]):
-        bank.trust[user, router] = np.float32(bank.discount) * bank.trust[user, router] + increments[router]
+    trust, discount = bank.trust, np.float32(bank.discount)
+    for router in range(trust.shape[1]):
+        trust[user, router] = discount * trust[user, router] + increments[router]

@@ -1,0 +1,44 @@
+"""The arms of an evaluation: which features each sees. All learn side by side in one pass over the stream."""
+
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propagation.numbers.combiner import START_WEIGHT, Combiner, new_combiner
+from propagation.numbers.features import FEATURES, Feature
+
+
+class Control(IntEnum):
+    """Columns after the live features: what the controls read."""
+
+    PLACEBO_SESSION = FEATURES
+    PLACEBO_TASTE = FEATURES + 1
+    SEMANTIC = FEATURES + 2
+    POINT_TO_POINT = FEATURES + 3
+
+
+COLUMNS = FEATURES + len(Control)
+BASE = (Feature.POPULARITY, Feature.RECENT, Feature.CONTENT, Feature.ATTRIBUTES, Feature.ADOPTERS)
+KNN = (Feature.KNN_SLOW, Feature.KNN_FAST)
+LIFTS = (Feature.LIFT_SESSION, Feature.LIFT_TASTE)
+
+ARMS: dict[str, tuple[IntEnum, ...]] = {
+    "offk_adoption": (*BASE, *KNN, *LIFTS),
+    "off": BASE,
+    "placebo": (*BASE, Control.PLACEBO_SESSION, Control.PLACEBO_TASTE),
+    "adoption": (*BASE, *LIFTS),
+    "offk": (*BASE, *KNN),
+    "semantic": (*BASE, Control.SEMANTIC),
+    "point_to_point": (*BASE, Control.POINT_TO_POINT),
+}
+PROBES = ("popularity", "minus_popularity")
+RANKINGS = (*ARMS, *PROBES)
+
+
+def evaluation_combiner() -> Combiner:
+    """One combiner that learns every arm; columns [COLUMNS]."""
+    mask = np.zeros((len(ARMS), COLUMNS))
+    for row, columns in enumerate(ARMS.values()):
+        mask[row, list(columns)] = 1
+    return new_combiner(mask, np.full(COLUMNS, START_WEIGHT))

@@ -1,0 +1,100 @@
+"""What the controls read: the same trust with router identities shuffled, routing by text, and no routers at all."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from propagation.evaluation.arms import Control
+from propagation.numbers.features import has_history
+from propagation.numbers.mass import dots, readings, start_mass, write
+from propagation.numbers.seen import seen_items
+from propagation.numbers.state import Bank, State
+
+NEAREST_USERS = 50
+POINT_FLOOR = 0.01
+REACHED_SHARE = 0.1
+PLACEBO_SESSION, PLACEBO_TASTE, SEMANTIC, POINT = (int(column) for column in Control)
+
+
+class Controls(NamedTuple):
+    """shuffled_session, shuffled_taste [U,K]: each user's own order of the routers · semantic: a bank without trust whose
+    mass goes to home [I], the centre nearest the item's embedding (eq. 2) · one [1] f32: that whole adoption · norms [U]: lengths of the users' sums of embeddings."""
+
+    shuffled_session: NDArray[np.int64]
+    shuffled_taste: NDArray[np.int64]
+    semantic: Bank
+    home: NDArray[np.int64]
+    one: NDArray[np.float32]
+    norms: NDArray[np.float64]
+
+
+def new_controls(state: State, users: int, items: int, seed: int) -> Controls:
+    rng = np.random.default_rng(seed)
+    centres = state.taste.centres
+    bank = Bank(np.zeros((items, len(centres)), np.float32), np.zeros(len(centres)), np.zeros((1, len(centres)), np.float32),
+                centres, state.taste.discount, state.taste.sharpness)
+    for item in range(items):
+        start_mass(bank, item, state.content[item])
+    home = np.argmax(state.content[:items] @ centres.T, axis=1)
+    return Controls(_shuffles(rng, users, len(state.session.centres)), _shuffles(rng, users, len(centres)), bank, home,
+                    np.ones(1, np.float32), np.zeros(users))
+
+
+def _shuffles(rng: np.random.Generator, users: int, k: int) -> NDArray[np.int64]:
+    return rng.permuted(np.tile(np.arange(k), (users, 1)), axis=1)
+
+
+@njit(cache=True)
+def _reached(bank, content):
+    """The tenth of the routers nearest a client (eq. 4 with tau at the .90 quantile), in equal parts."""
+    cosines = bank.centres @ content
+    count = max(2, np.int64(REACHED_SHARE * len(cosines)))
+    routers = np.argsort(-cosines)[:count]
+    return routers, np.full(count, 1.0 / count)
+
+
+@njit(cache=True)
+def _point_to_point(state, norms, user, content, near):
+    """near [I] f32: the cosines of the 50 most similar other users who have each item, over the sum of all 50."""
+    near[:] = 0.0
+    cosines = np.empty(len(norms), np.float32)
+    dots(state.user_content, np.arange(len(norms)), content, cosines)
+    for other in range(len(norms)):
+        norm = norms[other]
+        cosines[other] = cosines[other] / norm if norm > 0 and other != user else -1.0
+    nearest = np.argsort(-cosines)[:NEAREST_USERS]
+    total = np.float32(1e-6)
+    for other in nearest:
+        total += max(cosines[other], np.float32(0))
+    for other in nearest:
+        if cosines[other] > 0:
+            for item in seen_items(state, other):
+                near[item] += cosines[other] / total
+
+
+@njit(cache=True)
+def fill_controls(state, controls, standpoint, user, items, near, out):
+    """The controls' columns of out [len, COLUMNS]; near [I] is scratch."""
+    out[:, PLACEBO_SESSION:] = 0.0
+    if not has_history(state, user):
+        out[:, POINT] = np.log(POINT_FLOOR)
+        return
+    session = (controls.shuffled_session[user][standpoint.session[0]], standpoint.session[1])
+    taste = (controls.shuffled_taste[user][standpoint.taste[0]], standpoint.taste[1])
+    readings(state.session, session, state.adoptions, state.totals, items, out[:, PLACEBO_SESSION])
+    readings(state.taste, taste, state.adoptions, state.totals, items, out[:, PLACEBO_TASTE])
+    readings(controls.semantic, _reached(controls.semantic, standpoint.content), state.adoptions, state.totals, items,
+             out[:, SEMANTIC])
+    _point_to_point(state, controls.norms, user, standpoint.content, near)
+    for row in range(len(items)):
+        out[row, POINT] = np.log(POINT_FLOOR + near[items[row]])
+
+
+@njit(cache=True)
+def follow_controls(state, controls, user, item, is_new):
+    """After an event: an adoption reaches the one router nearest the item's text (eq. 2)."""
+    if is_new:
+        write(controls.semantic, item, controls.home[item : item + 1], controls.one)
+    controls.norms[user] = np.sqrt(np.sum(state.user_content[user] ** 2))

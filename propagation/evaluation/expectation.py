@@ -1,0 +1,33 @@
+"""N@10 and HR@1 of a target against 9 negatives, exact over all draws; compiled."""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+DRAWN = 9
+
+
+def log_factorials(largest: int) -> NDArray[np.float64]:
+    """ln 0! ... ln largest!"""
+    return np.concatenate([np.zeros(1), np.cumsum(np.log(np.arange(1, largest + 1, dtype=np.float64)))])
+
+
+@njit(cache=True)
+def _log_choose(logs, n, k):
+    return logs[n] - logs[k] - logs[n - k]
+
+
+@njit(cache=True)
+def expected(above, ties, others, logs):
+    """(N@10, HR@1) of a target with `above` of its `others` candidates scored over it and `ties` equal to it, when 9
+    others (all, where fewer) are drawn without replacement; a tie is broken either way with the same chance."""
+    drawn = min(DRAWN, others)
+    gain, hit = 0.0, 0.0
+    for higher in range(above, above + ties + 1):
+        for beaten in range(max(0, drawn - (others - higher)), min(drawn, higher) + 1):
+            chance = np.exp(_log_choose(logs, higher, beaten) + _log_choose(logs, others - higher, drawn - beaten)
+                            - _log_choose(logs, others, drawn))
+            gain += chance / np.log2(2.0 + beaten)
+            if beaten == 0:
+                hit += chance
+    return gain / (ties + 1), hit / (ties + 1)

@@ -1,0 +1,128 @@
+"""One pass over a stream: score every candidate, then learn, through the service's own features and rules; compiled."""
+
+import numpy as np
+from numba import njit
+
+from propagation.evaluation.controls import fill_controls, follow_controls
+from propagation.evaluation.expectation import expected
+from propagation.numbers.combiner import LEAST_DEVIATION, adopter_bin, maturity, weight_of
+from propagation.numbers.features import fill_from, has_history, standpoint_of
+from propagation.numbers.learn import draw_negatives, learn_arms, learn_numbers
+from propagation.numbers.neighbours import gather_neighbours, release_neighbours
+from propagation.numbers.seen import has_seen, seen_items
+
+BINS = 4
+
+
+@njit(cache=True)
+def _fill(state, controls, user, items, near, out):
+    known = has_history(state, user)
+    if known:
+        gather_neighbours(state, user)
+    standpoint = standpoint_of(state, user)
+    fill_from(state, standpoint, items, out)
+    fill_controls(state, controls, standpoint, user, items, near, out)
+    if known:
+        release_neighbours(state, user)
+
+
+@njit(cache=True)
+def _folded(combiner, arm, user_bin):
+    """weights [4,F] and offset [4] by item bin: an arm's score is offset + weights . raw."""
+    features = combiner.mask.shape[1]
+    weights = np.zeros((BINS, features))
+    offset = np.zeros(BINS)
+    for feature in range(features):
+        if combiner.mask[arm, feature] == 0:
+            continue
+        deviation = 1.0
+        if combiner.seen[0] > 1:
+            deviation = max(np.sqrt(combiner.moments[feature, 1] / combiner.seen[0]), LEAST_DEVIATION)
+        for item_bin in range(BINS):
+            weight = weight_of(combiner, arm, feature, user_bin, item_bin) / deviation
+            weights[item_bin, feature] = weight
+            offset[item_bin] -= weight * combiner.moments[feature, 0]
+    return weights, offset
+
+
+@njit(cache=True)
+def _score_all(combiner, arm, user_bin, raw, bins, out):
+    weights, offset = _folded(combiner, arm, user_bin)
+    for item in range(len(out)):
+        total = offset[bins[item]]
+        for feature in range(raw.shape[1]):
+            total += weights[bins[item], feature] * raw[item, feature]
+        out[item] = total
+
+
+@njit(cache=True)
+def _expectations(scores, target, barred, other_kind, logs, out):
+    """out [4]: N@10 and HR@1 over all candidates, then over those of the target's kind (adopted before, or not)."""
+    above, ties, others = 0, 0, 0
+    above_kin, ties_kin, kin = 0, 0, 0
+    for item in range(len(scores)):
+        if barred[item]:
+            continue
+        higher, equal = scores[item] > scores[target], scores[item] == scores[target]
+        above += higher
+        ties += equal
+        others += 1
+        if not other_kind[item]:
+            above_kin += higher
+            ties_kin += equal
+            kin += 1
+    out[0], out[1] = expected(above, ties, others, logs) if others else (np.nan, np.nan)
+    out[2], out[3] = expected(above_kin, ties_kin, kin, logs) if kin else (np.nan, np.nan)
+
+
+@njit(cache=True)
+def _rank(state, combiner, user, item, raw, bins, scores, barred, other_kind, logs, out):
+    """out [R,4] of one event, R the arms and then the two popularity probes."""
+    user_bin = maturity(state.history_length[user])
+    adopted = state.adoptions[item] > 0
+    for other in range(len(bins)):
+        bins[other] = adopter_bin(state.adoptions[other])
+        barred[other] = not state.visible[other]
+        other_kind[other] = (state.adoptions[other] > 0) != adopted
+    barred[seen_items(state, user)] = True
+    barred[item] = True
+    arms = combiner.mask.shape[0]
+    for arm in range(arms):
+        _score_all(combiner, arm, user_bin, raw, bins, scores)
+        _expectations(scores, item, barred, other_kind, logs, out[arm])
+    for probe in range(2):
+        for other in range(len(scores)):
+            scores[other] = raw[other, 0] if probe == 0 else -raw[other, 0]
+        _expectations(scores, item, barred, other_kind, logs, out[arms + probe])
+
+
+@njit(cache=True, nogil=True)
+def evaluate_block(state, combiner, controls, users, items, seeds, scored, item_count, logs, out):
+    """Predict, then learn, B events in order. out [B,R,4] is filled where scored [B] is set and the user has a past."""
+    everything = np.arange(item_count)
+    raw = np.empty((item_count, combiner.mask.shape[1]))
+    near = np.empty(len(state.adoptions), np.float32)
+    item_bins, scores = np.empty(item_count, np.int64), np.empty(item_count)
+    barred, other_kind = np.empty(item_count, np.bool_), np.empty(item_count, np.bool_)
+    negatives = np.empty(4, np.int32)
+    candidates, bins = np.empty(5, np.int64), np.empty(5, np.int64)
+    values = np.empty((5, raw.shape[1]))
+    k = max(state.session.mass.shape[1], state.taste.mass.shape[1])
+    trust, routers, weights = np.empty((2, k), np.float32), np.empty((2, 16), np.uint16), np.empty((2, 16), np.float32)
+    for row in range(len(users)):
+        user, item = users[row], items[row]
+        used = 1 + draw_negatives(state, user, item, -1, seeds[row], negatives)
+        candidates[0] = item
+        candidates[1:used] = negatives[: used - 1]
+        ranked = scored[row] and has_history(state, user) and not has_seen(state, user, item)
+        if ranked:
+            _fill(state, controls, user, everything, near, raw)
+            _rank(state, combiner, user, item, raw, item_bins, scores, barred, other_kind, logs, out[row])
+            learned = raw[candidates[:used]]
+        else:
+            _fill(state, controls, user, candidates[:used], near, raw)
+            learned = raw[:used]
+        learn_arms(state, combiner, user, candidates[:used], learned, values[:used], bins[:used])
+        is_new = not has_seen(state, user, item)
+        learn_numbers(state, user, item, 1.0, trust, routers, weights)
+        follow_controls(state, controls, user, item, is_new)
