@@ -3,7 +3,6 @@
 from enum import IntEnum
 
 import numpy as np
-from numpy.typing import NDArray
 
 from propagation.numbers.combiner import START_WEIGHT, Combiner, new_combiner
 from propagation.numbers.features import FEATURES, Feature

@@ -20,7 +20,8 @@ PLACEBO_SESSION, PLACEBO_TASTE, SEMANTIC, POINT = (int(column) for column in Con
 
 class Controls(NamedTuple):
     """shuffled_session, shuffled_taste [U,K]: each user's own order of the routers · semantic: a bank without trust whose
-    mass goes to home [I], the centre nearest the item's embedding (eq. 2) · one [1] f32: that whole adoption · norms [U]: lengths of the users' sums of embeddings."""
+    mass goes to home [I], the centre nearest the item's embedding (eq. 2) · one [1] f32: that whole adoption ·
+    norms [U]: lengths of the users' sums of embeddings."""
 
     shuffled_session: NDArray[np.int64]
     shuffled_taste: NDArray[np.int64]
