@@ -8,10 +8,10 @@ from services.kernel_cache import use_kernel_cache
 
 def main() -> None:
     use_kernel_cache()
-    from propagation.numbers.warm import compile_kernels
+    from propagation.workflow.warm_up import warm_up
 
     start = time.monotonic()
-    compile_kernels()
+    warm_up()
     sys.stderr.write(f"kernels ready after {time.monotonic() - start:.0f} s\n")
 
 

@@ -11,16 +11,24 @@ from propagation.ports.graph import GraphStore
 from propagation.ports.reasoner import Reasoner
 from propagation.ports.record import Recorded
 from propagation.ports.vector_index import VectorIndex
+from propagation.workflow.catalogue import Catalogue
 from propagation.workflow.interaction import Stage1
 from propagation.workflow.learner import Learner
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.perceiving import Perceiver
 from propagation.workflow.policies import policy_for
+from propagation.workflow.progress import Progress
 from propagation.workflow.reasoning import Reasoning
+from propagation.workflow.recommend import Recommender
 from propagation.workflow.round import Stage2
 from propagation.workflow.settings import WorkflowSettings
+from propagation.workflow.similar import Similar
+from propagation.workflow.unlearned import Unlearned
 from propagation.workflow.vectors import Vectors
 from propagation.workflow.view import NumbersView, seeded_directions
+from propagation.workflow.warm_up import warm_up
+
+LOG_PART = 10_000
 
 
 class Engine:
@@ -36,7 +44,10 @@ class Engine:
         self.holder = holder
         self.numbers = Numbers(self._first_view())
         self._learning, self._reasoning, self._rounding = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
-        self.learner = Learner(store, self.numbers, embedder, holder, self._first_view)
+        self.catalogue, self.unlearned, self.progress = Catalogue(), Unlearned(), Progress(store)
+        self.learner = Learner(store, self.numbers, embedder, holder, self._first_view, self.catalogue)
+        self.recommender = Recommender(store, self.numbers, embedder, self.catalogue, self.unlearned)
+        self.similar = Similar(store, self.numbers)
         self.vectors = Vectors(store, embedder, index, self.numbers)
         self.reasoning = Reasoning(store, Stage1(store, reasoner, settings), self.vectors, holder)
         self.stage2 = Stage2(store, reasoner, policy_for(settings, store, index, embedder, self.numbers),
@@ -49,12 +60,21 @@ class Engine:
 
     async def open(self) -> None:
         """Open the store and bring the numbers to where the log says they are."""
+        await asyncio.to_thread(warm_up)
         await self.store.open()
         await self.learner.open()
+        await self.catalogue.load(self.store)
+        await self._note_unlearned()
         await self.index.ensure(self.embedder.name, self.embedder.dimension)
         await self.vectors.load()
         await self.vectors.mend()
         await self.vectors.fill_view()
+
+    async def _note_unlearned(self) -> None:
+        after = self.numbers.view.applied_through
+        while (part := await self.store.read_log(after, LOG_PART)).through > after:
+            self.unlearned.logged(part.interactions)
+            after = part.through
 
     async def close(self) -> None:
         await self.learner.close()
@@ -65,12 +85,16 @@ class Engine:
         return await self.store.upsert_clients(changes)
 
     async def record(self, events: Sequence[NewInteraction]) -> Recorded:
-        return await self.store.record(events, auto_create=self.settings.auto_create)
+        recorded = await self.store.record(events, auto_create=self.settings.auto_create)
+        self.unlearned.recorded(events, recorded.outcomes)
+        return recorded
 
     async def learn(self) -> int:
         """One step of the learner, one at a time in this process; how many log entries it covered."""
         async with self._learning:
-            return await self.learner.step()
+            learned = await self.learner.step()
+        self.unlearned.learned(self.numbers.view.applied_through)
+        return learned
 
     async def reason(self) -> int:
         """Reason the next claim; how many interactions were finished."""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Concatenate, ParamSpec, TypeVar
 
+from propagation.model.errors import NotReached
 from propagation.workflow.view import NumbersView
 
 P = ParamSpec("P")
@@ -17,9 +18,24 @@ class Numbers:
     def __init__(self, view: NumbersView) -> None:
         self.view = view
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="numbers")
+        self._moved = asyncio.Event()
 
     async def run(self, work: Callable[Concatenate[NumbersView, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: work(self.view, *args, **kwargs))
+        before = self.view.applied_through
+        done = await asyncio.get_running_loop().run_in_executor(self._thread, lambda: work(self.view, *args, **kwargs))
+        if self.view.applied_through != before:
+            moved, self._moved = self._moved, asyncio.Event()
+            moved.set()
+        return done
+
+    async def reach(self, sequence: int, seconds: float) -> None:
+        """Wait until the numbers reflect `sequence`. Raises NotReached after so many seconds."""
+        try:
+            async with asyncio.timeout(seconds):
+                while self.view.applied_through < sequence:
+                    await self._moved.wait()
+        except TimeoutError:
+            raise NotReached(sequence, self.view.applied_through) from None
 
     async def taste_weights(self, refs: Sequence[int], count: int) -> Sequence[Sequence[tuple[int, float]]]:
         return await self.run(NumbersView.taste_weights, refs, count)

@@ -45,6 +45,7 @@ class NumbersView:
         self.seed = seed
         self.epoch = epoch
         self.applied_through = 0
+        self._restyled: set[int] = set()
 
     @property
     def users(self) -> int:
@@ -68,6 +69,7 @@ class NumbersView:
         state.content[row] = content
         state.attributes[row] = attributes
         state.visible[row] = visible
+        self._restyled.add(row)
         if row >= self.items:
             start_mass(state.session, row, state.content[row])
             start_mass(state.taste, row, state.content[row])
@@ -82,6 +84,13 @@ class NumbersView:
                 self.state.user_profile[row] = vector
             elif kind_of(ref) == ClientKind.ITEM and row < self.items:
                 self.state.item_profile[row] = vector
+                self._restyled.add(row)
+
+    def take_restyled(self) -> NDArray[np.int64]:
+        """Rows of items whose text vectors or visibility changed since the last call."""
+        rows = np.fromiter(self._restyled, np.int64, len(self._restyled))
+        self._restyled.clear()
+        return rows
 
     def learn(self, events: Interactions, through: int) -> LearnedBlock:
         """Rules 1 to 5 for these events; the block to commit. The view is ahead of the store until it is."""

@@ -1,7 +1,114 @@
 """Recommend and SimilarClients."""
 
-from services.grpc.base import Servicer
+from propagation.model.client import kind_of
+from propagation.model.epoch import BankName
+from propagation.model.errors import InvalidInput
+from propagation.model.router import RouterVersion
+from propagation.v1 import propagation_pb2 as pb
+from propagation.workflow.explain import Explanation
+from propagation.workflow.recommend import Recommended, Wish
+from propagation.workflow.similar import By
+from services.grpc.base import Context, Servicer
+from services.grpc.check import KINDS, checked_id, checked_key
+from services.grpc.convert import key_to_proto
+
+LIMIT, LIMIT_MAX = 10, 1_000
+CANDIDATES_MAX = 10_000
+FILTERS_MAX = 64
+WAIT_SECONDS = 10.0
+WAIT_SHARE = 0.9
+BANKS = {BankName.SESSION: pb.BANK_SESSION, BankName.TASTE: pb.BANK_TASTE}
+SIMILARITIES: dict[int, By] = {pb.SIMILARITY_UNSPECIFIED: "profile", pb.SIMILARITY_PROFILE: "profile",
+                               pb.SIMILARITY_ROUTERS: "routers"}
 
 
 class Recommending(Servicer):
     """Ranked items, and neighbours."""
+
+    async def Recommend(self, request: pb.RecommendRequest, context: Context) -> pb.RecommendResponse:
+        wish = self._wish(request)
+        await self._reach(request, context)
+        answer = await self._engine.recommender.recommend(wish)
+        return pb.RecommendResponse(
+            recommendations=[_recommendation(item) for item in answer.items],
+            reflects=await self._reflecting(answer.applied_through),
+            ranked_by=pb.RANKER_NUMBERS, cold=answer.cold, unknown_candidate_ids=answer.unknown)
+
+    async def SimilarClients(self, request: pb.SimilarClientsRequest, context: Context) -> pb.SimilarClientsResponse:
+        key = checked_key(request.key, "key")
+        limit = _limit(request)
+        by = SIMILARITIES.get(request.by)
+        if by is None:
+            raise InvalidInput("by", f"is {request.by}; give SIMILARITY_PROFILE or SIMILARITY_ROUTERS")
+        if request.kind and request.kind not in KINDS:
+            raise InvalidInput("kind", f"is {request.kind}; give CLIENT_KIND_USER, CLIENT_KIND_ITEM, or nothing")
+        await self._reach(request, context)
+        ref = await self._ref(key)
+        kind = KINDS[request.kind] if request.kind else kind_of(ref)
+        answer = await self._engine.similar.neighbours(ref, kind, by, limit)
+        return pb.SimilarClientsResponse(
+            neighbours=[pb.SimilarClientsResponse.Neighbour(key=key_to_proto(client.key), title=client.title, similarity=cosine)
+                        for client, cosine in answer.clients],
+            reflects=await self._reflecting(answer.applied_through))
+
+    def _wish(self, request: pb.RecommendRequest) -> Wish:
+        for field, names in (("attributes", request.attributes), ("categories", request.categories)):
+            if len(names) > FILTERS_MAX:
+                raise InvalidInput(field, f"has {len(names)} values; at most {FILTERS_MAX}")
+        if request.ranker not in (pb.RANKER_UNSPECIFIED, pb.RANKER_NUMBERS, pb.RANKER_REASONER):
+            raise InvalidInput("ranker", f"is {request.ranker}; give RANKER_NUMBERS or RANKER_REASONER")
+        settings = self._engine.settings
+        return Wish(
+            user_id=checked_id(request.user_id, "user_id"), limit=_limit(request), candidates=_candidates(request),
+            attributes=request.attributes, categories=request.categories, explain=request.explain,
+            exclude_seen=request.exclude_seen if request.HasField("exclude_seen") else True,
+            propagate=request.propagate if request.HasField("propagate") else settings.propagate)
+
+    async def _reflecting(self, applied_through: int) -> pb.Reflects:
+        """What the read itself saw, not what the view has reached since."""
+        return pb.Reflects(applied_through=applied_through, reasoned_through=await self._engine.progress.reasoned_through())
+
+    async def _reach(self, request: pb.RecommendRequest | pb.SimilarClientsRequest, context: Context) -> None:
+        """Read your writes: wait for min_sequence, a little less than the caller does. Raises NotReached."""
+        if not request.HasField("min_sequence"):
+            return
+        if request.min_sequence < 0:
+            raise InvalidInput("min_sequence", f"is {request.min_sequence}; give a sequence that an answer named, or leave it out")
+        left = context.time_remaining()
+        seconds = WAIT_SECONDS if left is None else min(WAIT_SHARE * left, WAIT_SECONDS)
+        await self._engine.numbers.reach(request.min_sequence, seconds)
+
+
+def _limit(request: pb.RecommendRequest | pb.SimilarClientsRequest) -> int:
+    limit = request.limit if request.HasField("limit") else LIMIT
+    if not 1 <= limit <= LIMIT_MAX:
+        raise InvalidInput("limit", f"is {limit}; give 1 to {LIMIT_MAX}, or leave it out for {LIMIT}")
+    return limit
+
+
+def _candidates(request: pb.RecommendRequest) -> list[str] | None:
+    if not request.candidate_ids:
+        return None
+    if len(request.candidate_ids) > CANDIDATES_MAX:
+        raise InvalidInput("candidate_ids", f"has {len(request.candidate_ids)} ids; at most {CANDIDATES_MAX}")
+    return [checked_id(name, f"candidate_ids[{place}]") for place, name in enumerate(request.candidate_ids)]
+
+
+def _recommendation(item: Recommended) -> pb.Recommendation:
+    if item.explanation is None:
+        return pb.Recommendation(item_id=item.item_id, title=item.title, score=item.score)
+    return pb.Recommendation(item_id=item.item_id, title=item.title, score=item.score, explanation=_explanation(item.explanation))
+
+
+def _explanation(explanation: Explanation) -> pb.Explanation:
+    return pb.Explanation(
+        parts=[pb.ScorePart(feature=part.feature, raw=part.raw, value=part.value, weight=part.weight, product=part.product)
+               for part in explanation.parts],
+        routers=[pb.RouterShare(router=part.router, bank=BANKS[part.bank], name=part.name, share=part.share, lift=part.lift,
+                                adopters=part.adopters) for part in explanation.routers],
+        messages=[_message(message) for message in explanation.messages], text=explanation.text)
+
+
+def _message(message: RouterVersion) -> pb.Message:
+    return pb.Message(router=message.router, version=message.version, router_name=message.name, text=message.text,
+                      attributes=message.attributes, sequence=message.sequence)

@@ -1,0 +1,88 @@
+"""The catalogue in memory: what an answer names of an item, and which items hold an attribute or a category."""
+
+from array import array
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propagation.model.attribute import normalised
+from propagation.model.client import Client, ClientKind, index_of, kind_of
+from propagation.ports.clients import ClientStore
+
+SCAN = 10_000
+Label = tuple[str, str]
+
+
+class Catalogue:
+    """Items by row: id, title, hidden; and inverted lists by normalised attribute and category. One thread's."""
+
+    def __init__(self) -> None:
+        self._ids: list[str] = []
+        self._titles: list[str] = []
+        self._labels: list[tuple[Label, ...]] = []
+        self._rows: dict[Label, array[int]] = {}
+        self._known: dict[Label, Label] = {}
+        self._hidden: set[int] = set()
+
+    async def load(self, store: ClientStore) -> None:
+        """Everything the store has."""
+        after = -1
+        while clients := await store.scan_clients(ClientKind.ITEM, after, SCAN):
+            self.take(clients)
+            after = clients[-1].ref
+
+    def take(self, clients: Iterable[Client]) -> None:
+        """New items, or their new texts; users are passed over."""
+        for client in clients:
+            if kind_of(client.ref) == ClientKind.ITEM:
+                self._take(index_of(client.ref), client)
+
+    def _take(self, row: int, client: Client) -> None:
+        missing = row + 1 - len(self._ids)
+        if missing > 0:
+            self._ids.extend([""] * missing)
+            self._titles.extend([""] * missing)
+            self._labels.extend([()] * missing)
+        self._ids[row], self._titles[row] = client.key.id, client.title
+        (self._hidden.add if client.hidden else self._hidden.discard)(row)
+        labels = _labels_of(client)
+        if labels != self._labels[row]:
+            self._relabel(row, labels)
+
+    def _relabel(self, row: int, labels: tuple[Label, ...]) -> None:
+        for label in self._labels[row]:
+            if label not in labels:
+                self._rows[label].remove(row)
+        added = [label for label in labels if label not in self._labels[row]]
+        for label in added:
+            self._rows.setdefault(self._known.setdefault(label, label), array("q")).append(row)
+        self._labels[row] = tuple(self._known[label] for label in labels)
+
+    def id_of(self, row: int) -> str:
+        return self._ids[row]
+
+    def title_of(self, row: int) -> str:
+        return self._titles[row]
+
+    def is_hidden(self, row: int) -> bool:
+        return row in self._hidden
+
+    def rows_with(self, attributes: Sequence[str], categories: Sequence[str]) -> NDArray[np.int64] | None:
+        """Rows, ascending, of items that hold at least one of each list that is not empty; None where both are empty."""
+        found: NDArray[np.int64] | None = None
+        for kind, names in (("attribute", attributes), ("category", categories)):
+            if names:
+                rows = self._any_of(kind, names)
+                found = rows if found is None else np.intersect1d(found, rows, assume_unique=True)
+        return found
+
+    def _any_of(self, kind: str, names: Sequence[str]) -> NDArray[np.int64]:
+        lists = [np.array(self._rows[label], np.int64) for name in names if (label := (kind, normalised(name))) in self._rows]
+        return np.unique(np.concatenate(lists)) if lists else np.empty(0, np.int64)
+
+
+def _labels_of(client: Client) -> tuple[Label, ...]:
+    labels = [("attribute", normalised(name)) for name in client.attributes]
+    labels += [("category", normalised(name)) for name in client.categories]
+    return tuple(dict.fromkeys(label for label in labels if label[1]))

@@ -1,0 +1,188 @@
+"""Reading the numbers: requests that wait together are answered together, on the thread that owns the view."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propagation.numbers.mass import lifts, share
+from propagation.numbers.read import SLOPES, Asker, Ranked, adopters_by_router, prepare, rank_all, rank_rows, standpoint_for
+from propagation.numbers.sketch import BINS, LANES, PARTS, Sketch, score_all, up_to_date
+from propagation.workflow.numbers import Numbers
+from propagation.workflow.view import NumbersView
+
+BATCH = 8
+SHORTLIST, SHORTLIST_A_PLACE = 256, 4
+BANKS = 2
+EMPTY_ROWS = np.empty(0, np.int64)
+EVERYTHING = np.empty(0, np.bool_)
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One read. `factors` [K taste] f64, None: no filter rule · `own` [2,D] f32, None: no text of the user's own ·
+    `candidates` rows to rank, None: the whole catalogue · `allowed` bool by row, empty: all · `left_out` rows."""
+
+    user: int
+    arm: int
+    limit: int
+    factors: NDArray[np.float64] | None = None
+    own: NDArray[np.float32] | None = None
+    candidates: NDArray[np.int64] | None = None
+    allowed: NDArray[np.bool_] = field(default_factory=lambda: EVERYTHING)
+    left_out: NDArray[np.int64] = field(default_factory=lambda: EMPTY_ROWS)
+    leave_seen: bool = True
+    explain: bool = False
+
+
+@dataclass(frozen=True)
+class Community:
+    """Why, by router, of one read and bank: routers [R] by descending share, shares [R], lifts [n,R], adopters [n,R]."""
+
+    routers: NDArray[np.int64]
+    shares: NDArray[np.float64]
+    lifts: NDArray[np.float64]
+    adopters: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Read:
+    """What a read saw at `applied_through`. `cold`: the user has no history. `communities`: session and taste, where
+    explained; `item_profiles` [n,D] too."""
+
+    ranked: Ranked
+    applied_through: int
+    cold: bool
+    communities: tuple[Community, ...] = ()
+    item_profiles: NDArray[np.float32] | None = None
+
+
+class Reader:
+    """The two stages over one view: quantised scores of everything, exact scores of a short list. Lives on one thread."""
+
+    def __init__(self) -> None:
+        self._totals: NDArray[np.float64] | None = None
+        self._sketch: Sketch | None = None
+        self._stamp = np.empty(0, np.int64)
+        self._serial = 0
+
+    def read(self, view: NumbersView, asks: Sequence[Ask]) -> list[Read]:
+        """Answers in the order of the asks."""
+        askers = [_asker(view, ask) for ask in asks]
+        whole = [place for place, ask in enumerate(asks) if ask.candidates is None]
+        answers: list[Ranked | None] = [None] * len(asks)
+        if whole and view.items:
+            scores = self._scores(view, [askers[place] for place in whole])
+            for row, place in enumerate(whole):
+                answers[place] = self._rank(view, askers[place], asks[place], scores[row])
+        return [self._finished(view, asker, ask, answer or _rank_rows(view, asker, ask))
+                for asker, ask, answer in zip(askers, asks, answers, strict=True)]
+
+    def _scores(self, view: NumbersView, askers: Sequence[Asker]) -> NDArray[np.float32]:
+        sketch = self._followed(view)
+        queries, width = len(askers), int(np.diff(sketch.bounds).max()) + 4
+        places = np.zeros((queries, PARTS, width), np.int64)
+        weights = np.zeros((queries, PARTS, width), np.float32)
+        counts = np.zeros((queries, PARTS), np.int64)
+        slopes = np.zeros((queries, SLOPES, BINS), np.float32)
+        mass = np.zeros((queries, BANKS, 2), np.float32)
+        for row, asker in enumerate(askers):
+            prepare(view.state, view.combiner, sketch, asker, places[row], weights[row], counts[row], slopes[row], mass[row])
+        blocks = -(-view.items // LANES)
+        scores = np.empty((queries, blocks * LANES), np.float32)
+        score_all(sketch, blocks, places, weights, counts, slopes, mass, scores)
+        return scores
+
+    def _followed(self, view: NumbersView) -> Sketch:
+        if view.state.session.total is not self._totals:  # one array for as long as these numbers live
+            self._totals, self._sketch = view.state.session.total, None
+        self._sketch = up_to_date(self._sketch, view.state, view.take_restyled())
+        if len(self._stamp) < len(view.state.adoptions):
+            self._stamp = np.zeros(len(view.state.adoptions), np.int64)
+        return self._sketch
+
+    def _rank(self, view: NumbersView, asker: Asker, ask: Ask, scores: NDArray[np.float32]) -> Ranked:
+        self._serial += 1
+        count = max(SHORTLIST, SHORTLIST_A_PLACE * ask.limit)
+        left_out = ask.left_out[ask.left_out < view.items]
+        ranked: Ranked = rank_all(view.state, view.combiner, asker, scores, self._stamp, self._serial, left_out, ask.leave_seen,
+                                  ask.allowed[: len(scores)], count, ask.limit)
+        return ranked
+
+    def _finished(self, view: NumbersView, asker: Asker, ask: Ask, ranked: Ranked) -> Read:
+        cold = asker.user < 0 or not view.state.history_length[asker.user]
+        if not ask.explain:
+            return Read(ranked, view.applied_through, bool(cold))
+        return Read(ranked, view.applied_through, bool(cold), communities_of(view, asker, ranked.rows),
+                    view.state.item_profile[ranked.rows])
+
+
+def _asker(view: NumbersView, ask: Ask) -> Asker:
+    dimension, routers = view.state.content.shape[1], view.state.taste.mass.shape[1]
+    factors = np.ones(routers) if ask.factors is None or len(ask.factors) != routers else ask.factors
+    own = np.zeros((2, dimension), np.float32) if ask.own is None else ask.own
+    return Asker(ask.user if ask.user < view.users else -1, ask.arm, factors, own)
+
+
+def _rank_rows(view: NumbersView, asker: Asker, ask: Ask) -> Ranked:
+    rows = EMPTY_ROWS if ask.candidates is None else ask.candidates[ask.candidates < view.items]
+    ranked: Ranked = rank_rows(view.state, view.combiner, asker, rows, ask.left_out, ask.leave_seen, ask.limit)
+    return ranked
+
+
+def communities_of(view: NumbersView, asker: Asker, rows: NDArray[np.int64]) -> tuple[Community, ...]:
+    """By bank, the routers that the asker reads by, and each item's lift and adopters in them."""
+    state = view.state
+    standpoint = standpoint_for(state, asker)
+    routers = max(state.session.mass.shape[1], state.taste.mass.shape[1])
+    adopters = np.zeros((len(rows), BANKS, routers), np.int64)
+    adopters_by_router(state, rows, adopters)
+    out = []
+    for place, (bank, pi) in enumerate(((state.session, standpoint.session), (state.taste, standpoint.taste))):
+        order = np.argsort(-pi[1], kind="stable")
+        chosen = pi[0][order]
+        lifted = np.empty((len(rows), bank.mass.shape[1]))
+        for row, item in enumerate(rows):
+            lifts(bank, share(state, item), item, lifted[row])
+        out.append(Community(chosen, pi[1][order], lifted[:, chosen], adopters[:, place][:, chosen]))
+    return tuple(out)
+
+
+class Readings:
+    """Gathers reads that wait and runs them together: one pass over the catalogue serves up to eight."""
+
+    def __init__(self, numbers: Numbers) -> None:
+        self._numbers = numbers
+        self._reader = Reader()
+        self._waiting: list[tuple[Ask, asyncio.Future[Read]]] = []
+        self._running = False
+
+    async def read(self, ask: Ask) -> Read:
+        done: asyncio.Future[Read] = asyncio.get_running_loop().create_future()
+        self._waiting.append((ask, done))
+        if not self._running:
+            self._running = True
+            self._task = asyncio.ensure_future(self._drain())
+        return await done
+
+    async def _drain(self) -> None:
+        try:
+            while self._waiting:
+                batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
+                try:
+                    answers = await self._numbers.run(self._read, [ask for ask, _ in batch])
+                except Exception as error:  # the callers' to hear, each of them
+                    for _, done in batch:
+                        if not done.done():
+                            done.set_exception(error)
+                    continue
+                for (_, done), answer in zip(batch, answers, strict=True):
+                    if not done.done():
+                        done.set_result(answer)
+        finally:
+            self._running = False
+
+    def _read(self, view: NumbersView, asks: Sequence[Ask]) -> list[Read]:
+        return self._reader.read(view, asks)

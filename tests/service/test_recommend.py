@@ -1,0 +1,171 @@
+"""Recommend over real gRPC: every field, and what is refused."""
+
+import grpc
+import pytest
+
+from propagation.v1 import propagation_pb2 as pb
+
+ITEM, USER = pb.CLIENT_KIND_ITEM, pb.CLIENT_KIND_USER
+
+
+async def fill(service, users=6, items=30) -> int:
+    """Two planted communities: even users choose jazz (items 0 to 14), odd ones opera. Returns the last sequence."""
+    await service.stub.UpsertClients(pb.UpsertClientsRequest(clients=[
+        pb.Client(key=pb.ClientKey(kind=ITEM, id=f"i{n}"), title=f"Record {n}", attributes=["Jazz" if n < items // 2 else "Opera"],
+                  categories=["vinyl" if n % 2 else "cd"]) for n in range(items)]))
+    answer = await service.stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=[
+        pb.Interaction(event_id=f"{user}-{n}", user_id=f"u{user}",
+                       item_id=f"i{(n + user) % (items // 2) + user % 2 * (items // 2)}")
+        for n in range(6) for user in range(users)]))
+    return answer.sequence
+
+
+async def recommend(service, sequence, user="u0", **fields) -> pb.RecommendResponse:
+    return await service.stub.Recommend(pb.RecommendRequest(user_id=user, min_sequence=sequence, **fields))
+
+
+def ids(answer: pb.RecommendResponse) -> list[str]:
+    return [item.item_id for item in answer.recommendations]
+
+
+async def test_the_users_community_comes_first_and_nothing_that_was_had(service):
+    sequence = await fill(service)
+    answer = await recommend(service, sequence, limit=5)
+    assert len(answer.recommendations) == 5
+    assert not set(ids(answer)) & {f"i{n}" for n in range(6)}
+    assert sum(int(name[1:]) < 15 for name in ids(answer)) >= 4
+    assert answer.recommendations[0].title == f"Record {ids(answer)[0][1:]}"
+    scores = [item.score for item in answer.recommendations]
+    assert scores == sorted(scores, reverse=True)
+    assert answer.reflects.applied_through >= sequence
+    assert (answer.ranked_by, answer.cold) == (pb.RANKER_NUMBERS, False)
+    everything = await recommend(service, sequence, limit=1000, exclude_seen=False)
+    assert len(everything.recommendations) == 30
+
+
+async def test_the_reasoners_order_is_the_numbers_and_says_so(service):
+    sequence = await fill(service)
+    asked = await recommend(service, sequence, ranker=pb.RANKER_REASONER)
+    assert asked.ranked_by == pb.RANKER_NUMBERS
+    assert ids(asked) == ids(await recommend(service, sequence))
+
+
+async def test_filters_hold_at_least_one_of_each_list(service):
+    sequence = await fill(service)
+    opera = await recommend(service, sequence, attributes=["OPERA", "polka"], limit=100)
+    assert opera.recommendations
+    assert all(int(name[1:]) >= 15 for name in ids(opera))
+    both = await recommend(service, sequence, attributes=["opera"], categories=["Vinyl"], limit=100)
+    assert set(ids(both)) == {name for name in ids(opera) if int(name[1:]) % 2}
+    assert not ids(await recommend(service, sequence, attributes=["polka"]))
+
+
+async def test_candidates_are_ranked_and_unknown_ones_named(service):
+    sequence = await fill(service)
+    hidden = await service.stub.UpsertClients(pb.UpsertClientsRequest(clients=[
+        pb.Client(key=pb.ClientKey(kind=ITEM, id="i20"), hidden=True)]))
+    answer = await recommend(service, hidden.sequence, candidate_ids=["i20", "i12", "nowhere", "i13", "i13"])
+    assert set(ids(answer)) == {"i12", "i13"}
+    assert list(answer.unknown_candidate_ids) == ["i20", "nowhere"]
+    filtered = await recommend(service, sequence, candidate_ids=["i12", "i21"], attributes=["opera"])
+    assert ids(filtered) == ["i21"]
+
+
+async def test_a_hidden_item_is_gone_until_it_is_shown_again(service):
+    sequence = await fill(service)
+    first = ids(await recommend(service, sequence))[0]
+    for hidden in (True, False):
+        upserted = await service.stub.UpsertClients(pb.UpsertClientsRequest(clients=[
+            pb.Client(key=pb.ClientKey(kind=ITEM, id=first), hidden=hidden)]))
+        answer = await recommend(service, upserted.sequence, limit=100)
+        assert (first in ids(answer)) is not hidden
+
+
+async def test_a_user_never_seen_gets_the_catalogues_own_list(service):
+    await fill(service)
+    popular = [pb.Interaction(event_id=f"hit-{n}-{item}", user_id=f"fan{n}", item_id=item)
+               for n in range(30) for item in ("i28", "i29")]
+    sequence = (await service.stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=popular))).sequence
+    answer = await recommend(service, sequence, user="nobody at all")
+    assert answer.cold
+    assert len(answer.recommendations) == 10
+    assert set(ids(answer)[:2]) == {"i28", "i29"}
+    assert ids(answer) == ids(await recommend(service, sequence, user="nobody at all"))
+
+
+async def test_a_new_users_own_text_counts(service):
+    await fill(service)
+    upserted = await service.stub.UpsertClients(pb.UpsertClientsRequest(clients=[
+        pb.Client(key=pb.ClientKey(kind=USER, id="new"), description="opera", attributes=["Opera"])]))
+    answer = await recommend(service, upserted.sequence, user="new", explain=True)
+    assert answer.cold
+    part = {part.feature: part for part in answer.recommendations[0].explanation.parts}["attributes"]
+    assert part.raw > 0
+    assert sum(int(name[1:]) >= 15 for name in ids(answer)) >= 8
+
+
+async def test_an_acked_event_is_left_out_before_it_is_learned(serving):
+    async with serving(auto_create=True) as service:
+        sequence = await fill(service)
+        first = ids(await recommend(service, sequence))[0]
+        await service.worker.stop()
+        await service.stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=[
+            pb.Interaction(event_id="fresh", user_id="u0", item_id=first)]))
+        answer = await service.stub.Recommend(pb.RecommendRequest(user_id="u0", limit=100))
+        assert answer.reflects.applied_through < sequence + 1
+        assert first not in ids(answer)
+        assert first in ids(await recommend(service, 0, exclude_seen=False, limit=100))
+    async with serving(auto_create=True) as service:
+        assert first not in ids(await recommend(service, 0, limit=100))
+
+
+async def test_the_parts_sum_to_the_score(service):
+    sequence = await fill(service)
+    await service.stub.RunRound(pb.RunRoundRequest(drain=True))
+    for propagate in (True, False):
+        answer = await recommend(service, sequence, explain=True, propagate=propagate)
+        for item in answer.recommendations:
+            parts = {part.feature: part for part in item.explanation.parts}
+            assert sum(part.product for part in parts.values()) == pytest.approx(item.score, abs=1e-9)
+            assert all(part.product == pytest.approx(part.value * part.weight) for part in parts.values())
+            assert ("lift_taste" in parts) is propagate
+            assert bool(item.explanation.routers) is propagate
+            assert item.explanation.text
+            assert not any(character.isdigit() for character in item.explanation.text)
+
+
+async def test_routers_explain_the_lift_by_community(service):
+    sequence = await fill(service)
+    answer = await recommend(service, sequence, explain=True, exclude_seen=False, limit=30)
+    item = {item.item_id: item for item in answer.recommendations}["i5"]
+    for bank in (pb.BANK_SESSION, pb.BANK_TASTE):
+        routers = [router for router in item.explanation.routers if router.bank == bank]
+        assert 0 < sum(router.share for router in routers) <= 1 + 1e-9
+        assert sum(router.adopters for router in routers) == 3
+    assert max(router.lift for router in item.explanation.routers) > 0
+
+
+async def test_waiting_for_a_sequence_that_does_not_come(service):
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await service.stub.Recommend(pb.RecommendRequest(user_id="u0", min_sequence=10**9), timeout=0.5)
+    assert caught.value.code() == grpc.StatusCode.UNAVAILABLE
+    assert "reached 0" in caught.value.details()
+
+
+@pytest.mark.parametrize(("fields", "named"), [
+    ({"limit": 0}, "limit"), ({"limit": -1}, "limit"), ({"limit": 1001}, "limit"), ({"user_id": ""}, "user_id"),
+    ({"user_id": "x" * 257}, "user_id"), ({"candidate_ids": [""]}, "candidate_ids[0]"),
+    ({"candidate_ids": ["a"] * 10_001}, "candidate_ids"), ({"attributes": ["a"] * 65}, "attributes"),
+    ({"min_sequence": -1}, "min_sequence"), ({"ranker": 9}, "ranker"),
+])
+async def test_bad_input_is_refused_by_field(service, fields, named):
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await service.stub.Recommend(pb.RecommendRequest(**{"user_id": "u0", **fields}))
+    assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+    assert caught.value.details().startswith(f"{named}: ")
+
+
+async def test_an_empty_service_has_an_empty_list(service):
+    answer = await service.stub.Recommend(pb.RecommendRequest(user_id="u0"))
+    assert not answer.recommendations
+    assert answer.cold
