@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from propagation.model.learned import Checkpoint
 from propagation.model.log import Interactions
+from propagation.workflow.checkpointing import restored, snapshot
 from propagation.workflow.view import NumbersView, seeded_directions
 
 CACHE = Path(".cache") / "bench"
@@ -80,10 +81,10 @@ def view_of(town: Town, cache: Path = CACHE) -> NumbersView:
         with np.load(path) as stored:
             arrays = dict(stored.items())
         sequence = int(arrays.pop("sequence"))
-        return NumbersView.restored(Checkpoint(sequence=sequence, epoch=0, barrier=False, arrays=arrays), town.seed)
+        return restored(Checkpoint(sequence=sequence, epoch=0, barrier=False, arrays=arrays), town.seed)
     view = built(town)
     cache.mkdir(parents=True, exist_ok=True)
-    arrays = view.checkpoint(barrier=False).arrays
+    arrays = snapshot(view, barrier=False).arrays
     np.savez(path, sequence=np.int64(view.applied_through), **arrays)  # type: ignore[arg-type]
     return view
 
