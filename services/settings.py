@@ -9,6 +9,7 @@ from pydantic import Field
 from propagation.model.base import Term
 from propagation.workflow.settings import WorkflowSettings
 
+PAPER_TAU = 0.7
 LogFormat = Literal["console", "json"]
 
 
@@ -32,6 +33,7 @@ class Settings(Term):
     workflow: WorkflowSettings = WorkflowSettings()
 
 
+# RecNet as published (2.2.1, eq. 4). Its tau of .7 to .9 belongs to its own encoder: set `tau` for yours.
 PRESETS: Mapping[str, Mapping[str, object]] = {
-    "paper": {"policy": "semantic", "taste.k": 20},
+    "paper": {"policy": "semantic", "taste.k": 20, "centres": "attributes", "tau": PAPER_TAU},
 }

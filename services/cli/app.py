@@ -15,6 +15,7 @@ from services.cli.routers import routers
 from services.cli.serve import serve
 from services.cli.settings import settings
 from services.cli.trace import trace
+from services.cli.upkeep import reindex
 
 EPILOG = """Exit codes: 0 done, 1 something is wrong with what was looked at, 2 wrong use, 3 bad data or settings, 4 service
 unreachable, 5 database held by another process, 6 refused by the service, 70 a fault of this program, 130 interrupted."""
@@ -49,6 +50,7 @@ app.command("routers")(routers)
 app.command("round")(run_round)
 app.command("status")(status)
 app.command("replay")(replay)
+app.command("reindex")(reindex)
 app.command("doctor")(doctor)
 app.add_typer(dead_letters, name="dead-letters")
 app.command("settings")(settings)
