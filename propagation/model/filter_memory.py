@@ -38,7 +38,8 @@ class FilterMemory(Term):
 
     def with_rule(self, rule: FilterRule) -> "FilterMemory":
         """This rule added, or in place of the one with its target; the least evidenced, then oldest, falls out."""
-        bounded = rule.model_copy(update={"factor": min(max(rule.factor, FACTOR_MIN), FACTOR_MAX)})
+        factor = min(max(rule.factor, FACTOR_MIN), FACTOR_MAX)
+        bounded = rule if factor == rule.factor else rule.model_copy(update={"factor": factor})
         rules = [old for old in self.rules if old.target != bounded.target] + [bounded]
         if len(rules) > MAX_RULES:
             rules.remove(min(rules[:-1], key=lambda old: (len(old.evidence), old.age)))

@@ -37,6 +37,11 @@ class Line(Term):
     sources: tuple[Source, ...] = ()
     author: Author = Author.INTERACTION
 
+    def changed(self, *, id: int | None = None, weight: float | None = None) -> "Line":
+        """This line under another id or of another weight (a plain construction: several times faster than a copy)."""
+        return Line(id=self.id if id is None else id, text=self.text, attributes=self.attributes,
+                    weight=self.weight if weight is None else weight, sources=self.sources, author=self.author)
+
 
 class AddLine(Term):
     """An edit: a new line (its id is given when the edit is applied)."""
@@ -93,7 +98,7 @@ class Profile(Term):
         for edit in edits:
             match edit:
                 case AddLine(line=line):
-                    lines[next_id] = line.model_copy(update={"id": next_id})
+                    lines[next_id] = line.changed(id=next_id)
                     next_id += 1
                 case ReplaceLine(line=line):
                     if line.id not in lines:

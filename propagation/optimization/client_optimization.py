@@ -20,4 +20,4 @@ async def optimize_client(reasoner: Reasoner, work: ReasonWork, reward: int | No
     memory = text.filter_memory
     for rule in answer.rules:
         memory = memory.with_rule(rule)
-    return text.model_copy(update={"profile": profile, "filter_memory": memory})
+    return ClientText(profile=profile, filter_memory=memory, watermark=text.watermark, dropped=text.dropped)

@@ -10,4 +10,7 @@ async def described(reasoner: Reasoner, client: Client, text: ClientText, max_li
     if text.profile.version or not client.has_text:
         return text
     edits = await reasoner.describe(client)
-    return text.model_copy(update={"profile": text.profile.edited(edits, max_lines)}) if edits else text
+    if not edits:
+        return text
+    return ClientText(profile=text.profile.edited(edits, max_lines), filter_memory=text.filter_memory,
+                      watermark=text.watermark, dropped=text.dropped)

@@ -9,10 +9,13 @@ from propagation.model.text import ClientText, Merged
 from propagation.ports.reasoner import Party, Reasoner
 from propagation.reception.buffer import buffered
 
+NO_ROOM = "no room"
+
 
 @dataclass(frozen=True)
 class Reception:
-    """P_c^pro: the text after merging (the same object where nothing waited), what was merged, and what took part."""
+    """P_c^pro: the text after merging (the same object where nothing waited), what was merged, refused or fell out, and the
+    messages that took part. Of a message for which the profile had no room nothing is kept."""
 
     text: ClientText
     merged: Sequence[Merged]
@@ -31,7 +34,7 @@ async def receive(reasoner: Reasoner, client: Client, text: ClientText, waiting:
         profile = profile.model_copy(update={"version": profile.version + 1})
     outcomes = {**answer.outcomes, **{(message.router, message.version): "fell out" for message in fallen}}
     merged = [Merged(ref=client.ref, profile_version=profile.version, router=router, router_version=version, outcome=outcome)
-              for (router, version), outcome in outcomes.items()]
+              for (router, version), outcome in outcomes.items() if outcome != NO_ROOM]
     after = ClientText(profile=profile, filter_memory=text.filter_memory, watermark=last_round, dropped=text.dropped + len(fallen))
     taken = [message for message in messages if answer.outcomes.get((message.router, message.version)) == "merged"]
     return Reception(text=after, merged=merged, messages=taken)

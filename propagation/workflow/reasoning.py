@@ -8,7 +8,7 @@ from propagation.ports.graph import GraphStore, VersionClash
 from propagation.workflow.interaction import Stage1
 from propagation.workflow.vectors import Vectors
 
-CLAIM = 256
+CLAIM = 512
 CLAIM_MS = 30_000
 CLAIM_SECONDS = 10.0
 REDONE = 5

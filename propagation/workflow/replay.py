@@ -12,7 +12,7 @@ from propagation.model.interaction import NewInteraction, RecordStatus
 from propagation.workflow.engine import Engine
 
 CLIENTS_A_COMMIT = 2_000
-STEP = 256
+STEP = 512
 T = TypeVar("T")
 
 

@@ -75,26 +75,26 @@ def _grouped(found: Sequence[Heard]) -> list[list[Heard]]:
 
 def _edits(party: Party, groups: Sequence[Sequence[Heard]], room: int) -> list[Edit]:
     """A line a group, in place of what the same router or the same news said before; the weakest leave when it gets tight."""
-    lines = {line.id: line for line in party.profile.lines if line.author == Author.RECEPTION}
+    free = [line for line in party.profile.lines if line.author == Author.RECEPTION]
     edits: list[Edit] = []
-    added = 0
-    kept: set[int] = set()
     for group in groups:
-        before = _said_before(lines, kept, group)
+        before = _said_before(free, group)
         line = _line(party, before, group)
         edits.append(ReplaceLine(line=line) if before else AddLine(line=line))
-        kept.add(line.id)
-        added += before is None
-    rest = sorted((line for line in lines.values() if line.id not in kept), key=lambda line: (line.weight, line.id))
-    edits.extend(DropLine(id=line.id) for line in rest[: max(0, len(lines) + added - room)])
+        if before:
+            free.remove(before)
+    weakest = sorted(free, key=lambda line: (line.weight, line.id))
+    edits.extend(DropLine(id=line.id) for line in weakest[: max(0, len(free) + len(groups) - room)])
     return edits
 
 
-def _said_before(lines: dict[int, Line], taken: set[int], group: Sequence[Heard]) -> Line | None:
+def _said_before(free: Sequence[Line], group: Sequence[Heard]) -> Line | None:
+    """The line with the same news, else one of the same router."""
+    if not free:
+        return None
     routers = {heard.message.router for heard in group}
-    names = frozenset(group[0].names)
-    free = [line for line in lines.values() if line.id not in taken]
-    return next((line for line in free if frozenset(line.attributes) == names),
+    names = set(group[0].names)
+    return next((line for line in free if names == set(line.attributes)),
                 next((line for line in free if any(source.router in routers for source in line.sources)), None))
 
 

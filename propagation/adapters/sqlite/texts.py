@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from propagation.adapters.sqlite.rows import dumped, many, put
@@ -11,6 +12,7 @@ from propagation.model.profile import Author, Line, Profile, Source
 from propagation.model.text import ClientText, Merged, Reasoned
 from propagation.ports.graph import VersionClash
 
+SOURCES_HELD = 65_536
 MERGED = "ref, profile_version, router, router_version, outcome"
 GRADIENT = "sequence, module, owner, writer, reward, text, attributes"
 TEXT = ("json_array(v.ref, v.version, v.next_id, json(v.lines), json(v.rules), v.watermark, v.dropped)")
@@ -91,4 +93,9 @@ def _line(row: Sequence[Any]) -> Line:
     id_, text, attributes, weight, author, sources = row
     return Line.model_construct(
         id=id_, text=text, attributes=tuple(attributes), weight=weight, author=Author(author),
-        sources=tuple(Source.model_construct(sequence=s, router=r, version=v) for s, r, v in sources))
+        sources=tuple(_source(s, r, v) for s, r, v in sources))
+
+
+@lru_cache(SOURCES_HELD)
+def _source(sequence: int | None, router: int | None, version: int | None) -> Source:
+    return Source.model_construct(sequence=sequence, router=router, version=version)
