@@ -14,6 +14,7 @@ from propagation.numbers.growth import with_room
 from propagation.numbers.hashing import mixed
 from propagation.numbers.learn import apply_block, learn_block
 from propagation.numbers.mass import lifts, share, start_mass
+from propagation.numbers.relearn import relearn_block
 from propagation.numbers.state import ITEMS, USERS, State, new_state
 from propagation.numbers.trust import largest, routing_weights
 
@@ -115,6 +116,13 @@ class NumbersView:
         self.state = with_room(self.state, 1, 1, len(events))
         apply_block(self.state, events.user, events.item, block.trust, block.routers, block.weights)
         unpack(self.combiner, block.combiner)
+        self.applied_through = block.through
+
+    def relearn(self, events: Interactions, block: LearnedBlock) -> None:
+        """Learn a stored block again; see rebuild."""
+        self.state = with_room(self.state, 1, 1, len(events))
+        relearn_block(self.state, self.combiner, events.user, events.item, events.weight, block.negatives,
+                      block.profile_cosines, block.routers, block.weights)
         self.applied_through = block.through
 
     def taste_weights(self, refs: Sequence[int], count: int) -> list[list[tuple[int, float]]]:

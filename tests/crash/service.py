@@ -1,0 +1,103 @@
+"""The real service as a process of its own, to be killed, and a caller that remembers what it was promised."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import grpc
+
+from propagation.v1 import propagation_pb2 as pb
+from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
+
+SETTINGS = ("workflow.session.k=4", "workflow.taste.k=4", "workflow.table_edges=2", "workflow.update_size=20",
+            "workflow.round_interval=1")
+READY_SECONDS = 60
+USERS, ITEMS, BATCH = 40, 60, 25
+
+
+class ServiceProcess:
+    """`propagation serve` on a database file, between a start and a kill -9."""
+
+    def __init__(self, database: Path) -> None:
+        self._database = database
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def start(self) -> str:
+        """Its address, once it listens."""
+        options = [part for setting in SETTINGS for part in ("--set", setting)]
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "services.cli.main", "serve", "--database", str(self._database), "--port", "0",
+            "--auto-create", *options, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=os.environ.copy())
+        assert self._process.stdout is not None
+        line = await asyncio.wait_for(self._process.stdout.readline(), READY_SECONDS)
+        if not line:
+            _, said = await self._process.communicate()
+            raise AssertionError(f"the service did not start: {said.decode()[-2_000:]}")
+        return line.decode().split()[-1]
+
+    async def end(self, how: signal.Signals) -> int:
+        """Its exit code (negative: the signal)."""
+        assert self._process is not None
+        with contextlib.suppress(ProcessLookupError):
+            self._process.send_signal(how)
+        await self._process.communicate()
+        return self._process.returncode or 0
+
+
+@dataclass
+class Caller:
+    """Pushes events without end; `acked` are those it was promised, by id with their sequence, `asked` all it ever sent."""
+
+    acked: dict[str, int] = field(default_factory=dict)
+    asked: dict[str, pb.Interaction] = field(default_factory=dict)
+    next_event: int = 0
+
+    async def push(self, address: str) -> None:
+        """Until the service is gone. What was asked and not acknowledged is asked again first, as a careful caller does."""
+        async with grpc.aio.insecure_channel(address) as channel:
+            stub = PropagationServiceStub(channel)
+            with contextlib.suppress(grpc.aio.AioRpcError):
+                while True:
+                    await asyncio.gather(*(self._ask(stub, batch) for batch in (self._left(), self._fresh())), self._title(stub))
+
+    def _left(self) -> list[pb.Interaction]:
+        return [event for id_, event in self.asked.items() if id_ not in self.acked][:1_000]
+
+    def _fresh(self) -> list[pb.Interaction]:
+        events = []
+        for _ in range(BATCH):
+            n = self.next_event
+            self.next_event += 1
+            events.append(pb.Interaction(event_id=f"event {n}", user_id=f"u{n * 7 % USERS}", item_id=f"i{n * n % ITEMS}"))
+        return events
+
+    async def _ask(self, stub: PropagationServiceStub, events: list[pb.Interaction]) -> None:
+        if not events:
+            return
+        self.asked.update((event.event_id, event) for event in events)
+        answer = await stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=events))
+        for outcome in answer.outcomes:
+            assert outcome.status in (pb.INTERACTION_STATUS_ACCEPTED, pb.INTERACTION_STATUS_DUPLICATE), outcome
+            assert self.acked.setdefault(outcome.event_id, outcome.sequence) == outcome.sequence
+
+    async def _title(self, stub: PropagationServiceStub) -> None:
+        """Some item's text changes too."""
+        n = self.next_event // BATCH
+        await stub.UpsertClients(pb.UpsertClientsRequest(clients=[pb.Client(
+            key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=f"i{n % ITEMS}"), title=f"Record {n % 7}", attributes=[("jazz", "opera", "rock")[n % 3]])]))
+
+
+async def drained(address: str, seconds: float) -> pb.GetStatusResponse:
+    """The status once everything recorded is learned and reasoned."""
+    async with grpc.aio.insecure_channel(address) as channel:
+        stub = PropagationServiceStub(channel)
+        async with asyncio.timeout(seconds):
+            while True:
+                status = await stub.GetStatus(pb.GetStatusRequest())
+                if status.learned_through == status.recorded_through == status.reasoned_through:
+                    return status
+                await asyncio.sleep(0.1)
