@@ -90,6 +90,15 @@ def _increments(bank, share_of_item, item, weight, out):
 
 
 @njit(cache=True)
+def increments_of(state, item, weight, trust):
+    """Rule 4's increments [2,K] of both banks."""
+    p = share(state, item)
+    trust[:] = 0.0
+    _increments(state.session, p, item, weight, trust[0, : state.session.mass.shape[1]])
+    _increments(state.taste, p, item, weight, trust[1, : state.taste.mass.shape[1]])
+
+
+@njit(cache=True)
 def _shares(bank, user, increments, weight, seed, routers, weights):
     """q of rule 5, from the trust as rule 4 will leave it."""
     bank_trust = np.float32(bank.discount) * bank.trust[user] + increments[: bank.trust.shape[1]]
@@ -108,10 +117,7 @@ def _shares(bank, user, increments, weight, seed, routers, weights):
 def learn_numbers(state, user, item, weight, trust, routers, weights):
     """Rules 4 and 5 of one interaction, and everything else that it changes; trust [2,K], routers and weights [2,16] are
     filled with what it wrote."""
-    p = share(state, item)
-    trust[:] = 0.0
-    _increments(state.session, p, item, weight, trust[0, : state.session.mass.shape[1]])
-    _increments(state.taste, p, item, weight, trust[1, : state.taste.mass.shape[1]])
+    increments_of(state, item, weight, trust)
     routers[:] = 0
     weights[:] = 0.0
     if not has_seen(state, user, item):
@@ -153,6 +159,7 @@ def learn_block(state, combiner, users, items, given, weights_in, seeds, negativ
         fill_features(state, user, candidates[:used], raw[:used])
         cosines[row] = 0.0
         cosines[row, :used] = raw[:used, 9]
+        raw[:used, 9] = cosines[row, :used]  # as stored, so that a rebuild reads the same
         scores[row] = learn_arms(state, combiner, user, candidates[:used], raw[:used], values[:used], bins[:used])
         learn_numbers(state, user, item, weights_in[row], trust[row], routers[row], weights[row])
 

@@ -13,8 +13,8 @@ import grpc
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 
-SETTINGS = ("workflow.session.k=4", "workflow.taste.k=4", "workflow.table_edges=2", "workflow.update_size=20",
-            "workflow.round_interval=1")
+SETTINGS = ("session.k=4", "taste.k=4", "table_edges=2", "update_size=20",
+            "round_interval=1")
 READY_SECONDS = 60
 USERS, ITEMS, BATCH = 40, 60, 25
 
@@ -24,19 +24,20 @@ class ServiceProcess:
 
     def __init__(self, database: Path) -> None:
         self._database = database
+        self._log = database.with_suffix(".log")
         self._process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> str:
         """Its address, once it listens."""
         options = [part for setting in SETTINGS for part in ("--set", setting)]
-        self._process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "services.cli.main", "serve", "--database", str(self._database), "--port", "0",
-            "--auto-create", *options, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=os.environ.copy())
+        with self._log.open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "services.cli.main", "serve", "--database", str(self._database), "--port", "0",
+                "--auto-create", *options, stdout=asyncio.subprocess.PIPE, stderr=log, env=os.environ.copy())
         assert self._process.stdout is not None
         line = await asyncio.wait_for(self._process.stdout.readline(), READY_SECONDS)
         if not line:
-            _, said = await self._process.communicate()
-            raise AssertionError(f"the service did not start: {said.decode()[-2_000:]}")
+            raise AssertionError(f"the service did not start: {self._log.read_text()[-2_000:]}")
         return line.decode().split()[-1]
 
     async def end(self, how: signal.Signals) -> int:
@@ -88,7 +89,8 @@ class Caller:
         """Some item's text changes too."""
         n = self.next_event // BATCH
         await stub.UpsertClients(pb.UpsertClientsRequest(clients=[pb.Client(
-            key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=f"i{n % ITEMS}"), title=f"Record {n % 7}", attributes=[("jazz", "opera", "rock")[n % 3]])]))
+            key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=f"i{n % ITEMS}"), title=f"Record {n % 7}",
+            attributes=[("jazz", "opera", "rock")[n % 3]])]))
 
 
 async def drained(address: str, seconds: float) -> pb.GetStatusResponse:
