@@ -1,0 +1,181 @@
+"""Reading is exact: what the two stages answer is what features and combiner say of every item, one by one."""
+
+import numpy as np
+import pytest
+
+from propagation.model.log import Interactions
+from propagation.numbers.combiner import adopter_bin, maturity, score, standardise
+from propagation.numbers.features import FEATURES, READ_ROUTERS, Feature, fill_features
+from propagation.numbers.read import Asker, adopters_by_router, standpoint_for
+from propagation.numbers.sketch import LANES, up_to_date
+from propagation.workflow.reading import Ask, Reader, communities_of
+from propagation.workflow.view import OFF, ON, NumbersView, seeded_directions
+
+USERS, ITEMS, ROUTERS, DIMENSION = 30, 700, 40, 8
+COLD = USERS - 1
+
+
+def learn(view: NumbersView, count: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    users = rng.integers(0, USERS - 2, count)
+    items = ((view.items - 100) * rng.random(count) ** 2).astype(np.int64)
+    view.learn(Interactions(sequence=np.arange(count), user=users, item=items, negative=np.full(count, -1), weight=np.ones(count),
+                            seed=rng.integers(0, 1 << 63, count).astype(np.uint64)), view.applied_through + count)
+
+
+def a_view() -> NumbersView:
+    view = NumbersView(seeded_directions(ROUTERS, DIMENSION, 1), seeded_directions(ROUTERS, DIMENSION, 2), seed=7, epoch=0)
+    view.add_users(USERS)
+    vectors = seeded_directions(ITEMS, DIMENSION, 3)
+    for row in range(ITEMS):
+        view.set_item(row, vectors[row], vectors[-row], visible=row % 50 != 0)
+    view.set_profiles([row << 1 for row in range(USERS)], seeded_directions(USERS, DIMENSION, 5))
+    view.set_profiles([row << 1 | 1 for row in range(ITEMS)], seeded_directions(ITEMS, DIMENSION, 6))
+    learn(view, 1_500, seed=4)
+    view.combiner.weights[ON, Feature.PROFILE, 0] = 0.4
+    return view
+
+
+@pytest.fixture(scope="module")
+def view() -> NumbersView:
+    return a_view()
+
+
+def exact(view: NumbersView, user: int, arm: int) -> np.ndarray:
+    """[items] by the definitions, -inf for what the user had and what is hidden."""
+    raw = np.empty((view.items, FEATURES))
+    values = np.empty_like(raw)
+    fill_features(view.state, user, np.arange(view.items), raw)
+    standardise(view.combiner, raw, values)
+    user_bin = maturity(view.state.history_length[user]) if user >= 0 else 0
+    out = np.array([score(view.combiner, arm, values[item], user_bin, adopter_bin(view.state.adoptions[item]))
+                    for item in range(view.items)])
+    out[~view.state.visible[: view.items]] = -np.inf
+    return out
+
+
+def had(view: NumbersView, user: int) -> set[int]:
+    out, place = set(), view.state.seen_last[user]
+    while place >= 0:
+        out.add(int(view.state.seen_item[place]))
+        place = view.state.seen_before[place]
+    return out
+
+
+@pytest.mark.parametrize("arm", [ON, OFF])
+@pytest.mark.parametrize("user", [0, 7, 21, COLD, -1])
+def test_the_best_of_the_catalogue_are_the_best_by_definition(view, user, arm):
+    (read,) = Reader().read(view, [Ask(user, arm, limit=20)])
+    scores = exact(view, user, arm)
+    seen = had(view, user) if user >= 0 else set()
+    scores[list(seen)] = -np.inf
+    assert np.allclose(read.ranked.scores, np.sort(scores)[::-1][:20], atol=1e-5)
+    assert np.allclose(read.ranked.scores, scores[read.ranked.rows], atol=1e-5)
+    assert np.allclose((read.ranked.values * read.ranked.weights).sum(axis=1), read.ranked.scores)
+    assert read.cold is (user in (COLD, -1))
+
+
+def test_one_batch_answers_like_one_by_one(view):
+    asks = [Ask(user, ON, limit=10) for user in range(8)]
+    together = Reader().read(view, asks)
+    for ask, read in zip(asks, together, strict=True):
+        assert list(read.ranked.rows) == list(Reader().read(view, [ask])[0].ranked.rows)
+
+
+def test_the_sketch_is_near_the_score_of_every_item(view):
+    for user in (3, 11, COLD):
+        reader = Reader()
+        askers = [Asker(user, ON, np.ones(ROUTERS), np.zeros((2, DIMENSION), np.float32))]
+        scores, want = reader._scores(view, askers)[0], exact(view, user, ON)
+        assert not view.state.near_slow.any()
+        raw = np.empty((ITEMS, FEATURES))
+        fill_features(view.state, user, np.arange(ITEMS), raw)
+        alone = (raw[:, Feature.KNN_SLOW] == raw[:, Feature.KNN_SLOW].min()) & np.isfinite(want)
+        assert np.abs(scores[:ITEMS][alone] - want[alone]).max() < 0.05
+        assert (scores[ITEMS:] == -np.inf).all()
+
+
+def test_a_sketch_that_follows_equals_a_new_one():
+    view = a_view()
+    sketch = up_to_date(None, view.state, view.take_restyled())
+    learn(view, 100, seed=9)
+    vectors = seeded_directions(20, DIMENSION, 10)
+    for row in (3, *range(ITEMS, ITEMS + 12)):
+        view.set_item(row, vectors[row % 20], vectors[row % 20], visible=row % 2 == 0)
+    sketch = up_to_date(sketch, view.state, view.take_restyled())
+    new = up_to_date(None, view.state, np.empty(0, np.int64))
+    for name in ("levels", "scale", "popular", "prior", "offset", "bin", "recent"):
+        assert np.array_equal(getattr(sketch, name), getattr(new, name)), name
+
+
+def test_more_items_than_the_room_make_a_new_sketch():
+    view = a_view()
+    reader = Reader()
+    reader.read(view, [Ask(0, ON, limit=5)])
+    vectors = seeded_directions(1, DIMENSION, 11)
+    for row in range(ITEMS, 1_100):
+        view.set_item(row, vectors[0], vectors[0], visible=True)
+    (read,) = reader.read(view, [Ask(0, ON, limit=1_100, leave_seen=False)])
+    assert len(read.ranked.rows) == view.state.visible[:1_100].sum()
+
+
+def test_equal_scores_are_ordered_by_a_hash_of_user_and_item(view):
+    tied = np.arange(ITEMS - 90, ITEMS - 10)
+    state = view.state
+    kept = state.content[tied].copy(), state.attributes[tied].copy(), state.item_profile[tied].copy()
+    for array in (state.content, state.attributes, state.item_profile):
+        array[tied] = 0.0
+    try:
+        first, again, other = (list(Reader().read(view, [Ask(user, OFF, limit=30, candidates=tied)])[0].ranked.rows)
+                               for user in (COLD, COLD, COLD - 1))
+        backwards = list(Reader().read(view, [Ask(COLD, OFF, limit=30, candidates=tied[::-1].copy())])[0].ranked.rows)
+        assert first == again == backwards
+        assert first != other
+        assert first != sorted(first)
+        assert first != sorted(first, reverse=True)
+    finally:
+        state.content[tied], state.attributes[tied], state.item_profile[tied] = kept
+
+
+def test_rows_left_out_and_rows_allowed(view):
+    (plain,) = Reader().read(view, [Ask(2, ON, limit=5)])
+    gone = plain.ranked.rows[:2]
+    (read,) = Reader().read(view, [Ask(2, ON, limit=5, left_out=gone)])
+    assert list(read.ranked.rows[:3]) == list(plain.ranked.rows[2:])
+    allowed = np.zeros(ITEMS, np.bool_)
+    allowed[gone] = True
+    for ask in (Ask(2, ON, limit=5, allowed=allowed), Ask(2, ON, limit=5, candidates=gone)):
+        assert list(Reader().read(view, [ask])[0].ranked.rows) == list(gone)
+
+
+def test_filter_rules_bend_the_taste_weights_before_the_largest_are_taken(view):
+    factors = np.ones(ROUTERS)
+    factors[[4, 9]] = 4.0, 0.25
+    own = np.zeros((2, DIMENSION), np.float32)
+    standpoint = standpoint_for(view.state, Asker(5, ON, factors, own))
+    logits = view.state.taste.sharpness * view.state.taste.trust[5].astype(np.float64)
+    bent = np.exp(logits) * factors
+    largest = np.argsort(-bent)[:READ_ROUTERS]
+    want = dict(zip(largest, bent[largest] / bent[largest].sum(), strict=True))
+    got = dict(zip(*standpoint.taste, strict=True))
+    assert got.keys() == want.keys()
+    assert all(got[router] == pytest.approx(want[router], rel=1e-6) for router in want)
+    plain = standpoint_for(view.state, Asker(5, ON, np.ones(ROUTERS), own))
+    assert np.array_equal(standpoint.session[1], plain.session[1])
+
+
+def test_each_adopter_counts_once_for_its_strongest_router(view):
+    items = np.array([0, 1, 2, 650])
+    out = np.zeros((len(items), 2, ROUTERS), np.int64)
+    adopters_by_router(view.state, items, out)
+    assert np.array_equal(out.sum(axis=2), np.repeat(view.state.adoptions[items, None], 2, axis=1))
+    session, taste = communities_of(view, Asker(5, ON, np.ones(ROUTERS), np.zeros((2, DIMENSION), np.float32)), items)
+    assert taste.shares.sum() == pytest.approx(1)
+    assert (np.diff(session.shares) <= 0).all()
+    assert taste.adopters.shape == taste.lifts.shape == (len(items), READ_ROUTERS)
+
+
+def test_scores_come_in_whole_blocks(view):
+    sketch = up_to_date(None, view.state, view.take_restyled())
+    assert sketch.offset.shape[1] == LANES
+    assert np.isfinite(sketch.offset).sum() == view.state.visible[:ITEMS].sum()
