@@ -21,6 +21,9 @@ ROOT = Path(__file__).parent.parent
 STATES = ROOT / ".cache" / "bench"
 GROUPS = {
     "ingest": ("ingest_batch_events_per_s", "ingest_single_events_per_s", "ingest_stream_events_per_s"),
+    "process": ("process_interactions_per_s", "process_cost_ratio_100k_over_1k_clients"),
+    "quality": ("n10_off", "n10_placebo", "n10_adoption", "delta", "delta_t", "n10_offk", "n10_offk_adoption", "n10_rules",
+                "n10_text"),
 }
 PACKAGES = ("grpcio", "numba", "numpy", "protobuf", "pydantic")
 

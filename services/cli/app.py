@@ -5,7 +5,9 @@ from typing import Annotated
 import typer
 
 from services.cli.dead_letters import dead_letters
+from services.cli.demo import demo
 from services.cli.doctor import doctor
+from services.cli.evaluate import evaluate
 from services.cli.importing import import_
 from services.cli.operate import run_round, status
 from services.cli.profile import profile, similar
@@ -15,7 +17,7 @@ from services.cli.routers import routers
 from services.cli.serve import serve
 from services.cli.settings import settings
 from services.cli.trace import trace
-from services.cli.upkeep import reindex
+from services.cli.upkeep import init, reindex
 
 EPILOG = """Exit codes: 0 done, 1 something is wrong with what was looked at, 2 wrong use, 3 bad data or settings, 4 service
 unreachable, 5 database held by another process, 6 refused by the service, 70 a fault of this program, 130 interrupted."""
@@ -50,6 +52,9 @@ app.command("routers")(routers)
 app.command("round")(run_round)
 app.command("status")(status)
 app.command("replay")(replay)
+app.command("evaluate")(evaluate)
+app.command("demo")(demo)
+app.command("init")(init)
 app.command("reindex")(reindex)
 app.command("doctor")(doctor)
 app.add_typer(dead_letters, name="dead-letters")

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def with_engine(settings: "Settings", work: "Callable[[Engine], Awaitable[T]]", *, create: bool = False) -> T:
+def with_engine(settings: "Settings", work: "Callable[[Engine], Awaitable[T]]", *, create: bool = False,
+                adopt: bool = False) -> T:
     """Run `work` on the opened engine, and close it whatever happens. `create`: a file that is not there is made.
+    `adopt`: open data that was made with other settings, to make it fit.
     Raises StoreBusy naming the holder, UsageProblem where there is no such file."""
     if not create and not settings.database.exists():
         raise UsageProblem(f"{settings.database} is not there; name the database with --database")
@@ -22,7 +24,7 @@ def with_engine(settings: "Settings", work: "Callable[[Engine], Awaitable[T]]", 
 
     async def run() -> T:
         engine = laptop_engine(settings)
-        await engine.open()
+        await (engine.open(adopt=True) if adopt else engine.open())
         try:
             return await work(engine)
         finally:

@@ -1,0 +1,79 @@
+"""Processing: learn and reason, all of stage 1 and its share of stage 2, durable; recording is done before the clock starts."""
+
+import asyncio
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.run import Figures, Run
+from propagation.datasets.load import load_dataset
+from propagation.model.client import ClientChange, ClientKey, ClientKind
+from propagation.model.interaction import NewInteraction
+from propagation.v1 import propagation_pb2 as pb
+from services.assembly import laptop_engine
+from services.cli.replay import checked
+from services.grpc.check import checked_interaction
+from services.settings import Settings
+
+SEED = 7
+RECORD_BATCH = 2_000
+COST_EVENTS = 20_000
+SMALL, LARGE = 1_000, 100_000
+WORDS = 300
+EVENTS_SHORT, CLIENTS_SHORT = 1_000, 3_000
+
+
+def measure(run: Run) -> Figures:
+    """ML-100k whole, then the same number of interactions over few and over many clients."""
+    if run.ml100k is None:
+        run.note("MovieLens 100k is not here: name its folder with --ml100k")
+    else:
+        dataset = load_dataset(run.ml100k, SEED)
+        dataset = dataset.first(EVENTS_SHORT) if run.short else dataset
+        seconds = asyncio.run(_processed(run.scratch / "ml100k.db", list(dataset.clients), checked(dataset.events)))
+        run.note(f"ML-100k: {len(dataset):,} interactions in {seconds:.1f} s")
+        yield "process_interactions_per_s", len(dataset) / seconds
+    yield "process_cost_ratio_100k_over_1k_clients", _cost(run, CLIENTS_SHORT if run.short else LARGE) / _cost(run, SMALL)
+
+
+def _cost(run: Run, clients: int) -> float:
+    """Seconds an interaction, among so many clients, half of them users and half items; default settings."""
+    count = EVENTS_SHORT if run.short else COST_EVENTS
+    seconds = asyncio.run(_processed(run.scratch / f"clients-{clients}.db", _clients(clients // 2), _events(clients // 2, count)))
+    run.note(f"{clients:,} clients: {seconds / count * 1e3:.3f} ms an interaction")
+    return seconds / count
+
+
+async def _processed(database: Path, clients: list[ClientChange], events: Iterable[NewInteraction]) -> float:
+    """Seconds from a recorded log to everything learned, reasoned and carried by the rounds that fell due."""
+    engine = laptop_engine(Settings(database=database))
+    await engine.open()
+    try:
+        for start in range(0, len(clients), RECORD_BATCH):
+            await engine.upsert_clients(clients[start : start + RECORD_BATCH])
+        await engine.drain()
+        recorded = list(events)
+        for start in range(0, len(recorded), RECORD_BATCH):
+            await engine.record(recorded[start : start + RECORD_BATCH])
+        started = time.monotonic()
+        await engine.drain()
+        return time.monotonic() - started
+    finally:
+        await engine.close()
+
+
+def _clients(half: int) -> list[ClientChange]:
+    rng = np.random.default_rng(SEED)
+    words = rng.integers(0, WORDS, (half, 3))
+    items = [ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{row}"), title=f"Thing {row}",
+                          attributes=tuple(dict.fromkeys(f"trait {word}" for word in words[row]))) for row in range(half)]
+    return items + [ClientChange(key=ClientKey(kind=ClientKind.USER, id=f"u{row}")) for row in range(half)]
+
+
+def _events(half: int, count: int) -> list[NewInteraction]:
+    rng = np.random.default_rng(SEED + 1)
+    pairs = rng.integers(0, half, (count, 2))
+    return [checked_interaction(pb.Interaction(event_id=f"e{row}", user_id=f"u{user}", item_id=f"i{item}"), 0)
+            for row, (user, item) in enumerate(pairs)]
