@@ -1,0 +1,42 @@
+"""RecNet 2.3.1: the buffer, against a queue that keeps the newest B and counts what falls out."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from propagation.model.router import Integrated, RouterVersion
+from propagation.reception.buffer import buffered
+
+ME, OTHER = 7, 9
+
+
+def message(router, round_, *senders):
+    return RouterVersion(router=router, version=round_, round=round_, epoch=1, name="jazz", text="A community.",
+                         attributes=("jazz",), integrated=tuple(
+                             Integrated(attribute="jazz", ref=ref, profile_version=1, sequence=1) for ref in senders))
+
+
+def test_last_in_first_out_with_capacity_two():
+    newest_first = [message(4, 30, OTHER), message(2, 20, OTHER), message(3, 10, OTHER)]
+    kept, fallen = buffered(ME, newest_first, 2)
+    assert [m.router for m in kept] == [4, 2]
+    assert [m.router for m in fallen] == [3]
+
+
+def test_a_client_never_receives_what_came_from_itself_alone():
+    own, shared = message(1, 2, ME), message(2, 1, ME, OTHER)
+    assert buffered(ME, [own, shared], 8) == ([shared], [])
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.booleans()), unique_by=lambda pair: pair[0], max_size=30), st.integers(1, 8))
+def test_it_equals_a_model_queue(sent, capacity):
+    messages = [message(router, 100 - place, ME if own else OTHER) for place, (router, own) in enumerate(sent)]
+    queue: list[RouterVersion] = []
+    lost = 0
+    for one in reversed([m for m in messages if m.senders != {ME}]):
+        queue.insert(0, one)
+        if len(queue) > capacity:
+            queue.pop()
+            lost += 1
+    kept, fallen = buffered(ME, messages, capacity)
+    assert list(kept) == queue
+    assert len(fallen) == lost

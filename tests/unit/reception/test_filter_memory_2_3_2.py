@@ -1,0 +1,38 @@
+"""RecNet 2.3.2: the filter memory's bounds."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from propagation.model.filter_memory import FACTOR_MAX, FACTOR_MIN, MAX_RULES, FilterMemory, FilterRule
+
+RULES = st.builds(lambda router, attribute, factor, evidence, age: FilterRule(
+    router=router if attribute is None else None, attribute=attribute, factor=factor, text="Welcome it.",
+    evidence=tuple(range(evidence)), age=age), st.integers(0, 20), st.none() | st.sampled_from("abcdefgh"),
+    st.floats(0.01, 50), st.integers(0, 8), st.integers(0, 1000))
+
+
+@given(st.lists(RULES, max_size=40))
+def test_never_more_than_eight_rules_one_a_target_factors_bounded(rules):
+    memory = FilterMemory()
+    for rule in rules:
+        memory = memory.with_rule(rule)
+        assert memory.rules[-1].target == rule.target
+    assert len(memory.rules) <= MAX_RULES
+    assert len({rule.target for rule in memory.rules}) == len(memory.rules)
+    assert all(FACTOR_MIN <= rule.factor <= FACTOR_MAX for rule in memory.rules)
+
+
+@given(st.lists(RULES, max_size=12), st.integers(0, 20), st.frozensets(st.sampled_from("abcdefgh")))
+def test_the_product_of_matching_rules_is_clipped(rules, router, attributes):
+    memory = FilterMemory()
+    for rule in rules:
+        memory = memory.with_rule(rule)
+    assert FACTOR_MIN <= memory.factor_for(router, attributes) <= FACTOR_MAX
+
+
+def test_two_rules_that_match_one_message_multiply():
+    memory = FilterMemory().with_rule(FilterRule(router=3, factor=0.8, text="a")).with_rule(
+        FilterRule(attribute="jazz", factor=1.25, text="b"))
+    assert memory.factor_for(3, frozenset(["jazz"])) == 1.0
+    assert memory.factor_for(3, frozenset()) == 0.8
+    assert memory.factor_for(4, frozenset()) == 1.0

@@ -1,0 +1,154 @@
+"""A reasoner that fails is not a preference: retries, dead letters and their replay; and what happens when two write."""
+
+import pytest
+
+from propagation.adapters.numpy.index import NumpyIndex
+from propagation.adapters.offline.embedder import HashedEmbedder
+from propagation.adapters.offline.reasoner import OfflineReasoner
+from propagation.adapters.sqlite.points import SqlitePoints
+from propagation.adapters.sqlite.store import SqliteStore
+from propagation.model.client import ClientChange, ClientKey, ClientKind
+from propagation.model.errors import ReasonerFailed
+from propagation.model.interaction import NewInteraction
+from propagation.model.profile import AddLine, DropLine, Line
+from propagation.ports.graph import VersionClash
+from propagation.ports.reasoner import OptimizeAnswer
+from propagation.workflow.engine import Engine
+from propagation.workflow.recent import Recent
+from propagation.workflow.settings import BankSettings, WorkflowSettings
+from services.clock import SystemClock
+
+
+class Flaky(OfflineReasoner):
+    """Fails on an item as often as told, then answers."""
+
+    def __init__(self):
+        super().__init__()
+        self.failures = {}
+        self.strange = set()
+
+    async def optimize(self, work, reward, party, other, gradients):
+        title = other.client.title
+        if self.failures.get(title, 0) > 0:
+            self.failures[title] -= 1
+            raise ReasonerFailed("the model timed out")
+        if title in self.strange:
+            return OptimizeAnswer(edits=[DropLine(id=999)])
+        return await super().optimize(work, reward, party, other, gradients)
+
+
+def events(*items, user="ann"):
+    return [NewInteraction(event_id=f"{user}-{name}", user_id=user, item_id=name, time=0, content_hash=name) for name in items]
+
+
+@pytest.fixture
+async def engine(tmp_path):
+    settings = WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, auto_create=True,
+                                reason_backoff=0, update_size=1_000)
+    store = SqliteStore(tmp_path / "graph.db", SystemClock())
+    made = Engine(store, HashedEmbedder(settings.seed), NumpyIndex(SqlitePoints(store.database)), Flaky(), settings, "test")
+    await made.open()
+    await made.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=name), title=name, categories=(style,))
+                               for name, style in (("Aida", "opera"), ("Blue", "jazz"), ("Coda", "folk"), ("Dusk", "dub"))])
+    yield made
+    await made.close()
+
+
+async def profile_of(engine, user="ann"):
+    [ref] = await engine.store.find_refs([ClientKey(kind=ClientKind.USER, id=user)])
+    return (await engine.store.load_texts([ref]))[ref].profile
+
+
+async def test_a_failure_that_passes_leaves_no_trace(engine):
+    engine.reasoner.failures["Aida"] = 2
+    await engine.record(events("Aida"))
+    await engine.drain()
+    assert await engine.store.dead_letters(10) == []
+    assert "opera" in (await profile_of(engine)).attributes
+
+
+async def test_a_lasting_failure_is_a_dead_letter_and_blocks_nobody(engine):
+    engine.reasoner.failures["Aida"] = 100
+    await engine.record(events("Aida", "Blue"))
+    await engine.drain()
+    [(sequence, reason)] = await engine.store.dead_letters(10)
+    assert reason == "the model timed out"
+    assert (await profile_of(engine)).attributes == {"jazz"}
+    assert await engine.store.reasoned_through() > sequence
+
+
+async def test_an_edit_of_a_line_that_is_not_there_is_a_failure_not_an_answer(engine):
+    engine.reasoner.strange.add("Aida")
+    await engine.record(events("Aida"))
+    await engine.drain()
+    [(_, reason)] = await engine.store.dead_letters(10)
+    assert "line 999 is gone" in reason
+
+
+async def test_a_replayed_dead_letter_edits_the_current_version_and_is_marked_late(engine):
+    engine.reasoner.failures["Aida"] = 3
+    await engine.record(events("Aida", "Blue"))
+    await engine.record(events("Coda", user="bob"))
+    await engine.drain()
+    before = await profile_of(engine)
+    assert await engine.replay_dead_letters() == (1, 0)
+    after = await profile_of(engine)
+    assert after.version > before.version
+    assert after.attributes == {"jazz", "opera"}
+    assert await engine.store.dead_letters(10) == []
+    assert await engine.replay_dead_letters() == (0, 0)
+    recorded = await engine.store.recorded_through()
+    assert (await engine.store.text_at(after.ref, recorded - 1)).profile == before, "its texts belong to now"
+
+
+async def test_a_dead_letter_that_fails_again_stays_one_with_its_newest_reason(engine):
+    engine.reasoner.failures["Aida"] = 3
+    await engine.record(events("Aida"))
+    await engine.drain()
+    engine.reasoner.strange.add("Aida")
+    assert await engine.replay_dead_letters() == (0, 1)
+    [(_, reason)] = await engine.store.dead_letters(10)
+    assert "line 999" in reason
+
+
+async def write_beside(engine, text):
+    """Another process writes the client's next version: a line of its own."""
+    beside = text.profile.edited([AddLine(line=Line(id=0, text="Written elsewhere.", weight=9.0))], 12)
+    await engine.store.commit_texts([text.model_copy(update={"profile": beside})], [], await engine.store.recorded_through())
+
+
+async def test_where_two_wrote_the_later_is_redone_on_the_newer_version(engine):
+    await engine.record(events("Aida"))
+    await engine.drain()
+    ref = (await profile_of(engine)).ref
+    await write_beside(engine, (await engine.store.load_texts([ref]))[ref])
+    await engine.record(events("Blue"))
+    await engine.drain()
+    assert "Written elsewhere." in (await profile_of(engine)).text
+    assert (await profile_of(engine)).attributes == {"opera", "jazz"}
+
+
+async def test_a_writer_that_loses_every_time_gives_up_after_five(engine, monkeypatch):
+    tried = []
+
+    async def clash(claim, reasoned):
+        tried.append(claim)
+        raise VersionClash(0)
+
+    monkeypatch.setattr(engine.store, "commit_reasoned", clash)
+    await engine.record(events("Aida"))
+    await engine.learn()
+    with pytest.raises(VersionClash):
+        await engine.reason()
+    assert len(tried) == 5
+
+
+def test_the_cache_of_texts_is_bounded_and_forgets_what_was_used_least_recently():
+    recent = Recent(2)
+    recent.put("a", 1)
+    recent.put("b", 2)
+    assert recent.find(["a"]) == {"a": 1}
+    recent.put("c", 3)
+    assert recent.find(["a", "b", "c"]) == {"a": 1, "c": 3}
+    recent.forget(["a"])
+    assert (len(recent), recent.hits, recent.misses) == (1, 3, 1)
