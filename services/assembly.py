@@ -2,6 +2,7 @@
 
 import os
 import socket
+from collections.abc import Awaitable, Callable
 
 from propagation.adapters.numpy.index import NumpyIndex
 from propagation.adapters.offline.embedder import HashedEmbedder
@@ -9,13 +10,14 @@ from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.workflow.engine import Engine
+from propagation.workflow.interaction import turn_of_others
 from services.clock import SystemClock
 from services.settings import Settings
 
 
-def laptop_engine(settings: Settings) -> Engine:
+def laptop_engine(settings: Settings, give_way: Callable[[], Awaitable[None]] = turn_of_others) -> Engine:
     """SQLite, NumPy, offline reasoner and fitted embedder: no server, no network, no key."""
     store = SqliteStore(settings.database, SystemClock())
     return Engine(store, HashedEmbedder(settings.workflow.seed), NumpyIndex(SqlitePoints(store.database)),
                   OfflineReasoner(settings.workflow.profile_lines), settings.workflow,
-                  holder=f"{socket.gethostname()}:{os.getpid()}")
+                  holder=f"{socket.gethostname()}:{os.getpid()}", give_way=give_way)

@@ -13,6 +13,7 @@ import structlog
 
 from propagation.workflow.engine import Engine
 from services.assembly import laptop_engine
+from services.courtesy import Courtesy
 from services.errors import NotLoopback, PortTaken
 from services.grpc.service import Health, PropagationService, new_server
 from services.settings import ServerSettings, Settings
@@ -68,10 +69,11 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
     and end, calls finish within the grace, the numbers are checkpointed, the store is closed."""
     refuse_open_address(settings.server)
     sys.setswitchinterval(SWITCH_SECONDS)
-    engine = laptop_engine(settings)
+    courtesy = Courtesy()
+    engine = laptop_engine(settings, courtesy.give_way)
     await engine.open()
     try:
-        worker = Worker(engine)
+        worker = Worker(engine, courtesy)
         servicer = PropagationService(engine, worker)
         server = new_server(servicer, settings.server.max_message_bytes)
         health = Health(server)

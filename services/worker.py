@@ -1,72 +1,145 @@
-"""The background loops: learn as soon as something is recorded, reason behind it, rounds when they are due."""
+"""What goes on behind the calls: learn as soon as something is recorded, reason behind it, rounds when they are due."""
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable
 
 import structlog
 
-from propagation.model.errors import LeaseLost, PropagationError
+from propagation.model.errors import LeaseLost, NotReached, PropagationError
 from propagation.model.round import Round
 from propagation.ports.graph import VersionClash
 from propagation.workflow.engine import Engine
+from services.courtesy import Courtesy
+from services.jobs import Job, Jobs
+from services.waiting import Steps
 
-IDLE_SECONDS = 0.25
-RETRY_SECONDS = 1.0
+OTHER_PROCESSES_SECONDS = 1.0
+RETRY_SECONDS = 0.5
+RETRY_LONGEST_SECONDS = 30.0
+MERGES_WAITING = 10_000
+EXPECTED = (PropagationError, VersionClash, LeaseLost)
 log = structlog.get_logger()
 
 
 class Worker:
-    """Runs until stopped; an error is logged and tried again, never the end of a loop."""
+    """Runs until stopped. An error is logged, shown in `failing` and tried again, later each time; it never ends a loop."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, courtesy: Courtesy) -> None:
         self._engine = engine
-        self._recorded = asyncio.Event()
-        self._learned = asyncio.Event()
-        self._stopping = False
-        self._last_round = time.monotonic()
+        self._courtesy = courtesy
+        self._steps = Steps()
+        self._wake = {name: asyncio.Event() for name in ("learn", "reason", "round", "merge")}
+        self._to_merge: dict[int, None] = {}
+        self._stopping = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
+        self.failing: dict[str, str] = {}
+        self._jobs = Jobs([Job("round_interval", engine.settings.round_interval, self._interval_round)], self.failing)
 
     def start(self) -> None:
-        self._tasks = [asyncio.create_task(self._loop("learn", self._engine.learn, self._recorded, self._learned.set)),
-                       asyncio.create_task(self._loop("reason", self._reason, self._learned, lambda: None))]
+        steps: dict[str, Callable[[], Awaitable[int]]] = {
+            "learn": self._learn, "reason": self._reason, "round": self._due_round, "merge": self._merge_next}
+        self._tasks = [asyncio.create_task(self._loop(name, step), name=name) for name, step in steps.items()]
+        self._jobs.start()
 
     async def stop(self) -> None:
-        self._stopping = True
-        self._recorded.set()
-        self._learned.set()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        """Each loop ends after the step it is in."""
+        self._jobs.stop()
+        self._stopping.set()
+        for wake in self._wake.values():
+            wake.set()
+        await asyncio.gather(*self._tasks)
 
     def recorded(self) -> None:
         """Something was committed: learn it."""
-        self._recorded.set()
+        self._courtesy.ingesting()
+        self._wake["learn"].set()
+
+    def merge_behind(self, ref: int) -> None:
+        """A client was read with messages waiting: merge them soon."""
+        if len(self._to_merge) < MERGES_WAITING:
+            self._to_merge[ref] = None
+            self._wake["merge"].set()
 
     async def run_round(self) -> Round | None:
-        self._last_round = time.monotonic()
-        return await self._engine.run_round()
+        """A round now, whether due or not."""
+        done = await self._engine.run_round()
+        self._steps.moved()
+        return done
+
+    async def wait_for(self, sequence: int, seconds: float, *, texts: bool) -> None:
+        """Until the numbers reflect `sequence`, and the texts where told. Raises NotReached after `seconds`."""
+        reached = await self._steps.until(self._reasoned_through if texts else self._applied_through, sequence, seconds)
+        if reached < sequence:
+            raise NotReached(sequence, reached)
+
+    async def _applied_through(self) -> int:
+        return self._engine.numbers.view.applied_through
+
+    async def _reasoned_through(self) -> int:
+        return min(await self._applied_through(), await self._engine.store.reasoned_through())
+
+    async def _learn(self) -> int:
+        done = await self._engine.learn()
+        if done:
+            self._steps.moved()
+            self._wake["reason"].set()
+        return done
 
     async def _reason(self) -> int:
         done = await self._engine.reason()
-        if self._engine.settings.propagate and (self._interval_passed() or (done and await self._engine.round_is_due())):
-            await self.run_round()
+        if done:
+            self._steps.moved()
+            self._wake["round"].set()
         return done
 
-    def _interval_passed(self) -> bool:
-        return time.monotonic() - self._last_round > self._engine.settings.round_interval
+    async def _due_round(self) -> int:
+        if self._engine.settings.propagate and await self._engine.round_is_due():
+            await self.run_round()
+        return 0
 
-    async def _loop(self, name: str, step: Callable[[], Awaitable[int]], wake: asyncio.Event, after: Callable[[], None]) -> None:
-        while not self._stopping:
+    async def _interval_round(self) -> None:
+        if self._engine.settings.propagate:
+            await self.run_round()
+
+    async def _merge_next(self) -> int:
+        if not self._to_merge:
+            return 0
+        ref = next(iter(self._to_merge))
+        del self._to_merge[ref]
+        await self._courtesy.give_way()
+        await self._engine.profiles.merged(ref)
+        return 1
+
+    async def _loop(self, name: str, step: Callable[[], Awaitable[int]]) -> None:
+        wake, pause = self._wake[name], RETRY_SECONDS
+        while not self._stopping.is_set():
+            wake.clear()
             try:
-                wake.clear()
-                if await step():
-                    after()
-                    continue
-                await asyncio.wait_for(wake.wait(), IDLE_SECONDS)
-            except TimeoutError:
+                busy = await step()
+            except Exception as error:
+                self._failed(name, error)
+                await self._sleep(pause)
+                pause = min(2 * pause, RETRY_LONGEST_SECONDS)
                 continue
-            except (PropagationError, VersionClash, LeaseLost) as error:
-                log.warning("step failed", loop=name, error=str(error))
-                await asyncio.sleep(RETRY_SECONDS)
-            except Exception:
-                log.exception("step failed unexpectedly", loop=name)
-                await asyncio.sleep(RETRY_SECONDS)
+            pause = RETRY_SECONDS
+            self.failing.pop(name, None)
+            if not busy:
+                await _woken(wake)
+
+    def _failed(self, name: str, error: Exception) -> None:
+        self.failing[name] = str(error) if isinstance(error, EXPECTED) else f"{type(error).__name__}; see the log"
+        if isinstance(error, EXPECTED):
+            log.warning("step failed", loop=name, error=str(error))
+        else:
+            log.error("step failed unexpectedly", loop=name, exc_info=error)
+
+    async def _sleep(self, seconds: float) -> None:
+        await _woken(self._stopping, seconds)
+
+
+async def _woken(event: asyncio.Event, seconds: float = OTHER_PROCESSES_SECONDS) -> None:
+    """The event, or some time without it: another process may have committed something."""
+    try:
+        await asyncio.wait_for(event.wait(), seconds)
+    except TimeoutError:
+        return

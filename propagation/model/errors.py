@@ -32,6 +32,15 @@ class NotReached(PropagationError):
         self.reached = reached
 
 
+class TooOld(PropagationError):
+    """Time travel to before what retention keeps."""
+
+    def __init__(self, sequence: int, oldest: int) -> None:
+        super().__init__(f"sequence {sequence} is older than what is kept; the oldest is {oldest}")
+        self.sequence = sequence
+        self.oldest = oldest
+
+
 class LeaseLost(PropagationError):
     """Another holder took the lease; what this one was about to commit is void."""
 

@@ -14,6 +14,11 @@ class ClientText(Term):
     watermark: int = 0
     dropped: int = 0
 
+    @classmethod
+    def empty(cls, ref: int) -> "ClientText":
+        """A client that nobody has written of yet."""
+        return cls(profile=Profile(ref=ref))
+
 
 class Merged(Term):
     """One message that reception merged into a profile version, or dropped, and why."""

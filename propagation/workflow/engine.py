@@ -1,7 +1,7 @@
 """The whole loop on given ports: what a service, a replay and a test run."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from propagation.model.client import ClientChange, ClientOutcome
 from propagation.model.interaction import NewInteraction
@@ -12,17 +12,19 @@ from propagation.ports.reasoner import Reasoner
 from propagation.ports.record import Recorded
 from propagation.ports.vector_index import VectorIndex
 from propagation.workflow.catalogue import Catalogue
-from propagation.workflow.interaction import Stage1
+from propagation.workflow.interaction import Stage1, turn_of_others
 from propagation.workflow.learner import Learner
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.perceiving import Perceiver
 from propagation.workflow.policies import policy_for
+from propagation.workflow.profile_reading import ProfileReader
 from propagation.workflow.progress import Progress
 from propagation.workflow.reasoning import Reasoning
 from propagation.workflow.recommend import Recommender
 from propagation.workflow.round import Stage2
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.similar import Similar
+from propagation.workflow.trace import Tracer
 from propagation.workflow.unlearned import Unlearned
 from propagation.workflow.vectors import Vectors
 from propagation.workflow.view import NumbersView, seeded_directions
@@ -32,10 +34,11 @@ LOG_PART = 10_000
 
 
 class Engine:
-    """Record, learn, reason and rounds over one graph. `holder` names this process in leases."""
+    """Record, learn, reason and rounds over one graph. `holder` names this process in leases; reasoning awaits `give_way`
+    after each interaction."""
 
     def __init__(self, store: GraphStore, embedder: Embedder, index: VectorIndex, reasoner: Reasoner, settings: WorkflowSettings,
-                 holder: str) -> None:
+                 holder: str, give_way: Callable[[], Awaitable[None]] = turn_of_others) -> None:
         self.store = store
         self.embedder = embedder
         self.index = index
@@ -49,7 +52,9 @@ class Engine:
         self.recommender = Recommender(store, self.numbers, embedder, self.catalogue, self.unlearned)
         self.similar = Similar(store, self.numbers)
         self.vectors = Vectors(store, embedder, index, self.numbers)
-        self.reasoning = Reasoning(store, Stage1(store, reasoner, settings), self.vectors, holder)
+        self.reasoning = Reasoning(store, Stage1(store, reasoner, settings, give_way), self.vectors, holder)
+        self.profiles = ProfileReader(store, reasoner, settings, self.vectors.take_texts)
+        self.tracer = Tracer(store)
         self.stage2 = Stage2(store, reasoner, policy_for(settings, store, index, embedder, self.numbers),
                              Perceiver(store, index, embedder, self.numbers, settings), self.vectors, settings, holder)
 

@@ -6,12 +6,14 @@ from typing import Any
 import grpc
 
 from propagation.model.client import ClientKey
-from propagation.model.errors import NotFound
+from propagation.model.errors import InvalidInput, NotFound
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
 from services.worker import Worker
 
 Context = grpc.aio.ServicerContext[Any, Any]
+WAIT_SECONDS = 30.0
+TO_ANSWER = 0.9
 
 
 class Servicer:
@@ -32,3 +34,10 @@ class Servicer:
     async def _reflects(self) -> pb.Reflects:
         return pb.Reflects(applied_through=self._engine.numbers.view.applied_through,
                            reasoned_through=await self._engine.store.reasoned_through())
+
+    async def _wait_for(self, min_sequence: int, context: Context, *, texts: bool = False) -> None:
+        """Until numbers (and `texts`) reflect it, within nine tenths of the call's time. Raises NotReached."""
+        if min_sequence < 0:
+            raise InvalidInput("min_sequence", f"is {min_sequence}; sequences start at 1")
+        left = context.time_remaining()
+        await self._worker.wait_for(min_sequence, TO_ANSWER * left if left is not None else WAIT_SECONDS, texts=texts)

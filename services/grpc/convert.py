@@ -1,31 +1,38 @@
-"""Between the proto's messages and the vocabulary."""
+"""Terms of the vocabulary that say the same to every caller, as the proto's messages."""
 
-from propagation.model.client import Client, ClientKey, ClientKind
-from propagation.model.profile import Author, Line
-from propagation.model.text import ClientText
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from propagation.model.client import ClientKey, ClientKind
+from propagation.model.epoch import BankName
+from propagation.model.filter_memory import FilterRule
+from propagation.model.profile import Author
+from propagation.model.router import RouterVersion
 from propagation.v1 import propagation_pb2 as pb
 
 AUTHORS = {Author.CATALOGUE: pb.AUTHOR_CATALOGUE, Author.INTERACTION: pb.AUTHOR_INTERACTION,
            Author.RECEPTION: pb.AUTHOR_RECEPTION}
+KINDS = {ClientKind.USER: pb.CLIENT_KIND_USER, ClientKind.ITEM: pb.CLIENT_KIND_ITEM}
+BANKS = {BankName.SESSION: pb.BANK_SESSION, BankName.TASTE: pb.BANK_TASTE}
 
 
 def key_to_proto(key: ClientKey) -> pb.ClientKey:
-    kind = pb.CLIENT_KIND_USER if key.kind == ClientKind.USER else pb.CLIENT_KIND_ITEM
-    return pb.ClientKey(kind=kind, id=key.id)
+    return pb.ClientKey(kind=KINDS[key.kind], id=key.id)
 
 
-def line_to_proto(line: Line) -> pb.Line:
-    sources = []
-    for source in line.sources:
-        if source.router is not None:
-            sources.append(pb.Source(message=pb.MessageSource(router=source.router, version=source.version or 0)))
-        else:
-            sources.append(pb.Source(interaction=pb.InteractionSource(sequence=source.sequence or 0)))
-    return pb.Line(id=line.id, text=line.text, attributes=line.attributes, weight=line.weight, author=AUTHORS[line.author],
-                   sources=sources)
+def message_to_proto(message: RouterVersion) -> pb.Message:
+    return pb.Message(router=message.router, version=message.version, router_name=message.name, text=message.text,
+                      attributes=message.attributes, sequence=message.sequence)
 
 
-def profile_to_proto(client: Client, text: ClientText) -> pb.Profile:
-    return pb.Profile(key=key_to_proto(client.key), version=text.profile.version,
-                      lines=[line_to_proto(line) for line in text.profile.lines],
-                      attributes=sorted(text.profile.attributes), dropped=text.dropped)
+def rule_to_proto(rule: FilterRule) -> pb.FilterRule:
+    shared = pb.FilterRule(factor=rule.factor, text=rule.text, evidence=rule.evidence, age=rule.age)
+    if rule.router is not None:
+        shared.router = rule.router
+    else:
+        shared.attribute = rule.attribute or ""
+    return shared
+
+
+def milliseconds_of(time: Timestamp) -> int:
+    """Since 1970."""
+    return time.seconds * 1000 + time.nanos // 1_000_000

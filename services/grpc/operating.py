@@ -1,8 +1,13 @@
 """RunRound and GetStatus: what an operator asks."""
 
+from propagation.model.client import ClientKind
 from propagation.model.round import Round
 from propagation.v1 import propagation_pb2 as pb
 from services.grpc.base import Context, Servicer
+from services.version import release
+
+DEAD_LETTERS_SHOWN = 20
+DEAD_LETTERS_COUNTED = 100_000
 
 
 class Operating(Servicer):
@@ -13,8 +18,23 @@ class Operating(Servicer):
             await self._engine.drain()
         done = await self._worker.run_round()
         if done is None:
-            return pb.RunRoundResponse(note="nothing had changed")
+            return pb.RunRoundResponse(note="nothing had changed, or another process runs a round")
         return pb.RunRoundResponse(round=round_to_proto(done))
+
+    async def GetStatus(self, request: pb.GetStatusRequest, context: Context) -> pb.GetStatusResponse:
+        store, engine = self._engine.store, self._engine
+        recorded, learned, reasoned = await store.recorded_through(), await store.learned_through(), await store.reasoned_through()
+        last, epoch = await store.last_round(), await store.current_epoch()
+        letters = await store.dead_letters(DEAD_LETTERS_COUNTED)
+        return pb.GetStatusResponse(
+            recorded_through=recorded, learned_through=learned, reasoned_through=reasoned, learn_lag=recorded - learned,
+            reason_lag=recorded - reasoned, users=await store.count_clients(ClientKind.USER),
+            items=await store.count_clients(ClientKind.ITEM), epoch=epoch.number if epoch else 0,
+            bootstrapped=epoch is not None, last_round=None if last is None else round_to_proto(last),
+            dead_letters=len(letters), newest_dead_letters=[
+                pb.DeadLetter(sequence=sequence, reason=reason) for sequence, reason in letters[:-DEAD_LETTERS_SHOWN - 1:-1]],
+            version=release(), policy=engine.settings.policy, failing=self._worker.failing, reasoner=engine.reasoner.name,
+            embedder=engine.embedder.name, propagate=engine.settings.propagate)
 
 
 def round_to_proto(done: Round) -> pb.RoundReport:

@@ -1,16 +1,47 @@
 """GetProfile."""
 
+from propagation.model.errors import InvalidInput
 from propagation.v1 import propagation_pb2 as pb
+from propagation.workflow.profile_reading import ProfileReading
 from services.grpc.base import Context, Servicer
 from services.grpc.check import checked_key
-from services.grpc.convert import profile_to_proto
+from services.grpc.convert import milliseconds_of
+from services.grpc.facts import facts_of
+from services.grpc.lines import profile_to_proto
+from services.grpc.roles import caller_of
 
 
 class Profiles(Servicer):
-    """A client's text as it stands."""
+    """A client's text: as it stands, merged first, or as it was."""
 
     async def GetProfile(self, request: pb.GetProfileRequest, context: Context) -> pb.GetProfileResponse:
-        ref = await self._ref(checked_key(request.key, "key"))
-        (client,) = await self._engine.store.get_clients([ref])
-        text = (await self._engine.store.load_texts([ref]))[ref]
-        return pb.GetProfileResponse(profile=profile_to_proto(client, text), reflects=await self._reflects())
+        key = checked_key(request.key, "key")
+        merged = request.freshness == pb.FRESHNESS_MERGED
+        if merged and request.HasField("as_of"):
+            raise InvalidInput("as_of", "does not go with FRESHNESS_MERGED; the past cannot be merged into")
+        if request.HasField("min_sequence"):
+            await self._wait_for(request.min_sequence, context, texts=merged)
+        reflects = await self._reflects()
+        reading = await self._read(await self._ref(key), request, merged)
+        propagate = request.propagate if request.HasField("propagate") else self._engine.settings.propagate
+        facts = await facts_of(self._engine.store, caller_of(context), reading.text.profile.lines)
+        return pb.GetProfileResponse(profile=profile_to_proto(reading, facts, propagate=propagate), reflects=reflects)
+
+    async def _read(self, ref: int, request: pb.GetProfileRequest, merged: bool) -> ProfileReading:
+        if request.HasField("as_of"):
+            return await self._engine.profiles.at(ref, await self._sequence(request.as_of))
+        if merged:
+            return await self._engine.profiles.merged(ref)
+        reading = await self._engine.profiles.current(ref)
+        if reading.waiting:
+            self._worker.merge_behind(ref)
+        return reading
+
+    async def _sequence(self, as_of: pb.AsOf) -> int:
+        if as_of.HasField("sequence"):
+            if as_of.sequence < 1:
+                raise InvalidInput("as_of.sequence", f"is {as_of.sequence}; sequences start at 1")
+            return as_of.sequence
+        if not as_of.HasField("commit_time"):
+            raise InvalidInput("as_of", "is empty; give sequence or commit_time")
+        return await self._engine.store.sequence_at(milliseconds_of(as_of.commit_time))

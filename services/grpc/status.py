@@ -14,6 +14,7 @@ DETAILS_KEY = "grpc-status-details-bin"
 CODES: dict[type[errors.PropagationError], tuple[grpc.StatusCode, str]] = {
     errors.NotFound: (grpc.StatusCode.NOT_FOUND, "NOT_KNOWN"),
     errors.NotReached: (grpc.StatusCode.UNAVAILABLE, "NOT_REACHED"),
+    errors.TooOld: (grpc.StatusCode.OUT_OF_RANGE, "TOO_OLD"),
     errors.LeaseLost: (grpc.StatusCode.ABORTED, "LEASE_LOST"),
     errors.StoreBusy: (grpc.StatusCode.UNAVAILABLE, "STORE_BUSY"),
     errors.StoreCorrupt: (grpc.StatusCode.DATA_LOSS, "STORE_CORRUPT"),

@@ -1,7 +1,47 @@
-"""TracePropagation."""
+"""TracePropagation: paths, hop by hop, in words."""
 
-from services.grpc.base import Servicer
+from collections.abc import AsyncIterator
+
+from propagation.model.errors import InvalidInput
+from propagation.v1 import propagation_pb2 as pb
+from propagation.workflow.trace import Path
+from services.grpc.base import Context, Servicer
+from services.grpc.check import checked_id, checked_key, checked_text
+from services.grpc.paths import facts_of_paths, path_to_proto
+from services.grpc.roles import caller_of
+
+PATHS = 20
+PATHS_MAX = 1_000
 
 
 class Tracing(Servicer):
-    """Paths, hop by hop."""
+    """Where it went, or where it came from."""
+
+    async def TracePropagation(self, request: pb.TracePropagationRequest, context: Context) -> pb.TracePropagationResponse:
+        limit = request.limit if request.HasField("limit") else PATHS
+        if not 1 <= limit <= PATHS_MAX:
+            raise InvalidInput("limit", f"is {limit}; give 1 to {PATHS_MAX}")
+        reflects = await self._reflects()
+        paths: list[Path] = []
+        async for path in await self._paths(request):
+            paths.append(path)
+            if len(paths) > limit:
+                break
+        facts = await facts_of_paths(self._engine.store, caller_of(context), paths[:limit])
+        return pb.TracePropagationResponse(paths=[path_to_proto(path, facts) for path in paths[:limit]],
+                                           truncated=len(paths) > limit, reflects=reflects)
+
+    async def _paths(self, request: pb.TracePropagationRequest) -> AsyncIterator[Path]:
+        tracer = self._engine.tracer
+        match request.WhichOneof("origin"):
+            case "event_id":
+                return tracer.from_event(checked_id(request.event_id, "event_id"))
+            case "client":
+                return tracer.from_client(await self._ref(checked_key(request.client, "client")))
+            case "attribute":
+                return tracer.from_attribute(checked_text(request.attribute, "attribute"))
+            case "line":
+                ref = await self._ref(checked_key(request.line.client, "line.client"))
+                return tracer.to_line(ref, request.line.line_id)
+            case _:
+                raise InvalidInput("origin", "is missing; give one of event_id, client, attribute, line")

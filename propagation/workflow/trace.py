@@ -1,0 +1,142 @@
+"""Where a preference went, and where a line came from: interaction -> profile -> attribute -> router -> message -> profile of
+another client. Each path is read from what was recorded; nothing is inferred."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+
+from propagation.model.attribute import normalised
+from propagation.model.errors import NotFound
+from propagation.model.interaction import InteractionRow
+from propagation.model.profile import Line, Profile
+from propagation.model.router import Integrated, RouterVersion
+from propagation.ports.graph import GraphStore
+
+MERGED = "merged"
+CONTRIBUTIONS = 200
+
+
+@dataclass(frozen=True)
+class ProfileHop:
+    """A client's profile at a version, and the line that the path goes through; None where it was replaced since."""
+
+    ref: int
+    version: int
+    line: Line | None
+
+
+@dataclass(frozen=True)
+class AttributeHop:
+    """An attribute on its way to a router; None while it waits for its round."""
+
+    name: str
+    router: int | None
+
+
+Hop = InteractionRow | ProfileHop | AttributeHop | RouterVersion
+Path = tuple[Hop, ...]
+
+
+class Tracer:
+    """Every method yields paths lazily: a caller takes as many as it wants."""
+
+    def __init__(self, store: GraphStore) -> None:
+        self._store = store
+
+    async def from_event(self, event_id: str) -> AsyncIterator[Path]:
+        """What one interaction set off. Raises NotFound."""
+        event = await self._store.find_event(event_id)
+        if event is None:
+            raise NotFound("event", event_id)
+        for ref in (event.user, event.item):
+            async for path in self._of_event(event, ref):
+                yield path
+
+    async def from_client(self, ref: int, attribute: str | None = None) -> AsyncIterator[Path]:
+        """Whatever a client brought to routers, newest round first; of one attribute only where it is named."""
+        for message in await self._store.contributions(ref, CONTRIBUTIONS):
+            for part in message.integrated:
+                if part.ref == ref and attribute in (None, part.attribute):
+                    async for path in self._onwards((*await self._source(part), AttributeHop(part.attribute, message.router)),
+                                                    message, ref):
+                        yield path
+
+    async def from_attribute(self, name: str) -> AsyncIterator[Path]:
+        """Whoever holds it and brought it to a router. Raises NotFound."""
+        attribute = normalised(name)
+        if attribute not in await self._store.get_attributes([attribute]):
+            raise NotFound("attribute", name)
+        for ref in await self._store.holders_of(attribute, CONTRIBUTIONS):
+            async for path in self.from_client(ref, attribute):
+                yield path
+
+    async def to_line(self, ref: int, line_id: int) -> AsyncIterator[Path]:
+        """Everything a line of the current profile rests on, back to the interactions. Raises NotFound."""
+        profile = (await self._store.load_texts([ref]))[ref].profile
+        line = next((line for line in profile.lines if line.id == line_id), None)
+        if line is None:
+            raise NotFound("line", str(line_id))
+        here = ProfileHop(ref, profile.version, line)
+        for event in await self._store.interactions([source.sequence for source in line.sources if source.sequence]):
+            yield (event, here)
+        for source in line.sources:
+            if source.router is not None and source.version is not None:
+                async for path in self._to_message(source.router, source.version, here):
+                    yield path
+
+    async def _of_event(self, event: InteractionRow, ref: int) -> AsyncIterator[Path]:
+        """Through one client's profile. A line that this event wrote or confirmed travels when its router next integrates."""
+        text = await self._store.text_at(ref, event.sequence)
+        if text is None:
+            return
+        for line in text.profile.lines:
+            if not any(source.sequence == event.sequence for source in line.sources):
+                continue
+            start: Path = (event, ProfileHop(ref, text.profile.version, line))
+            carried = False
+            for message, part in await self._first_carriers(ref, line, text.profile):
+                carried = True
+                async for path in self._onwards((*start, AttributeHop(part.attribute, message.router)), message, ref):
+                    yield path
+            if not carried:
+                yield start + tuple(AttributeHop(name, None) for name in line.attributes[:1])
+
+    async def _first_carriers(self, ref: int, line: Line, profile: Profile) -> list[tuple[RouterVersion, Integrated]]:
+        """The first message of each router that took an attribute of the line from this version or a later one."""
+        first: dict[tuple[int, str], tuple[RouterVersion, Integrated]] = {}
+        for message in await self._store.contributions(ref, CONTRIBUTIONS):
+            for part in message.integrated:
+                if part.ref == ref and part.attribute in line.attributes and part.profile_version >= profile.version:
+                    first[message.router, part.attribute] = (message, part)
+        return list(first.values())
+
+    async def _onwards(self, start: Path, message: RouterVersion, sender: int) -> AsyncIterator[Path]:
+        """To every other profile that merged the message; to the message itself where nobody has yet."""
+        readers = [merge for merge in await self._store.merges_of(message.router, message.version, CONTRIBUTIONS)
+                   if merge.outcome == MERGED and merge.ref != sender]
+        texts = await self._store.load_texts([merge.ref for merge in readers])
+        for merge in readers:
+            line = _line_from(texts[merge.ref].profile, message)
+            yield (*start, message, ProfileHop(merge.ref, merge.profile_version, line))
+        if not readers:
+            yield (*start, message)
+
+    async def _to_message(self, router: int, version: int, here: ProfileHop) -> AsyncIterator[Path]:
+        message = await self._store.router_version(router, version)
+        if message is None:
+            return
+        wanted = here.line.attributes if here.line else ()
+        for part in sorted(message.integrated, key=lambda part: part.attribute not in wanted):
+            if part.ref != here.ref:
+                yield (*await self._source(part), AttributeHop(part.attribute, router), message, here)
+
+    async def _source(self, part: Integrated) -> Path:
+        """The interaction that the attribute came from, and the profile that brought it."""
+        profile = (await self._store.load_texts([part.ref]))[part.ref].profile
+        line = next((line for line in profile.lines if part.attribute in line.attributes), None)
+        events: Sequence[InteractionRow] = await self._store.interactions([part.sequence]) if part.sequence else ()
+        return (*events, ProfileHop(part.ref, part.profile_version, line))
+
+
+def _line_from(profile: Profile, message: RouterVersion) -> Line | None:
+    return next((line for line in profile.lines for source in line.sources
+                 if (source.router, source.version) == (message.router, message.version)), None)

@@ -1,0 +1,29 @@
+"""Waiting for a number that background work moves."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+
+class Steps:
+    """`moved` after each step; whoever waits looks again."""
+
+    def __init__(self) -> None:
+        self._next = asyncio.Event()
+
+    def moved(self) -> None:
+        self._next.set()
+        self._next = asyncio.Event()
+
+    async def until(self, reached: Callable[[], Awaitable[int]], wanted: int, seconds: float) -> int:
+        """The number as soon as it is at least `wanted`, or as it is after `seconds`."""
+        deadline = asyncio.get_running_loop().time() + seconds
+        while True:
+            following = self._next
+            number = await reached()
+            left = deadline - asyncio.get_running_loop().time()
+            if number >= wanted or left <= 0:
+                return number
+            try:
+                await asyncio.wait_for(following.wait(), left)
+            except TimeoutError:
+                return await reached()
