@@ -110,16 +110,18 @@ class HashedEmbedder:
 
 
 def _right_singular(matrix: sparse.csr_array, rank: int, seed: int) -> NDArray[np.float64]:
-    """[columns, rank]: the leading right singular vectors; zero columns where the matrix has fewer."""
+    """[columns, rank]: the leading right singular vectors but the first, zero columns where the matrix has fewer. The first is
+    what all texts share; without it, texts and users differ more (N@10 with propagation off, ML-100k: .803 with, .821 without)."""
     rng = np.random.default_rng(seed)
-    width = min(rank + OVERSAMPLING, *matrix.shape)
+    width = min(rank + 1 + OVERSAMPLING, *matrix.shape)
     basis = _orthonormal(matrix @ rng.standard_normal((matrix.shape[1], width)))
     for _ in range(POWER_ROUNDS):
         basis = _orthonormal(matrix @ _orthonormal(matrix.T @ basis))
     right = _orthonormal(matrix.T @ basis)
     out = np.zeros((matrix.shape[1], rank))
-    kept = min(rank, right.shape[1])
-    out[:, :kept] = right[:, :kept]
+    first = 1 if right.shape[1] > 1 else 0
+    kept = min(rank, right.shape[1] - first)
+    out[:, :kept] = right[:, first : first + kept]
     return out
 
 

@@ -1,0 +1,22 @@
+"""What an evaluation can be told."""
+
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from propagation.model.base import Term
+
+
+class EvaluationSettings(Term):
+    """report_from: the first event (0-based) of the reported slice; None: two fifths of the stream, as 40,000 of ML-100k's
+    100,000 · every: rank only one event in so many (all are learned) · seeds: one pass each, the median is reported."""
+
+    seeds: Sequence[int] = Field((1, 2, 3), min_length=1)
+    session_k: int = Field(80, ge=2, le=4096)
+    taste_k: int = Field(80, ge=2, le=4096)
+    report_from: int | None = Field(None, ge=0)
+    every: int = Field(1, ge=1)
+    plot_points: int = Field(20, ge=2, le=500)
+
+    def first_reported(self, events: int) -> int:
+        return min(events, 2 * events // 5 if self.report_from is None else self.report_from)
