@@ -1,5 +1,7 @@
 """Levels and paired differences of per-event values."""
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,5 +39,5 @@ def level(values: F64) -> float | None:
 def over_time(values: F64, points: int) -> tuple[list[int], list[float | None]]:
     """Ends and means of `points` equal stretches of the stream."""
     edges = np.linspace(0, len(values), points + 1).astype(int)
-    means = [level(values[start:end]) for start, end in zip(edges[:-1], edges[1:], strict=True)]
+    means = [level(values[start:end]) for start, end in pairwise(edges)]
     return edges[1:].tolist(), means

@@ -22,6 +22,6 @@ def save_plot(report: Report, path: Path) -> None:
     axes.axvline(report.reported_from, color="grey", linewidth=0.8, linestyle=":")
     axes.set_xlabel("interactions (reported from the dotted line on)")
     axes.set_ylabel("N@10 against 9 unseen items")
-    axes.set_title(f"{report.dataset}: {report.users:,} users, {report.items:,} items, median of {len(report.settings.seeds)} seeds")
+    axes.set_title(f"{report.dataset}: {report.users:,} users, {report.items:,} items, seeds: {len(report.settings.seeds)}")
     axes.legend(fontsize="small")
     figure.savefig(path)

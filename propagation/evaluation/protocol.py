@@ -17,12 +17,16 @@ async def evaluate_prequential(stream: Stream, embedder: FittableEmbedder, setti
     `progress` hears (events done, events in all), from another thread. Raises InvalidInput where there is nothing to rank."""
     stream.check()
     begun = time.monotonic()
-    events = len(stream.user)
     passes = []
     for number, seed in enumerate(settings.seeds):
         shuffled = stream.shuffled(seed)
         content, attributes = await item_vectors(shuffled, embedder, seed)
         measures = await asyncio.to_thread(run_pass, shuffled, content, attributes, settings, seed,
-                                           lambda done, number=number: progress(number * events + done, len(settings.seeds) * events))
+                                           _in_all(progress, number, len(settings.seeds), len(stream.user)))
         passes.append((shuffled.user, measures))
     return reported(stream, settings, passes, embedder.name, time.monotonic() - begun, commit)
+
+
+def _in_all(progress: Callable[[int, int], None], number: int, passes: int, events: int) -> Callable[[int], None]:
+    """The progress of one pass as progress of all."""
+    return lambda done: progress(number * events + done, passes * events)

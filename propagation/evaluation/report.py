@@ -87,7 +87,8 @@ def _arm(name: str, place: int, start: int, passes: Sequence[tuple[NDArray[np.in
         return _middle_pair([paired(values[:, place, N10], values[:, base, N10], user) for user, values in late])
 
     return ArmReport(name=name, n10=middle(N10), hr1=middle(HR1), n10_matched=middle(MATCHED_N10),
-                     against_off=None if name == "off" else against("off"), against_offk=None if name == "offk" else against("offk"))
+                     against_off=None if name == "off" else against("off"),
+                     against_offk=None if name == "offk" else against("offk"))
 
 
 def _median(values: Sequence[float | None]) -> float | None:

@@ -46,7 +46,8 @@ def started(stream: Stream, content: F32, attributes: F32, settings: EvaluationS
     content = content.copy()
     textless = ~content.any(axis=1)
     content[textless] = random_directions(np.random.default_rng(seed), int(textless.sum()), content.shape[1])
-    state = new_state(spherical_kmeans(content, settings.session_k, seed), spherical_kmeans(content, settings.taste_k, seed + 1), seed)
+    session, taste = spherical_kmeans(content, settings.session_k, seed), spherical_kmeans(content, settings.taste_k, seed + 1)
+    state = new_state(session, taste, seed)
     state = with_room(state, stream.users, stream.items, len(stream.user))
     state.content[: stream.items] = content
     state.attributes[: stream.items] = attributes

@@ -1,5 +1,7 @@
 """Make room in a state: capacities double, values stay."""
 
+from typing import Any
+
 import numpy as np
 
 from propagation.numbers.seen import rehash
@@ -23,7 +25,7 @@ def with_room(state: State, users: int, items: int, more_seen: int) -> State:
     user_rows, item_rows = len(state.history), len(state.adoptions)
     if users > user_rows:
         rows = _doubled(users, user_rows)
-        grown = {name: _taller(getattr(state, name), rows, -1 if name == "seen_last" else 0) for name in BY_USER}
+        grown: dict[str, Any] = {name: _taller(getattr(state, name), rows, -1 if name == "seen_last" else 0) for name in BY_USER}
         state = state._replace(**grown, session=_with_users(state.session, rows), taste=_with_users(state.taste, rows))
     if items > item_rows:
         rows = _doubled(items, item_rows)

@@ -24,10 +24,10 @@ def _small_state() -> State:
 
 def compile_kernels() -> None:
     """Learn and follow two events: afterwards the compiled code is in numba's cache. With the types of a learn commit."""
-    users, items, given = np.zeros(2, np.int32), np.arange(2, dtype=np.int32), np.full(2, -1, np.int32)
+    users, items, given = np.zeros(2, np.int64), np.arange(2), np.full(2, -1)
     combiner = new_combiner(np.ones((2, FEATURES)), np.full(FEATURES, START_WEIGHT))
     trust = np.empty((2, 2, K), np.float32)
     routers, weights = np.empty((2, 2, 16), np.uint16), np.empty((2, 2, 16), np.float32)
-    learn_block(_small_state(), combiner, users, items, given, np.ones(2, np.float32), np.arange(2, dtype=np.uint64),
+    learn_block(_small_state(), combiner, users, items, given, np.ones(2), np.arange(2, dtype=np.uint64),
                 np.empty((2, 4), np.int32), np.empty((2, 2), np.float32), np.empty((2, 5), np.float32), trust, routers, weights)
     apply_block(_small_state(), users, items, trust, routers, weights)

@@ -1,0 +1,43 @@
+"""Exact expectations against simulation and by hand; paired differences."""
+
+from math import log2
+
+import numpy as np
+import pytest
+
+from propagation.evaluation.expectation import expected, log_factorials
+from propagation.evaluation.metrics import level, over_time, paired
+
+LOGS = log_factorials(200)
+
+
+def test_the_best_and_the_worst_of_ten():
+    assert expected(0, 0, 9, LOGS) == pytest.approx((1, 1))
+    assert expected(9, 0, 9, LOGS) == pytest.approx((1 / log2(11), 0))
+
+
+def test_ties_share_every_place():
+    assert expected(0, 9, 9, LOGS)[0] == pytest.approx(np.mean([1 / log2(1 + rank) for rank in range(1, 11)]))
+    assert expected(0, 1, 1, LOGS) == pytest.approx(((1 + 1 / log2(3)) / 2, 0.5))
+
+
+def test_expectation_over_draws_equals_simulation():
+    rng = np.random.default_rng(1)
+    drawn = np.array([rng.choice(100, 9, replace=False) for _ in range(20_000)])
+    above = (drawn < 12).sum(axis=1)
+    assert expected(12, 0, 100, LOGS) == pytest.approx((np.mean(1 / np.log2(2 + above)), np.mean(above == 0)), abs=0.01)
+
+
+def test_paired_is_a_mean_over_users_not_events():
+    user = np.array([0, 0, 0, 1])
+    pair = paired(np.array([1.0, 1, 1, 0]), np.zeros(4), user)
+    assert pair is not None
+    assert pair.mean == pytest.approx(0.5)
+    assert pair.t == pytest.approx(0.5 / (np.std([1, 0], ddof=1) / np.sqrt(2)))
+
+
+def test_nothing_ranked_is_none_not_zero():
+    nothing = np.full(4, np.nan)
+    assert level(nothing) is None
+    assert paired(nothing, nothing, np.zeros(4, np.int64)) is None
+    assert over_time(np.array([1.0, np.nan]), 2) == ([1, 2], [1.0, None])

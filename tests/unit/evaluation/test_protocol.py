@@ -1,0 +1,70 @@
+"""The protocol on streams with a known truth."""
+
+import asyncio
+
+import numpy as np
+import pytest
+
+from propagation.adapters.offline.embedder import HashedEmbedder
+from propagation.evaluation.metrics import paired
+from propagation.evaluation.plot import save_plot
+from propagation.evaluation.protocol import evaluate_prequential
+from propagation.evaluation.report import Report
+from propagation.evaluation.settings import EvaluationSettings
+from propagation.evaluation.stream import Stream
+from propagation.evaluation.table import HEADERS, rows
+from propagation.model.errors import InvalidInput
+
+SETTINGS = EvaluationSettings(seeds=(1,), session_k=16, taste_k=16, plot_points=4, every=3)
+
+
+def two_communities(users: int = 240, items: int = 600, each: int = 30) -> Stream:
+    """Textless; users adopt from their own half of the items, in random order."""
+    rng = np.random.default_rng(5)
+    user = np.repeat(np.arange(users), each)
+    item = np.concatenate([rng.permutation(items // 2)[:each] + (items // 2) * (one % 2) for one in range(users)])
+    return Stream("planted", [""] * items, [""] * items, user, item, rng.permutation(len(user)))
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    heard: list[tuple[int, int]] = []
+    found = asyncio.run(evaluate_prequential(two_communities(), HashedEmbedder(0), SETTINGS, commit="abc",
+                                             progress=lambda done, total: heard.append((done, total))))
+    assert heard[-1] == (7200, 7200)
+    return found
+
+
+def test_on_a_textless_stream_with_two_communities_adoption_beats_placebo(report):
+    adoption, placebo = report.arm("adoption"), report.arm("placebo")
+    assert adoption.n10 > placebo.n10 + 0.003
+    assert adoption.against_off.t > 4 > abs(placebo.against_off.t)
+
+
+def test_the_report_states_what_was_run(report):
+    assert (report.users, report.items, report.events, report.reported_from) == (240, 600, 7200, 2880)
+    assert report.commit == "abc"
+    assert set(report.keys()) == {"n10_off", "n10_placebo", "n10_adoption", "delta", "delta_t", "n10_offk", "n10_offk_adoption"}
+    written = report.model_dump_json()
+    assert Report.model_validate_json(written).model_dump_json() == written
+    assert all(len(row) == len(HEADERS) for row in rows(report))
+
+
+def test_the_plot_is_a_picture(report, tmp_path):
+    save_plot(report, tmp_path / "over_time.svg")
+    assert (tmp_path / "over_time.svg").read_text().lstrip().startswith("<?xml")
+
+
+def test_a_catalogue_without_events_is_refused():
+    nothing = np.empty(0, np.int64)
+    with pytest.raises(InvalidInput, match="nothing to rank"):
+        asyncio.run(evaluate_prequential(Stream("cds", ["a"] * 5, ["a"] * 5, nothing, nothing, nothing), HashedEmbedder(0),
+                                         SETTINGS))
+
+
+def test_shuffling_keeps_every_event_and_its_item_text():
+    stream = Stream("s", ["a", "b", "c"], ["", "", ""], np.array([0, 1, 1]), np.array([2, 0, 1]), np.array([5, 1, 3]))
+    shuffled = stream.shuffled(4)
+    assert [shuffled.item_texts[row] for row in shuffled.item] == ["a", "b", "c"]
+    assert shuffled.time.tolist() == [1, 3, 5]
+    assert paired(np.zeros(3), np.zeros(3), shuffled.user).mean == 0

@@ -1,0 +1,78 @@
+"""Rule 3, worked by hand."""
+
+from math import exp, sqrt
+
+import numpy as np
+import pytest
+
+from propagation.numbers.combiner import (
+    adopter_bin,
+    learn_pairs,
+    maturity,
+    new_combiner,
+    observe,
+    packed,
+    score,
+    standardise,
+    unpack,
+)
+
+
+def one_feature():
+    return new_combiner(np.ones((1, 1)), np.array([0.3]))
+
+
+def test_bins():
+    assert [maturity(count) for count in (0, 1, 5, 6, 20, 21)] == [0, 1, 1, 2, 2, 3]
+    assert [adopter_bin(count) for count in (0, 2, 3, 10, 11, 50, 51)] == [0, 0, 1, 1, 2, 2, 3]
+
+
+def test_a_weight_is_the_sum_of_global_maturity_and_adopters():
+    combiner = one_feature()
+    combiner.weights[0, 0, 1 + 2] = 0.2
+    combiner.weights[0, 0, 5 + 1] = 0.1
+    assert score(combiner, 0, np.array([2.0]), 2, 1) == pytest.approx(2 * 0.6)
+    assert score(combiner, 0, np.array([2.0]), 1, 1) == pytest.approx(2 * 0.4)
+
+
+def test_one_step_is_adagrad_on_the_pairwise_logistic_loss():
+    combiner = one_feature()
+    learn_pairs(combiner, np.array([[1.0], [-1.0]]), 1, np.array([3, 0]))
+    slope = 1 / (1 + exp(0.3 * 2))
+    step = slope * 2 - 1e-4 * 0.3
+    assert combiner.weights[0, 0, 0] == pytest.approx(0.3 + 0.1 * step / sqrt(1 + step**2))
+    assert combiner.weights[0, 0, 1 + 1] == pytest.approx(0.05 * 2 * slope / sqrt(1 + (2 * slope) ** 2))
+    assert combiner.weights[0, 0, 5 + 3] == pytest.approx(0.05 * slope / sqrt(1 + slope**2))
+    assert combiner.weights[0, 0, 5 + 0] == pytest.approx(combiner.weights[0, 0, 5 + 3])
+
+
+def test_values_are_clipped_at_four_in_the_gradient_only():
+    far, near = one_feature(), one_feature()
+    learn_pairs(far, np.array([[400.0], [400.0]]), 0, np.array([0, 1]))
+    learn_pairs(near, np.array([[4.0], [4.0]]), 0, np.array([0, 1]))
+    assert np.array_equal(far.weights, near.weights)
+    assert score(far, 0, np.array([400.0]), 3, 3) == pytest.approx(120)
+
+
+def test_an_arm_neither_sees_nor_learns_what_its_mask_leaves_out():
+    combiner = new_combiner(np.array([[1.0, 1.0], [1.0, 0.0]]), np.full(2, 0.3))
+    learn_pairs(combiner, np.array([[1.0, 2.0], [0.0, 0.0]]), 0, np.array([0, 0]))
+    assert combiner.weights[1, 1].tolist() == [0.0] * 9
+    assert combiner.weights[0, 1, 0] > 0.3
+
+
+def test_running_moments_are_those_of_all_rows():
+    combiner, rows = one_feature(), np.array([[1.0], [2.0], [6.0]])
+    observe(combiner, rows)
+    out = np.empty_like(rows)
+    standardise(combiner, rows, out)
+    assert out[:, 0] == pytest.approx((rows[:, 0] - 3) / rows[:, 0].std())
+
+
+def test_packed_and_unpacked_are_the_same():
+    combiner, other = one_feature(), one_feature()
+    learn_pairs(combiner, np.array([[1.0], [-1.0]]), 1, np.array([3, 0]))
+    unpack(other, packed(combiner))
+    assert np.array_equal(packed(other), packed(combiner))
+    with pytest.raises(ValueError, match="other arms or features"):
+        unpack(other, np.zeros(3))
