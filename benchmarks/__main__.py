@@ -22,6 +22,7 @@ STATES = ROOT / ".cache" / "bench"
 GROUPS = {
     "ingest": ("ingest_batch_events_per_s", "ingest_single_events_per_s", "ingest_stream_events_per_s"),
     "process": ("process_interactions_per_s", "process_cost_ratio_100k_over_1k_clients"),
+    "recommend_ml100k": ("recommend_ml100k_p50_ms", "recommend_ml100k_per_s"),
     "quality": ("n10_off", "n10_placebo", "n10_adoption", "delta", "delta_t", "n10_offk", "n10_offk_adoption", "n10_rules",
                 "n10_text"),
 }

@@ -17,7 +17,7 @@ from services.cli.routers import routers
 from services.cli.serve import serve
 from services.cli.settings import settings
 from services.cli.trace import trace
-from services.cli.upkeep import init, reindex
+from services.cli.upkeep import init, rebuild, reindex
 
 EPILOG = """Exit codes: 0 done, 1 something is wrong with what was looked at, 2 wrong use, 3 bad data or settings, 4 service
 unreachable, 5 database held by another process, 6 refused by the service, 70 a fault of this program, 130 interrupted."""
@@ -55,6 +55,7 @@ app.command("replay")(replay)
 app.command("evaluate")(evaluate)
 app.command("demo")(demo)
 app.command("init")(init)
+app.command("rebuild")(rebuild)
 app.command("reindex")(reindex)
 app.command("doctor")(doctor)
 app.add_typer(dead_letters, name="dead-letters")

@@ -102,6 +102,7 @@ def test_replay_doctor_and_dead_letters_on_a_file(dataset, tmp_path):
     assert answer("doctor", *database)["sound"] is True
     assert answer("dead-letters", "list", *database) == {"dead_letters": []}
     assert answer("dead-letters", "replay", *database) == {"mended": 0, "failed": 0}
+    assert answer("rebuild", *database)["sequence"] > 0
     assert answer("reindex", *database)["points"] > 0
 
 
