@@ -1,0 +1,132 @@
+"""Cold start (RecNet 3.4.3): a client with text has a profile, routers and their current messages before anybody meets it;
+and a text that changes later changes its catalogue lines."""
+
+import logging
+from collections import deque
+from collections.abc import Mapping, Sequence
+
+from propagation.model.client import Client
+from propagation.model.errors import ReasonerFailed
+from propagation.model.log import EntryKind, LogEntry
+from propagation.model.profile import AddLine, Author, DropLine, Edit
+from propagation.model.router import RouterVersion
+from propagation.model.text import ClientText, Merged
+from propagation.ports.graph import GraphStore
+from propagation.ports.reasoner import Reasoner
+from propagation.reception.merge import receive
+from propagation.routing.policy import RoutingPolicy
+from propagation.workflow.settings import WorkflowSettings
+from propagation.workflow.vectors import Vectors
+
+PROGRESS = "described_through"
+CLIENTS_A_STEP = 2_000
+ENTRIES_A_READ = 20_000
+log = logging.getLogger(__name__)
+
+
+def catalogue_change(text: ClientText, edits: Sequence[Edit]) -> list[Edit]:
+    """Edits that put these catalogue lines in the place of the old ones; none where they already say so."""
+    old = [line for line in text.profile.lines if line.author == Author.CATALOGUE]
+    new = [edit.line for edit in edits if isinstance(edit, AddLine)]
+    if [(line.text, line.attributes) for line in old] == [(line.text, line.attributes) for line in new]:
+        return []
+    return [*(DropLine(id=line.id) for line in old), *(AddLine(line=line) for line in new)]
+
+
+class ColdStart:
+    """Describes clients in the order of the log, behind the learner and before interactions are reasoned."""
+
+    def __init__(self, store: GraphStore, reasoner: Reasoner, policy: RoutingPolicy, vectors: Vectors,
+                 settings: WorkflowSettings) -> None:
+        self._store = store
+        self._reasoner = reasoner
+        self._policy = policy
+        self._vectors = vectors
+        self._settings = settings
+        self._waiting: deque[LogEntry] = deque()
+
+    async def open(self, learned_through: int) -> None:
+        """Find what was learned but not described when the last process stopped."""
+        after = int(await self._store.get_blob(PROGRESS) or 0)
+        while after < learned_through:
+            part = await self._store.read_log(after, min(ENTRIES_A_READ, learned_through - after))
+            self.take(part.entries)
+            after = part.through
+
+    def take(self, entries: Sequence[LogEntry]) -> None:
+        """The learner has these entries of the log."""
+        self._waiting.extend(entry for entry in entries if entry.kind == EntryKind.CLIENTS)
+
+    def through(self, learned_through: int) -> int:
+        """Every client entry at or below it is described."""
+        return self._waiting[0].sequence - 1 if self._waiting else learned_through
+
+    async def step(self) -> dict[int, ClientText]:
+        """Describe some 2,000 clients of the next entries; the texts that changed. Raises VersionClash: nothing is lost,
+        the same clients come again."""
+        refs: dict[int, None] = {}
+        taken = 0
+        for entry in self._waiting:
+            if refs and len(refs) + len(entry.refs) > CLIENTS_A_STEP:
+                break
+            refs.update(dict.fromkeys(entry.refs))
+            taken += 1
+        if not taken:
+            return {}
+        sequence = self._waiting[taken - 1].sequence
+        changed = await self._describe(list(refs), sequence)
+        await self._store.put_blob(PROGRESS, str(sequence).encode())
+        for _ in range(taken):
+            self._waiting.popleft()
+        return changed
+
+    async def _describe(self, refs: Sequence[int], sequence: int) -> dict[int, ClientText]:
+        clients = {client.ref: client for client in await self._store.get_clients(refs)}
+        before = await self._store.load_texts([ref for ref, client in clients.items() if client.has_text])
+        own = {ref: text for ref in before if (text := await self._own_text(clients[ref], before[ref])) is not before[ref]}
+        await self._vectors.take_texts(own.values())
+        welcomed, merged = await self._welcome([ref for ref in own if not before[ref].profile.version], clients, own)
+        if own:
+            await self._store.commit_texts([*own.values(), *welcomed.values()], merged, sequence)
+        await self._vectors.take_texts(welcomed.values())
+        return {**own, **welcomed}
+
+    async def _own_text(self, client: Client, text: ClientText) -> ClientText:
+        try:
+            edits = catalogue_change(text, await self._reasoner.describe(client))
+        except ReasonerFailed as error:
+            log.warning("client %d is not described, it will be with its next change: %s", client.ref, error)
+            return text
+        return text.model_copy(update={"profile": text.profile.edited(edits, self._settings.profile_lines)}) if edits else text
+
+    async def _welcome(self, refs: Sequence[int], clients: Mapping[int, Client],
+                       texts: Mapping[int, ClientText]) -> tuple[dict[int, ClientText], list[Merged]]:
+        """Route new clients, and merge at once what their routers said last. The next round writes their edges."""
+        last = await self._store.last_round() if self._settings.propagate and refs else None
+        if last is None:
+            return {}, []
+        current = await self._store.router_versions(range(self._settings.taste.k))
+        waiting = await self._messages(refs, current)
+        welcomed: dict[int, ClientText] = {}
+        merged: list[Merged] = []
+        for ref in refs:
+            try:
+                reception = await receive(self._reasoner, clients[ref], texts[ref], waiting[ref], last.number,
+                                          self._settings.buffer, self._settings.profile_lines)
+            except ReasonerFailed as error:
+                log.warning("client %d waits for its next interaction to hear its routers: %s", ref, error)
+                continue
+            if reception.text is not texts[ref]:
+                welcomed[ref] = reception.text
+                merged.extend(reception.merged)
+        return welcomed, merged
+
+    async def _messages(self, refs: Sequence[int], current: Sequence[RouterVersion]) -> dict[int, list[RouterVersion]]:
+        """What a client's buffer would hold had it been there: newest round first, then by score."""
+        table = await self._policy.route(refs, current)
+        versions = {version.router: version for version in current}
+        routers: dict[int, list[tuple[int, float, int]]] = {ref: [] for ref in refs}
+        for (router, ref), score in table.scores.items():
+            if ref in routers and router in versions:
+                routers[ref].append((-versions[router].round, -score, router))
+        return {ref: [versions[router] for _, _, router in sorted(found)] for ref, found in routers.items()}

@@ -1,0 +1,48 @@
+"""The settings that data was made with: changing one on existing data is a command, not an accident."""
+
+import orjson
+
+from propagation.model.base import Term
+from propagation.model.errors import IncompatibleSettings
+
+
+class MadeWith(Term):
+    """What numbers and texts of one epoch rest on. `embedder` is the name before it is fitted."""
+
+    session_k: int
+    taste_k: int
+    embedder: str
+    dimension: int
+    reasoner: str
+    seed: int
+
+    @property
+    def blob(self) -> bytes:
+        return orjson.dumps(self.model_dump(), option=orjson.OPT_SORT_KEYS)
+
+    @classmethod
+    def of_blob(cls, blob: bytes) -> "MadeWith":
+        return cls.model_validate(orjson.loads(blob))
+
+    def check(self, now: "MadeWith") -> None:
+        """Raises IncompatibleSettings naming each setting that differs, both values, and the command."""
+        if now == self:
+            return
+        differing = [f"{WORDS[name]} was {old}, now it is {getattr(now, name)}"
+                     for name, old in self if old != getattr(now, name)]
+        raise IncompatibleSettings(f"this data was made with other settings: {'; '.join(differing)}. Go back to the old ones, or"
+                                   " run `propagation init`, which learns all interactions again under the new ones")
+
+
+WORDS = {"session_k": "session.k", "taste_k": "taste.k", "embedder": "the embedder", "dimension": "the embedder's dimension",
+         "reasoner": "the reasoner", "seed": "seed"}
+
+
+def made_with_name(epoch: int) -> str:
+    """The blob that holds an epoch's settings; published with the epoch, since nothing reads it before."""
+    return f"made_with:{epoch}"
+
+
+def embedder_name(epoch: int) -> str:
+    """The blob that holds the state of an epoch's embedder."""
+    return f"embedder:{epoch}"
