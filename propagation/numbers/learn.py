@@ -13,6 +13,7 @@ from propagation.numbers.trust import LIFT_CLIP, add_trust, routing_weights
 
 CONTENT_DECAY = 0.95
 DRAWS_A_PLACE = 64
+RECORDED = -2
 
 
 @njit(cache=True)
@@ -57,6 +58,15 @@ def draw_negatives(state, user, item, given, seed, out):
                 return count
             out[count] = left[np.int64(mixed(draw, seed) % np.uint64(size))]
             count += 1
+    return count
+
+
+@njit(cache=True)
+def recorded_negatives(negatives):
+    """How many negatives an earlier learner recorded: places before the first -1."""
+    count = 0
+    while count < len(negatives) and negatives[count] >= 0:
+        count += 1
     return count
 
 
@@ -146,14 +156,18 @@ def learn_arms(state, combiner, user, candidates, raw, values, bins):
 
 @njit(cache=True, nogil=True)
 def learn_block(state, combiner, users, items, given, weights_in, seeds, negatives, scores, cosines, trust, routers, weights):
-    """Learn B interactions in order; fills the block's columns (see LearnedBlock). State and combiner change in place."""
+    """Learn B interactions in order; fills the block's columns (see LearnedBlock). State and combiner change in place.
+    `given` [B] is a caller's negative, -1 for none, or RECORDED where `negatives` already holds what was drawn before."""
     candidates = np.empty(1 + negatives.shape[1], np.int64)
     raw = np.empty((len(candidates), FEATURES))
     values = np.empty_like(raw)
     bins = np.empty(len(candidates), np.int64)
     for row in range(len(users)):
         user, item = users[row], items[row]
-        used = 1 + draw_negatives(state, user, item, given[row], seeds[row], negatives[row])
+        if given[row] == RECORDED:
+            used = 1 + recorded_negatives(negatives[row])
+        else:
+            used = 1 + draw_negatives(state, user, item, given[row], seeds[row], negatives[row])
         candidates[0] = item
         candidates[1:used] = negatives[row, : used - 1]
         fill_features(state, user, candidates[:used], raw[:used])

@@ -1,46 +1,56 @@
-"""Stage 0 of Algorithm 1 (RecNet 2.2.1): the embedder fitted, the routers' centres found, everything learned again on them.
+"""Stage 0 of Algorithm 1 (RecNet 2.2.1): when it happens, how it goes live, and how a restart finds it again."""
 
-All of it is worked out beside the live view and published as a new epoch in one commit: a crash before it is as if nothing
-had happened, a crash after it is mended at start (the index only lags)."""
+import logging
+from collections.abc import Callable
 
-import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-
-import numpy as np
-from numpy.typing import NDArray
-
-from propagation.model.client import Client, ClientKind
 from propagation.model.epoch import Epoch
-from propagation.model.errors import LeaseLost
-from propagation.model.learned import LearnedBlock
+from propagation.model.errors import IncompatibleSettings
 from propagation.ports.embedder import Embedder, FittableEmbedder
 from propagation.ports.graph import GraphStore
-from propagation.ports.leases import Lease
-from propagation.routing.clustering import spherical_kmeans
-from propagation.workflow.learner import LEASE, LEASE_MS, take_clients
+from propagation.ports.vector_index import VectorIndex
+from propagation.routing.centres import CentrePerception
+from propagation.workflow.learner import Learner
 from propagation.workflow.made_with import MadeWith, embedder_name, made_with_name
+from propagation.workflow.new_epoch import NewEpoch, catalogue_of
 from propagation.workflow.numbers import Numbers
+from propagation.workflow.policies import QuantileTau
+from propagation.workflow.round import Stage2
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.texts import content_text
-from propagation.workflow.view import NumbersView
+from propagation.workflow.vectors import OnProgress, Vectors, no_progress
+from propagation.workflow.view import NumbersView, seeded_directions
 
-PAGE = 5_000
-ENTRIES_A_BLOCK = 2_048
 Say = Callable[[str], None]
+log = logging.getLogger(__name__)
 
 
-class Bootstrap:
-    """Makes epochs from the catalogue and the log. The caller keeps learn, reason and rounds still meanwhile; reads and
-    record go on."""
+def no_words(_: str) -> None:
+    """For callers that say nothing."""
 
-    def __init__(self, store: GraphStore, embedder: Embedder, numbers: Numbers, settings: WorkflowSettings, holder: str) -> None:
+
+def first_view(made_with: MadeWith) -> NumbersView:
+    """Routers before bootstrap: seeded directions."""
+    seed, dimension = made_with.seed, made_with.dimension
+    return NumbersView(seeded_directions(made_with.session_k, dimension, seed),
+                       seeded_directions(made_with.taste_k, dimension, seed + 1), seed, epoch=0)
+
+
+class Stage0:
+    """`made_with`: what the open data was made with; until it is opened, what the settings say."""
+
+    def __init__(self, store: GraphStore, embedder: Embedder, index: VectorIndex, numbers: Numbers, learner: Learner,
+                 vectors: Vectors, stage2: Stage2, settings: WorkflowSettings, wanted: MadeWith, holder: str) -> None:
         self._store = store
         self._embedder = embedder
+        self._index = index
         self._numbers = numbers
+        self._learner = learner
+        self._vectors = vectors
+        self._stage2 = stage2
         self._settings = settings
-        self._holder = holder
+        self._wanted = wanted
+        self._new_epoch = NewEpoch(store, embedder, numbers, settings, holder)
         self._look_after = 0
+        self.made_with = wanted
 
     async def due(self, changed_clients: int) -> bool:
         """Whether `bootstrap_items` items have text and nothing was bootstrapped yet. `changed_clients`: how many client
@@ -48,105 +58,63 @@ class Bootstrap:
         needed = self._settings.bootstrap_items
         if self._numbers.view.epoch or self._numbers.view.items < needed or changed_clients < self._look_after:
             return False
-        with_text = len(await self._catalogue())
+        with_text = len(await catalogue_of(self._store))
         self._look_after = changed_clients + needed - with_text
         return with_text >= needed
 
-    async def open_epoch(self, made_with: MadeWith, say: Say) -> Epoch:
-        """The next epoch, published. Raises LeaseLost when another process learns."""
-        current = await self._store.current_epoch()
-        number = current.number + 1 if current else 1
-        async with self._lease() as lease:
-            say("fitting the embedder on the catalogue")
-            catalogue = await self._catalogue()
-            embedder, state = await self._fitted([content_text(item) for item in catalogue])
-            say("finding the routers' centres")
-            view = await self._view(embedder, catalogue, number)
-            say("learning all interactions again")
-            await self._relearn(lease, view, embedder)
-            if state is not None:
-                await self._store.put_blob(embedder_name(number), state)
-            await self._store.put_blob(made_with_name(number), made_with.blob)
-            epoch = Epoch(number=number, sequence=0, session_k=self._settings.session.k, taste_k=self._settings.taste.k,
-                          tau=self._settings.tau, embedder=embedder.name)
-            sequence = await self._store.open_epoch(lease, epoch, view.checkpoint(barrier=True))
-        return epoch.model_copy(update={"sequence": sequence})
+    async def run(self, say: Say) -> Epoch:
+        """Open the next epoch and go live on it. The caller keeps learn, reason and rounds still meanwhile."""
+        epoch = await self._new_epoch.open(self._wanted, say)
+        self.made_with = self._wanted
+        await self._take_embedder(epoch.number)
+        await self._learner.reload()
+        say("embedding profiles, attributes and routers")
+        await self._vectors.reindex()
+        if self._settings.propagate and self._stage2.policy.summarises:
+            say("writing the routers' first profiles")
+            centres = self._numbers.view.state.taste.centres
+            await self._stage2.first_of_epoch(CentrePerception(self._embedder, centres))
+        log.info("epoch %d is open at sequence %d", epoch.number, epoch.sequence)
+        return epoch
 
-    async def _catalogue(self) -> list[Client]:
-        """All items that have text, by ref."""
-        found: list[Client] = []
-        after = -1
-        while page := await self._store.scan_clients(ClientKind.ITEM, after, PAGE):
-            found.extend(client for client in page if client.has_text)
-            after = page[-1].ref
-        return found
+    async def restore(self, *, adopt: bool) -> None:
+        """At start, before the view: check what the data was made with, and take the epoch's embedder. Raises
+        IncompatibleSettings, unless told to `adopt` the new settings."""
+        epoch = await self._store.current_epoch()
+        number = epoch.number if epoch else 0
+        blob = await self._store.get_blob(made_with_name(number))
+        if blob is None or not await self._store.learned_through():
+            await self._store.put_blob(made_with_name(number), self._wanted.blob)
+            self.made_with = self._wanted
+        else:
+            self.made_with = MadeWith.of_blob(blob)
+        if not adopt:
+            self.made_with.check(self._wanted)
+        if self.made_with.embedder == self._wanted.embedder:
+            await self._take_embedder(number)
 
-    async def _fitted(self, texts: list[str]) -> tuple[Embedder, bytes | None]:
-        if not isinstance(self._embedder, FittableEmbedder):
-            return self._embedder, None
-        state = await asyncio.to_thread(self._embedder.fit, texts, self._settings.seed)
-        return self._embedder.twin(state), state
-
-    async def _view(self, embedder: Embedder, catalogue: list[Client], number: int) -> NumbersView:
-        """Each bank's centres are k-means of the items' embeddings; under `centres = "attributes"` (the preset `paper`) the
-        taste bank's are k-means of the extracted attributes', as 2.2.1 has it."""
-        seed = self._settings.seed
-        items = await embedder.embed([content_text(item) for item in catalogue])
-        tastes = items if self._settings.centres == "items" else await embedder.embed(await self._attributes())
-        session = await asyncio.to_thread(spherical_kmeans, items, self._settings.session.k, seed)
-        taste = await asyncio.to_thread(spherical_kmeans, tastes, self._settings.taste.k, seed + 1)
-        return NumbersView(session, taste, seed, number)
-
-    async def _attributes(self) -> list[str]:
-        """What was extracted from every client's text so far, each once (eq. 1)."""
-        refs = sorted(await self._store.text_versions())
-        found: set[str] = set()
-        for start in range(0, len(refs), PAGE):
-            for text in (await self._store.load_texts(refs[start : start + PAGE])).values():
-                found |= text.profile.attributes
-        return sorted(found)
-
-    async def _relearn(self, lease: Lease, view: NumbersView, embedder: Embedder) -> None:
-        """Stage the whole log, learned again on the new start, with the negatives that were recorded."""
-        numbers = Numbers(view)
-        through = self._numbers.view.applied_through
+    async def open_index(self, *, adopt: bool) -> None:
+        """At start, after the view: the index as the graph has it. An index of another embedder than the epoch's is one
+        that a crash kept from following its bootstrap."""
+        await self._vectors.load()
+        if adopt and self.made_with != self._wanted:
+            return
         try:
-            while view.applied_through < through:
-                first = view.applied_through == 0
-                part = await self._store.read_log(view.applied_through, min(ENTRIES_A_BLOCK, through - view.applied_through))
-                await take_clients(self._store, numbers, embedder, part)
-                negatives = await self._negatives(part.interactions.sequence)
-                block = await numbers.run(NumbersView.learn, part.interactions, part.through, negatives)
-                await self._store.replace_learned(lease, [block], first=first)
-        finally:
-            numbers.close()
+            await self._index.ensure(self._embedder.name, self._embedder.dimension)
+        except IncompatibleSettings:
+            log.warning("the vector index belongs to an earlier epoch: making it again")
+            await self._vectors.reindex()
+        else:
+            await self._vectors.mend()
+        await self._vectors.fill_view()
 
-    async def _negatives(self, sequences: NDArray[np.int64]) -> NDArray[np.int32] | None:
-        """[len, 4] the recorded negatives of learned interactions."""
-        if not len(sequences):
-            return None
-        blocks: list[LearnedBlock] = []
-        after = int(sequences[0]) - 1
-        while after < sequences[-1]:
-            blocks.extend(await self._store.read_learned(after, 8))
-            after = blocks[-1].through
-        recorded = np.concatenate([block.sequence for block in blocks])
-        return np.concatenate([block.negatives for block in blocks])[np.searchsorted(recorded, sequences)]
+    async def reindex(self, progress: OnProgress = no_progress) -> int:
+        """The index anew, and tau of eq. 4 with it where it is a quantile."""
+        count = await self._vectors.reindex(progress)
+        if self._settings.policy == "semantic" and self._settings.tau is None:
+            await QuantileTau(self._store, self._index, self._settings.seed).fix()
+        return count
 
-    @asynccontextmanager
-    async def _lease(self) -> AsyncIterator[Lease]:
-        """The learner's lease, prolonged for as long as the work takes."""
-        lease = await self._store.acquire_lease(LEASE, self._holder, LEASE_MS)
-        if lease is None:
-            raise LeaseLost("another process learns; bootstrap there, or stop it first")
-        keeping = asyncio.create_task(self._keep())
-        try:
-            yield lease
-        finally:
-            keeping.cancel()
-            await asyncio.gather(keeping, return_exceptions=True)
-
-    async def _keep(self) -> None:
-        while True:
-            await asyncio.sleep(LEASE_MS / 3_000)
-            await self._store.acquire_lease(LEASE, self._holder, LEASE_MS)
+    async def _take_embedder(self, epoch: int) -> None:
+        if epoch and isinstance(self._embedder, FittableEmbedder):
+            self._embedder.restore(await self._store.get_blob(embedder_name(epoch)))

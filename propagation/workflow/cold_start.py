@@ -44,22 +44,28 @@ class ColdStart:
         self._vectors = vectors
         self._settings = settings
         self._waiting: deque[LogEntry] = deque()
+        self._taken_through = 0
+        self.changes = 0
 
     async def open(self, learned_through: int) -> None:
         """Find what was learned but not described when the last process stopped."""
-        after = int(await self._store.get_blob(PROGRESS) or 0)
+        after = self._taken_through = int(await self._store.get_blob(PROGRESS) or 0)
         while after < learned_through:
             part = await self._store.read_log(after, min(ENTRIES_A_READ, learned_through - after))
             self.take(part.entries)
             after = part.through
 
     def take(self, entries: Sequence[LogEntry]) -> None:
-        """The learner has these entries of the log."""
-        self._waiting.extend(entry for entry in entries if entry.kind == EntryKind.CLIENTS)
+        """The learner has these entries of the log; what it reads a second time is left out. `changes` counts them."""
+        for entry in entries:
+            if entry.kind == EntryKind.CLIENTS and entry.sequence > self._taken_through:
+                self._waiting.append(entry)
+                self._taken_through = entry.sequence
+                self.changes += len(entry.refs)
 
-    def through(self, learned_through: int) -> int:
-        """Every client entry at or below it is described."""
-        return self._waiting[0].sequence - 1 if self._waiting else learned_through
+    def through(self, most: int) -> int:
+        """The largest sequence, at most `most`, up to which every client is described."""
+        return min(self._waiting[0].sequence - 1, most) if self._waiting else most
 
     async def step(self) -> dict[int, ClientText]:
         """Describe some 2,000 clients of the next entries; the texts that changed. Raises VersionClash: nothing is lost,

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 from propagation.model.client import ClientChange, ClientOutcome
+from propagation.model.epoch import Epoch
 from propagation.model.interaction import NewInteraction
 from propagation.model.round import Round
 from propagation.ports.embedder import Embedder
@@ -11,9 +12,12 @@ from propagation.ports.graph import GraphStore
 from propagation.ports.reasoner import Reasoner
 from propagation.ports.record import Recorded
 from propagation.ports.vector_index import VectorIndex
+from propagation.workflow.bootstrap import Say, Stage0, first_view, no_words
 from propagation.workflow.catalogue import Catalogue
+from propagation.workflow.cold_start import ColdStart
 from propagation.workflow.interaction import Stage1, turn_of_others
 from propagation.workflow.learner import Learner
+from propagation.workflow.made_with import MadeWith
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.perceiving import Perceiver
 from propagation.workflow.policies import policy_for
@@ -26,8 +30,8 @@ from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.similar import Similar
 from propagation.workflow.trace import Tracer
 from propagation.workflow.unlearned import Unlearned
-from propagation.workflow.vectors import Vectors
-from propagation.workflow.view import NumbersView, seeded_directions
+from propagation.workflow.vectors import OnProgress, Vectors, no_progress
+from propagation.workflow.view import NumbersView
 from propagation.workflow.warm_up import warm_up
 
 LOG_PART = 10_000
@@ -45,35 +49,40 @@ class Engine:
         self.reasoner = reasoner
         self.settings = settings
         self.holder = holder
-        self.numbers = Numbers(self._first_view())
+        wanted = MadeWith(session_k=settings.session.k, taste_k=settings.taste.k, embedder=embedder.name,
+                          dimension=embedder.dimension, reasoner=reasoner.name, seed=settings.seed)
+        self.numbers = Numbers(first_view(wanted))
         self._learning, self._reasoning, self._rounding = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
         self.catalogue, self.unlearned, self.progress = Catalogue(), Unlearned(), Progress(store)
-        self.learner = Learner(store, self.numbers, embedder, holder, self._first_view, self.catalogue)
         self.recommender = Recommender(store, self.numbers, embedder, self.catalogue, self.unlearned)
         self.similar = Similar(store, self.numbers)
         self.vectors = Vectors(store, embedder, index, self.numbers)
-        self.reasoning = Reasoning(store, Stage1(store, reasoner, settings, give_way), self.vectors, holder)
+        policy = policy_for(settings, store, index, embedder, self.numbers)
+        self.cold_start = ColdStart(store, reasoner, policy, self.vectors, settings)
+        self.learner = Learner(store, self.numbers, embedder, holder, self._first_view, self.catalogue, self.cold_start.take)
+        self._stage1 = Stage1(store, reasoner, settings, give_way)
+        self.reasoning = Reasoning(store, self._stage1, self.vectors, holder)
         self.profiles = ProfileReader(store, reasoner, settings, self.vectors.take_texts)
         self.tracer = Tracer(store)
-        self.stage2 = Stage2(store, reasoner, policy_for(settings, store, index, embedder, self.numbers),
-                             Perceiver(store, index, embedder, self.numbers, settings), self.vectors, settings, holder)
+        self.stage2 = Stage2(store, reasoner, policy, Perceiver(store, index, embedder, self.numbers, settings), self.vectors,
+                             settings, holder, self.cold_start.through)
+        self.stage0 = Stage0(store, embedder, index, self.numbers, self.learner, self.vectors, self.stage2, settings,
+                             wanted, holder)
 
     def _first_view(self) -> NumbersView:
-        seed, dimension = self.settings.seed, self.embedder.dimension
-        return NumbersView(seeded_directions(self.settings.session.k, dimension, seed),
-                           seeded_directions(self.settings.taste.k, dimension, seed + 1), seed, epoch=0)
+        return first_view(self.stage0.made_with)
 
-    async def open(self) -> None:
-        """Open the store and bring the numbers to where the log says they are."""
+    async def open(self, *, adopt: bool = False) -> None:
+        """Open the store and bring the numbers to where the log says they are. Raises IncompatibleSettings where the data
+        was made with other ones; with `adopt` it opens all the same, and `init` has to be called before anything else."""
         await asyncio.to_thread(warm_up)
         await self.store.open()
+        await self.stage0.restore(adopt=adopt)
+        await self.cold_start.open(await self.store.learned_through())
         await self.learner.open()
         await self.catalogue.load(self.store)
         await self._note_unlearned()
-        await self.index.ensure(self.embedder.name, self.embedder.dimension)
-        await self.vectors.load()
-        await self.vectors.mend()
-        await self.vectors.fill_view()
+        await self.stage0.open_index(adopt=adopt)
 
     async def _note_unlearned(self) -> None:
         after = self.numbers.view.applied_through
@@ -95,16 +104,38 @@ class Engine:
         return recorded
 
     async def learn(self) -> int:
-        """One step of the learner, one at a time in this process; how many log entries it covered."""
+        """One step of the learner, one at a time in this process; how many log entries it covered. Bootstraps when the
+        catalogue has become large enough."""
         async with self._learning:
-            learned = await self.learner.step()
+            covered = await self.learner.step()
         self.unlearned.learned(self.numbers.view.applied_through)
-        return learned
+        if covered and await self.stage0.due(self.cold_start.changes):
+            await self.init()
+        return covered
+
+    async def init(self, say: Say = no_words) -> Epoch:
+        """Stage 0, now: fit the embedder, find the routers' centres, learn everything again, and open an epoch; reads and
+        record go on meanwhile. `say` is told each step in a few words. Raises LeaseLost when another process learns."""
+        async with self._reasoning:
+            while await self._describe():
+                pass
+        async with self._learning, self._reasoning, self._rounding:
+            return await self.stage0.run(say)
+
+    async def reindex(self, progress: OnProgress = no_progress) -> int:
+        """Make the vector index again from the graph; how many points it has."""
+        async with self._reasoning, self._rounding:
+            return await self.stage0.reindex(progress)
 
     async def reason(self) -> int:
-        """Reason the next claim; how many interactions were finished."""
+        """Describe clients that are new or changed, then reason the next claim; how many texts and interactions that were."""
         async with self._reasoning:
-            return await self.reasoning.step()
+            return await self._describe() + await self.reasoning.step()
+
+    async def _describe(self) -> int:
+        texts = await self.cold_start.step()
+        self._stage1.committed(texts)
+        return len(texts)
 
     async def replay_dead_letters(self) -> tuple[int, int]:
         """Try dead letters again, marked late; (mended, failed again) of at most one claim."""

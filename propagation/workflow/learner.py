@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from propagation.model.client import Client, ClientKind, index_of, kind_of
 from propagation.model.errors import StoreCorrupt
 from propagation.model.learned import Checkpoint, LearnedBlock
-from propagation.model.log import EntryKind, LogSlice
+from propagation.model.log import EntryKind, LogEntry, LogSlice
 from propagation.numbers.state import INTERACTIONS
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph import GraphStore
@@ -33,13 +33,15 @@ class Learner:
     """One step at a time; a process that does not hold the lease follows instead."""
 
     def __init__(self, store: GraphStore, numbers: Numbers, embedder: Embedder, holder: str,
-                 first_view: Callable[[], NumbersView], catalogue: Catalogue) -> None:
+                 first_view: Callable[[], NumbersView], catalogue: Catalogue | None = None,
+                 on_entries: Callable[[Sequence[LogEntry]], None] | None = None) -> None:
         self._store = store
         self._numbers = numbers
         self._embedder = embedder
         self._holder = holder
         self._first_view = first_view
         self._catalogue = catalogue
+        self._on_entries = on_entries
         self._lease: Lease | None = None
         self._block = BLOCK_LEAST
         self._ahead = False
@@ -134,7 +136,9 @@ class Learner:
             saving.result()
 
     async def _take_clients(self, part: LogSlice) -> None:
-        await take_clients(self._store, self._numbers, self._embedder, self._catalogue, part)
+        await take_clients(self._store, self._numbers, self._embedder, part, self._catalogue)
+        if self._on_entries is not None:
+            self._on_entries(part.entries)
 
 
 def follows(view: NumbersView, block: LearnedBlock) -> bool:
@@ -143,8 +147,8 @@ def follows(view: NumbersView, block: LearnedBlock) -> bool:
     return whole and block.epoch == view.epoch and block.after == view.applied_through
 
 
-async def take_clients(store: GraphStore, numbers: Numbers, embedder: Embedder, catalogue: Catalogue,
-                       part: LogSlice) -> None:
+async def take_clients(store: GraphStore, numbers: Numbers, embedder: Embedder, part: LogSlice,
+                       catalogue: Catalogue | None = None) -> None:
     """Rows for clients that are new in this part of the log, and new texts of those that changed, as they were at its
     end: a replay of the same parts reads the same."""
     refs = [ref for entry in part.entries if entry.kind == EntryKind.CLIENTS for ref in entry.refs]
@@ -154,7 +158,8 @@ async def take_clients(store: GraphStore, numbers: Numbers, embedder: Embedder, 
         await numbers.run(NumbersView.add_users, max(users))
     for start in range(0, len(items), TEXTS_A_CALL):
         clients = await store.get_clients(items[start : start + TEXTS_A_CALL], part.through)
-        catalogue.take(clients)
+        if catalogue is not None:
+            catalogue.take(clients)
         content = await embedder.embed([content_text(client) for client in clients])
         attributes = await embedder.embed([attribute_text(client) for client in clients])
         await numbers.run(_set_items, clients, content, attributes)

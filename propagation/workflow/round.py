@@ -1,7 +1,7 @@
 """Stage 2 of Algorithm 1 (lines 13 to 20): a propagation round, many commits and one publication."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from propagation.model.client import ClientKind, kind_of
@@ -33,33 +33,35 @@ class Due:
 
 
 class Stage2:
-    """Runs one round at a time under the round lease."""
+    """Runs one round at a time under the round lease. `described`: the sequence up to which all clients are described,
+    at most the one it is given."""
 
     def __init__(self, store: GraphStore, reasoner: Reasoner, policy: RoutingPolicy, perceiver: Perceiver, vectors: Vectors,
-                 settings: WorkflowSettings, holder: str) -> None:
+                 settings: WorkflowSettings, holder: str, described: Callable[[int], int]) -> None:
         self._store = store
         self._reasoner = reasoner
-        self._policy = policy
+        self.policy = policy
         self._perceiver = perceiver
         self._vectors = vectors
         self._settings = settings
         self._holder = holder
+        self._described = described
 
     async def due(self) -> Due:
         last = await self._store.last_round()
         after = last.boundary if last else 0
-        boundary = await self._store.reasoned_through()
+        boundary = max(after, self._described(await self._store.reasoned_through()))
         return Due(changed=list(await self._store.changed_clients(after, boundary)), after=after, boundary=boundary)
 
     async def run(self) -> Round | None:
         """One round over everything reasoned so far; None when nothing changed or another process runs one."""
-        return await self._run(await self.due(), self._policy)
+        return await self._run(await self.due(), self.policy)
 
     async def first_of_epoch(self, perceiving: Perceiving) -> Round | None:
         """The round that gives a new router set its first profiles: everything that clients hold, not what changed."""
         due = await self.due()
         everyone = sorted(await self._store.text_versions())
-        return await self._run(Due(changed=everyone, after=0, boundary=max(due.boundary, due.after)), perceiving)
+        return await self._run(Due(changed=everyone, after=0, boundary=due.boundary), perceiving)
 
     async def _run(self, due: Due, perceiving: Perceiving) -> Round | None:
         if not due.changed:
@@ -87,7 +89,7 @@ class Stage2:
         before = {version.router: version for version in await self._store.router_versions(routers)}
         current = await self._store.current_epoch()
         epoch = current.number if current else 0
-        if not self._policy.summarises:
+        if not self.policy.summarises:
             return await self._verbatim(round_, groups, before, epoch)
         same = {router: version for router, version in before.items() if version.epoch == epoch}
         common = _common(same, groups)
@@ -113,7 +115,7 @@ class Stage2:
     async def _multicast(self, changed: Sequence[int],
                          versions: Sequence[RouterVersion]) -> tuple[list[tuple[int, int]], list[RoutingEdge]]:
         """(edges to close, edges to open): the routing table's change."""
-        table = await self._policy.route(changed, versions)
+        table = await self.policy.route(changed, versions)
         standing = [edge for edges in (await self._store.edges_of(table.clients)).values() for edge in edges]
         for members in await asyncio.gather(*(self._store.members_of(router, ALL_MEMBERS) for router in table.routers)):
             standing.extend(members)

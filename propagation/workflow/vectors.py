@@ -22,7 +22,7 @@ LINES_KEPT = 65_536
 CLIENTS_A_CALL = 2_000
 ATTRIBUTE_VERSION = 1
 UNWRITTEN = 0
-Progress = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 
 
 def no_progress(done: int, total: int) -> None:
@@ -110,7 +110,7 @@ class Vectors:
             Point(key=version.router, version=version.version, vector=vector, attributes=frozenset(version.attributes))
             for version, vector in zip(kept, vectors, strict=True)])
 
-    async def mend(self, progress: Progress = no_progress) -> int:
+    async def mend(self, progress: OnProgress = no_progress) -> int:
         """Find by version what differs from the graph, and make it good; how many points that were."""
         mended = await self._mend_attributes() + await self._mend_routers()
         stored = await self._store.text_versions()
@@ -129,7 +129,7 @@ class Vectors:
             progress(start + len(part), len(stale))
         return mended + len(stale)
 
-    async def reindex(self, progress: Progress = no_progress) -> int:
+    async def reindex(self, progress: OnProgress = no_progress) -> int:
         """Empty the index, and make all of it again from the graph; how many points it has."""
         await self._index.drop(self._embedder.name, self._embedder.dimension)
         return await self.mend(progress)

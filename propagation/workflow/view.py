@@ -12,11 +12,11 @@ from propagation.numbers.combiner import START_WEIGHT, Combiner, new_combiner, p
 from propagation.numbers.features import FEATURES, PROPAGATED, READ_ROUTERS, Feature
 from propagation.numbers.growth import with_room
 from propagation.numbers.hashing import mixed
-from propagation.numbers.learn import apply_block, learn_block
-from propagation.numbers.mass import lifts, share, start_mass
+from propagation.numbers.learn import RECORDED, apply_block, learn_block
+from propagation.numbers.mass import START_SHARPNESS, lifts, share, start_mass
 from propagation.numbers.relearn import relearn_block
 from propagation.numbers.state import ITEMS, USERS, State, new_state
-from propagation.numbers.trust import largest, routing_weights
+from propagation.numbers.trust import largest, routing_weights, softmax_largest
 
 ON, OFF = 0, 1
 
@@ -93,18 +93,20 @@ class NumbersView:
         self._restyled.clear()
         return rows
 
-    def learn(self, events: Interactions, through: int) -> LearnedBlock:
-        """Rules 1 to 5 for these events; the block to commit. The view is ahead of the store until it is."""
+    def learn(self, events: Interactions, through: int, recorded: NDArray[np.int32] | None = None) -> LearnedBlock:
+        """Rules 1 to 5 for these events; the block to commit. The view is ahead of the store until it is. `recorded` [len, 4]:
+        negatives that were drawn when the events were learned first, used again."""
         size = len(events)
         self.state = with_room(self.state, 1, 1, size)
         width = max(self.state.session.mass.shape[1], self.state.taste.mass.shape[1])
-        negatives = np.empty((size, NEGATIVES), np.int32)
+        negatives = np.empty((size, NEGATIVES), np.int32) if recorded is None else recorded.copy()
+        given = events.negative if recorded is None else np.full(size, RECORDED)
         scores = np.empty((size, 2), np.float32)
         cosines = np.empty((size, NEGATIVES + 1), np.float32)
         trust = np.empty((size, 2, width), np.float32)
         routers = np.empty((size, 2, WRITTEN), np.uint16)
         weights = np.empty((size, 2, WRITTEN), np.float32)
-        learn_block(self.state, self.combiner, events.user, events.item, events.negative, events.weight, events.seed,
+        learn_block(self.state, self.combiner, events.user, events.item, given, events.weight, events.seed,
                     negatives, scores, cosines, trust, routers, weights)
         after, self.applied_through = self.applied_through, through
         return LearnedBlock(after=after, through=through, epoch=self.epoch, sequence=events.sequence, negatives=negatives,
@@ -132,8 +134,10 @@ class NumbersView:
     def _taste_of(self, ref: int, count: int) -> list[tuple[int, float]]:
         state, row = self.state, index_of(ref)
         if kind_of(ref) == ClientKind.USER:
-            if row >= self.users or not state.history_length[row]:
+            if row >= self.users:
                 return []
+            if not state.history_length[row]:
+                return self._taste_of_text(ref, state.user_profile[row], count)
             routers, values = routing_weights(state.taste, row, READ_ROUTERS, state.seed)
         else:
             if row >= self.items:
@@ -143,6 +147,16 @@ class NumbersView:
             routers = largest(row_lifts, min(count, len(row_lifts)), ref, state.seed)
             values = row_lifts[routers]
         order = np.argsort(-values, kind="stable")[:count]
+        return [(int(routers[place]), float(values[place])) for place in order]
+
+    def _taste_of_text(self, ref: int, profile: NDArray[np.float32], count: int) -> list[tuple[int, float]]:
+        """A user without history whose text is all that is known: as an item's start mass, softmax(8 z.C_k)."""
+        if not profile.any():
+            return []
+        taste = self.state.taste
+        routers, values = softmax_largest(START_SHARPNESS * (taste.centres @ profile).astype(np.float64),
+                                          min(count, len(taste.centres)), ref, self.state.seed)
+        order = np.argsort(-values, kind="stable")
         return [(int(routers[place]), float(values[place])) for place in order]
 
     def become(self, other: "NumbersView") -> None:
