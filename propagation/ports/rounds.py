@@ -52,6 +52,9 @@ class RoundStore(Protocol):
     async def members_of(self, router: int, limit: int) -> Sequence[RoutingEdge]:
         """A router's standing edges, by descending score, then ref."""
 
+    async def count_members(self, routers: Sequence[int]) -> Mapping[int, int]:
+        """How many standing edges each of these routers has; routers without any are left out."""
+
     async def waiting_messages(self, refs_after: Mapping[int, int],
                                through: int | None = None) -> Mapping[int, Sequence[RouterVersion]]:
         """For each client and its watermark (a round): the messages that reach it, newest round first, at most one

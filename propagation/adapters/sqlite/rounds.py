@@ -23,6 +23,7 @@ ROUND = "number, boundary, sequence, changed, touched, edges_opened, edges_close
 EDGE = ("SELECT e.router, e.ref, e.score, o.sequence, c.sequence FROM edge e JOIN round o ON o.number = e.opened"
         " LEFT JOIN round c ON c.number = e.closed")
 STANDING = "e.opened <= ?1 AND (e.closed IS NULL OR e.closed > ?1)"
+COUNTED = "SELECT e.router, count(*) FROM edge e"
 
 
 class SqliteRounds:
@@ -146,6 +147,11 @@ class SqliteRounds:
         return await self._database.read(lambda connection: [_edge(*row[:4]) for row in connection.execute(
             f"{EDGE} WHERE e.router = ?2 AND {STANDING} ORDER BY e.score DESC, e.ref LIMIT ?3",
             (last_round(connection), router, limit)).fetchall()])
+
+    async def count_members(self, routers: Sequence[int]) -> Mapping[int, int]:
+        return await self._database.read(lambda connection: dict(connection.execute(
+            f"{COUNTED} WHERE {STANDING} AND e.router IN (SELECT value FROM json_each(?2)) GROUP BY e.router",
+            (last_round(connection), dumped(list(routers)))).fetchall()))
 
     async def waiting_messages(self, refs_after: Mapping[int, int],
                                through: int | None = None) -> Mapping[int, Sequence[RouterVersion]]:
