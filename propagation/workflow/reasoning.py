@@ -40,8 +40,8 @@ class Reasoning:
         return len(results) - failed, failed
 
     async def _finish(self, claim: ReasonClaim, late: int | None = None) -> list[Reasoned]:
-        """Reason and commit. Where another writer was first with a client's next version, that text is loaded again and
-        the claim is redone on it: nothing of the lost attempt is kept."""
+        """Reason and commit. Where another writer was first with a client's next version, all texts of the claim are loaded
+        again (a reader may have merged many) and it is redone on them: nothing of the lost attempt is kept."""
         lost = 0
         while True:
             results, texts = await self._stage1.reason(claim.work, time.monotonic() + CLAIM_SECONDS)
@@ -49,8 +49,8 @@ class Reasoning:
                 results = [result.model_copy(update={"late": late}) for result in results]
             try:
                 await self._store.commit_reasoned(claim, results)
-            except VersionClash as clash:
-                self._stage1.forget([clash.ref])
+            except VersionClash:
+                self._stage1.forget(texts)
                 lost += 1
                 if lost == REDONE:
                     raise
