@@ -1,0 +1,78 @@
+"""The service, and any other helper of the demo, as processes that never outlive it."""
+
+import asyncio
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from services.failures import Refused, Unreachable
+
+OUT = Path("demo-out")
+READY = "listening on "
+START_SECONDS, STOP_SECONDS = 120.0, 10.0
+LAST_WORDS = 300
+
+
+@asynccontextmanager
+async def demo_service(settings: Sequence[str]) -> AsyncIterator[str]:
+    """A service of its own on a free loopback port and a temporary database; its address. `settings`: key=value.
+
+    At the end, however it comes, the process is gone and so is the database. Raises Unreachable where it does not start."""
+    with tempfile.TemporaryDirectory(prefix="propagation-demo-") as folder:
+        assigned = [part for value in settings for part in ("--set", value)]
+        command = ("serve", "--database", str(Path(folder) / "demo.db"), "--port", "0", *assigned)
+        log = Path(folder) / "service.log"
+        with log.open("w+b") as errors:
+            async with child("services.cli.main", command, errors.fileno()) as process:
+                address = await _address(process, log)
+                try:
+                    yield address
+                except (Refused, Unreachable) as error:
+                    raise type(error)(f"{error}; the service's log: {_kept(log)}") from error
+
+
+@asynccontextmanager
+async def child(module: str, arguments: Sequence[str], errors: int | None = None) -> AsyncIterator[asyncio.subprocess.Process]:
+    """`python -m module arguments`, in a session of its own: the terminal's Ctrl-C reaches the demo alone, which ends it."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", module, *arguments, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL if errors is None else errors, start_new_session=True, env=dict(os.environ))
+    try:
+        yield process
+    finally:
+        await _end(process)
+
+
+async def _address(process: asyncio.subprocess.Process, log: Path) -> str:
+    assert process.stdout is not None
+    try:
+        line = (await asyncio.wait_for(process.stdout.readline(), START_SECONDS)).decode()
+    except TimeoutError:
+        raise Unreachable(f"the demo's service said nothing for {START_SECONDS:g} s") from None
+    if not line.startswith(READY):
+        said = await asyncio.to_thread(log.read_text, errors="replace")
+        raise Unreachable(f"the demo's service did not start: {' '.join(said.split())[-LAST_WORDS:] or 'it said nothing'}")
+    return line.removeprefix(READY).strip()
+
+
+def _kept(log: Path) -> Path:
+    """A copy that outlives the temporary folder."""
+    OUT.mkdir(exist_ok=True)
+    return Path(shutil.copy(log, OUT / log.name)).resolve()
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """SIGTERM, then SIGKILL. A second Ctrl-C does not keep it alive: cancellation only shortens the wait."""
+    if process.returncode is not None:
+        return
+    process.terminate()
+    try:
+        await asyncio.wait_for(process.wait(), STOP_SECONDS)
+    except (TimeoutError, asyncio.CancelledError):
+        os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()

@@ -1,0 +1,64 @@
+"""Ranking quality, off, on and placebo: measured in a process of its own, so that it and the service use both cores."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from propagation.evaluation.report import ArmReport, Report
+from rich.console import Console
+from rich.table import Table
+
+from services.demo.process import child
+from services.demo.words import say
+from services.failures import Unreachable
+
+ARMS = {"off": "propagation off", "adoption": "propagation on", "placebo": "placebo: the same, routers shuffled"}
+CLEAR = 2.0
+
+
+@asynccontextmanager
+async def ranked(folder: Path | None, seed: int) -> AsyncIterator[Callable[[], Awaitable[Report | str]]]:
+    """Starts measuring; the function waits for the report, or for why there is none. Raises Unreachable where it failed."""
+    async with child("services.demo.measure", [str(seed), *([str(folder)] if folder else [])]) as process:
+
+        async def report() -> Report | str:
+            out, _ = await process.communicate()
+            if process.returncode:
+                raise Unreachable(f"the evaluation stopped with exit code {process.returncode}; `propagation evaluate` says why")
+            return Report.model_validate_json(out) if out.startswith(b"{") else out.decode().strip()
+
+        yield report
+
+
+def show_ranking(console: Console, report: Report | str) -> None:
+    """The three arms, and what they mean, in words."""
+    if isinstance(report, str):
+        say(console, f"Nothing was ranked: {report}.")
+        return
+    say(console, f"Every event is predicted, then learned. Reported: the later {report.ranked:,} of {report.events:,} events. "
+                 "N@10: 1 where the item that was chosen stands first among ten, .29 where last.")
+    table = Table(box=None, padding=(0, 3, 0, 0))
+    for column in ("", "N@10", "first of ten", "against off", "t"):
+        table.add_column(column, justify="left" if not column else "right")
+    for name, label in ARMS.items():
+        table.add_row(label, *_figures(report.arm(name)))
+    console.print(table)
+    say(console, _verdict(report))
+
+
+def _figures(arm: ArmReport) -> tuple[str, ...]:
+    pair = arm.against_off
+    return ("-" if arm.n10 is None else f"{arm.n10:.3f}", "-" if arm.hr1 is None else f"{arm.hr1:.0%}",
+            f"{pair.mean:+.3f}" if pair else "", f"{pair.t:.1f}" if pair and pair.t is not None else "")
+
+
+def _verdict(report: Report) -> str:
+    on, placebo = (report.arm(name).against_off for name in ("adoption", "placebo"))
+    if on is None or on.t is None or placebo is None:
+        return "Too few events were ranked to tell a difference."
+    told = "makes no difference that these events can show"
+    if abs(on.t) > CLEAR:
+        told = "helps" if on.mean > 0 else "hurts"
+    clear = placebo.t is not None and abs(placebo.t) > CLEAR
+    control = f"the placebo differs from off by {placebo.mean:+.3f}" if clear else "the placebo does not"
+    return f"Here propagation {told}; {control}. (t: paired over users; beyond ±{CLEAR:g} it is hardly chance.)"
