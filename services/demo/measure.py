@@ -13,11 +13,10 @@ SEEDS = (1,)
 def main(seed: int, folder: Path | None) -> None:
     """Measure the events that the demo shows; one pass."""
     use_kernel_cache()
+    from propagation.adapters.offline.embedder import HashedEmbedder
     from propagation.evaluation.from_dataset import stream_of
     from propagation.evaluation.protocol import evaluate_prequential
     from propagation.evaluation.settings import EvaluationSettings
-
-    from propagation.adapters.offline.embedder import HashedEmbedder
     from propagation.model.errors import InvalidInput
     from services.demo.plan import plan_for
 

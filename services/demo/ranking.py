@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from propagation.evaluation.report import ArmReport, Report
 from rich.console import Console
 from rich.table import Table
 
+from propagation.evaluation.report import ArmReport, Report
 from services.demo.process import child
 from services.demo.words import say
 from services.failures import Unreachable
