@@ -21,6 +21,7 @@ from services.telemetry import configure_logging
 from services.worker import Worker
 
 SWITCH_SECONDS = 0.001
+SWITCH_SECONDS = 0.001
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 log = structlog.get_logger()
 
@@ -49,6 +50,7 @@ async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
 
     Raises NotLoopback, PortTaken, and whatever the store refuses to open with (StoreBusy, StoreCorrupt, SchemaTooNew)."""
     configure_logging(settings.server.log_format)
+    sys.setswitchinterval(SWITCH_SECONDS)  # the numbers' thread answers reads between the steps of reasoning
     with _stop_signals() as (first, second):
         async with running(settings) as service:
             announce(service.address)

@@ -20,6 +20,7 @@ from propagation.workflow.view import NumbersView
 
 LINES_KEPT = 65_536
 CLIENTS_A_CALL = 2_000
+TEXTS_A_PART = 32
 ATTRIBUTE_VERSION = 1
 UNWRITTEN = 0
 OnProgress = Callable[[int, int], None]
@@ -83,10 +84,12 @@ class Vectors:
                            if attribute.canonical is not None}
 
     async def take_texts(self, texts: Iterable[ClientText]) -> None:
-        """New versions of clients' texts, one a client."""
+        """New versions of clients' texts, one a client; in small parts, so that reads get their turns on the loop."""
         texts = list(texts)
-        if not texts:
-            return
+        for start in range(0, len(texts), TEXTS_A_PART):
+            await self._take_part(texts[start : start + TEXTS_A_PART])
+
+    async def _take_part(self, texts: Sequence[ClientText]) -> None:
         vectors = await self._lines.of_texts(texts)
         for collection, kind in ((Collection.USERS, ClientKind.USER), (Collection.ITEMS, ClientKind.ITEM)):
             await self._index.upsert(collection, [
