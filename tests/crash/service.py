@@ -15,7 +15,7 @@ from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 
 SETTINGS = ("session.k=4", "taste.k=4", "table_edges=2", "update_size=20",
             "round_interval=1")
-READY_SECONDS = 60
+READY_SECONDS = 180
 USERS, ITEMS, BATCH = 40, 60, 25
 
 
@@ -93,13 +93,7 @@ class Caller:
             attributes=[("jazz", "opera", "rock")[n % 3]])]))
 
 
-async def drained(address: str, seconds: float) -> pb.GetStatusResponse:
-    """The status once everything recorded is learned and reasoned."""
+async def drain(address: str, seconds: float) -> None:
+    """Wait until everything recorded is learned and reasoned."""
     async with grpc.aio.insecure_channel(address) as channel:
-        stub = PropagationServiceStub(channel)
-        async with asyncio.timeout(seconds):
-            while True:
-                status = await stub.GetStatus(pb.GetStatusRequest())
-                if status.learned_through == status.recorded_through == status.reasoned_through:
-                    return status
-                await asyncio.sleep(0.1)
+        await PropagationServiceStub(channel).RunRound(pb.RunRoundRequest(drain=True), timeout=seconds)
