@@ -28,7 +28,7 @@ class Worker:
         self._engine = engine
         self._courtesy = courtesy
         self._steps = Steps()
-        self._wake = {name: asyncio.Event() for name in ("learn", "reason", "round", "merge")}
+        self._wake = {name: asyncio.Event() for name in ("learn", "reason", "round", "merge", "retention")}
         self._to_merge: dict[int, None] = {}
         self._stopping = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -37,7 +37,8 @@ class Worker:
 
     def start(self) -> None:
         steps: dict[str, Callable[[], Awaitable[int]]] = {
-            "learn": self._learn, "reason": self._reason, "round": self._due_round, "merge": self._merge_next}
+            "learn": self._learn, "reason": self._reason, "round": self._due_round, "merge": self._merge_next,
+            "retention": self._engine.retain}
         self._tasks = [asyncio.create_task(self._loop(name, step), name=name) for name, step in steps.items()]
         self._jobs.start()
 

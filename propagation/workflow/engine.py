@@ -25,6 +25,7 @@ from propagation.workflow.profile_reading import ProfileReader
 from propagation.workflow.progress import Progress
 from propagation.workflow.reasoning import Reasoning
 from propagation.workflow.recommend import Recommender
+from propagation.workflow.retention import Retention
 from propagation.workflow.round import Stage2
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.similar import Similar
@@ -54,6 +55,7 @@ class Engine:
         self.numbers = Numbers(first_view(wanted))
         self._learning, self._reasoning, self._rounding = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
         self.catalogue, self.unlearned, self.progress = Catalogue(), Unlearned(), Progress(store)
+        self.retention = Retention(store)
         self.recommender = Recommender(store, self.numbers, embedder, self.catalogue, self.unlearned)
         self.similar = Similar(store, self.numbers)
         self.vectors = Vectors(store, embedder, index, self.numbers)
@@ -89,6 +91,10 @@ class Engine:
         while (part := await self.store.read_log(after, LOG_PART)).through > after:
             self.unlearned.logged(part.interactions)
             after = part.through
+
+    async def retain(self) -> int:
+        """One step of retention; how many rows it dropped, 0 when nothing is due."""
+        return await self.retention.step()
 
     async def close(self) -> None:
         await self.learner.close()
