@@ -37,6 +37,11 @@ class Plan:
         return [f"bootstrap_items={min(BOOTSTRAP_ITEMS, max(described, LEAST_BOOTSTRAP))}",
                 f"update_size={max(LEAST_UPDATE, UPDATE_SHARE * clients):.0f}"]
 
+    def items_with(self, concepts: frozenset[str]) -> frozenset[str]:
+        """Items that bear one of these attributes or categories."""
+        return frozenset(item.key.id for item in self.dataset.items
+                         if concepts & {normalised(name) for name in (*(item.attributes or ()), *(item.categories or ()))})
+
     def concepts_of(self, user: str) -> frozenset[str]:
         """Attributes and categories of everything that the user had by `after`."""
         told = {item.key.id: (*(item.attributes or ()), *(item.categories or ())) for item in self.dataset.items}

@@ -60,5 +60,5 @@ def _verdict(report: Report) -> str:
     if abs(on.t) > CLEAR:
         told = "helps" if on.mean > 0 else "hurts"
     clear = placebo.t is not None and abs(placebo.t) > CLEAR
-    control = f"the placebo differs from off by {placebo.mean:+.3f}" if clear else "the placebo does not"
+    control = f"the placebo differs from off by {placebo.mean:+.3f}" if clear else "the placebo does nothing, as it should"
     return f"Here propagation {told}; {control}. (t: paired over users; beyond ±{CLEAR:g} it is hardly chance.)"

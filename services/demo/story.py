@@ -62,29 +62,36 @@ async def find_story(stub: "PropagationServiceAsyncStub", plan: Plan, before: di
             rank = (wanted in line.attributes, line.text not in known and new, line.weight)
             if best is None or rank > best[0]:
                 best = rank, Story(user, before[user], after[user], line, new, None)
-    return None if best is None else await _with_path(stub, best[1])
+    return None if best is None else await _with_path(stub, best[1], wanted)
 
 
-async def _with_path(stub: "PropagationServiceAsyncStub", story: Story) -> Story:
+async def _with_path(stub: "PropagationServiceAsyncStub", story: Story, wanted: str | None) -> Story:
+    """Of the line's paths, one that carries the wanted attribute, whole."""
     origin = pb.LineOfProfile(client=user_key(story.user), line_id=story.line.id)
-    answer = await stub.TracePropagation(pb.TracePropagationRequest(line=origin, limit=SHOWN))
-    path = max(answer.paths, key=lambda path: len(path.hops), default=None)
+    answer = await stub.TracePropagation(pb.TracePropagationRequest(line=origin, limit=DEEP))
+    path = max(answer.paths, default=None,
+               key=lambda path: (any(hop.attribute.name == wanted for hop in path.hops), len(path.hops)))
     return Story(story.user, story.before, story.after, story.line, story.new, path)
 
 
 async def advice_for(stub: "PropagationServiceAsyncStub", plan: Plan, user: str, line: pb.Line | None) -> Advice | None:
     """Recommendations with their reasons; explained is the first that bears what the user was told, else the first."""
-    answer = await stub.Recommend(pb.RecommendRequest(user_id=user, limit=2 * SHOWN, explain=True))
-    if not answer.recommendations:
+    ranked = (await stub.Recommend(pb.RecommendRequest(user_id=user, limit=DEEP))).recommendations
+    if not ranked:
         return None
-    told = frozenset(line.attributes) if line else frozenset[str]()
-    bearing = {item.key.id for item in plan.dataset.items
-               if told & {normalised(name) for name in (*(item.attributes or ()), *(item.categories or ()))}}
-    ranked = list(enumerate(answer.recommendations, 1))
-    place, chosen = next(((place, one) for place, one in ranked if one.item_id in bearing), ranked[0])
+    bearing = plan.items_with(told_of(plan, line))
+    place, chosen = next(((place, one) for place, one in enumerate(ranked, 1) if one.item_id in bearing), (1, ranked[0]))
     without = await stub.Recommend(pb.RecommendRequest(user_id=user, limit=DEEP, propagate=False))
     places = {one.item_id: place for place, one in enumerate(without.recommendations, 1)}
-    return Advice(answer.recommendations[:SHOWN], chosen, place, places.get(chosen.item_id))
+    explained = await stub.Recommend(pb.RecommendRequest(user_id=user, candidate_ids=[chosen.item_id], explain=True))
+    return Advice(ranked[:SHOWN], explained.recommendations[0], place, places.get(chosen.item_id))
+
+
+def told_of(plan: Plan, line: pb.Line | None) -> frozenset[str]:
+    """What the line tells: the wave's attribute where it is in it, else all of it."""
+    told = frozenset(line.attributes) if line else frozenset[str]()
+    wave = frozenset([normalised(plan.wave.attribute)]) if plan.wave else frozenset[str]()
+    return told & wave or told
 
 
 def user_key(user: str) -> pb.ClientKey:

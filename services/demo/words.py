@@ -12,7 +12,7 @@ from services.demo.plan import Plan
 from services.demo.reach import Reach
 from services.demo.story import Advice, Story
 
-WIDTH, BAR = 110, 16
+WIDTH, BAR = 110, 14
 ROUTERS_SHOWN = 8
 AUTHORS = {pb.AUTHOR_CATALOGUE: "catalogue", pb.AUTHOR_INTERACTION: "own", pb.AUTHOR_RECEPTION: "heard"}
 
@@ -92,23 +92,23 @@ def show_reach(console: Console, reach: Reach) -> None:
     largest = max(carried.values(), default=1)
     table = Table(box=None, padding=(0, 2, 0, 0))
     for column in ("people of", "told, through the router", "people of", "lines written"):
-        table.add_column(column, no_wrap=True, overflow="ellipsis")
+        table.add_column(column, no_wrap=True, overflow="ellipsis", min_width=len(column))
     for router in sorted(carried, key=lambda number: (-carried[number], number))[:ROUTERS_SHOWN]:
         bar = "█" * max(1, round(BAR * carried[router] / largest))
         table.add_row(_most(reach, router, 0), escape(reach.names.get(router, f"router {router}")), _most(reach, router, 2),
-                      f"{bar} {carried[router]}")
+                      f"{carried[router]:>4} {bar}")
     console.print(table)
 
 
 def _most(reach: Reach, router: int, end: int) -> str:
-    """The two communities that stand most at one end of a router's flows, and whether there are more."""
+    """The community that stands most at one end of a router's flows, and how many more there are."""
     lines: dict[str, int] = {}
     for flow, count in reach.flows.items():
         if flow[1] == router:
             name = str(flow[end])
             lines[name] = lines.get(name, 0) + count
     names: Sequence[str] = sorted(lines, key=lambda name: (-lines[name], name))
-    return escape(", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else ""))
+    return escape(names[0] + (f" and {len(names) - 1} more" if len(names) > 1 else ""))
 
 
 def show_found(console: Console, what: str, titles: Sequence[str]) -> None:
