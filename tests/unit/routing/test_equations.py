@@ -1,0 +1,166 @@
+"""RecNet's equations 1 to 4 by hand: small enough to check with pencil and paper."""
+
+import numpy as np
+import pytest
+
+from propagation.adapters.numpy.index import NumpyIndex
+from propagation.adapters.sqlite.points import SqlitePoints
+from propagation.adapters.sqlite.store import SqliteStore
+from propagation.model.attribute import Attribute
+from propagation.model.profile import Author, Line, Profile, Source
+from propagation.model.router import RouterVersion
+from propagation.model.text import ClientText
+from propagation.ports.vector_index import Collection, Point
+from propagation.reception.buffer import buffered
+from propagation.routing.canonical import canonical_names
+from propagation.routing.integration import integrate
+from propagation.routing.perception import arrivals_of, counted, own_attributes
+from propagation.routing.point_to_point import PointToPointPolicy, sender_router
+from propagation.routing.policy import Arrival
+from propagation.routing.semantic import SemanticPolicy
+from propagation.routing.threshold import AbsoluteTau, quantile_tau
+from services.clock import SystemClock
+
+ANN, BOB, RECORD = 0, 2, 1
+VECTORS = {"jazz": (1, 0), "blues": (0.8, 0.6), "opera": (0, 1), "all about jazz": (1, 0), "": (0, 0)}
+
+
+class TableEmbedder:
+    """Looks each text up; the vectors of a hand-worked example."""
+
+    name = "table"
+    dimension = 2
+
+    async def embed(self, texts):
+        return np.array([VECTORS[text] for text in texts], np.float32).reshape(-1, 2)
+
+
+class PlainReasoner:
+    """Eq. 3 in a form that can be worked out by hand: it repeats what it is given."""
+
+    async def summarize(self, before, router, arrived, standing, common, examples):
+        return f"router {router}", f"arrived {arrived}, standing {standing}"
+
+
+@pytest.fixture
+async def index(tmp_path):
+    store = SqliteStore(tmp_path / "graph.db", SystemClock())
+    await store.open()
+    opened = NumpyIndex(SqlitePoints(store.database))
+    await opened.ensure("table", 2)
+    yield opened
+    await store.close()
+
+
+def text(ref, *lines):
+    return ClientText(profile=Profile(ref=ref, version=3, next_id=9, lines=lines))
+
+
+def line(id_, *names, author=Author.INTERACTION, sequence=None):
+    return Line(id=id_, text=" ".join(names), attributes=names, author=author,
+                sources=(Source(sequence=sequence),) if sequence else ())
+
+
+def point(key, *vector, attributes=()):
+    return Point(key=key, version=1, vector=np.array(vector, np.float32), attributes=frozenset(attributes))
+
+
+def arrival(name, ref=ANN, sequence=7):
+    return Arrival(attribute=name, ref=ref, profile_version=3, sequence=sequence)
+
+
+def test_eq1_attributes_are_what_a_client_says_itself():
+    """A_c = extract(P_c): a line that reception wrote is not its preference until it acts on it."""
+    ann = text(ANN, line(1, "jazz", "blues"), line(2, "opera", author=Author.RECEPTION), line(3, "jazz", author=Author.CATALOGUE))
+    assert own_attributes(ann) == ("blues", "jazz")
+
+
+def test_eq1_new_or_confirmed_attributes_travel():
+    ann = text(ANN, line(1, "jazz", sequence=5), line(2, "blues", sequence=12), line(3, "opera", sequence=4))
+    found = arrivals_of(ANN, ann, held=("jazz", "blues"), after=10, canonical={})
+    assert [(a.attribute, a.sequence) for a in found] == [("blues", 12), ("opera", 4)]
+
+
+def test_holders_are_counted_by_what_entered_and_left():
+    known = {"jazz": Attribute(name="jazz", holders=4), "opera": Attribute(name="opera", holders=2)}
+    after = counted(known, {ANN: ("jazz",), BOB: ("opera",)}, {ANN: ("jazz", "opera"), BOB: ()})
+    assert after["opera"].holders == 2  # ann took it up, bob dropped it
+    assert after.keys() == {"opera"}
+    after = counted(known, {ANN: (), BOB: ("jazz",)}, {ANN: ("blues",), BOB: ()})
+    assert {name: attribute.holders for name, attribute in after.items()} == {"blues": 1, "jazz": 3}
+
+
+async def test_eq2_an_attribute_goes_to_the_router_of_highest_cosine(index):
+    """R* = argmax_R cos(e_a, e_R). cos(blues, R4) = .8, cos(blues, R9) = .6; opera is R9's."""
+    await index.upsert(Collection.ROUTERS, [point(4, 2, 0), point(9, 0, 1)])
+    policy = SemanticPolicy(TableEmbedder(), index, AbsoluteTau(0.5))
+    assert await policy.perceive([arrival("blues"), arrival("opera"), arrival("blues", BOB)]) == [[4], [9], [4]]
+
+
+async def test_eq3_a_router_takes_what_arrived_into_its_profile():
+    """Standing decays by .95 a round; what arrived adds one a client."""
+    before = RouterVersion(router=4, version=2, round=1, epoch=1, name="", text="", standing=(("jazz", 2.0), ("soul", 1.0)))
+    after = await integrate(PlainReasoner(), 4, before, [arrival("jazz"), arrival("jazz", BOB)], 5, 1, {}, [])
+    assert (after.version, after.round) == (3, 5)
+    assert dict(after.standing) == {"jazz": pytest.approx(3.9), "soul": pytest.approx(0.95)}
+    assert after.attributes == ("jazz",)
+    assert after.senders == {ANN, BOB}
+
+
+async def test_eq3_a_router_of_an_earlier_epoch_was_another_community():
+    before = RouterVersion(router=4, version=2, round=1, epoch=1, name="", text="", standing=(("jazz", 2.0),))
+    after = await integrate(PlainReasoner(), 4, before, [arrival("opera")], 5, 2, {}, [])
+    assert (after.version, dict(after.standing)) == (3, {"opera": 1.0})
+
+
+async def test_eq4_cosine_above_tau_times_a_shared_attribute(index):
+    """Score(R, c) = cos(e_R, e_c) * [A_R and A_c share an attribute], R at (1, 0) carrying jazz, tau = .7:
+    ann .8 and jazz: reached · bob 1 but opera alone: 0 · the record .6 and jazz: below tau."""
+    await index.upsert(Collection.USERS, [point(ANN, 0.8, 0.6, attributes={"jazz"}), point(BOB, 1, 0, attributes={"opera"})])
+    await index.upsert(Collection.ITEMS, [point(RECORD, 0.6, 0.8, attributes={"jazz"})])
+    version = RouterVersion(router=4, version=1, round=1, epoch=1, name="", text="all about jazz", attributes=("jazz",))
+    table = await SemanticPolicy(TableEmbedder(), index, AbsoluteTau(0.7)).route([], [version])
+    assert table.scores == {(4, ANN): pytest.approx(0.8)}
+    assert table.routers == [4]
+
+
+async def test_eq4_a_round_that_reaches_nobody_is_a_warning(index, caplog):
+    version = RouterVersion(router=4, version=1, round=1, epoch=1, name="", text="all about jazz", attributes=("jazz",))
+    table = await SemanticPolicy(TableEmbedder(), index, AbsoluteTau(0.7)).route([], [version])
+    assert table.scores == {}
+    assert "reached nobody" in caplog.text
+
+
+def test_eq4_tau_is_the_ninth_decile_of_all_cosines():
+    """One router at (1, 0), clients at cosines 0, .1, ..., 1: the .90 quantile is .9."""
+    cosines = np.linspace(0, 1, 11)
+    clients = np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1).astype(np.float32)
+    router = np.array([[1, 0]], np.float32)
+    assert quantile_tau(router, clients, seed=1) == pytest.approx(0.9, abs=1e-6)
+    assert quantile_tau(router, clients[:0], seed=1) == 1.0
+
+
+async def test_jazz_and_jazz_music_meet(index):
+    """cos(jazz, blues) = .8: one attribute at .75, two at .92; the older name stays."""
+    names = ["jazz", "blues", "opera"]
+    vectors = await TableEmbedder().embed(names)
+    assert await canonical_names(index, names, vectors, 0.92) == {"jazz": "jazz", "blues": "blues", "opera": "opera"}
+    assert await canonical_names(index, names, vectors, 0.75) == {"jazz": "jazz", "blues": "jazz", "opera": "opera"}
+    await index.upsert(Collection.ATTRIBUTES, [point("soul", 0.9, 0.3)])
+    assert (await canonical_names(index, names, vectors, 0.92))["jazz"] == "soul"
+
+
+async def test_point_to_point_reaches_the_nearest_and_never_itself(index):
+    await index.upsert(Collection.USERS, [point(ANN, 1, 0), point(BOB, 0.8, 0.6)])
+    await index.upsert(Collection.ITEMS, [point(RECORD, 0.6, 0.8)])
+    policy = PointToPointPolicy(index, nearest=1)
+    assert await policy.perceive([arrival("jazz", ANN)]) == [[sender_router(ANN)]]
+    version = RouterVersion(router=sender_router(ANN), version=1, round=1, epoch=0, name="", text="")
+    assert (await policy.route([ANN], [version])).scores == {(sender_router(ANN), BOB): pytest.approx(0.8)}
+
+
+async def test_a_message_never_reaches_the_one_client_it_came_from():
+    alone = await integrate(PlainReasoner(), 4, None, [arrival("jazz"), arrival("blues")], 1, 1, {}, [])
+    shared = await integrate(PlainReasoner(), 5, None, [arrival("jazz"), arrival("jazz", BOB)], 1, 1, {}, [])
+    assert buffered(ANN, [alone, shared], 8) == ([shared], [])
+    assert buffered(BOB, [alone, shared], 8) == ([alone, shared], [])
