@@ -112,7 +112,7 @@ class Stage0:
         """The index anew, and tau of eq. 4 with it where it is a quantile."""
         count = await self._vectors.reindex(progress)
         if self._settings.policy == "semantic" and self._settings.tau is None:
-            await QuantileTau(self._store, self._index, self._settings.seed).fix()
+            await QuantileTau(self._store, self._index, self._embedder.dimension, self._settings.seed).fix()
         return count
 
     async def _take_embedder(self, epoch: int) -> None:

@@ -27,18 +27,19 @@ def policy_for(settings: WorkflowSettings, store: GraphStore, index: VectorIndex
         case "point_to_point":
             return PointToPointPolicy(index, settings.table_edges)
         case "semantic":
-            return SemanticPolicy(embedder, index, threshold_for(settings, store, index))
+            return SemanticPolicy(embedder, index, threshold_for(settings, store, index, embedder.dimension))
 
 
-def threshold_for(settings: WorkflowSettings, store: GraphStore, index: VectorIndex) -> Threshold:
-    return QuantileTau(store, index, settings.seed) if settings.tau is None else AbsoluteTau(settings.tau)
+def threshold_for(settings: WorkflowSettings, store: GraphStore, index: VectorIndex, dimension: int) -> Threshold:
+    return QuantileTau(store, index, dimension, settings.seed) if settings.tau is None else AbsoluteTau(settings.tau)
 
 
 class QuantileTau:
     """The quantile, fixed and recorded with the epoch; before the first epoch it moves with the cosines."""
 
-    def __init__(self, store: GraphStore, index: VectorIndex, seed: int) -> None:
+    def __init__(self, store: GraphStore, index: VectorIndex, dimension: int, seed: int) -> None:
         self._store = store
+        self._dimension = dimension
         self._index = index
         self._seed = seed
 
@@ -59,7 +60,7 @@ class QuantileTau:
         return tau
 
     async def _vectors(self, collection: Collection) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
-        """[n, D] of all points, by key; [0, 0] without any."""
+        """[n, D] of all points, by key."""
         keys = sorted(await self._index.versions(collection), key=str)
         found = await self._index.vectors(collection, keys)
-        return np.stack([found[key] for key in keys]) if keys else np.zeros((0, 0), np.float32)
+        return np.stack([found[key] for key in keys]) if keys else np.zeros((0, self._dimension), np.float32)
