@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from propagation.model.client import Client
 from propagation.model.router import RouterVersion
 from propagation.model.text import ClientText, Merged
-from propagation.ports.reasoner import Party, Reasoner
+from propagation.ports.reasoner import MergeAnswer, Party, Reasoner
 from propagation.reception.buffer import buffered
+from propagation.reception.filter_memory import admitted
 
 NO_ROOM = "no room"
 
@@ -28,11 +29,15 @@ async def receive(reasoner: Reasoner, client: Client, text: ClientText, waiting:
     messages, fallen = buffered(client.ref, waiting, capacity)
     if not messages:
         return Reception(text=text, merged=(), messages=())
-    answer = await reasoner.merge(Party(client=client, profile=text.profile, filter_memory=text.filter_memory, messages=messages))
+    let_in, kept_out = admitted(text.filter_memory, messages)
+    answer = MergeAnswer(edits=())
+    if let_in:
+        answer = await reasoner.merge(Party(client=client, profile=text.profile, filter_memory=text.filter_memory, messages=let_in))
     profile = text.profile.edited(answer.edits, max_lines)
     if profile is text.profile:
         profile = profile.model_copy(update={"version": profile.version + 1})
-    outcomes = {**answer.outcomes, **{(message.router, message.version): "fell out" for message in fallen}}
+    outcomes = {**answer.outcomes, **{(message.router, message.version): "filtered" for message in kept_out},
+                **{(message.router, message.version): "fell out" for message in fallen}}
     merged = [Merged(ref=client.ref, profile_version=profile.version, router=router, router_version=version, outcome=outcome)
               for (router, version), outcome in outcomes.items() if outcome != NO_ROOM]
     after = ClientText(profile=profile, filter_memory=text.filter_memory, watermark=last_round, dropped=text.dropped + len(fallen))

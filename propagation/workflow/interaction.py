@@ -12,6 +12,7 @@ from propagation.model.profile import EditClash
 from propagation.model.router import RouterVersion
 from propagation.model.text import ClientText, Merged, Reasoned, ReasonWork
 from propagation.optimization.client_optimization import optimize_client
+from propagation.optimization.credit import assign_credit
 from propagation.optimization.prediction import predict
 from propagation.ports.graph import GraphStore
 from propagation.ports.reasoner import Party, Reasoner
@@ -154,7 +155,7 @@ class Stage1:
             return None, ()
         user, positive, negative = parties[work.user], parties[work.item], parties[work.negative]
         reward = await predict(self._reasoner, work, user, positive, negative, self._settings.seed)
-        return reward, await self._reasoner.assign_credit(work, reward, user, positive, negative)
+        return reward, await assign_credit(self._reasoner, work, reward, user, positive, negative)
 
 
 def clients_of(work: ReasonWork) -> list[int]:

@@ -4,6 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from propagation.model.filter_memory import FACTOR_MAX, FACTOR_MIN, MAX_RULES, FilterMemory, FilterRule
+from propagation.reception.filter_memory import admitted
+from tests.unit.parties import message
 
 RULES = st.builds(lambda router, attribute, factor, evidence, age: FilterRule(
     router=router if attribute is None else None, attribute=attribute, factor=factor, text="Welcome it.",
@@ -36,3 +38,10 @@ def test_two_rules_that_match_one_message_multiply():
     assert memory.factor_for(3, frozenset(["jazz"])) == 1.0
     assert memory.factor_for(3, frozenset()) == 0.8
     assert memory.factor_for(4, frozenset()) == 1.0
+
+
+def test_messages_below_a_half_stay_out_and_the_others_come_by_factor():
+    memory = FilterMemory(rules=(FilterRule(router=1, factor=0.4, text="Leave out."), FilterRule(router=3, factor=2.0, text="First.")))
+    let_in, kept_out = admitted(memory, [message(router, "jazz") for router in (1, 2, 3)])
+    assert [one.router for one in let_in] == [3, 2]
+    assert [one.router for one in kept_out] == [1]
