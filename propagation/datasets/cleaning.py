@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from propagation.model.client import LIST_MAX, TEXT_MAX_CHARS
 
-MARKUP = re.compile(r"</?(?:a|b|br|div|em|font|h[1-6]|i|img|li|ol|p|span|strong|table|td|tr|u|ul)\b[^<>]*(?:>|$)", re.IGNORECASE)
+TAGS = "a|b|br|div|em|font|h[1-6]|i|img|li|ol|p|span|strong|table|td|tr|u|ul"
+MARKUP = re.compile(rf"\"?\s*/>\s*$|</?(?:{TAGS})\b[^<>]*(?:>|$)", re.IGNORECASE)
 UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 ENTITY_ROUNDS = 3
 ENTRY_MAX_CHARS = 120

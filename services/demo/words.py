@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Sequence
+from textwrap import shorten
 
 from rich.console import Console
 from rich.markup import escape
@@ -12,7 +13,8 @@ from services.demo.plan import Plan
 from services.demo.reach import Reach
 from services.demo.story import Advice, Story
 
-WIDTH, BAR = 110, 14
+WIDTH, BAR = 110, 10
+NAME_CHARS, GROUP_CHARS = 30, 18
 ROUTERS_SHOWN = 8
 AUTHORS = {pb.AUTHOR_CATALOGUE: "catalogue", pb.AUTHOR_INTERACTION: "own", pb.AUTHOR_RECEPTION: "heard"}
 
@@ -95,7 +97,8 @@ def show_reach(console: Console, reach: Reach) -> None:
         table.add_column(column, no_wrap=True, overflow="ellipsis", min_width=len(column))
     for router in sorted(carried, key=lambda number: (-carried[number], number))[:ROUTERS_SHOWN]:
         bar = "█" * max(1, round(BAR * carried[router] / largest))
-        table.add_row(_most(reach, router, 0), escape(reach.names.get(router, f"router {router}")), _most(reach, router, 2),
+        name = shorten(reach.names.get(router, f"router {router}"), NAME_CHARS, placeholder=" …")
+        table.add_row(_most(reach, router, 0), escape(name), _most(reach, router, 2),
                       f"{carried[router]:>4} {bar}")
     console.print(table)
 
@@ -108,7 +111,7 @@ def _most(reach: Reach, router: int, end: int) -> str:
             name = str(flow[end])
             lines[name] = lines.get(name, 0) + count
     names: Sequence[str] = sorted(lines, key=lambda name: (-lines[name], name))
-    return escape(names[0] + (f" and {len(names) - 1} more" if len(names) > 1 else ""))
+    return escape(shorten(names[0], GROUP_CHARS, placeholder=" …") + (f" and {len(names) - 1} more" if len(names) > 1 else ""))
 
 
 def show_found(console: Console, what: str, titles: Sequence[str]) -> None:
