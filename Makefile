@@ -26,7 +26,7 @@ demo: $(READY)  ## a real service, a dataset, and what propagation does (DATA=fo
 
 test: $(READY)  ## the fast tests
 	$(BIN)/python -m services.warm
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 test-slow: $(READY)  ## the marked ones: crashes, whole replays, the demo
 	$(BIN)/python -m pytest -m slow
