@@ -4,8 +4,11 @@ from functools import cache
 
 import numpy as np
 
+from propagation.model.client import ClientKind, ref_of
 from propagation.model.log import Interactions
-from propagation.workflow.reading import Ask, Reader
+from propagation.numbers.sketch import follow_recent, up_to_date
+from propagation.workflow.checkpointing import restored, snapshot
+from propagation.workflow.reading import EMPTY_ROWS, Ask, Reader
 from propagation.workflow.view import NumbersView, seeded_directions
 
 SIZE = 4
@@ -14,14 +17,30 @@ DIMENSION = 2
 
 @cache
 def warm_up() -> None:
-    """Learn and read a few events on a throwaway view; once a process. Seconds on a machine's first run, else a moment."""
+    """Do on throwaway views of a few events all that the service does with numbers; once a process. Half a minute on a
+    machine's first run, else a moment."""
+    view, events = _view(), _events()
+    block = view.learn(events, SIZE)
+    _view().follow(events, block)
+    _view().relearn(events, block)
+    restored(snapshot(view, barrier=False), view.seed)
+    view.taste_weights([ref_of(ClientKind.USER, 0), ref_of(ClientKind.ITEM, 0)], count=2)
+    rows = np.arange(SIZE)
+    Reader().read(view, [Ask(user=0, arm=0, limit=1, explain=True), Ask(user=0, arm=0, limit=1, candidates=rows)])
+    follow_recent(up_to_date(None, view.state, EMPTY_ROWS), view.state)
+
+
+def _view() -> NumbersView:
     directions = seeded_directions(SIZE, DIMENSION, seed=0)
     view = NumbersView(directions, directions, seed=0, epoch=0)
     view.add_users(SIZE)
     for row, vector in enumerate(directions):
         view.set_item(row, vector, vector, visible=True)
+    view.set_item(SIZE, np.zeros_like(directions[0]), np.zeros_like(directions[0]), visible=True)
+    return view
+
+
+def _events() -> Interactions:
     rows = np.arange(SIZE)
-    view.learn(Interactions(sequence=rows + 1, user=rows, item=rows, negative=rows * 0 - 1, weight=np.ones(SIZE),
-                            seed=rows.astype(np.uint64)), SIZE)
-    reader = Reader()
-    reader.read(view, [Ask(user=0, arm=0, limit=1, explain=True), Ask(user=0, arm=0, limit=1, candidates=rows)])
+    return Interactions(sequence=rows + 1, user=rows, item=rows, negative=np.full(SIZE, -1), weight=np.ones(SIZE),
+                        seed=rows.astype(np.uint64))

@@ -18,13 +18,15 @@ def packed(block: LearnedBlock) -> bytes:
 
 def unpacked(after: int, through: int, epoch: int, size: int, columns: bytes, trust: bytes | None = None,
              combiner: bytes | None = None) -> LearnedBlock:
+    """The arrays can be written to: numba compiles every kernel once more for arrays that can't."""
     parts: dict[str, NDArray[Any]] = {}
     start = 0
+    columns = bytearray(columns)
     for name, dtype, shape in FORM:
         count = size * int(np.prod(shape, dtype=np.int64))
         parts[name] = np.frombuffer(columns, dtype, count, start).reshape(size, *shape)
         start += parts[name].nbytes
-    increments = np.frombuffer(trust or b"", np.float32)
+    increments = np.frombuffer(bytearray(trust or b""), np.float32)
     return LearnedBlock(after=after, through=through, epoch=epoch, **parts,
                         trust=increments.reshape(size, 2, -1) if len(increments) else np.zeros((size, 2, 0), np.float32),
-                        combiner=np.frombuffer(combiner or b"", np.float64))
+                        combiner=np.frombuffer(bytearray(combiner or b""), np.float64))

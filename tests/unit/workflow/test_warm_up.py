@@ -1,0 +1,71 @@
+"""warm_up compiles what the service runs: nothing is compiled after it, and what Python calls is compiled once."""
+
+import importlib
+import json
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import propagation.numbers
+
+PROBE = """
+import asyncio, json, sys
+from services.kernel_cache import use_kernel_cache
+use_kernel_cache()
+from tests.unit.workflow.test_warm_up import life, signatures
+from propagation.workflow.warm_up import warm_up
+warm_up()
+before = signatures()
+asyncio.run(life(sys.argv[1]))
+print(json.dumps([before, signatures()]))
+"""
+CALLED_FROM_PYTHON = (
+    "learn.learn_block", "learn.apply_block", "relearn.relearn_block", "mass.start_mass", "packing.packed_neighbours",
+    "packing.unpack_neighbours", "packing.refill_seen", "sketch.follow_items", "sketch.follow_recent", "sketch.score_all",
+    "read.prepare", "read.rank_all", "read.rank_rows", "read.adopters_by_router")
+
+
+def signatures() -> dict[str, list[str]]:
+    """Every kernel of propagation.numbers with the argument types it is compiled for."""
+    found = {}
+    for module in pkgutil.iter_modules(propagation.numbers.__path__):
+        loaded = importlib.import_module(f"propagation.numbers.{module.name}")
+        for name, kernel in vars(loaded).items():
+            if hasattr(kernel, "nopython_signatures") and kernel.py_func.__module__ == loaded.__name__:
+                found[f"{module.name}.{name}"] = sorted(str(types) for types in kernel.signatures)
+    return found
+
+
+async def life(path: str) -> None:
+    """A process that records, learns, reasons and reads; one that starts from what it left, from blocks and from a
+    checkpoint; a rebuild."""
+    from propagation.adapters.offline.embedder import HashedEmbedder
+    from propagation.workflow.rebuild import rebuild
+    from propagation.workflow.recommend import Wish
+    from propagation.workflow.replay import replay
+    from tests.unit.workflow.test_replay import catalogue, engine_on, stream
+
+    for turn in range(3):
+        engine = engine_on(Path(path))
+        await engine.open()
+        await replay(engine, catalogue(), list(stream())[: 50 * (turn + 1)])
+        for wish in (Wish(user_id="u1", limit=3, explain=True), Wish(user_id="nobody", limit=3),
+                     Wish(user_id="u1", limit=3, candidates=["i1", "i2"]),
+                     Wish(user_id="u1", limit=3, categories=("jazz",), propagate=False)):
+            await engine.recommender.recommend(wish)
+        if turn == 1:
+            await rebuild(engine.store, HashedEmbedder(engine.settings.seed), engine._first_view, "test")
+        await engine.close()
+
+
+@pytest.mark.slow
+def test_a_service_compiles_nothing_after_warm_up_and_nothing_twice(tmp_path):
+    done = subprocess.run([sys.executable, "-c", PROBE, str(tmp_path / "graph.db")], cwd=Path(__file__).parents[3],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    before, after = json.loads(done.stdout.splitlines()[-1])
+    assert after == before
+    assert {name: len(before[name]) for name in CALLED_FROM_PYTHON} == dict.fromkeys(CALLED_FROM_PYTHON, 1)
