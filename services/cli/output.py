@@ -11,11 +11,14 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 
+PIPED_WIDTH = 160
+
+
 def console() -> "Console":
     """Stdout; plain when piped or NO_COLOR is set."""
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    return Console(highlight=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
 
 
 def print_json(value: object) -> None:
