@@ -22,6 +22,9 @@ STATES = ROOT / ".cache" / "bench"
 GROUPS = {
     "ingest": ("ingest_batch_events_per_s", "ingest_single_events_per_s", "ingest_stream_events_per_s"),
     "process": ("process_interactions_per_s", "process_cost_ratio_100k_over_1k_clients"),
+    "reading": ("recommend_p50_ms", "recommend_p99_ms", "recommend_overlap", "recommend_per_s", "get_profile_p99_ms"),
+    "probe": ("event_to_recommendation_s",),
+    "start": ("rss_mb_100k_clients", "start_s_100k_clients"),
     "recommend_ml100k": ("recommend_ml100k_p50_ms", "recommend_ml100k_per_s"),
     "quality": ("n10_off", "n10_placebo", "n10_adoption", "delta", "delta_t", "n10_offk", "n10_offk_adoption", "n10_rules",
                 "n10_text"),
@@ -44,7 +47,7 @@ def main() -> None:
         shutil.rmtree(scratch, ignore_errors=True)
     _print_table(figures)
     print(_circumstances())
-    print(json.dumps({key: figures[key] for key in TARGETS if key in figures}))
+    print(json.dumps({key: figures.get(key) for key in TARGETS}))
 
 
 def _options() -> argparse.Namespace:

@@ -1,10 +1,8 @@
 """Recommend over the 1,682 films of MovieLens 100k, seen left out; nothing is precomputed between calls."""
 
 import asyncio
-import json
-import subprocess
-import sys
 
+from benchmarks.reads import measured
 from benchmarks.run import Figures, Run
 from benchmarks.service import Service, serving
 from propagation.datasets.form import Dataset
@@ -28,10 +26,10 @@ def measure(run: Run) -> Figures:
     dataset = dataset.first(SHORT_EVENTS) if run.short else dataset
     with serving(run.scratch / "films.db") as service:
         asyncio.run(_filled(service, dataset))
-        users = json.dumps([user.key.id for user in dataset.users])
-        alone = _callers(service, users, 1, run.seconds(SECONDS))
+        users = [user.key.id for user in dataset.users]
+        alone = measured(service.address, "recommend", users, 1, run.seconds(SECONDS))
         yield "recommend_ml100k_p50_ms", alone["p50_ms"]
-        together = _callers(service, users, CALLERS, run.seconds(SECONDS))
+        together = measured(service.address, "recommend", users, CALLERS, run.seconds(SECONDS))
         run.note(f"1 caller: p99 {alone['p99_ms']:.2f} ms; {CALLERS} callers: p50 {together['p50_ms']:.2f} ms")
         yield "recommend_ml100k_per_s", together["per_s"]
 
@@ -40,9 +38,3 @@ async def _filled(service: Service, dataset: Dataset) -> None:
     async with connected(service.address) as stub:
         await upload(stub, dataset.clients, dataset.events)
         await stub.RunRound(pb.RunRoundRequest(drain=True))
-
-
-def _callers(service: Service, users: str, callers: int, seconds: float) -> dict[str, float]:
-    done = subprocess.run([sys.executable, "-m", "benchmarks.reads", service.address, str(callers), str(seconds)],
-                          input=users, check=True, capture_output=True, text=True)
-    return dict(json.loads(done.stdout))

@@ -1,0 +1,60 @@
+"""Reads on 50,000 users, 100,000 items and 1M interactions, while 500 events a second are recorded and learned."""
+
+import asyncio
+from collections.abc import Sequence
+
+from benchmarks.background import background
+from benchmarks.reads import measured
+from benchmarks.run import Figures, Run
+from benchmarks.service import Service, serving
+from benchmarks.states import copy_of
+from benchmarks.town import Town, catalogue_town
+from propagation.v1 import propagation_pb2 as pb
+from services.client import connected
+
+SECONDS = 20.0
+CALLERS = 8
+LIMIT = 10
+CANDIDATES_A_CALL = 10_000
+COMPARED, COMPARED_SHORT = 100, 10
+
+
+def measure(run: Run) -> Figures:
+    """One caller for latencies, eight for throughput; the comparison with exact scores is made on still numbers."""
+    town = catalogue_town(run.short)
+    seconds = run.seconds(SECONDS)
+    compared = COMPARED_SHORT if run.short else COMPARED
+    users = [f"u{row}" for row in range(town.users)]
+    with serving(copy_of(town, run), "--auto-create") as service:
+        yield "recommend_overlap", asyncio.run(_overlap(service, town, users[:: town.users // compared]))
+        with background(service.address, town, run, "one caller of Recommend"):
+            alone = measured(service.address, "recommend", users, 1, seconds)
+        yield "recommend_p50_ms", alone["p50_ms"]
+        yield "recommend_p99_ms", alone["p99_ms"]
+        with background(service.address, town, run, f"{CALLERS} callers of Recommend"):
+            together = measured(service.address, "recommend", users, CALLERS, seconds)
+        yield "recommend_per_s", together["per_s"]
+        with background(service.address, town, run, "one caller of GetProfile"):
+            profiles = measured(service.address, "profile", users, 1, seconds)
+        yield "get_profile_p99_ms", profiles["p99_ms"]
+        run.note(f"Recommend by {CALLERS}: p50 {together['p50_ms']:.1f} ms, p99 {together['p99_ms']:.1f} ms; "
+                 f"GetProfile p50 {profiles['p50_ms']:.1f} ms, {profiles['per_s']:,.0f}/s; "
+                 f"service holds {service.rss_mb():,.0f} MB")
+
+
+async def _overlap(service: Service, town: Town, users: Sequence[str]) -> float:
+    """Share of the exact top 10 that Recommend gives. Candidates that a caller names are scored exactly, all of them."""
+    shared = 0
+    async with connected(service.address) as stub:
+        for user in users:
+            given = await stub.Recommend(pb.RecommendRequest(user_id=user, limit=LIMIT))
+            exact: list[pb.Recommendation] = []
+            for start in range(0, town.items, CANDIDATES_A_CALL):
+                answer = await stub.Recommend(pb.RecommendRequest(user_id=user, limit=LIMIT, candidate_ids=[
+                    f"i{row}" for row in range(start, min(start + CANDIDATES_A_CALL, town.items))]))
+                if answer.reflects.applied_through != given.reflects.applied_through:
+                    raise RuntimeError("the numbers moved between two reads that are compared")
+                exact.extend(answer.recommendations)
+            exact.sort(key=lambda item: -item.score)
+            shared += len({item.item_id for item in given.recommendations} & {item.item_id for item in exact[:LIMIT]})
+    return shared / (LIMIT * len(users))
