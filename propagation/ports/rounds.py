@@ -60,8 +60,8 @@ class RoundStore(Protocol):
         """For each client and its watermark (a round): the messages that reach it, newest round first, at most one
         a router, of rounds up to `through` (default: the last one; a reader that then stores a watermark gives it).
         Those are the newest versions of routers whose edge covered the client when they were sent and that are newer
-        than its watermark, or that were current when its first edge opened. `integrated` is shortened, see
-        `router_versions`."""
+        than its watermark, or that were current when its first edge opened; what comes from the client alone was not sent
+        to it, and supersedes nothing. `integrated` is shortened, see `router_versions`."""
 
     async def router_versions(self, routers: Sequence[int]) -> Sequence[RouterVersion]:
         """The newest published version of each router, by router. `integrated` is shortened to one part of each of at

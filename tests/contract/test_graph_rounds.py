@@ -131,7 +131,8 @@ async def test_messages_of_a_later_round_wait_for_a_later_reader(store):
 
 
 class Copies:
-    """The other way to multicast: a copy of each message into each covered client's queue when it is sent."""
+    """The other way to multicast: a copy of each message into each covered client's queue when it is sent, but for the
+    client that it comes from alone."""
 
     def __init__(self):
         self.current, self.edges, self.queues = {}, {}, {}
@@ -143,30 +144,42 @@ class Copies:
         for router, ref in opened:
             self.edges.setdefault(ref, set()).add(router)
             self.queues.setdefault(ref, {})
-        for router in sent:
-            self.current[router] = (self.current.get(router, (0, 0))[0] + 1, number)
+        for router, senders in sent.items():
+            version, *_ = self.current.get(router, (0,))
+            self.current[router] = (version + 1, number, senders)
         for ref, queue in self.queues.items():
             for router in self.edges[ref]:
-                if router in self.current and (router in sent or ref not in known):
+                if router in self.current and (router in sent or ref not in known) and self.current[router][2] != {ref}:
                     queue[router] = self.current[router]
 
     def receive(self, ref):
         queue = self.queues.get(ref, {})
-        waiting = sorted(((router, version, sent) for router, (version, sent) in queue.items()), key=lambda row: (-row[2], row[0]))
+        waiting = sorted(((router, version, sent) for router, (version, sent, _) in queue.items()),
+                         key=lambda row: (-row[2], row[0]))
         queue.clear()
         return [(router, version) for router, version, _ in waiting]
 
 
 ROUTERS, CLIENTS = range(3), (user(0), user(1), item(0))
-ROUND = st.tuples(st.sets(st.sampled_from(ROUTERS)), st.sets(st.tuples(st.sampled_from(ROUTERS), st.sampled_from(CLIENTS))),
+ROUND = st.tuples(st.dictionaries(st.sampled_from(ROUTERS), st.sets(st.sampled_from(CLIENTS), min_size=1)),
+                  st.sets(st.tuples(st.sampled_from(ROUTERS), st.sampled_from(CLIENTS))),
                   st.sets(st.sampled_from(CLIENTS)))
+
+
+async def test_what_comes_from_a_client_alone_takes_no_place_of_what_it_has_not_heard(store):
+    await run_round(store, versions=(message(3, 1, ANN, BOB),), opened=(edge(3, ANN), edge(3, BOB)))
+    await run_round(store, versions=(message(3, 2, ANN),))
+    waiting = await store.waiting_messages({ANN: 0, BOB: 0})
+    assert heard(waiting, ANN) == [(3, 1)]
+    assert heard(waiting, BOB) == [(3, 2)]
 
 
 @pytest.mark.parametrize("maker", MAKERS.values(), ids=list(MAKERS))
 @given(rounds=st.lists(ROUND, min_size=1, max_size=7))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 async def test_what_arrives_is_the_same_as_if_copied(tmp_path_factory, maker, rounds):
-    """Each round: who sends, which edges stand after it, and who receives then (and notes the round as its watermark)."""
+    """Each round: who sends and from whom, which edges stand after it, and who receives then (and notes the round as its
+    watermark). Nobody receives what came from itself alone."""
     store = maker(tmp_path_factory.mktemp("copies"), TurnedClock())
     await store.open()
     try:
@@ -175,11 +188,12 @@ async def test_what_arrives_is_the_same_as_if_copied(tmp_path_factory, maker, ro
             closed, opened = sorted(standing - table), sorted(table - standing)
             copies.round(number, closed, opened, sent)
             standing = table
-            versions = tuple(message(router, copies.current[router][0], BOB) for router in sorted(sent))
+            versions = tuple(message(router, copies.current[router][0], *sorted(sent[router])) for router in sorted(sent))
             await run_round(store, versions=versions, closed=tuple(closed), opened=tuple(edge(*pair) for pair in opened))
             waiting = await store.waiting_messages({ref: watermarks[ref] for ref in receivers})
             for ref in receivers:
                 assert heard(waiting, ref) == copies.receive(ref)
+                assert all(one.senders != {ref} for one in waiting[ref])
                 if waiting[ref]:
                     watermarks[ref] = number
     finally:

@@ -11,7 +11,8 @@ from propagation.model.router import Integrated, RouterVersion
 
 VERSION = ("json_array(v.router, v.version, v.round, v.epoch, v.name, v.text, json(v.attributes), json(v.standing),"
            " r.sequence, json(v.senders))")
-# A client's first edge is looked for until its watermark has passed it: what was current then waits as if just sent.
+# A client's first edge is looked for until its watermark has passed it: what was current then waits as if just sent. What
+# comes from a client alone is not sent to it, so it supersedes nothing that waits.
 WAITING = """
 WITH asked AS (SELECT value->>0 AS ref, value->>1 AS after FROM json_each(:asked)),
 first AS (SELECT a.ref, a.after, (SELECT min(e.opened) FROM edge e WHERE e.ref = a.ref AND e.opened <= :through) AS opened
@@ -20,13 +21,13 @@ sent AS (
   SELECT f.ref, v.router, v.version, v.round
   FROM first f CROSS JOIN edge e ON e.ref = f.ref AND e.opened <= :through
   CROSS JOIN router_version v INDEXED BY router_version_of_round ON v.router = e.router AND v.round > f.after
-    AND v.round <= :through AND v.round >= e.opened AND (e.closed IS NULL OR v.round < e.closed)
+    AND v.round <= :through AND v.round >= e.opened AND (e.closed IS NULL OR v.round < e.closed) AND v.lone IS NOT f.ref
   WHERE f.opened IS NOT NULL
   UNION ALL
   SELECT f.ref, v.router, v.version, v.round
   FROM first f CROSS JOIN edge e ON e.ref = f.ref AND e.opened = f.opened
   CROSS JOIN router_version v INDEXED BY router_version_of_round ON v.router = e.router AND v.round =
-    (SELECT max(w.round) FROM router_version w WHERE w.router = e.router AND w.round <= f.opened)
+    (SELECT max(w.round) FROM router_version w WHERE w.router = e.router AND w.round <= f.opened) AND v.lone IS NOT f.ref
   WHERE f.after < f.opened)
 SELECT json_group_array(json_array(ref, router, version)) FROM (
   SELECT ref, router, max(version) AS version FROM sent GROUP BY ref, router ORDER BY ref, max(round) DESC, router)

@@ -67,8 +67,9 @@ class SqliteRounds:
     async def stage_routers(self, lease: Lease, round_: Round, versions: Sequence[RouterVersion]) -> None:
         def work(connection: sqlite3.Connection) -> None:
             check_fence(connection, lease)
-            put(connection, "router_version (router, version, round, epoch, name, text, attributes, standing, senders)", 9,
-                [(v.router, v.version, round_.number, v.epoch, v.name, v.text, v.attributes, v.standing, _senders(v))
+            put(connection, "router_version (router, version, round, epoch, name, text, attributes, standing, senders,"
+                            " lone)", 10,
+                [(v.router, v.version, round_.number, v.epoch, v.name, v.text, v.attributes, v.standing, _senders(v), _lone(v))
                  for v in versions])
             put(connection, "integrated", 6, [(v.router, v.version, part.attribute, part.ref, part.profile_version, part.sequence)
                                               for v in versions for part in v.integrated])
@@ -191,6 +192,11 @@ def _senders(version: RouterVersion) -> list[tuple[str, int, int, int]]:
         if part.ref not in first and len(first) < SENDERS_KEPT:
             first[part.ref] = (part.attribute, part.ref, part.profile_version, part.sequence)
     return list(first.values())
+
+
+def _lone(version: RouterVersion) -> int | None:
+    """The only client that the message comes from."""
+    return next(iter(version.senders)) if len(version.senders) == 1 else None
 
 
 def _edge(router: int, ref: int, score: float, opened: int, closed: int | None = None) -> RoutingEdge:
