@@ -13,19 +13,20 @@ VERSION = ("json_array(v.router, v.version, v.round, v.epoch, v.name, v.text, js
            " r.sequence, json(v.senders))")
 # A client's first edge is looked for until its watermark has passed it: what was current then waits as if just sent. What
 # comes from a client alone is not sent to it, so it supersedes nothing that waits.
+# Always by client: one round may open an edge of every client, and an index of rounds would then be read whole for each.
 WAITING = """
 WITH asked AS (SELECT value->>0 AS ref, value->>1 AS after FROM json_each(:asked)),
-first AS (SELECT a.ref, a.after, (SELECT min(e.opened) FROM edge e WHERE e.ref = a.ref AND e.opened <= :through) AS opened
-          FROM asked a),
+first AS (SELECT a.ref, a.after, (SELECT min(e.opened) FROM edge e INDEXED BY edge_ref WHERE e.ref = a.ref AND e.opened <= :through)
+          AS opened FROM asked a),
 sent AS (
   SELECT f.ref, v.router, v.version, v.round
-  FROM first f CROSS JOIN edge e ON e.ref = f.ref AND e.opened <= :through
+  FROM first f CROSS JOIN edge e INDEXED BY edge_ref ON e.ref = f.ref AND e.opened <= :through
   CROSS JOIN router_version v INDEXED BY router_version_of_round ON v.router = e.router AND v.round > f.after
     AND v.round <= :through AND v.round >= e.opened AND (e.closed IS NULL OR v.round < e.closed) AND v.lone IS NOT f.ref
   WHERE f.opened IS NOT NULL
   UNION ALL
   SELECT f.ref, v.router, v.version, v.round
-  FROM first f CROSS JOIN edge e ON e.ref = f.ref AND e.opened = f.opened
+  FROM first f CROSS JOIN edge e INDEXED BY edge_ref ON e.ref = f.ref AND e.opened = f.opened
   CROSS JOIN router_version v INDEXED BY router_version_of_round ON v.router = e.router AND v.round =
     (SELECT max(w.round) FROM router_version w WHERE w.router = e.router AND w.round <= f.opened) AND v.lone IS NOT f.ref
   WHERE f.after < f.opened)
