@@ -1,37 +1,76 @@
 """Canonical attributes (DESIGN, Vocabulary): "Jazz" and "jazz music" meet."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propagation.ports.vector_index import Collection, VectorIndex
 
+NEAREST = 32
+WORD = re.compile(r"[\w+#]+")
+# Words that say what kind of thing a name is about, or nothing: "jazz music" is jazz.
+KIND_WORDS = frozenset(["a", "an", "and", "book", "books", "film", "films", "for", "game", "games", "genre", "in", "movie",
+                        "movies", "music", "n", "of", "song", "songs", "the"])
+Likeness = Callable[[str, str], float]
+Near = Sequence[tuple[str, float]]
 
-async def canonical_names(index: VectorIndex, names: Sequence[str], vectors: NDArray[np.float32],
-                          least_cosine: float) -> dict[str, str]:
+
+def words_likeness(name: str, other: str) -> float:
+    """0 to 1: the cosine of two names' telling words, each counted once; 1 too for names that differ in spacing alone
+    ("hip hop", "hip-hop", "hiphop").
+
+    For an embedder that is fitted on a catalogue: its cosines say which words keep the same company ("new wave" and "new age",
+    .94 over 269 records), and say it differently in every catalogue."""
+    one, two = _telling(name), _telling(other)
+    if "".join(one) == "".join(two):
+        return 1.0
+    return len({*one} & {*two}) / sqrt(len({*one}) * len({*two}))
+
+
+def _telling(name: str) -> list[str]:
+    words = WORD.findall(name)
+    return [word for word in words if word not in KIND_WORDS] or words or [name]
+
+
+async def canonical_names(index: VectorIndex, names: Sequence[str], vectors: NDArray[np.float32], least: float,
+                          likeness: Likeness | None = None) -> dict[str, str]:
     """For normalised names that are new, in the order they came up, with their vectors [len, D] (unit rows or zeros): the
-    existing attribute of largest cosine, if that is at least `least_cosine`, else the name itself, which the later ones
-    may then meet. Of equal cosines the older, then the first by name."""
+    existing attribute of largest cosine, if that is at least `least`, else the name itself, which the later ones may then
+    meet. Of equal cosines the older, then the first by name. Where `likeness` is given, it is asked in place of the cosine,
+    of the 32 names of largest cosine."""
     found: dict[str, str] = {}
     fresh: list[int] = []
     for row, name in enumerate(names):
-        older = await _existing(index, vectors[row], least_cosine)
-        if older is None and fresh and vectors[row].any():
-            cosines = vectors[fresh] @ vectors[row]
-            best = int(np.argmax(cosines))
-            older = names[fresh[best]] if cosines[best] >= least_cosine else None
+        older = None
+        if vectors[row].any():
+            older = _meets(name, await _existing(index, vectors[row]), least, likeness)
+            older = older or _meets(name, _among(fresh, names, vectors, vectors[row]), least, likeness)
         if older is None:
             fresh.append(row)
         found[name] = older or name
     return found
 
 
-async def _existing(index: VectorIndex, vector: NDArray[np.float32], least_cosine: float) -> str | None:
-    if not vector.any():
-        return None
-    hits = await index.nearest(Collection.ATTRIBUTES, vector, 1)
-    return str(hits[0].key) if hits and hits[0].score >= least_cosine else None
+def _meets(name: str, near: Near, least: float, likeness: Likeness | None) -> str | None:
+    """The most alike of those near, nearest first, if it is alike enough."""
+    alike = [likeness(name, other) if likeness else cosine for other, cosine in near]
+    best = max(range(len(near)), key=alike.__getitem__, default=None)
+    return near[best][0] if best is not None and alike[best] >= least else None
+
+
+async def _existing(index: VectorIndex, vector: NDArray[np.float32]) -> Near:
+    return [(str(hit.key), hit.score) for hit in await index.nearest(Collection.ATTRIBUTES, vector, NEAREST)]
+
+
+def _among(fresh: Sequence[int], names: Sequence[str], vectors: NDArray[np.float32], vector: NDArray[np.float32]) -> Near:
+    if not fresh:
+        return []
+    cosines = vectors[fresh] @ vector
+    nearest = np.argpartition(-cosines, NEAREST)[:NEAREST] if len(fresh) > NEAREST else np.arange(len(fresh))
+    return [(names[fresh[place]], float(cosines[place])) for place in sorted(nearest, key=lambda at: (-cosines[at], at))]
 
 
 def in_canonical(names: Sequence[str], canonical: Mapping[str, str]) -> tuple[str, ...]:

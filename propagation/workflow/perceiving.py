@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 from propagation.model.attribute import Attribute
 from propagation.model.text import ClientText
-from propagation.ports.embedder import Embedder
+from propagation.ports.embedder import Embedder, FittableEmbedder
 from propagation.ports.graph import GraphStore
 from propagation.ports.vector_index import VectorIndex
-from propagation.routing.canonical import canonical_names, in_canonical
+from propagation.routing.canonical import canonical_names, in_canonical, words_likeness
 from propagation.routing.centres import CentrePerception
 from propagation.routing.perception import arrivals_of, counted, own_attributes
 from propagation.routing.policy import Arrival
@@ -70,7 +70,8 @@ class Perceiver:
     async def _mapped(self, new: Sequence[str]) -> dict[str, str]:
         if not new:
             return {}
-        found = await canonical_names(self._index, new, await self._embedder.embed(new), self._settings.attribute_cosine)
+        likeness = words_likeness if isinstance(self._embedder, FittableEmbedder) else None
+        found = await canonical_names(self._index, new, await self._embedder.embed(new), self._settings.attribute_cosine, likeness)
         return {name: target for name, target in found.items() if name != target}
 
     async def _placed(self, recounted: Mapping[str, Attribute], fresh: Sequence[str]) -> list[Attribute]:
