@@ -1,13 +1,13 @@
-"""Item-kNN, slow and fast: decayed co-adoption counts of at most 200 neighbours an item."""
+"""Item-kNN, slow and fast: decayed co-adoption counts of at most 384 neighbours an item (chosen in docs/method.md)."""
 
 import numpy as np
 from numba import njit
 
 HISTORY = 50
 FAST_HISTORY = 15
-NEIGHBOURS = 200
-SLOW_DECAY, FAST_DECAY = 0.97, 0.8
-CO_DECAY = 0.98
+NEIGHBOURS, KEPT = 384, 320
+SLOW_DECAY, FAST_DECAY = 0.97, 0.7
+CO_DECAY, CO_HISTORY = 0.9, 20
 DAMPING = 5.0
 
 
@@ -46,37 +46,55 @@ def _place_of(neighbour, item, filled, other):
 
 
 @njit(cache=True)
-def _count_together(neighbour, together, filled, item, other, weight):
+def _keep_nearest(neighbour, together, filled, item, adoptions):
+    """Leave an item its 320 nearest neighbours by what a reading would give them; of equal ones the older."""
+    size = filled[item]
+    near = np.empty(size, np.float32)
+    for place in range(size):
+        near[place] = together[item, place] / np.sqrt(np.float32(adoptions[neighbour[item, place]] + DAMPING))
+    threshold = np.partition(near, size - KEPT)[size - KEPT]
+    ties = KEPT - np.sum(near > threshold)
+    kept = 0
+    for place in range(size):
+        if near[place] < threshold or (near[place] == threshold and ties == 0):
+            continue
+        ties -= near[place] == threshold
+        neighbour[item, kept] = neighbour[item, place]
+        together[item, kept] = together[item, place]
+        kept += 1
+    filled[item] = kept
+
+
+@njit(cache=True)
+def _count_together(neighbour, together, filled, item, other, weight, adoptions):
     place = _place_of(neighbour, item, filled[item], other)
     if place >= 0:
         together[item, place] += weight
         return
-    if filled[item] < NEIGHBOURS:
-        place = np.int64(filled[item])
-        filled[item] += 1
-    else:
-        place = np.argmin(together[item])
-        if together[item, place] >= weight:
-            return
+    # a full row makes room for many newcomers at once: one place, always the least, would never let one of them grow
+    if filled[item] == NEIGHBOURS:
+        _keep_nearest(neighbour, together, filled, item, adoptions)
+    place = np.int64(filled[item])
+    filled[item] += 1
     neighbour[item, place] = other
     together[item, place] = weight
 
 
 @njit(cache=True)
 def add_co_adoptions(state, user, item):
-    """co[j,i] grows by .98^age for each of the user's last 50 items j, in both directions."""
-    neighbour, together, filled = state.neighbour, state.together, state.neighbour_count
-    weight = 1.0
-    for other in past_items(state, user):
+    """co[j,i] grows by .9^age for each of the user's last 20 items j, in both directions."""
+    neighbour, together, filled, adoptions = state.neighbour, state.together, state.neighbour_count, state.adoptions
+    weight = np.float32(1.0)
+    for other in past_items(state, user)[:CO_HISTORY]:
         if other != item:
-            _count_together(neighbour, together, filled, item, other, np.float32(weight))
-            _count_together(neighbour, together, filled, other, item, np.float32(weight))
-        weight *= CO_DECAY
+            _count_together(neighbour, together, filled, item, other, weight, adoptions)
+            _count_together(neighbour, together, filled, other, item, weight, adoptions)
+        weight *= np.float32(CO_DECAY)
 
 
 @njit(cache=True)
 def _age_weights(past):
-    """[2, past] f64: .97^age (slow) and .8^age (fast, the first 15), each summing to 1."""
+    """[2, past] f64: .97^age (slow) and .7^age (fast, the first 15), each summing to 1."""
     weights = np.zeros((2, past))
     for age in range(past):
         weights[0, age] = SLOW_DECAY**age

@@ -23,7 +23,7 @@ def packed_neighbours(neighbour, together, counts):
 
 @njit(cache=True, nogil=True)
 def unpack_neighbours(items, weights, counts, neighbour, together):
-    """Fill neighbour and together [I,200] from what `packed_neighbours` gave."""
+    """Fill neighbour and together [I,384] from what `packed_neighbours` gave."""
     start = 0
     for row in range(len(counts)):
         end = start + counts[row]

@@ -21,10 +21,10 @@ def unpacked(after: int, through: int, epoch: int, size: int, columns: bytes, tr
     """The arrays can be written to: numba compiles every kernel once more for arrays that can't."""
     parts: dict[str, NDArray[Any]] = {}
     start = 0
-    columns = bytearray(columns)
+    own = bytearray(columns)
     for name, dtype, shape in FORM:
         count = size * int(np.prod(shape, dtype=np.int64))
-        parts[name] = np.frombuffer(columns, dtype, count, start).reshape(size, *shape)
+        parts[name] = np.frombuffer(own, dtype, count, start).reshape(size, *shape)
         start += parts[name].nbytes
     increments = np.frombuffer(bytearray(trust or b""), np.float32)
     return LearnedBlock(after=after, through=through, epoch=epoch, **parts,

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from propagation.numbers.features import FEATURES, fill_features, fill_from, standpoint_of
 from propagation.numbers.learn import apply_block
-from propagation.numbers.neighbours import gather_neighbours
+from propagation.numbers.neighbours import KEPT, NEIGHBOURS, gather_neighbours
 from tests.unit.numbers.states import arrays, learn, small_state
 
 USERS, ITEMS = 4, 12
@@ -108,3 +108,17 @@ def test_looking_neighbours_up_equals_gathering_them():
     fill_from(state, standpoint_of(state, 0), few, gathered)
     assert np.array_equal(out, gathered)
     assert len(np.unique(out[:, 5])) > 1
+
+
+def test_a_newcomer_finds_room_among_full_neighbours_and_grows():
+    last = NEIGHBOURS + 40
+    state = small_state(last, last + 1)
+    for user in range(last):
+        learn(state, [(user, 0), (user, 1 + user)] if user < NEIGHBOURS else [(user, 0), (user, last), (user, user)])
+    count = state.neighbour_count[0]
+    assert KEPT <= count <= NEIGHBOURS
+    row = state.neighbour[0, :count].tolist()
+    assert len(set(row)) == count
+    assert state.together[0, row.index(last)] == 40
+    assert 1 in row
+    assert last - 1 in row
