@@ -1,13 +1,14 @@
 """The filter memory: at most eight rules that steer how a client merges what it receives (RecNet 2.3.2)."""
 
-from propagation.model.base import Term
+from dataclasses import dataclass, replace
 
 MAX_RULES = 8
 FACTOR_MIN, FACTOR_MAX = 0.25, 4.0
 DROP_BELOW = 0.5
 
 
-class FilterRule(Term):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterRule:
     """Names a router or an attribute (exactly one). `factor` in .25..4 multiplies routing weights at reading and
     orders lines at reception; below .5 the line is dropped. `age` is the sequence it was last confirmed at."""
 
@@ -23,7 +24,8 @@ class FilterRule(Term):
         return (self.router, self.attribute)
 
 
-class FilterMemory(Term):
+@dataclass(frozen=True, slots=True)
+class FilterMemory:
     """A client's rules; none at first."""
 
     rules: tuple[FilterRule, ...] = ()
@@ -39,7 +41,7 @@ class FilterMemory(Term):
     def with_rule(self, rule: FilterRule) -> "FilterMemory":
         """This rule added, or in place of the one with its target; the least evidenced, then oldest, falls out."""
         factor = min(max(rule.factor, FACTOR_MIN), FACTOR_MAX)
-        bounded = rule if factor == rule.factor else rule.model_copy(update={"factor": factor})
+        bounded = rule if factor == rule.factor else replace(rule, factor=factor)
         rules = [old for old in self.rules if old.target != bounded.target] + [bounded]
         if len(rules) > MAX_RULES:
             rules.remove(min(rules[:-1], key=lambda old: (len(old.evidence), old.age)))

@@ -1,8 +1,7 @@
 """Reward and gradient: what credit assignment says of one module (RecNet 2.4, eq. 7 and 8)."""
 
+from dataclasses import dataclass
 from enum import StrEnum
-
-from propagation.model.base import Term
 
 
 class Module(StrEnum):
@@ -13,7 +12,8 @@ class Module(StrEnum):
     ROUTER = "router"
 
 
-class Gradient(Term):
+@dataclass(frozen=True, slots=True)
+class Gradient:
     """An executable suggestion for one module. `owner` is a client's ref, or the router's number;
     `writer` the user whose interaction it came from. `reward` is 0 or 1 (eq. 7), seen from the module."""
 

@@ -1,9 +1,8 @@
 """A profile: a bounded list of lines, each with its provenance (RecNet 2.1; DESIGN, vocabulary)."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
-
-from propagation.model.base import Term
 
 LINE_MAX_WORDS = 25
 
@@ -16,10 +15,11 @@ class Author(StrEnum):
     RECEPTION = "reception"
 
 
-READING = (Author.CATALOGUE, Author.INTERACTION, Author.RECEPTION)
+READING = {author: place for place, author in enumerate((Author.CATALOGUE, Author.INTERACTION, Author.RECEPTION))}
 
 
-class Source(Term):
+@dataclass(frozen=True, slots=True)
+class Source:
     """What a line rests on: an interaction (its sequence) or a message (router and version)."""
 
     sequence: int | None = None
@@ -27,7 +27,8 @@ class Source(Term):
     version: int | None = None
 
 
-class Line(Term):
+@dataclass(frozen=True, slots=True)
+class Line:
     """One statement. `weight` > 0 ranks lines for eviction: least weight goes first, then the oldest."""
 
     id: int
@@ -38,24 +39,27 @@ class Line(Term):
     author: Author = Author.INTERACTION
 
     def changed(self, *, id: int | None = None, weight: float | None = None) -> "Line":
-        """This line under another id or of another weight (a plain construction: several times faster than a copy)."""
+        """This line under another id or of another weight."""
         return Line(id=self.id if id is None else id, text=self.text, attributes=self.attributes,
                     weight=self.weight if weight is None else weight, sources=self.sources, author=self.author)
 
 
-class AddLine(Term):
+@dataclass(frozen=True, slots=True)
+class AddLine:
     """An edit: a new line (its id is given when the edit is applied)."""
 
     line: Line
 
 
-class ReplaceLine(Term):
+@dataclass(frozen=True, slots=True)
+class ReplaceLine:
     """An edit: the line of this id now reads so. Redone on the new version if that line is gone."""
 
     line: Line
 
 
-class DropLine(Term):
+@dataclass(frozen=True, slots=True)
+class DropLine:
     """An edit: the line of this id leaves."""
 
     id: int
@@ -72,7 +76,8 @@ class EditClash(Exception):
         self.line_id = line_id
 
 
-class Profile(Term):
+@dataclass(frozen=True, slots=True)
+class Profile:
     """A client's (or router's) text at one version. Ids of lines are never used twice: `next_id` only grows."""
 
     ref: int
@@ -109,5 +114,5 @@ class Profile(Term):
                         raise EditClash(gone)
         while len(lines) > max_lines:
             del lines[min(lines.values(), key=lambda line: (line.weight, line.id)).id]
-        ordered = sorted(lines.values(), key=lambda line: (READING.index(line.author), -line.weight, line.id))
+        ordered = sorted(lines.values(), key=lambda line: (READING[line.author], -line.weight, line.id))
         return Profile(ref=self.ref, version=self.version + 1, lines=tuple(ordered), next_id=next_id)

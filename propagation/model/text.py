@@ -1,16 +1,20 @@
 """A client's text side: what the reason commit reads and writes."""
 
-from propagation.model.base import Term
+from dataclasses import dataclass
+
 from propagation.model.filter_memory import FilterMemory
 from propagation.model.gradient import Gradient
 from propagation.model.profile import Profile
 
+NO_RULES = FilterMemory()
 
-class ClientText(Term):
+
+@dataclass(frozen=True, slots=True)
+class ClientText:
     """Profile, filter memory and watermark (the last round whose messages were merged or fell out) at one version."""
 
     profile: Profile
-    filter_memory: FilterMemory = FilterMemory()
+    filter_memory: FilterMemory = NO_RULES
     watermark: int = 0
     dropped: int = 0
 
@@ -20,7 +24,8 @@ class ClientText(Term):
         return cls(profile=Profile(ref=ref))
 
 
-class Merged(Term):
+@dataclass(frozen=True, slots=True)
+class Merged:
     """One message that reception merged into a profile version, or dropped, and why."""
 
     ref: int
@@ -30,7 +35,8 @@ class Merged(Term):
     outcome: str
 
 
-class Reasoned(Term):
+@dataclass(frozen=True, slots=True)
+class Reasoned:
     """All text of one interaction: stage 1 of Algorithm 1, as it is committed. `reward` is None where there was no
     negative to predict against; `failure` is set instead of texts for a dead letter. `late` is set where a dead letter was
     replayed: the sequence that was recorded through then, to which its texts belong."""
@@ -50,7 +56,8 @@ class Reasoned(Term):
         return self.sequence if self.late is None else self.late
 
 
-class ReasonWork(Term):
+@dataclass(frozen=True, slots=True)
+class ReasonWork:
     """An interaction that waits for reason, with what learn stored of it (scores from before its updates)."""
 
     sequence: int
@@ -62,7 +69,8 @@ class ReasonWork(Term):
     score_negative: float | None
 
 
-class ReasonClaim(Term):
+@dataclass(frozen=True, slots=True)
+class ReasonClaim:
     """Work one worker holds until `expires` (milliseconds); the token fences a worker that comes back late."""
 
     token: int

@@ -1,6 +1,7 @@
 """Client optimisation (RecNet 2.4, eq. 9): edits of profiles and filter memories, now."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from propagation.model.gradient import Gradient, Module
 from propagation.model.text import ClientText, ReasonWork
@@ -16,7 +17,7 @@ async def optimize_client(reasoner: Reasoner, work: ReasonWork, reward: int | No
         return text
     profile = text.profile.edited(answer.edits, max_lines)
     if profile is text.profile:
-        profile = profile.model_copy(update={"version": profile.version + 1})
+        profile = replace(profile, version=profile.version + 1)
     memory = text.filter_memory
     for rule in answer.rules:
         memory = memory.with_rule(rule)

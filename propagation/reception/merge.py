@@ -1,7 +1,7 @@
 """Reception (RecNet 2.3, eq. 5): waiting messages into the profile, under the filter memory."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from propagation.model.client import Client
 from propagation.model.router import RouterVersion
@@ -35,7 +35,7 @@ async def receive(reasoner: Reasoner, client: Client, text: ClientText, waiting:
         answer = await reasoner.merge(Party(client=client, profile=text.profile, filter_memory=text.filter_memory, messages=let_in))
     profile = text.profile.edited(answer.edits, max_lines)
     if profile is text.profile:
-        profile = profile.model_copy(update={"version": profile.version + 1})
+        profile = replace(profile, version=profile.version + 1)
     outcomes = {**answer.outcomes, **{(message.router, message.version): "filtered" for message in kept_out},
                 **{(message.router, message.version): "fell out" for message in fallen}}
     merged = [Merged(ref=client.ref, profile_version=profile.version, router=router, router_version=version, outcome=outcome)

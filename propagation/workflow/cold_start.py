@@ -4,6 +4,7 @@ and a text that changes later changes its catalogue lines."""
 import logging
 from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from propagation.model.client import Client
 from propagation.model.errors import ReasonerFailed
@@ -103,7 +104,7 @@ class ColdStart:
         except ReasonerFailed as error:
             log.warning("client %d is not described, it will be with its next change: %s", client.ref, error)
             return text
-        return text.model_copy(update={"profile": text.profile.edited(edits, self._settings.profile_lines)}) if edits else text
+        return replace(text, profile=text.profile.edited(edits, self._settings.profile_lines)) if edits else text
 
     async def _welcome(self, refs: Sequence[int], clients: Mapping[int, Client],
                        texts: Mapping[int, ClientText]) -> tuple[dict[int, ClientText], list[Merged]]:

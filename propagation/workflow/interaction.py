@@ -135,8 +135,8 @@ class Stage1:
             draft.take(ref, await optimize_client(self._reasoner, work, reward, party, other, draft.now[ref], gradients,
                                                   self._settings.profile_lines))
         desk.move_on(draft.now)
-        return Reasoned.model_construct(sequence=work.sequence, user=work.user, reward=reward, texts=tuple(draft.written),
-                                        gradients=tuple(gradients), merged=tuple(draft.merged), failure=None, late=None)
+        return Reasoned(sequence=work.sequence, user=work.user, reward=reward, texts=tuple(draft.written),
+                                        gradients=tuple(gradients), merged=tuple(draft.merged))
 
     async def _receive(self, ref: int, draft: Draft, desk: Desk) -> None:
         """Line 6, for one client: its own text if nobody described it yet, then what waits in its buffer (eq. 5)."""

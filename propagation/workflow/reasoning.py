@@ -1,6 +1,7 @@
 """Reason: claim what waits, reason it, commit it (DESIGN, State, 3); dead letters, and their replay."""
 
 import time
+from dataclasses import replace
 
 from propagation.model.errors import LeaseLost
 from propagation.model.text import ReasonClaim, Reasoned
@@ -46,7 +47,7 @@ class Reasoning:
         while True:
             results, texts = await self._stage1.reason(claim.work, time.monotonic() + CLAIM_SECONDS)
             if late is not None:
-                results = [result.model_copy(update={"late": late}) for result in results]
+                results = [replace(result, late=late) for result in results]
             try:
                 await self._store.commit_reasoned(claim, results)
             except VersionClash:

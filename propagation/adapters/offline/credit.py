@@ -44,7 +44,7 @@ def _about(names: Sequence[str]) -> str:
 
 
 def _profile(work: ReasonWork, reward: int, party: Party, names: Sequence[str], text: str) -> Gradient:
-    return Gradient.model_construct(sequence=work.sequence, module=Module.PROFILE, owner=party.client.ref, writer=work.user,
+    return Gradient(sequence=work.sequence, module=Module.PROFILE, owner=party.client.ref, writer=work.user,
                                     reward=reward, text=text, attributes=tuple(names))
 
 
@@ -53,7 +53,7 @@ def _filter(work: ReasonWork, reward: int, party: Party, chosen: Sequence[str]) 
     fits = [name for name in dict.fromkeys(heard) if name in chosen]
     text = (f"News of {listed(fits[:3])} fitted the choice: keep the rules that let it in." if fits
             else f"News of {_about(list(dict.fromkeys(heard))[:3])} did not fit the choice: weigh these communities less.")
-    return Gradient.model_construct(sequence=work.sequence, module=Module.FILTER_MEMORY, owner=party.client.ref,
+    return Gradient(sequence=work.sequence, module=Module.FILTER_MEMORY, owner=party.client.ref,
                                     writer=work.user, reward=reward, text=text, attributes=tuple(chosen))
 
 
@@ -62,7 +62,7 @@ def _router(work: ReasonWork, party: Party, message: RouterVersion, chosen: Sequ
     fits = [name for name in said if name in chosen]
     text = (f"Spoke of {listed(fits)}, which was then chosen: keep saying it." if fits
             else f"Spoke of {_about(said)} while {_about(chosen)} was chosen: say less of it to these readers.")
-    return Gradient.model_construct(sequence=work.sequence, module=Module.ROUTER, owner=message.router, writer=work.user,
+    return Gradient(sequence=work.sequence, module=Module.ROUTER, owner=message.router, writer=work.user,
                                     reward=int(bool(fits)), text=text, attributes=tuple(chosen))
 
 

@@ -15,6 +15,7 @@ from propagation.adapters.sqlite.rows import counted, dumped, many, one, put
 from propagation.adapters.sqlite.texts import (
     GRADIENT,
     MERGED,
+    bodies_of,
     gradient_of,
     merged_of,
     newest_texts,
@@ -68,14 +69,15 @@ class SqliteReason:
 
     async def commit_reasoned(self, claim: ReasonClaim, reasoned: Sequence[Reasoned]) -> None:
         claimed = {work.sequence for work in claim.work}
+        texts = [(text, result.written_at) for result in reasoned for text in result.texts]
+        bodies = bodies_of(text for text, _ in texts)
 
         def work(connection: sqlite3.Connection) -> None:
             if connection.execute("DELETE FROM claim WHERE token = ?", (claim.token,)).rowcount == 0:
                 raise LeaseLost(f"claim {claim.token} of worker {claim.worker!r} expired and was taken over")
             if strange := [result.sequence for result in reasoned if result.sequence not in claimed]:
                 raise LeaseLost(f"claim {claim.token} does not hold interaction {strange[0]}")
-            put_texts(connection, [(text, result.written_at) for result in reasoned for text in result.texts],
-                      self._directory.now())
+            put_texts(connection, texts, bodies, self._directory.now())
             put_merged(connection, [(merge, result.written_at) for result in reasoned for merge in result.merged])
             put_gradients(connection, reasoned)
             put(connection, "reasoned", 4, [(result.sequence, result.user, result.reward, result.late) for result in reasoned],
@@ -89,8 +91,10 @@ class SqliteReason:
         await self._database.write(work)
 
     async def commit_texts(self, texts: Sequence[ClientText], merged: Sequence[Merged], sequence: int) -> None:
+        bodies = bodies_of(texts)
+
         def work(connection: sqlite3.Connection) -> None:
-            put_texts(connection, [(text, sequence) for text in texts], self._directory.now())
+            put_texts(connection, [(text, sequence) for text in texts], bodies, self._directory.now())
             put_merged(connection, [(merge, sequence) for merge in merged])
 
         await self._database.write(work)

@@ -7,6 +7,7 @@ import sqlite3
 from array import array
 from dataclasses import dataclass, field
 
+from propagation.adapters.sqlite.bodies import cited_messages
 from propagation.adapters.sqlite.database import Database
 from propagation.adapters.sqlite.rows import dumped, one
 
@@ -21,9 +22,7 @@ PARTS = "SELECT rowid, router, version FROM integrated"
 MERGES = "SELECT rowid, router, router_version FROM merged WHERE sequence <= ?"
 GRADIENTS = "SELECT rowid FROM gradient WHERE sequence <= ?"
 REASONED = "SELECT sequence FROM reasoned WHERE sequence <= min(?, (SELECT value FROM progress WHERE name = 'reasoned'))"
-CITED_MESSAGES = ("SELECT DISTINCT s.value->>1, s.value->>2 FROM profile_version v, json_each(v.lines) l,"
-                  " json_each(l.value, '$[5]') s WHERE s.value->>1 IS NOT NULL"
-                  " AND v.version = (SELECT max(n.version) FROM profile_version n WHERE n.ref = v.ref)")
+LIVE = "SELECT v.body FROM profile_version v WHERE v.version = (SELECT max(n.version) FROM profile_version n WHERE n.ref = v.ref)"
 CITED_TEXTS = "SELECT DISTINCT ref, profile_version FROM integrated WHERE router = ? AND version = ?"
 
 
@@ -75,7 +74,7 @@ class SqliteRetention:
 
 
 def _planned(connection: sqlite3.Connection, before: int) -> Plan:
-    messages = frozenset(connection.execute(CITED_MESSAGES).fetchall())
+    messages = frozenset(key for body, in connection.execute(LIVE) for key in cited_messages(body))
     texts = frozenset(part for key in messages for part in connection.execute(CITED_TEXTS, key).fetchall())
     gone = [(row, router, version) for row, router, version in connection.execute(MESSAGES, (before,)).fetchall()
             if (router, version) not in messages]

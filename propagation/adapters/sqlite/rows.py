@@ -11,10 +11,14 @@ from propagation.model.errors import InvalidInput
 
 def dumped(value: object) -> str:
     """JSON for one statement. Raises InvalidInput on U+0000, which SQLite's JSON would cut a string at."""
-    text = orjson.dumps(value).decode()
-    if "\\u0000" in text and _holds_nul(value):
+    return without_nul(orjson.dumps(value)).decode()
+
+
+def without_nul(json: bytes) -> bytes:
+    """The same. Raises InvalidInput where a string in it holds U+0000."""
+    if b"\\u0000" in json and _holds_nul(orjson.loads(json)):
         raise InvalidInput("text", "holds the character U+0000; remove it")
-    return text
+    return json
 
 
 def _holds_nul(value: object) -> bool:

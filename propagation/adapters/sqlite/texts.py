@@ -1,38 +1,45 @@
 """Texts of clients as rows: profile versions, merges and gradients."""
 
 import sqlite3
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from propagation.adapters.sqlite.bodies import body_of, parts_of
 from propagation.adapters.sqlite.rows import dumped, many, put
-from propagation.model.filter_memory import FilterMemory, FilterRule
 from propagation.model.gradient import Gradient, Module
-from propagation.model.profile import Author, Line, Profile, Source
+from propagation.model.profile import Profile
 from propagation.model.text import ClientText, Merged, Reasoned
 from propagation.ports.graph import VersionClash
 
-SOURCES_HELD = 65_536
 MERGED = "ref, profile_version, router, router_version, outcome"
 GRADIENT = "sequence, module, owner, writer, reward, text, attributes"
-TEXT = ("json_array(v.ref, v.version, v.next_id, json(v.lines), json(v.rules), v.watermark, v.dropped)")
+TEXT = "json_array(v.ref, v.version, v.next_id, hex(v.body), v.watermark, v.dropped)"
+PUT_TEXTS = ("INSERT INTO profile_version (ref, version, sequence, next_id, body, watermark, dropped, at)"
+             " SELECT value->>0, value->>1, value->>2, value->>3, substr(?2, value->>6, value->>7), value->>4, value->>5, ?3"
+             " FROM json_each(?1)")
 
 
-def put_texts(connection: sqlite3.Connection, texts: Sequence[tuple[ClientText, int]], at: int) -> None:
+def bodies_of(texts: Iterable[ClientText]) -> list[bytes]:
+    """What `put_texts` stores of each text's lines and rules: the larger part of the work, so done outside the transaction."""
+    return [body_of(text.profile.lines, text.filter_memory.rules) for text in texts]
+
+
+def put_texts(connection: sqlite3.Connection, texts: Sequence[tuple[ClientText, int]], bodies: Sequence[bytes], at: int) -> None:
     """Texts with their sequences, in order. Raises VersionClash where one does not follow the stored version."""
     refs = sorted({text.profile.ref for text, _ in texts})
     newest = {ref: version for ref, version in many(
         connection, "SELECT json_group_array(json_array(e.value, (SELECT max(version) FROM profile_version WHERE ref = e.value)))"
                     " FROM json_each(?) e", dumped(refs)) if version is not None}
-    rows = []
-    for text, sequence in texts:
+    rows, start = [], 1
+    for (text, sequence), body in zip(texts, bodies, strict=True):
         profile = text.profile
         if profile.version != newest.get(profile.ref, 0) + 1:
             raise VersionClash(profile.ref)
         newest[profile.ref] = profile.version
-        rows.append((profile.ref, profile.version, sequence, profile.next_id, [_line_row(line) for line in profile.lines],
-                     [rule.model_dump() for rule in text.filter_memory.rules], text.watermark, text.dropped, at))
-    put(connection, "profile_version", 9, rows)
+        rows.append((profile.ref, profile.version, sequence, profile.next_id, text.watermark, text.dropped, start, len(body)))
+        start += len(body)
+    if rows:
+        connection.execute(PUT_TEXTS, (dumped(rows), b"".join(bodies), at))
 
 
 def put_merged(connection: sqlite3.Connection, merged: Sequence[tuple[Merged, int]]) -> None:
@@ -67,35 +74,17 @@ def nothing(ref: int) -> ClientText:
 
 def gradient_of(row: Sequence[Any]) -> Gradient:
     """A row of GRADIENT, its attributes parsed."""
-    return Gradient.model_construct(sequence=row[0], module=Module(row[1]), owner=row[2], writer=row[3], reward=row[4],
+    return Gradient(sequence=row[0], module=Module(row[1]), owner=row[2], writer=row[3], reward=row[4],
                                     text=row[5], attributes=tuple(row[6]))
 
 
 def merged_of(row: Sequence[Any]) -> Merged:
     """A row of MERGED."""
-    return Merged.model_construct(ref=row[0], profile_version=row[1], router=row[2], router_version=row[3], outcome=row[4])
+    return Merged(ref=row[0], profile_version=row[1], router=row[2], router_version=row[3], outcome=row[4])
 
 
 def _text(row: Sequence[Any]) -> ClientText:
-    ref, version, next_id, lines, rules, watermark, dropped = row
-    return ClientText.model_construct(
-        profile=Profile.model_construct(ref=ref, version=version, next_id=next_id, lines=tuple(_line(line) for line in lines)),
-        filter_memory=FilterMemory(rules=tuple(FilterRule.model_validate(rule) for rule in rules)),
-        watermark=watermark, dropped=dropped)
-
-
-def _line_row(line: Line) -> list[object]:
-    return [line.id, line.text, line.attributes, line.weight, line.author,
-            [[source.sequence, source.router, source.version] for source in line.sources]]
-
-
-def _line(row: Sequence[Any]) -> Line:
-    id_, text, attributes, weight, author, sources = row
-    return Line.model_construct(
-        id=id_, text=text, attributes=tuple(attributes), weight=weight, author=Author(author),
-        sources=tuple(_source(s, r, v) for s, r, v in sources))
-
-
-@lru_cache(SOURCES_HELD)
-def _source(sequence: int | None, router: int | None, version: int | None) -> Source:
-    return Source.model_construct(sequence=sequence, router=router, version=version)
+    ref, version, next_id, body, watermark, dropped = row
+    lines, memory = parts_of(bytes.fromhex(body))
+    return ClientText(profile=Profile(ref=ref, version=version, next_id=next_id, lines=lines), filter_memory=memory,
+                      watermark=watermark, dropped=dropped)

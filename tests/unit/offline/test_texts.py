@@ -1,10 +1,11 @@
 """What people read: lines within 25 words, messages within 60, in words, from whatever a catalogue holds."""
 
+from dataclasses import replace
+
 import pytest
 
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.model.profile import Profile
-from propagation.model.text import ReasonWork
 from propagation.ports.reasoner import Party
 from tests.unit.parties import USER, item, line, message, party, profile, user, work
 
@@ -19,7 +20,7 @@ async def after_choices(films, times):
     for number in range(times):
         title, categories = films[number % len(films)]
         one = Party(client=user(), profile=now, filter_memory=party(user()).filter_memory)
-        step = ReasonWork(**{**dict(work()), "sequence": number + 1})
+        step = replace(work(), sequence=number + 1)
         answer = await reasoner.optimize(step, 1, one, party(item(title=title, categories=categories)), ())
         now = now.edited(answer.edits, 12)
     return now

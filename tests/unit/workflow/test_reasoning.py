@@ -1,5 +1,7 @@
 """A reasoner that fails is not a preference: retries, dead letters and their replay; and what happens when two write."""
 
+from dataclasses import replace
+
 import pytest
 
 from propagation.adapters.numpy.index import NumpyIndex
@@ -114,7 +116,7 @@ async def test_a_dead_letter_that_fails_again_stays_one_with_its_newest_reason(e
 async def write_beside(engine, text):
     """Another process writes the client's next version: a line of its own."""
     beside = text.profile.edited([AddLine(line=Line(id=0, text="Written elsewhere.", weight=9.0))], 12)
-    await engine.store.commit_texts([text.model_copy(update={"profile": beside})], [], await engine.store.recorded_through())
+    await engine.store.commit_texts([replace(text, profile=beside)], [], await engine.store.recorded_through())
 
 
 async def test_where_two_wrote_the_later_is_redone_on_the_newer_version(engine):

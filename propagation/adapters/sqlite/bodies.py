@@ -1,0 +1,90 @@
+"""The body of a profile version (its lines and filter rules) as stored bytes, and back.
+
+The first byte names the form: "[" is JSON as it stands (what schema 4 and earlier wrote), 1 is raw deflate of the same JSON
+under the dictionary of form 1. A form, its dictionary included, is never edited: a change is the next number."""
+
+import zlib
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from typing import Any
+
+import orjson
+
+from propagation.adapters.sqlite.rows import without_nul
+from propagation.model.filter_memory import FilterMemory, FilterRule
+from propagation.model.profile import Author, Line, Source
+
+DEFLATED = b"\x01"
+LEVEL, WINDOW, MEMORY = 1, -13, 6
+SOURCES_HELD = 65_536
+# What bodies have in common, the most frequent last: deflate reaches back to it from the first byte on.
+DICTIONARY_1 = (
+    b'"evidence":["age":Be wary of what theWelcome what thePut news ofWeigh as any other.Leave out : it did not fit the choices '
+    b'made. first: choices bear it out."Chosen once by someone drawn to Has found a first taker fond of People fond of  have '
+    b'chosen itHas some takers among lovers of Often chosen by people drawn to Well liked by those who enjoy A favourite of '
+    b'people drawn to Lovers of  choose it again and again.Has had a first taste of Once tried Made a single choice of Enjoys '
+    b'Has a liking for , such as Comes back now and then to , as with Often chooses , lately Has a steady taste for , as in '
+    b'Regularly picks : recently Keeps returning to : lately Loves ; the latest choices are Is drawn above all to , most recently '
+    b'The  community, which it reaches, still asks for Its audience, drawn to , stays with The  community, too, stays with '
+    b'Others drawn to  share the taste for People who share the taste for  now choose Word from the  community: it is discovering '
+    b'Heard from lovers of : look at Heard from those around it (): they now choose The  community, which it reaches, is '
+    b'discovering Others drawn to  are turning to Its audience, drawn to , is turning to  and , seen around \xe2\x80\x9c'
+    b'\xe2\x80\x9d, listed under .",["],2.0,"catalogue",[]],[1,"\xe2\x80\x9c","],1.0,"interaction",[[,null,null],['
+    b']],"rules":[{"router":null,"attribute":"","factor":0.8,"text":","factor":1.25,"text":"'
+    b' (1994)\xe2\x80\x9d.",["","],0.4,"reception",[[null,')
+
+
+def body_of(lines: Sequence[Line], rules: Sequence[FilterRule]) -> bytes:
+    """In form 1. Raises InvalidInput on U+0000 in a text."""
+    plain = without_nul(orjson.dumps([[_line_row(line) for line in lines], [_rule_row(rule) for rule in rules]]))
+    deflate = _started().copy()
+    return DEFLATED + deflate.compress(plain) + deflate.flush()
+
+
+def parts_of(body: bytes) -> tuple[tuple[Line, ...], FilterMemory]:
+    """Lines and filter memory, of any form."""
+    lines, rules = _plain(body)
+    return tuple(_line(line) for line in lines), FilterMemory(rules=tuple(_rule(rule) for rule in rules))
+
+
+def cited_messages(body: bytes) -> list[tuple[int, int]]:
+    """(router, version) of the messages that its lines rest on."""
+    return [(router, version) for line in _plain(body)[0] for _, router, version in line[5] if router is not None]
+
+
+def _plain(body: bytes) -> Any:
+    if body[:1] == DEFLATED:
+        inflate = zlib.decompressobj(WINDOW, DICTIONARY_1)
+        body = inflate.decompress(memoryview(body)[1:])
+    return orjson.loads(body)
+
+
+def _line_row(line: Line) -> list[object]:
+    return [line.id, line.text, line.attributes, line.weight, line.author,
+            [[source.sequence, source.router, source.version] for source in line.sources]]
+
+
+def _line(row: Sequence[Any]) -> Line:
+    id_, text, attributes, weight, author, sources = row
+    return Line(id=id_, text=text, attributes=tuple(attributes), weight=weight, author=Author(author),
+                sources=tuple(_source(*source) for source in sources))
+
+
+@lru_cache(SOURCES_HELD)
+def _source(sequence: int | None, router: int | None, version: int | None) -> Source:
+    return Source(sequence=sequence, router=router, version=version)
+
+
+def _rule_row(rule: FilterRule) -> dict[str, object]:
+    return {"router": rule.router, "attribute": rule.attribute, "factor": rule.factor, "text": rule.text,
+            "evidence": rule.evidence, "age": rule.age}
+
+
+def _rule(row: dict[str, Any]) -> FilterRule:
+    return FilterRule(**{**row, "evidence": tuple(row["evidence"])})
+
+
+@cache
+def _started() -> "zlib._Compress":
+    """Has read the dictionary; copied for each body."""
+    return zlib.compressobj(LEVEL, zlib.DEFLATED, WINDOW, MEMORY, zlib.Z_DEFAULT_STRATEGY, DICTIONARY_1)
