@@ -20,8 +20,7 @@ from services.settings import ServerSettings, Settings
 from services.telemetry import configure_logging
 from services.worker import Worker
 
-SWITCH_SECONDS = 0.001
-SWITCH_SECONDS = 0.001
+SWITCH_SECONDS = 0.0005
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 log = structlog.get_logger()
 
@@ -50,7 +49,6 @@ async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
 
     Raises NotLoopback, PortTaken, and whatever the store refuses to open with (StoreBusy, StoreCorrupt, SchemaTooNew)."""
     configure_logging(settings.server.log_format)
-    sys.setswitchinterval(SWITCH_SECONDS)  # the numbers' thread answers reads between the steps of reasoning
     with _stop_signals() as (first, second):
         async with running(settings) as service:
             announce(service.address)
@@ -70,14 +68,14 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
     """A service that is ready; stopped gracefully at the end: health says so, streams deliver their acks
     and end, calls finish within the grace, the numbers are checkpointed, the store is closed."""
     refuse_open_address(settings.server)
-    sys.setswitchinterval(SWITCH_SECONDS)
+    sys.setswitchinterval(SWITCH_SECONDS)  # the numbers' thread answers reads between the steps of reasoning
     courtesy = Courtesy()
     engine = laptop_engine(settings, courtesy.give_way)
     await engine.open()
     try:
         worker = Worker(engine, courtesy)
         servicer = PropagationService(engine, worker)
-        server = new_server(servicer, settings.server.max_message_bytes)
+        server = new_server(servicer, courtesy, settings.server.max_message_bytes)
         health = Health(server)
         address = bind(server, settings.server)
         service = Running(address, engine, worker, server, servicer, health)

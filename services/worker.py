@@ -67,17 +67,24 @@ class Worker:
         self._steps.moved()
         return done
 
+    async def run_round_for_caller(self, *, drain: bool) -> Round | None:
+        """Inside of a call: a round now, after everything that waits where `drain`."""
+        with self._courtesy.waiting():
+            if drain:
+                await self._engine.drain()
+            return await self.run_round()
+
     async def wait_for(self, sequence: int, seconds: float, *, texts: bool) -> None:
-        """Until the numbers reflect `sequence`, and the texts where told. Raises NotReached after `seconds`."""
-        reached = await self._steps.until(self._reasoned_through if texts else self._applied_through, sequence, seconds)
+        """Inside of a call: until the numbers reflect `sequence`, and the texts where told. Raises NotReached after `seconds`."""
+        with self._courtesy.waiting():
+            if not texts:
+                return await self._engine.numbers.reach(sequence, seconds)
+            reached = await self._steps.until(self._reasoned_through, sequence, seconds)
         if reached < sequence:
             raise NotReached(sequence, reached)
 
-    async def _applied_through(self) -> int:
-        return self._engine.numbers.view.applied_through
-
     async def _reasoned_through(self) -> int:
-        return min(await self._applied_through(), await self._engine.store.reasoned_through())
+        return min(self._engine.numbers.view.applied_through, await self._engine.store.reasoned_through())
 
     async def _learn(self) -> int:
         done = await self._engine.learn()

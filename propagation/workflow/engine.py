@@ -67,7 +67,7 @@ class Engine:
         self.profiles = ProfileReader(store, reasoner, settings, self.vectors.take_texts)
         self.tracer = Tracer(store)
         self.stage2 = Stage2(store, reasoner, policy, Perceiver(store, index, embedder, self.numbers, settings), self.vectors,
-                             settings, holder, self.cold_start.through)
+                             settings, holder, self.cold_start.through, give_way)
         self.stage0 = Stage0(store, embedder, index, self.numbers, self.learner, self.vectors, self.stage2, settings,
                              wanted, holder)
 

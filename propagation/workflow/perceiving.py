@@ -1,6 +1,7 @@
 """Perception's bookkeeping in a round (RecNet 2.2.2): what changed clients hold now, in canonical names, and what of it
 travels."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -45,9 +46,8 @@ class Perceiver:
         """Eq. 1 for the clients that changed after a round's boundary. `canonical`: what was mapped before."""
         texts = await self._store.load_texts(changed)
         held = await self._store.held_attributes(changed)
-        raw = {ref: own_attributes(texts[ref]) for ref in changed}
+        raw, arrived = await asyncio.to_thread(_said, texts, held, after, canonical)
         known = await self._store.get_attributes(sorted({name for names in (*raw.values(), *held.values()) for name in names}))
-        arrived = {ref: arrivals_of(ref, texts[ref], held[ref], after, canonical) for ref in changed}
         new = self._in_order_of_sequence(arrived, known)
         mapped = await self._mapped(new)
         names = {**canonical, **mapped}
@@ -94,3 +94,10 @@ class Perceiver:
                 if other is None or other.sequence < arrival.sequence:
                     out[ref, name] = replace(arrival, attribute=name)
         return list(out.values())
+
+
+def _said(texts: Mapping[int, ClientText], held: Mapping[int, Sequence[str]], after: int,
+          canonical: Mapping[str, str]) -> tuple[dict[int, tuple[str, ...]], dict[int, list[Arrival]]]:
+    """(attributes, arrivals) of each client. Runs beside the loop: a round may have thousands of clients."""
+    return ({ref: own_attributes(text) for ref, text in texts.items()},
+            {ref: arrivals_of(ref, text, held[ref], after, canonical) for ref, text in texts.items()})

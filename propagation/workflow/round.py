@@ -1,7 +1,7 @@
 """Stage 2 of Algorithm 1 (lines 13 to 20): a propagation round, many commits and one publication."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from propagation.model.client import ClientKind, kind_of
@@ -34,10 +34,11 @@ class Due:
 
 class Stage2:
     """Runs one round at a time under the round lease. `described`: the sequence up to which all clients are described,
-    at most the one it is given."""
+    at most the one it is given. `give_way` is awaited between routers; what computes over all edges does so beside the loop."""
 
     def __init__(self, store: GraphStore, reasoner: Reasoner, policy: RoutingPolicy, perceiver: Perceiver, vectors: Vectors,
-                 settings: WorkflowSettings, holder: str, described: Callable[[int], int]) -> None:
+                 settings: WorkflowSettings, holder: str, described: Callable[[int], int],
+                 give_way: Callable[[], Awaitable[None]]) -> None:
         self._store = store
         self._reasoner = reasoner
         self.policy = policy
@@ -46,6 +47,7 @@ class Stage2:
         self._settings = settings
         self._holder = holder
         self._described = described
+        self._give_way = give_way
 
     async def due(self) -> Due:
         last = await self._store.last_round()
@@ -94,9 +96,12 @@ class Stage2:
         same = {router: version for router, version in before.items() if version.epoch == epoch}
         common = _common(same, groups)
         titles = await self._titles(arrivals)
-        return [await integrate(self._reasoner, router, before.get(router), group, round_.number, epoch, common,
-                                list(dict.fromkeys(titles[a.ref] for a in group if a.ref in titles)))
-                for router, group in groups.items()]
+        versions = []
+        for router, group in groups.items():
+            named = list(dict.fromkeys(titles[arrival.ref] for arrival in group if arrival.ref in titles))
+            versions.append(await integrate(self._reasoner, router, before.get(router), group, round_.number, epoch, common, named))
+            await self._give_way()
+        return versions
 
     async def _verbatim(self, round_: Round, groups: Mapping[int, Sequence[Arrival]], before: Mapping[int, RouterVersion],
                         epoch: int) -> list[RouterVersion]:
@@ -119,7 +124,7 @@ class Stage2:
         standing = [edge for edges in (await self._store.edges_of(table.clients)).values() for edge in edges]
         for members in await asyncio.gather(*(self._store.members_of(router, ALL_MEMBERS) for router in table.routers)):
             standing.extend(members)
-        return changes(standing, table, self._settings.score_step)
+        return await asyncio.to_thread(changes, standing, table, self._settings.score_step)
 
     async def _stage(self, lease: Lease, round_: Round, perceived: Perceived, versions: Sequence[RouterVersion],
                      closed: Sequence[tuple[int, int]], opened: Sequence[RoutingEdge]) -> None:

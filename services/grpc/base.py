@@ -36,8 +36,8 @@ class Servicer:
                            reasoned_through=await self._engine.store.reasoned_through())
 
     async def _wait_for(self, min_sequence: int, context: Context, *, texts: bool = False) -> None:
-        """Until numbers (and `texts`) reflect it, within nine tenths of the call's time. Raises NotReached."""
+        """Read your writes: until numbers (and `texts`) reflect it, a little less long than the caller waits. Raises NotReached."""
         if min_sequence < 0:
-            raise InvalidInput("min_sequence", f"is {min_sequence}; sequences start at 1")
+            raise InvalidInput("min_sequence", f"is {min_sequence}; give a sequence that an answer named, or leave it out")
         left = context.time_remaining()
         await self._worker.wait_for(min_sequence, TO_ANSWER * left if left is not None else WAIT_SECONDS, texts=texts)

@@ -12,6 +12,7 @@ import structlog
 from google.rpc.status_pb2 import Status
 
 from propagation.model.errors import PropagationError
+from services.courtesy import Courtesy
 from services.grpc.base import Context
 from services.grpc.status import DETAILS_KEY, status_of, unexpected
 
@@ -28,7 +29,10 @@ def request_id_of(details: grpc.HandlerCallDetails) -> str:
 
 
 class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in its stubs only
-    """No stack trace reaches a client, and no user text a log."""
+    """No stack trace reaches a client, and no user text a log. `courtesy` knows of every call that waits for its answer."""
+
+    def __init__(self, courtesy: Courtesy) -> None:
+        self._courtesy = courtesy
 
     async def intercept_service(self, continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Any]],
                                 handler_call_details: grpc.HandlerCallDetails) -> Any:
@@ -39,15 +43,17 @@ class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in
         if not handler.response_streaming:
             make, call = ((grpc.stream_unary_rpc_method_handler, handler.stream_unary) if handler.request_streaming
                           else (grpc.unary_unary_rpc_method_handler, handler.unary_unary))
-            return make(_answering(call, method, request_id), handler.request_deserializer, handler.response_serializer)
+            answering = _answering(call, method, request_id, self._courtesy)
+            return make(answering, handler.request_deserializer, handler.response_serializer)
         make, call = ((grpc.stream_stream_rpc_method_handler, handler.stream_stream) if handler.request_streaming
                       else (grpc.unary_stream_rpc_method_handler, handler.unary_stream))
         return make(_streaming(call, method, request_id), handler.request_deserializer, handler.response_serializer)
 
 
-def _answering(call: Callable[[Any, Context], Awaitable[Any]], method: str, request_id: str) -> Callable[..., Awaitable[Any]]:
+def _answering(call: Callable[[Any, Context], Awaitable[Any]], method: str, request_id: str,
+               courtesy: Courtesy) -> Callable[..., Awaitable[Any]]:
     async def guarded(request: Any, context: Context) -> Any:
-        with structlog.contextvars.bound_contextvars(request_id=request_id):
+        with courtesy.call(), structlog.contextvars.bound_contextvars(request_id=request_id):
             try:
                 await _in_time(context)
                 return await call(request, context)

@@ -14,9 +14,7 @@ class Operating(Servicer):
     """By hand what the schedule does, and how far everything is."""
 
     async def RunRound(self, request: pb.RunRoundRequest, context: Context) -> pb.RunRoundResponse:
-        if request.drain:
-            await self._engine.drain()
-        done = await self._worker.run_round()
+        done = await self._worker.run_round_for_caller(drain=request.drain)
         if done is None:
             return pb.RunRoundResponse(note="nothing had changed, or another process runs a round")
         return pb.RunRoundResponse(round=round_to_proto(done))

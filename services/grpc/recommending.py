@@ -15,8 +15,6 @@ from services.grpc.convert import key_to_proto
 LIMIT, LIMIT_MAX = 10, 1_000
 CANDIDATES_MAX = 10_000
 FILTERS_MAX = 64
-WAIT_SECONDS = 10.0
-WAIT_SHARE = 0.9
 BANKS = {BankName.SESSION: pb.BANK_SESSION, BankName.TASTE: pb.BANK_TASTE}
 SIMILARITIES: dict[int, By] = {pb.SIMILARITY_UNSPECIFIED: "profile", pb.SIMILARITY_PROFILE: "profile",
                                pb.SIMILARITY_ROUTERS: "routers"}
@@ -27,7 +25,8 @@ class Recommending(Servicer):
 
     async def Recommend(self, request: pb.RecommendRequest, context: Context) -> pb.RecommendResponse:
         wish = self._wish(request)
-        await self._reach(request, context)
+        if request.HasField("min_sequence"):
+            await self._wait_for(request.min_sequence, context)
         answer = await self._engine.recommender.recommend(wish)
         return pb.RecommendResponse(
             recommendations=[_recommendation(item) for item in answer.items],
@@ -42,7 +41,8 @@ class Recommending(Servicer):
             raise InvalidInput("by", f"is {request.by}; give SIMILARITY_PROFILE or SIMILARITY_ROUTERS")
         if request.kind and request.kind not in KINDS:
             raise InvalidInput("kind", f"is {request.kind}; give CLIENT_KIND_USER, CLIENT_KIND_ITEM, or nothing")
-        await self._reach(request, context)
+        if request.HasField("min_sequence"):
+            await self._wait_for(request.min_sequence, context)
         ref = await self._ref(key)
         kind = KINDS[request.kind] if request.kind else kind_of(ref)
         answer = await self._engine.similar.neighbours(ref, kind, by, limit)
@@ -67,16 +67,6 @@ class Recommending(Servicer):
     async def _reflecting(self, applied_through: int) -> pb.Reflects:
         """What the read itself saw, not what the view has reached since."""
         return pb.Reflects(applied_through=applied_through, reasoned_through=await self._engine.progress.reasoned_through())
-
-    async def _reach(self, request: pb.RecommendRequest | pb.SimilarClientsRequest, context: Context) -> None:
-        """Read your writes: wait for min_sequence, a little less than the caller does. Raises NotReached."""
-        if not request.HasField("min_sequence"):
-            return
-        if request.min_sequence < 0:
-            raise InvalidInput("min_sequence", f"is {request.min_sequence}; give a sequence that an answer named, or leave it out")
-        left = context.time_remaining()
-        seconds = WAIT_SECONDS if left is None else min(WAIT_SHARE * left, WAIT_SECONDS)
-        await self._engine.numbers.reach(request.min_sequence, seconds)
 
 
 def _limit(request: pb.RecommendRequest | pb.SimilarClientsRequest) -> int:

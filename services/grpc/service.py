@@ -6,6 +6,7 @@ from grpc_reflection.v1alpha import reflection
 
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1 import propagation_pb2_grpc as pb_grpc
+from services.courtesy import Courtesy
 from services.grpc.guard import Guard
 from services.grpc.later import Later
 from services.grpc.operating import Operating
@@ -42,9 +43,9 @@ class Health:
         await self._servicer.enter_graceful_shutdown()
 
 
-def new_server(service: PropagationService, max_message_bytes: int) -> grpc.aio.Server:
+def new_server(service: PropagationService, courtesy: Courtesy, max_message_bytes: int) -> grpc.aio.Server:
     """A server of `service` with reflection. Not started, no port yet."""
-    server = grpc.aio.server(interceptors=[Guard()], options=[
+    server = grpc.aio.server(interceptors=[Guard(courtesy)], options=[
         ("grpc.max_receive_message_length", max_message_bytes), ("grpc.max_send_message_length", max_message_bytes),
         ("grpc.so_reuseport", 0), ("grpc.keepalive_time_ms", LONGEST_IDLE_MS),
         ("grpc.http2.min_recv_ping_interval_without_data_ms", SHORTEST_PING_MS)])
