@@ -22,6 +22,7 @@ $(READY): requirements.lock pyproject.toml
 	@touch $(READY)
 
 demo: $(READY)  ## a real service, a dataset, and what propagation does (DATA=folder for your own)
+	@$(BIN)/python -m services.warm
 	@exec $(BIN)/propagation demo $(if $(DATA),--data "$(DATA)")
 
 test: $(READY)  ## the fast tests

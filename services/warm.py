@@ -11,6 +11,7 @@ def main() -> None:
     from propagation.workflow.warm_up import warm_up
 
     start = time.monotonic()
+    sys.stderr.write("compiling kernels where they are not kept yet (once, about half a minute)\n")
     warm_up()
     sys.stderr.write(f"kernels ready after {time.monotonic() - start:.0f} s\n")
 
