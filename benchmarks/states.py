@@ -1,8 +1,8 @@
 """States on disk: real database files, made by the engine itself, once: `python -m benchmarks.states FILE USERS ITEMS EVENTS`.
 
 Sizes and the sources that decide what a file holds are part of its name, so that a stale state is never used. Numbers are
-learned from every interaction. Texts are reasoned for the last 20,000 only (a million would take a quarter of an hour): the
-others are marked as reasoned, which no figure on these states reads."""
+learned from every interaction. Texts are reasoned for the last 20,000 only (for all of a million it would take a quarter of an
+hour): the others are marked as reasoned."""
 
 import asyncio
 import shutil
@@ -49,7 +49,7 @@ def copy_of(town: Town, run: Run) -> Path:
 def build(path: Path, town: Town) -> None:
     """Record and learn everything, reason the last part, run the rounds that are due."""
     asyncio.run(_with_engine(path, lambda engine: _learned(engine, town)))
-    _mark_reasoned(path, WITH_TEXTS)
+    _mark_reasoned(path, min(WITH_TEXTS, town.interactions // 20))
     asyncio.run(_with_engine(path, Engine.drain))
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -74,8 +74,3 @@ def pairs_of(town: Town, count: int, seed: int) -> NDArray[np.int64]:
 def catalogue_town(short: bool) -> Town:
     """What reads are measured on: 50,000 users, 100,000 items, 1M interactions."""
     return Town(2_000, 4_000, 20_000) if short else Town(50_000, 100_000, 1_000_000)
-
-
-def clients_town(short: bool) -> Town:
-    """What start and memory are measured on: 100,000 clients, half users and half items, 1M interactions."""
-    return Town(2_000, 2_000, 20_000) if short else Town(50_000, 50_000, 1_000_000)
