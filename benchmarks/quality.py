@@ -2,6 +2,7 @@
 
 import asyncio
 
+from benchmarks.live_quality import measure_live
 from benchmarks.run import Figures, Run
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.datasets.load import load_dataset
@@ -25,3 +26,4 @@ def measure(run: Run) -> Figures:
     for key, value in report.keys().items():
         if isinstance(value, float):
             yield key, value
+    yield from measure_live(run, dataset)

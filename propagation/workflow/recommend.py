@@ -67,7 +67,7 @@ class Recommender:
         self._embedder = embedder
         self._catalogue = catalogue
         self._unlearned = unlearned
-        self._readings = Readings(numbers)
+        self.readings = Readings(numbers)
         self._explainer = Explainer(store, embedder)
         self.texts = UserTexts(store)
 
@@ -77,7 +77,7 @@ class Recommender:
         (ref,) = await self._store.find_refs([ClientKey.model_construct(kind=ClientKind.USER, id=wish.user_id)])
         text = await self.texts.get(ref) if ref is not None else None
         ask = await self._ask(wish, ref, text, candidates)
-        read = await self._readings.read(ask)
+        read = await self.readings.read(ask)
         explanations: Sequence[Explanation | None] = [None] * len(read.ranked.rows)
         if wish.explain:
             explanations = await self._explainer.explain(read, text, ask.arm)
@@ -91,7 +91,7 @@ class Recommender:
         rows, allowed = self._filtered(wish, candidates)
         propagate = wish.propagate
         return Ask(user=user, arm=ON if propagate else OFF, limit=wish.limit,
-                   factors=await self._factors(text) if propagate and text is not None else None,
+                   factors=await self.factors(text) if propagate and text is not None else None,
                    own=await self._own(ref), candidates=rows, allowed=allowed,
                    left_out=await self._waiting(wish.user_id, user) if wish.exclude_seen else EMPTY_ROWS,
                    leave_seen=wish.exclude_seen, explain=wish.explain)
@@ -123,7 +123,7 @@ class Recommender:
         allowed[rows] = True
         return None, allowed
 
-    async def _factors(self, text: ClientText) -> NDArray[np.float64] | None:
+    async def factors(self, text: ClientText) -> NDArray[np.float64] | None:
         """[K taste]: what the user's filter rules multiply the routing weights by; None without a rule."""
         memory = text.filter_memory
         if not memory.rules:
