@@ -28,13 +28,13 @@ from services.cli.replay import checked
 from services.settings import Settings
 
 WITHOUT_TEXT = 2
-EVENTS, SHORT_EVENTS = 20_000, 800
+EVENTS, SHORT_EVENTS = 10_000, 800
 STEP = 16
 PLAIN, TEXT, RULES = range(3)
 
 
 def measure_live(run: Run, dataset: Dataset) -> Figures:
-    """Reported on the last three fifths of the earliest 20,000 events. Only a user's first event of each step of 16 is
+    """Reported on the last three fifths of the earliest 10,000 events. Only a user's first event of each step of 16 is
     ranked, against all unseen items (expectation over 9 drawn): all that the user did before it is learned by then."""
     users, values, ruled = asyncio.run(_replayed(run, dataset.first(SHORT_EVENTS if run.short else EVENTS)))
     for place, name in ((TEXT, "text"), (RULES, "rules")):
