@@ -9,7 +9,7 @@ from propagation.numbers.hashing import mixed
 from propagation.numbers.mass import lifts, share, write
 from propagation.numbers.neighbours import add_co_adoptions, remember
 from propagation.numbers.seen import add_seen, has_seen
-from propagation.numbers.trust import LIFT_CLIP, add_trust, routing_weights
+from propagation.numbers.trust import LIFT_CLIP, add_trust, softmax_largest
 
 CONTENT_DECAY = 0.95
 DRAWS_A_PLACE = 64
@@ -111,11 +111,8 @@ def increments_of(state, item, weight, trust):
 @njit(cache=True)
 def _shares(bank, user, increments, weight, seed, routers, weights):
     """q of rule 5, from the trust as rule 4 will leave it."""
-    bank_trust = np.float32(bank.discount) * bank.trust[user] + increments[: bank.trust.shape[1]]
-    kept = bank.trust[user].copy()
-    bank.trust[user] = bank_trust
-    places, values = routing_weights(bank, user, len(routers), seed)
-    bank.trust[user] = kept
+    trust = np.float32(bank.discount) * bank.trust[user] + increments[: bank.trust.shape[1]]
+    places, values = softmax_largest(bank.sharpness * trust.astype(np.float64), len(routers), user, seed)
     routers[:] = 0
     weights[:] = 0.0
     for place in range(len(places)):

@@ -38,11 +38,11 @@ def remember(state, user, item):
 
 @njit(cache=True)
 def _place_of(neighbour, item, filled, other):
-    """Where `other` is among the item's first neighbours, or -1. No early way out: this form is compiled to SIMD."""
-    found = np.int64(-1)
-    for place in range(filled):
-        found = max(found, place if neighbour[item, place] == other else -1)
-    return found
+    """Where `other` is among the item's first neighbours, or -1. No early way out, and 32 bits: this form is compiled to SIMD."""
+    found, wanted = np.int32(-1), np.int32(other)
+    for place in range(np.int32(filled)):
+        found = max(found, np.int32(place) if neighbour[item, place] == wanted else np.int32(-1))
+    return np.int64(found)
 
 
 @njit(cache=True)
@@ -96,10 +96,13 @@ def add_co_adoptions(state, user, item):
 def _age_weights(past):
     """[2, past] f64: .97^age (slow) and .7^age (fast, the first 15), each summing to 1."""
     weights = np.zeros((2, past))
+    slow, fast = 1.0, 1.0
     for age in range(past):
-        weights[0, age] = SLOW_DECAY**age
+        weights[0, age] = slow
+        slow *= SLOW_DECAY
         if age < FAST_HISTORY:
-            weights[1, age] = FAST_DECAY**age
+            weights[1, age] = fast
+            fast *= FAST_DECAY
     weights[0] /= weights[0].sum()
     weights[1] /= weights[1].sum()
     return weights
