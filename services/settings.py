@@ -9,7 +9,6 @@ from pydantic import Field
 from propagation.model.base import Term
 from propagation.workflow.settings import WorkflowSettings
 
-PAPER_TAU = 0.7
 LogFormat = Literal["console", "json"]
 
 
@@ -33,7 +32,8 @@ class Settings(Term):
     workflow: WorkflowSettings = WorkflowSettings()
 
 
-# RecNet as published (2.2.1, eq. 4). Its tau of .7 to .9 belongs to its own encoder: set `tau` for yours.
+# RecNet as published: routers from attributes (2.2.1), one router an attribute (eq. 2), multicast by cosine (eq. 4). Its
+# tau of .7 to .9 is of its own encoder and reaches hardly anybody under ours: `tau` stays the quantile until it is set.
 PRESETS: Mapping[str, Mapping[str, object]] = {
-    "paper": {"policy": "semantic", "taste.k": 20, "centres": "attributes", "tau": PAPER_TAU},
+    "paper": {"policy": "semantic", "taste.k": 20, "centres": "attributes"},
 }

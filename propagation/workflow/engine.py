@@ -24,6 +24,7 @@ from propagation.workflow.policies import policy_for
 from propagation.workflow.profile_reading import ProfileReader
 from propagation.workflow.progress import Progress
 from propagation.workflow.reasoning import Reasoning
+from propagation.workflow.rebuild import rebuild
 from propagation.workflow.recommend import Recommender
 from propagation.workflow.retention import Retention
 from propagation.workflow.round import Stage2
@@ -51,7 +52,7 @@ class Engine:
         self.settings = settings
         self.holder = holder
         wanted = MadeWith(session_k=settings.session.k, taste_k=settings.taste.k, embedder=embedder.name,
-                          dimension=embedder.dimension, reasoner=reasoner.name, seed=settings.seed)
+                          dimension=embedder.dimension, reasoner=reasoner.name, seed=settings.seed, centres=settings.centres)
         self.numbers = Numbers(first_view(wanted))
         self._learning, self._reasoning, self._rounding = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
         self.catalogue, self.unlearned, self.progress = Catalogue(), Unlearned(), Progress(store)
@@ -61,7 +62,7 @@ class Engine:
         self.vectors = Vectors(store, embedder, index, self.numbers)
         policy = policy_for(settings, store, index, embedder, self.numbers)
         self.cold_start = ColdStart(store, reasoner, policy, self.vectors, settings)
-        self.learner = Learner(store, self.numbers, embedder, holder, self._first_view, self.catalogue, self.cold_start.take)
+        self.learner = Learner(store, self.numbers, embedder, holder, self.first_view, self.catalogue, self.cold_start.take)
         self._stage1 = Stage1(store, reasoner, settings, give_way)
         self.reasoning = Reasoning(store, self._stage1, self.vectors, holder)
         self.profiles = ProfileReader(store, reasoner, settings, self.vectors.take_texts)
@@ -71,7 +72,8 @@ class Engine:
         self.stage0 = Stage0(store, embedder, index, self.numbers, self.learner, self.vectors, self.stage2, settings,
                              wanted, holder)
 
-    def _first_view(self) -> NumbersView:
+    def first_view(self) -> NumbersView:
+        """The numbers before anything was learned, as this data was begun."""
         return first_view(self.stage0.made_with)
 
     async def open(self, *, adopt: bool = False) -> None:
@@ -127,6 +129,10 @@ class Engine:
                 pass
         async with self._learning, self._reasoning, self._rounding:
             return await self.stage0.run(say)
+
+    async def rebuild(self) -> int:
+        """The numbers once more from the log, as the newest checkpoint; the sequence they stand at. Raises StoreBusy."""
+        return await rebuild(self.store, self.embedder, self.first_view, self.holder)
 
     async def reindex(self, progress: OnProgress = no_progress) -> int:
         """Make the vector index again from the graph; how many points it has."""

@@ -7,7 +7,8 @@ from propagation.model.errors import IncompatibleSettings
 
 
 class MadeWith(Term):
-    """What numbers and texts of one epoch rest on. `embedder` is the name before it is fitted."""
+    """What numbers and texts of one epoch rest on. `embedder` is the name before it is fitted; `centres`: what the taste
+    routers' centres are k-means of."""
 
     session_k: int
     taste_k: int
@@ -15,6 +16,7 @@ class MadeWith(Term):
     dimension: int
     reasoner: str
     seed: int
+    centres: str = "items"
 
     @property
     def blob(self) -> bytes:
@@ -35,7 +37,7 @@ class MadeWith(Term):
 
 
 WORDS = {"session_k": "session.k", "taste_k": "taste.k", "embedder": "the embedder", "dimension": "the embedder's dimension",
-         "reasoner": "the reasoner", "seed": "seed"}
+         "reasoner": "the reasoner", "seed": "seed", "centres": "centres"}
 
 
 def made_with_name(epoch: int) -> str:

@@ -18,6 +18,7 @@ from propagation.ports.embedder import Embedder, FittableEmbedder
 from propagation.ports.graph import GraphStore
 from propagation.ports.leases import Lease
 from propagation.routing.clustering import spherical_kmeans
+from propagation.routing.perception import own_attributes
 from propagation.workflow.checkpointing import snapshot
 from propagation.workflow.learner import LEASE, LEASE_MS, take_clients
 from propagation.workflow.made_with import MadeWith, embedder_name, made_with_name
@@ -89,12 +90,12 @@ class NewEpoch:
         return NumbersView(session, taste, seed, number)
 
     async def _attributes(self) -> list[str]:
-        """What was extracted from every client's text so far, each once (eq. 1)."""
+        """What was extracted from every client's own text so far, each once (eq. 1)."""
         refs = sorted(await self._store.text_versions())
         found: set[str] = set()
         for start in range(0, len(refs), PAGE):
             for text in (await self._store.load_texts(refs[start : start + PAGE])).values():
-                found |= text.profile.attributes
+                found.update(own_attributes(text))
         return sorted(found)
 
     async def _relearn(self, lease: Lease, view: NumbersView, embedder: Embedder) -> None:

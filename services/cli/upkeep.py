@@ -2,14 +2,10 @@
 
 import sys
 import time
-from typing import TYPE_CHECKING
 
 from services.cli.opening import with_engine
 from services.cli.options import AsJson, Assignments, Config, Database, settings_of
 from services.cli.output import console, print_json, progress_bar
-
-if TYPE_CHECKING:
-    from propagation.workflow.engine import Engine
 
 
 def init(database: Database = None, config: Config = None, assignments: Assignments = None, json: AsJson = False) -> None:
@@ -38,18 +34,12 @@ def rebuild(database: Database = None, config: Config = None, assignments: Assig
     JSON: {"sequence", "seconds"}."""
     settings = settings_of(config, assignments, database=database)
     started = time.monotonic()
-    sequence = with_engine(settings, _rebuilt)
+    sequence = with_engine(settings, lambda engine: engine.rebuild())
     seconds = round(time.monotonic() - started, 3)
     if json:
         print_json({"sequence": sequence, "seconds": seconds})
     else:
         console().print(f"The numbers stand at sequence {sequence:,}, made again in {seconds:.1f} s.")
-
-
-async def _rebuilt(engine: "Engine") -> int:
-    from propagation.workflow.rebuild import rebuild as run
-
-    return await run(engine.store, engine.embedder, engine._first_view, engine.holder)
 
 
 def reindex(database: Database = None, config: Config = None, assignments: Assignments = None, json: AsJson = False) -> None:

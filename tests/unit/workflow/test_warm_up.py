@@ -57,7 +57,7 @@ async def life(path: str) -> None:
                      Wish(user_id="u1", limit=3, categories=("jazz",), propagate=False)):
             await engine.recommender.recommend(wish)
         if turn == 1:
-            await rebuild(engine.store, HashedEmbedder(engine.settings.seed), engine._first_view, "test")
+            await rebuild(engine.store, HashedEmbedder(engine.settings.seed), engine.first_view, "test")
         await engine.close()
 
 

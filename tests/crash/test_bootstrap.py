@@ -1,0 +1,121 @@
+"""Bootstrap killed in the middle did not happen; killed after its commit it did, and the next start finishes what lagged."""
+
+import multiprocessing
+import os
+import signal
+
+import numpy as np
+import pytest
+
+from propagation.model.client import ClientChange, ClientKey, ClientKind
+from propagation.model.interaction import NewInteraction
+from propagation.workflow.checkpointing import same_numbers
+from propagation.workflow.rebuild import rebuilt
+from propagation.workflow.settings import BankSettings, WorkflowSettings
+from services.assembly import laptop_engine
+from services.settings import Settings
+
+ITEMS, USERS, EVENTS = 40, 10, 150
+BEFORE = ("fitting the embedder on the catalogue", "finding the routers' centres", "learning all interactions again")
+AFTER = "embedding profiles, attributes and routers"
+SMALL = WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=6), table_edges=2, update_size=5, auto_create=True)
+
+
+class Killed(BaseException):
+    """The process is gone at this step."""
+
+
+def engine_on(folder):
+    return laptop_engine(Settings(database=folder / "graph.db", workflow=SMALL))
+
+
+async def live(engine):
+    """A catalogue and some events, all learned and reasoned."""
+    draw = np.random.default_rng(5)
+    await engine.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"), title=f"Record {n}",
+                                              attributes=(("jazz", "opera", "folk", "punk")[n % 4],)) for n in range(ITEMS)])
+    await engine.record([NewInteraction(event_id=f"e{n}", user_id=f"u{draw.integers(USERS)}", item_id=f"i{draw.integers(ITEMS)}",
+                                        time=n, content_hash=f"e{n}") for n in range(EVENTS)])
+    await engine.drain()
+
+
+async def seen(engine):
+    """What a caller could tell the difference by."""
+    store = engine.store
+    texts = await store.load_texts(sorted(await store.text_versions()))
+    return (await store.current_epoch(), await store.recorded_through(), await store.learned_through(), await store.last_round(),
+            texts, await store.edges_of(sorted(texts)), engine.embedder.name)
+
+
+def stopping_at(step, stop):
+    def say(words):
+        if words == step:
+            stop()
+
+    return say
+
+
+def raise_killed():
+    raise Killed
+
+
+def kill_me():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("step", BEFORE)
+async def test_killed_before_its_commit_it_did_not_happen(tmp_path, step):
+    engine = engine_on(tmp_path)
+    await engine.open()
+    await live(engine)
+    before, state = await seen(engine), engine.numbers.view.state
+    with pytest.raises(Killed):
+        await engine.init(stopping_at(step, raise_killed))
+    await engine.store.close()  # the rest of the process is dropped as it is
+    again = engine_on(tmp_path)
+    await again.open()
+    try:
+        assert await seen(again) == before
+        assert same_numbers(again.numbers.view.state, state) == []
+        await the_epoch_is_whole(again, await again.init())
+    finally:
+        await again.close()
+
+
+async def the_epoch_is_whole(engine, epoch):
+    assert await engine.store.current_epoch() == epoch.model_copy(update={"tau": None})
+    assert engine.embedder.name == epoch.embedder
+    view = await rebuilt(engine.store, engine.embedder, engine.first_view)
+    assert same_numbers(view.state, engine.numbers.view.state) == []
+    assert await engine.vectors.mend() == 0
+    assert await engine.store.check() == []
+
+
+def init_and_die(folder, step):
+    import asyncio
+
+    async def run():
+        engine = engine_on(folder)
+        await engine.open()
+        await live(engine)
+        await engine.init(stopping_at(step, kill_me))
+
+    asyncio.run(run())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", [BEFORE[-1], AFTER])
+async def test_kill_9_of_a_process_that_bootstraps(tmp_path, step):
+    process = multiprocessing.get_context("spawn").Process(target=init_and_die, args=(tmp_path, step))
+    process.start()
+    process.join(120)
+    assert process.exitcode == -signal.SIGKILL
+    engine = engine_on(tmp_path)
+    await engine.open()
+    try:
+        epoch = await engine.store.current_epoch()
+        assert (epoch is not None) == (step == AFTER)
+        await the_epoch_is_whole(engine, epoch or await engine.init())
+        assert await engine.store.recorded_through() > EVENTS
+    finally:
+        await engine.close()
