@@ -2,8 +2,12 @@
 
 from typing import Protocol
 
+from propagation.ports.leases import Lease
+
 
 class BlobStore(Protocol):
     async def get_blob(self, name: str) -> bytes | None: ...
 
-    async def put_blob(self, name: str, value: bytes) -> None: ...
+    async def put_blob(self, name: str, value: bytes, lease: Lease | None = None) -> None:
+        """In place of what was there. With a lease, raises LeaseLost when its token is not the newest; nothing is changed
+        then."""

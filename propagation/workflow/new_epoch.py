@@ -66,8 +66,8 @@ class NewEpoch:
             say("learning all interactions again")
             await self._relearn(lease, view, embedder)
             if state is not None:
-                await self._store.put_blob(embedder_name(number), state)
-            await self._store.put_blob(made_with_name(number), made_with.blob)
+                await self._store.put_blob(embedder_name(number), state, lease)
+            await self._store.put_blob(made_with_name(number), made_with.blob, lease)
             epoch = Epoch(number=number, sequence=0, session_k=self._settings.session.k, taste_k=self._settings.taste.k,
                           tau=self._settings.tau, embedder=embedder.name)
             sequence = await self._store.open_epoch(lease, epoch, snapshot(view, barrier=True))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.client import ClientKey, ClientKind
-from propagation.model.errors import InvalidInput
+from propagation.model.errors import InvalidInput, LeaseLost
 from propagation.model.interaction import RecordStatus
 from propagation.model.log import EntryKind
 from tests.contract.graph_store import STRANGE, TurnedClock, change, event, item, recorded, user
@@ -203,6 +203,17 @@ async def test_all_of_it_is_there_after_a_restart(store, opened):
     assert await store.get_blob("embedder") == b"\x00\xff"
     assert await store.get_blob("other") is None
     assert (await statuses(store, event("new", "u1", "i1")))[1] == [through + 1]
+
+
+async def test_a_fact_under_a_lease_is_not_overwritten_by_a_holder_that_lost_it(store, clock):
+    late = await store.acquire_lease("learn", "late", 10_000)
+    await store.put_blob("embedder:2", b"late", late)
+    clock.ms += 10_001
+    now = await store.acquire_lease("learn", "now", 10_000)
+    await store.put_blob("embedder:2", b"now", now)
+    with pytest.raises(LeaseLost):
+        await store.put_blob("embedder:2", b"late", late)
+    assert await store.get_blob("embedder:2") == b"now"
 
 
 async def test_interactions_are_found_by_sequence_event_and_client(store):

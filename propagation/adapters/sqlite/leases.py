@@ -39,9 +39,13 @@ class SqliteLeases:
     async def get_blob(self, name: str) -> bytes | None:
         return await self._database.read(lambda connection: one(connection, "SELECT value FROM meta WHERE name = ?", name))
 
-    async def put_blob(self, name: str, value: bytes) -> None:
-        await self._database.write(lambda connection: connection.execute(
-            "INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value)))
+    async def put_blob(self, name: str, value: bytes, lease: Lease | None = None) -> None:
+        def work(connection: sqlite3.Connection) -> None:
+            if lease is not None:
+                check_fence(connection, lease)
+            connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+        await self._database.write(work)
 
 
 def check_fence(connection: sqlite3.Connection, lease: Lease) -> None:
