@@ -1,6 +1,6 @@
 """Why an item stands where it stands: the exact parts of its score, the communities behind them, the messages that counted."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -146,12 +146,20 @@ def in_words(parts: Sequence[Part], routers: Sequence[RouterPart], messages: Seq
         return NOTHING
     sentence = _joined([WORDS[Feature[part.feature.upper()]] for part in strongest])
     text = f"{sentence[0].upper()}{sentence[1:]}."
-    communities = [part.name for part in routers if part.name and part.lift > 0][:2]
+    communities = _distinct(part.name for part in routers if part.name and part.lift > 0)[:2]
     if communities and any(part.feature == Feature.LIFT_TASTE.name.lower() for part in strongest):
         text += f" The community of {_joined(communities)} stands behind it."
     if messages:
-        text += f" This user's profile heard of it from {_joined(sorted({message.name for message in messages}))}."
+        text += f" This user's profile heard of it from {_joined(_distinct(sorted(message.name for message in messages)))}."
     return text
+
+
+def _distinct(names: Iterable[str]) -> list[str]:
+    """Names in quotation marks; two routers of the same words, in whatever order, are one community to a person."""
+    first: dict[frozenset[str], str] = {}
+    for name in names:
+        first.setdefault(frozenset(name.split()), f"“{name}”")
+    return list(first.values())
 
 
 def _joined(words: Sequence[str]) -> str:
