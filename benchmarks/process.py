@@ -14,6 +14,7 @@ from propagation.model.interaction import NewInteraction
 from propagation.v1 import propagation_pb2 as pb
 from services.assembly import laptop_engine
 from services.cli.replay import checked
+from services.collector import rare_collections
 from services.grpc.check import checked_interaction
 from services.settings import Settings
 
@@ -48,6 +49,7 @@ def _cost(run: Run, clients: int) -> float:
 
 async def _processed(database: Path, clients: list[ClientChange], events: Iterable[NewInteraction]) -> float:
     """Seconds from a recorded log to everything learned, reasoned and carried by the rounds that fell due."""
+    rare_collections()
     engine = laptop_engine(Settings(database=database))
     await engine.open()
     try:

@@ -13,6 +13,7 @@ import structlog
 
 from propagation.workflow.engine import Engine
 from services.assembly import laptop_engine
+from services.collector import rare_collections
 from services.courtesy import Courtesy
 from services.errors import NotLoopback, PortTaken
 from services.grpc.service import Health, PropagationService, new_server
@@ -69,6 +70,7 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
     and end, calls finish within the grace, the numbers are checkpointed, the store is closed."""
     refuse_open_address(settings.server)
     sys.setswitchinterval(SWITCH_SECONDS)  # the numbers' thread answers reads between the steps of reasoning
+    rare_collections()
     courtesy = Courtesy()
     engine = laptop_engine(settings, courtesy.give_way)
     await engine.open()

@@ -1,5 +1,6 @@
 """The filter memory: at most eight rules that steer how a client merges what it receives (RecNet 2.3.2)."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 MAX_RULES = 8
@@ -30,8 +31,10 @@ class FilterMemory:
 
     rules: tuple[FilterRule, ...] = ()
 
-    def factor_for(self, router: int, attributes: frozenset[str]) -> float:
+    def factor_for(self, router: int, attributes: Collection[str]) -> float:
         """The product of the matching rules' factors, clipped to .25..4; 1 where none matches."""
+        if not self.rules:
+            return 1.0
         factor = 1.0
         for rule in self.rules:
             if rule.router == router or (rule.attribute is not None and rule.attribute in attributes):

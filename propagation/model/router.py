@@ -1,9 +1,13 @@
 """A router: the coordinator of a community (RecNet 2.2), its versions, its messages and its routing table."""
 
+from dataclasses import dataclass
+from functools import cached_property
+
 from propagation.model.base import Term
 
 
-class Integrated(Term):
+@dataclass(frozen=True, slots=True)
+class Integrated:
     """One attribute that one client's profile version brought to a router (eq. 2)."""
 
     attribute: str
@@ -27,13 +31,14 @@ class RouterVersion(Term):
     integrated: tuple[Integrated, ...] = ()
     sequence: int = 0
 
-    @property
+    @cached_property
     def senders(self) -> frozenset[int]:
         """The clients this message comes from."""
         return frozenset(part.ref for part in self.integrated)
 
 
-class RoutingEdge(Term):
+@dataclass(frozen=True, slots=True)
+class RoutingEdge:
     """A row of the routing table: ROUTES_TO {score, from, until}. Sequences; `until` None while it stands."""
 
     router: int

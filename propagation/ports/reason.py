@@ -28,8 +28,9 @@ class ReasonStore(Protocol):
     async def load_texts(self, refs: Sequence[int]) -> Mapping[int, ClientText]:
         """The current text of each client; an empty profile at version 0 for those without."""
 
-    async def text_versions(self) -> Mapping[int, int]:
-        """The version of the current text of every client that has one: what the vector index is compared with."""
+    async def text_versions(self, refs: Sequence[int] | None = None) -> Mapping[int, int]:
+        """The version of the current text of every client (or of these) that has one: what an index or a cache is compared
+        with."""
 
     async def text_at(self, ref: int, sequence: int) -> ClientText | None:
         """The text as it was at a sequence; None where it had none."""

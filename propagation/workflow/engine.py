@@ -15,6 +15,7 @@ from propagation.ports.vector_index import VectorIndex
 from propagation.workflow.bootstrap import Say, Stage0, first_view, no_words
 from propagation.workflow.catalogue import Catalogue
 from propagation.workflow.cold_start import ColdStart
+from propagation.workflow.held_texts import HeldTexts
 from propagation.workflow.interaction import Stage1, turn_of_others
 from propagation.workflow.learner import Learner
 from propagation.workflow.made_with import MadeWith
@@ -63,12 +64,13 @@ class Engine:
         policy = policy_for(settings, store, index, embedder, self.numbers)
         self.cold_start = ColdStart(store, reasoner, policy, self.vectors, settings)
         self.learner = Learner(store, self.numbers, embedder, holder, self.first_view, self.catalogue, self.cold_start.take)
-        self._stage1 = Stage1(store, reasoner, settings, give_way)
+        held = HeldTexts(store)
+        self._stage1 = Stage1(store, reasoner, settings, held, give_way)
         self.reasoning = Reasoning(store, self._stage1, self.vectors, holder)
         self.profiles = ProfileReader(store, reasoner, settings, self.vectors.take_texts)
         self.tracer = Tracer(store)
-        self.stage2 = Stage2(store, reasoner, policy, Perceiver(store, index, embedder, self.numbers, settings), self.vectors,
-                             settings, holder, self.cold_start.through, give_way)
+        self.stage2 = Stage2(store, reasoner, policy, Perceiver(store, held, index, embedder, self.numbers, settings),
+                             self.vectors, settings, holder, self.cold_start.through, give_way)
         self.stage0 = Stage0(store, embedder, index, self.numbers, self.learner, self.vectors, self.stage2, settings,
                              wanted, holder)
 

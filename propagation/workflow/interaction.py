@@ -18,10 +18,8 @@ from propagation.ports.graph import GraphStore
 from propagation.ports.reasoner import Party, Reasoner
 from propagation.reception.first_text import described
 from propagation.reception.merge import receive
-from propagation.workflow.recent import Recent
+from propagation.workflow.held_texts import HeldTexts
 from propagation.workflow.settings import WorkflowSettings
-
-TEXTS_HELD = 20_000
 
 
 async def turn_of_others() -> None:
@@ -67,12 +65,12 @@ class Stage1:
     """Texts of interactions in sequence order; nothing is written before the caller commits."""
 
     def __init__(self, store: GraphStore, reasoner: Reasoner, settings: WorkflowSettings,
-                 give_way: Callable[[], Awaitable[None]] = turn_of_others) -> None:
+                 held: HeldTexts, give_way: Callable[[], Awaitable[None]] = turn_of_others) -> None:
         self._store = store
         self._reasoner = reasoner
         self._settings = settings
         self._give_way = give_way
-        self.held: Recent[int, ClientText] = Recent(TEXTS_HELD)
+        self.held = held
 
     async def reason(self, works: Sequence[ReasonWork], until: float) -> tuple[list[Reasoned], dict[int, ClientText]]:
         """What to commit, and the newest text of every client that changed. Stops after the interaction at which the

@@ -14,6 +14,7 @@ from propagation.routing.canonical import canonical_names, in_canonical, words_l
 from propagation.routing.centres import CentrePerception
 from propagation.routing.perception import arrivals_of, counted, own_attributes
 from propagation.routing.policy import Arrival
+from propagation.workflow.held_texts import HeldTexts
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.settings import WorkflowSettings
 
@@ -34,9 +35,10 @@ class Perceived:
 class Perceiver:
     """Reads the graph and decides; the round writes."""
 
-    def __init__(self, store: GraphStore, index: VectorIndex, embedder: Embedder, numbers: Numbers,
+    def __init__(self, store: GraphStore, held: HeldTexts, index: VectorIndex, embedder: Embedder, numbers: Numbers,
                  settings: WorkflowSettings) -> None:
         self._store = store
+        self._held = held
         self._index = index
         self._embedder = embedder
         self._numbers = numbers
@@ -44,7 +46,7 @@ class Perceiver:
 
     async def perceive(self, changed: Sequence[int], after: int, canonical: Mapping[str, str]) -> Perceived:
         """Eq. 1 for the clients that changed after a round's boundary. `canonical`: what was mapped before."""
-        texts = await self._store.load_texts(changed)
+        texts = await self._held.newest(changed)
         held = await self._store.held_attributes(changed)
         raw, arrived = await asyncio.to_thread(_said, texts, held, after, canonical)
         known = await self._store.get_attributes(sorted({name for names in (*raw.values(), *held.values()) for name in names}))

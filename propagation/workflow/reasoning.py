@@ -1,11 +1,14 @@
 """Reason: claim what waits, reason it, commit it (DESIGN, State, 3); dead letters, and their replay."""
 
+import asyncio
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from propagation.model.errors import LeaseLost
-from propagation.model.text import ReasonClaim, Reasoned
+from propagation.model.text import ClientText, ReasonClaim, Reasoned
 from propagation.ports.graph import GraphStore, VersionClash
+from propagation.ports.vector_index import Point
 from propagation.workflow.interaction import Stage1
 from propagation.workflow.vectors import Vectors
 
@@ -49,7 +52,7 @@ class Reasoning:
             if late is not None:
                 results = [replace(result, late=late) for result in results]
             try:
-                await self._store.commit_reasoned(claim, results)
+                points = await self._committed(claim, results, texts)
             except VersionClash:
                 self._stage1.forget(texts)
                 lost += 1
@@ -60,5 +63,14 @@ class Reasoning:
                 raise
             else:
                 self._stage1.committed(texts)
-                await self._vectors.take_texts(texts.values())
+                await self._vectors.take_points(points)
                 return results
+
+    async def _committed(self, claim: ReasonClaim, results: Sequence[Reasoned], texts: Mapping[int, ClientText]) -> Sequence[Point]:
+        """Commit, and meanwhile embed what is being committed; the points may be shown once this returns. Raises VersionClash,
+        LeaseLost."""
+        commit = asyncio.ensure_future(self._store.commit_reasoned(claim, results))
+        try:
+            return await self._vectors.points_of(texts.values())
+        finally:
+            await commit

@@ -1,6 +1,7 @@
 """The vector index kept in step with the graph, and the view's profile vectors with it. The index is derived: everything
 in it can be made again from the graph."""
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 
@@ -23,6 +24,7 @@ CLIENTS_A_CALL = 2_000
 TEXTS_A_PART = 32
 ATTRIBUTE_VERSION = 1
 UNWRITTEN = 0
+KINDS = ((Collection.USERS, ClientKind.USER), (Collection.ITEMS, ClientKind.ITEM))
 OnProgress = Callable[[int, int], None]
 
 
@@ -84,19 +86,30 @@ class Vectors:
                            if attribute.canonical is not None}
 
     async def take_texts(self, texts: Iterable[ClientText]) -> None:
-        """New versions of clients' texts, one a client; in small parts, so that reads get their turns on the loop."""
-        texts = list(texts)
-        for start in range(0, len(texts), TEXTS_A_PART):
-            await self._take_part(texts[start : start + TEXTS_A_PART])
+        """New versions of clients' texts, one a client."""
+        await self.take_points(await self.points_of(texts))
 
-    async def _take_part(self, texts: Sequence[ClientText]) -> None:
-        vectors = await self._lines.of_texts(texts)
-        for collection, kind in ((Collection.USERS, ClientKind.USER), (Collection.ITEMS, ClientKind.ITEM)):
-            await self._index.upsert(collection, [
-                Point(key=text.profile.ref, version=text.profile.version, vector=vectors[row],
-                      attributes=frozenset(in_canonical(own_attributes(text), self._canonical)))
-                for row, text in enumerate(texts) if kind_of(text.profile.ref) == kind])
-        await self._numbers.run(NumbersView.set_profiles, [text.profile.ref for text in texts], vectors)
+    async def points_of(self, texts: Iterable[ClientText]) -> list[Point]:
+        """What the index would hold of these texts; in small parts, so that others get their turns on the loop."""
+        texts = list(texts)
+        points: list[Point] = []
+        for start in range(0, len(texts), TEXTS_A_PART):
+            part = texts[start : start + TEXTS_A_PART]
+            for text, vector in zip(part, await self._lines.of_texts(part), strict=True):
+                points.append(Point(key=text.profile.ref, version=text.profile.version, vector=vector,
+                                    attributes=frozenset(in_canonical(own_attributes(text), self._canonical))))
+            await asyncio.sleep(0)
+        return points
+
+    async def take_points(self, points: Sequence[Point]) -> None:
+        """Into the index and the view: committed texts' points. Users and items at once, so that a store which groups its
+        commits needs one."""
+        for start in range(0, len(points), CLIENTS_A_CALL):
+            part = points[start : start + CLIENTS_A_CALL]
+            await asyncio.gather(*(self._index.upsert(collection, [point for point in part if kind_of(int(point.key)) == kind])
+                                   for collection, kind in KINDS))
+            await self._numbers.run(NumbersView.set_profiles, [int(point.key) for point in part],
+                                    np.stack([point.vector for point in part]))
 
     async def take_attributes(self, names: Sequence[str]) -> None:
         """New canonical attributes."""

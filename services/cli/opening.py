@@ -21,6 +21,7 @@ def with_engine(settings: "Settings", work: "Callable[[Engine], Awaitable[T]]", 
     if not create and not settings.database.exists():
         raise UsageProblem(f"{settings.database} is not there; name the database with --database")
     from services.assembly import laptop_engine
+    from services.collector import rare_collections
 
     async def run() -> T:
         engine = laptop_engine(settings)
@@ -30,4 +31,5 @@ def with_engine(settings: "Settings", work: "Callable[[Engine], Awaitable[T]]", 
         finally:
             await engine.close()
 
+    rare_collections()
     return asyncio.run(run())

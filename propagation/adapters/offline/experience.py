@@ -55,7 +55,7 @@ def discoveries(memory: FilterMemory, profile: Profile, chosen: frozenset[str], 
 
 
 def _heard(profile: Profile) -> list[Line]:
-    return [line for line in profile.lines if line.author == Author.RECEPTION]
+    return [line for line in profile.lines if line.author is Author.RECEPTION]
 
 
 def _router_rule(memory: FilterMemory, message: RouterVersion, raised: bool, sequence: int) -> FilterRule:

@@ -42,10 +42,10 @@ class Heard:
 def merged_messages(party: Party, room: int) -> MergeAnswer:
     """Edits and outcomes ("merged", "filtered", "empty" or "no room"); at most `room` lines of a profile are heard ones."""
     outcomes: dict[tuple[int, int], str] = {}
-    own = frozenset(name for line in party.profile.lines if line.author != Author.RECEPTION for name in line.attributes)
+    own = frozenset(name for line in party.profile.lines if line.author is not Author.RECEPTION for name in line.attributes)
     found: list[Heard] = []
     for message in party.messages:
-        factor = party.filter_memory.factor_for(message.router, frozenset(message.attributes))
+        factor = party.filter_memory.factor_for(message.router, message.attributes)
         if factor < DROP_BELOW or not message.attributes:
             outcomes[message.router, message.version] = "filtered" if message.attributes else "empty"
             continue
@@ -60,9 +60,15 @@ def merged_messages(party: Party, room: int) -> MergeAnswer:
 def _heard(message: RouterVersion, factor: float, own: frozenset[str]) -> Heard:
     """What is new to the client; where nothing is, what it shares with the community. What is in the community's name
     comes last: the sentence says it anyway."""
-    new = [name for name in message.attributes if name not in own]
-    said = sorted(new or message.attributes, key=lambda name: name in message.name)
-    return Heard(message, factor, tuple(said[:HEARD_ATTRIBUTES]), bool(new))
+    new: list[str] = []
+    named: list[str] = []
+    for name in message.attributes:
+        if name not in own:
+            (named if name in message.name else new).append(name)
+            if len(new) == HEARD_ATTRIBUTES:
+                break
+    said = [*new, *named] or sorted(message.attributes, key=lambda name: name in message.name)
+    return Heard(message, factor, tuple(said[:HEARD_ATTRIBUTES]), bool(new or named))
 
 
 def _grouped(found: Sequence[Heard]) -> list[list[Heard]]:
@@ -75,7 +81,7 @@ def _grouped(found: Sequence[Heard]) -> list[list[Heard]]:
 
 def _edits(party: Party, groups: Sequence[Sequence[Heard]], room: int) -> list[Edit]:
     """A line a group, in place of what the same router or the same news said before; the weakest leave when it gets tight."""
-    free = [line for line in party.profile.lines if line.author == Author.RECEPTION]
+    free = [line for line in party.profile.lines if line.author is Author.RECEPTION]
     edits: list[Edit] = []
     for group in groups:
         before = _said_before(free, group)
@@ -120,6 +126,9 @@ def _sentence(party: Party, heard: Heard) -> str:
 
 def heard_line(profile: Profile, message: RouterVersion) -> Line | None:
     """The line in which a profile speaks of this message."""
-    return next((line for line in profile.lines if line.author == Author.RECEPTION
-                 and any(source.router == message.router and source.version == message.version for source in line.sources)),
-                None)
+    for line in profile.lines:
+        if line.author is Author.RECEPTION:
+            for source in line.sources:
+                if source.router == message.router and source.version == message.version:
+                    return line
+    return None

@@ -15,7 +15,7 @@ from propagation.ports.reasoner import OptimizeAnswer, Party
 def optimized(work: ReasonWork, reward: int | None, party: Party, other: Party, room: int) -> OptimizeAnswer:
     """The user after its choice, the chosen item after its taker, or the item that was passed over. `room`: how many lines
     of the profile may be the catalogue's and its own."""
-    room = max(1, room - sum(line.author == Author.CATALOGUE for line in party.profile.lines))
+    room = max(1, room - sum(line.author is Author.CATALOGUE for line in party.profile.lines))
     if party.client.key.kind == ClientKind.USER:
         chosen = frozenset(names_of(other.client))
         edits = [*reinforced(work, party, other, room), *aged(party.profile, chosen)]
@@ -42,4 +42,4 @@ def _passed_over(work: ReasonWork, reward: int | None, party: Party, taste: froz
 
 
 def _own(profile: Profile) -> frozenset[str]:
-    return frozenset(name for line in profile.lines if line.author == Author.INTERACTION for name in line.attributes)
+    return frozenset(name for line in profile.lines if line.author is Author.INTERACTION for name in line.attributes)

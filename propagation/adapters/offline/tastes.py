@@ -59,7 +59,7 @@ def adopted(work: ReasonWork, party: Party, other: Party, room: int) -> list[Edi
 
 def leading(profile: Profile, besides: frozenset[str] = frozenset()) -> tuple[str, ...]:
     """The attributes of the heaviest line that interactions wrote, one that says more than `besides` where there is one."""
-    own = [line for line in profile.lines if line.author == Author.INTERACTION and line.attributes]
+    own = [line for line in profile.lines if line.author is Author.INTERACTION and line.attributes]
     own = [line for line in own if not besides.issuperset(line.attributes)] or own
     return max(own, key=lambda line: (line.weight, line.id)).attributes[:LEADING] if own else ()
 
@@ -79,7 +79,7 @@ def _closest(profile: Profile, names: Sequence[str]) -> Line | None:
     wanted = frozenset(names)
     best, best_overlap = None, 0.0
     for line in profile.lines:
-        if line.author != Author.INTERACTION:
+        if line.author is not Author.INTERACTION:
             continue
         said = frozenset(line.attributes)
         overlap = len(wanted & said) / len(wanted | said) if wanted or said else 1.0
@@ -95,5 +95,5 @@ def _with_line(profile: Profile, line: Line | None, text: str, names: Sequence[s
                sources=sources)
     if line:
         return [ReplaceLine(line=new)]
-    own = sorted((old for old in profile.lines if old.author == Author.INTERACTION), key=lambda old: (old.weight, old.id))
+    own = sorted((old for old in profile.lines if old.author is Author.INTERACTION), key=lambda old: (old.weight, old.id))
     return [*(DropLine(id=old.id) for old in own[: max(0, len(own) + 1 - room)]), AddLine(line=new)]

@@ -93,4 +93,4 @@ def _version(row: Sequence[Any], parts: Sequence[Sequence[Any]]) -> RouterVersio
 
 
 def _part(row: Sequence[Any]) -> Integrated:
-    return Integrated.model_construct(attribute=row[0], ref=row[1], profile_version=row[2], sequence=row[3])
+    return Integrated(attribute=row[0], ref=row[1], profile_version=row[2], sequence=row[3])

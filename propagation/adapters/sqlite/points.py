@@ -11,6 +11,10 @@ from propagation.adapters.sqlite.rows import dumped, one
 from propagation.ports.vector_index import Collection, Point
 
 DESCRIPTION = "vector_index"
+FLOAT_BYTES = 4
+PUT = ("INSERT INTO point SELECT ?1, value->>0, value->>1, substr(?3, key * (value->>3) + 1, value->>3), value->>2"
+       " FROM json_each(?2) WHERE true ON CONFLICT (collection, key) DO UPDATE SET version = excluded.version,"
+       " vector = excluded.vector, attributes = excluded.attributes WHERE excluded.version >= point.version")
 
 
 class SqlitePoints:
@@ -37,11 +41,10 @@ class SqlitePoints:
                 "SELECT key, version, vector, attributes FROM point WHERE collection = ?", (collection,))])
 
     async def put_points(self, collection: Collection, points: Sequence[Point]) -> None:
-        rows = [(collection, dumped(point.key), point.version, point.vector.astype(np.float32).tobytes(),
-                 dumped(sorted(point.attributes))) for point in points]
-        await self._database.write(lambda connection: connection.executemany(
-            "INSERT INTO point VALUES (?, ?, ?, ?, ?) ON CONFLICT (collection, key) DO UPDATE SET version = excluded.version,"
-            " vector = excluded.vector, attributes = excluded.attributes WHERE excluded.version >= point.version", rows))
+        rows = dumped([(dumped(point.key), point.version, dumped(sorted(point.attributes)), len(point.vector) * FLOAT_BYTES)
+                       for point in points])
+        vectors = b"".join(point.vector.astype(np.float32).tobytes() for point in points)
+        await self._database.write(lambda connection: connection.execute(PUT, (collection, rows, vectors)))
 
     async def drop_points(self, collection: Collection, keys: Sequence[int | str]) -> None:
         await self._database.write(lambda connection: connection.executemany(

@@ -19,6 +19,7 @@ from propagation.adapters.sqlite.texts import (
     gradient_of,
     merged_of,
     newest_texts,
+    newest_versions,
     nothing,
     put_gradients,
     put_merged,
@@ -70,7 +71,7 @@ class SqliteReason:
     async def commit_reasoned(self, claim: ReasonClaim, reasoned: Sequence[Reasoned]) -> None:
         claimed = {work.sequence for work in claim.work}
         texts = [(text, result.written_at) for result in reasoned for text in result.texts]
-        bodies = bodies_of(text for text, _ in texts)
+        bodies = await bodies_of(text for text, _ in texts)
 
         def work(connection: sqlite3.Connection) -> None:
             if connection.execute("DELETE FROM claim WHERE token = ?", (claim.token,)).rowcount == 0:
@@ -91,7 +92,7 @@ class SqliteReason:
         await self._database.write(work)
 
     async def commit_texts(self, texts: Sequence[ClientText], merged: Sequence[Merged], sequence: int) -> None:
-        bodies = bodies_of(texts)
+        bodies = await bodies_of(texts)
 
         def work(connection: sqlite3.Connection) -> None:
             put_texts(connection, [(text, sequence) for text in texts], bodies, self._directory.now())
@@ -103,7 +104,9 @@ class SqliteReason:
         found = await self._database.read(lambda connection: newest_texts(connection, refs))
         return {ref: found.get(ref) or nothing(ref) for ref in refs}
 
-    async def text_versions(self) -> Mapping[int, int]:
+    async def text_versions(self, refs: Sequence[int] | None = None) -> Mapping[int, int]:
+        if refs is not None:
+            return await self._database.read(lambda connection: newest_versions(connection, refs))
         return await self._database.read(lambda connection: dict(many(
             connection, "SELECT json_group_array(json_array(ref, version)) FROM (SELECT c.ref AS ref, (SELECT max(v.version)"
                         " FROM profile_version v WHERE v.ref = c.ref) AS version FROM client c) WHERE version IS NOT NULL")))

@@ -200,7 +200,7 @@ def _lone(version: RouterVersion) -> int | None:
 
 
 def _edge(router: int, ref: int, score: float, opened: int, closed: int | None = None) -> RoutingEdge:
-    return RoutingEdge.model_construct(router=router, ref=ref, score=score, from_sequence=opened, until_sequence=closed)
+    return RoutingEdge(router=router, ref=ref, score=score, from_sequence=opened, until_sequence=closed)
 
 
 def _attribute(name: str, router: int | None, holders: int, canonical: str | None) -> Attribute:

@@ -1,5 +1,6 @@
 """Texts of clients as rows: profile versions, merges and gradients."""
 
+import asyncio
 import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -11,6 +12,7 @@ from propagation.model.profile import Profile
 from propagation.model.text import ClientText, Merged, Reasoned
 from propagation.ports.graph import VersionClash
 
+TEXTS_A_PART = 32
 MERGED = "ref, profile_version, router, router_version, outcome"
 GRADIENT = "sequence, module, owner, writer, reward, text, attributes"
 TEXT = "json_array(v.ref, v.version, v.next_id, hex(v.body), v.watermark, v.dropped)"
@@ -19,17 +21,20 @@ PUT_TEXTS = ("INSERT INTO profile_version (ref, version, sequence, next_id, body
              " FROM json_each(?1)")
 
 
-def bodies_of(texts: Iterable[ClientText]) -> list[bytes]:
-    """What `put_texts` stores of each text's lines and rules: the larger part of the work, so done outside the transaction."""
-    return [body_of(text.profile.lines, text.filter_memory.rules) for text in texts]
+async def bodies_of(texts: Iterable[ClientText]) -> list[bytes]:
+    """What `put_texts` stores of each text's lines and rules: the larger part of the work, done before the transaction, in
+    small parts, so that others get their turns on the loop."""
+    bodies = []
+    for text in texts:
+        bodies.append(body_of(text.profile.lines, text.filter_memory.rules))
+        if len(bodies) % TEXTS_A_PART == 0:
+            await asyncio.sleep(0)
+    return bodies
 
 
 def put_texts(connection: sqlite3.Connection, texts: Sequence[tuple[ClientText, int]], bodies: Sequence[bytes], at: int) -> None:
     """Texts with their sequences, in order. Raises VersionClash where one does not follow the stored version."""
-    refs = sorted({text.profile.ref for text, _ in texts})
-    newest = {ref: version for ref, version in many(
-        connection, "SELECT json_group_array(json_array(e.value, (SELECT max(version) FROM profile_version WHERE ref = e.value)))"
-                    " FROM json_each(?) e", dumped(refs)) if version is not None}
+    newest = newest_versions(connection, sorted({text.profile.ref for text, _ in texts}))
     rows, start = [], 1
     for (text, sequence), body in zip(texts, bodies, strict=True):
         profile = text.profile
@@ -50,6 +55,13 @@ def put_merged(connection: sqlite3.Connection, merged: Sequence[tuple[Merged, in
 def put_gradients(connection: sqlite3.Connection, reasoned: Sequence[Reasoned]) -> None:
     put(connection, "gradient", 7, [(g.sequence, g.module, g.owner, g.writer, g.reward, g.text, g.attributes)
                                     for result in reasoned for g in result.gradients])
+
+
+def newest_versions(connection: sqlite3.Connection, refs: Sequence[int]) -> dict[int, int]:
+    """The version of the current text of each of these clients that has one."""
+    return {ref: version for ref, version in many(
+        connection, "SELECT json_group_array(json_array(e.value, (SELECT max(version) FROM profile_version WHERE ref = e.value)))"
+                    " FROM json_each(?) e", dumped(list(refs))) if version is not None}
 
 
 def newest_texts(connection: sqlite3.Connection, refs: Sequence[int]) -> dict[int, ClientText]:
