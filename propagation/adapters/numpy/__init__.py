@@ -1,1 +1,1 @@
-
+"""The vector index as exact search in memory, its points kept in the graph's file."""
