@@ -9,6 +9,7 @@ from propagation.model.errors import LeaseLost, NotReached, PropagationError
 from propagation.model.round import Round
 from propagation.ports.graph import VersionClash
 from propagation.workflow.engine import Engine
+from propagation.workflow.reasoning import CLAIM
 from services.courtesy import Courtesy
 from services.jobs import Job, Jobs
 from services.waiting import Steps
@@ -17,6 +18,7 @@ OTHER_PROCESSES_SECONDS = 1.0
 RETRY_SECONDS = 0.5
 RETRY_LONGEST_SECONDS = 30.0
 MERGES_WAITING = 10_000
+BUSY_CLAIM = 128
 EXPECTED = (PropagationError, VersionClash, LeaseLost)
 log = structlog.get_logger()
 
@@ -94,7 +96,7 @@ class Worker:
         return done
 
     async def _reason(self) -> int:
-        done = await self._engine.reason()
+        done = await self._engine.reason(BUSY_CLAIM if self._courtesy.busy else CLAIM)
         if done:
             self._steps.moved()
             self._wake["round"].set()

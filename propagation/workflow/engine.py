@@ -24,7 +24,7 @@ from propagation.workflow.perceiving import Perceiver
 from propagation.workflow.policies import policy_for
 from propagation.workflow.profile_reading import ProfileReader
 from propagation.workflow.progress import Progress
-from propagation.workflow.reasoning import Reasoning
+from propagation.workflow.reasoning import CLAIM, Reasoning
 from propagation.workflow.rebuild import rebuild
 from propagation.workflow.recommend import Recommender
 from propagation.workflow.retention import Retention
@@ -141,10 +141,11 @@ class Engine:
         async with self._reasoning, self._rounding:
             return await self.stage0.reindex(progress)
 
-    async def reason(self) -> int:
-        """Describe clients that are new or changed, then reason the next claim; how many texts and interactions that were."""
+    async def reason(self, limit: int = CLAIM) -> int:
+        """Describe clients that are new or changed, then reason a claim of at most `limit`; how many texts and interactions
+        that were."""
         async with self._reasoning:
-            return await self._describe() + await self.reasoning.step()
+            return await self._describe() + await self.reasoning.step(limit)
 
     async def _describe(self) -> int:
         texts = await self.cold_start.step()

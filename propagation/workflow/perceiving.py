@@ -50,7 +50,7 @@ class Perceiver:
         held = await self._store.held_attributes(changed)
         raw, arrived = await asyncio.to_thread(_said, texts, held, after, canonical)
         known = await self._store.get_attributes(sorted({name for names in (*raw.values(), *held.values()) for name in names}))
-        new = self._in_order_of_sequence(arrived, known)
+        new = await asyncio.to_thread(self._in_order_of_sequence, arrived, known)
         mapped = await self._mapped(new)
         names = {**canonical, **mapped}
         now = {ref: in_canonical(raw[ref], names) for ref in changed}

@@ -114,7 +114,7 @@ class Stage2:
                          texts[senders[router]].profile.text) for router, group in groups.items()]
 
     async def _titles(self, arrivals: Sequence[Arrival]) -> dict[int, str]:
-        refs = sorted({arrival.ref for arrival in arrivals if kind_of(arrival.ref) == ClientKind.ITEM})
+        refs = sorted(ref for ref in {arrival.ref for arrival in arrivals} if kind_of(ref) == ClientKind.ITEM)
         return {client.ref: client.title for client in await self._store.get_clients(refs) if client.title and not client.hidden}
 
     async def _multicast(self, changed: Sequence[int],

@@ -57,8 +57,8 @@ class LineVectors:
         if self._model != self._embedder.name:
             self._kept.clear()
             self._model = self._embedder.name
-        new = sorted(lines - self._kept.keys())
-        for line in lines & self._kept.keys():
+        new = sorted(line for line in lines if line not in self._kept)  # a set less a view walks the whole view
+        for line in lines.difference(new):
             self._kept.move_to_end(line)
         if new:
             self._kept.update(zip(new, await self._embedder.embed(new), strict=True))

@@ -145,6 +145,8 @@ class Database:
         connection.execute("SAVEPOINT one")
         try:
             result = work(connection)
+            if isinstance(result, sqlite3.Cursor):
+                result.close()  # here: its end resets its statement, which on the caller's thread this one may be using again
             connection.execute("RELEASE one")
             results.append((done, result))
         except Exception as error:
