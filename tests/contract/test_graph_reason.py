@@ -124,6 +124,12 @@ async def test_a_text_comes_back_as_it_was(store, sequences, strange):
     assert await store.merges_into(user(0), 9) == [merge] == await store.merges_of(5, 2, 9)
 
 
+async def test_versions_are_those_of_current_texts(store, sequences):
+    await store.commit_texts([text(user(0), 1, "first"), text(user(0), 2, "second"), text(user(1), 1, "other")], [], sequences[0])
+    assert await store.text_versions() == {user(0): 2, user(1): 1}
+    assert await store.text_versions([user(0), user(4)]) == {user(0): 2}
+
+
 async def test_a_client_without_text_has_an_empty_profile(store):
     (empty,) = (await store.load_texts([user(4)])).values()
     assert (empty.profile.ref, empty.profile.version, empty.profile.lines, empty.watermark) == (user(4), 0, (), 0)

@@ -1,0 +1,32 @@
+"""Bodies of profile versions: both forms are read, and the written one is a fraction of the other."""
+
+import orjson
+import pytest
+
+from propagation.adapters.sqlite.bodies import DEFLATED, body_of, cited_messages, parts_of
+from propagation.model.errors import InvalidInput
+from propagation.model.filter_memory import FilterMemory, FilterRule
+from propagation.model.profile import Author, Line, Source
+
+LINES = (Line(id=1, text="Enjoys jazz, such as “Kind of Blue”.", attributes=("jazz",), weight=1.95, sources=(Source(sequence=7),)),
+         Line(id=4, text="Others drawn to soul are turning to funk.", attributes=("funk",), weight=0.4, author=Author.RECEPTION,
+              sources=(Source(router=3, version=2),)))
+RULES = (FilterRule(attribute="funk", factor=0.8, text="Be wary of news of funk.", evidence=(7, 9), age=9),)
+AS_JSON = orjson.dumps([
+    [[1, LINES[0].text, ["jazz"], 1.95, "interaction", [[7, None, None]]],
+     [4, LINES[1].text, ["funk"], 0.4, "reception", [[None, 3, 2]]]],
+    [{"router": None, "attribute": "funk", "factor": 0.8, "text": "Be wary of news of funk.", "evidence": [7, 9], "age": 9}]])
+
+
+def test_a_body_comes_back_from_either_form():
+    written = body_of(LINES, RULES)
+    assert written.startswith(DEFLATED)
+    assert len(written) < len(AS_JSON) / 2
+    for body in (written, AS_JSON):
+        assert parts_of(body) == (LINES, FilterMemory(rules=RULES))
+        assert cited_messages(body) == [(3, 2)]
+
+
+def test_a_text_that_sqlite_would_cut_is_refused():
+    with pytest.raises(InvalidInput, match=r"U\+0000"):
+        body_of((Line(id=1, text="a\0b"),), ())
