@@ -1,6 +1,6 @@
 """Multicast (RecNet 2.2.3, eq. 4): the routing table's change. Score(R, c) and tau are the policy's (semantic.py, threshold.py).
-The messages themselves are stored once, at their router,
-and found by their receivers (DESIGN, "Copies are not needed to multicast")."""
+The messages themselves are stored once, at their router, and found by their receivers (DESIGN, "Copies are not needed to
+multicast")."""
 
 from collections.abc import Mapping, Sequence
 
