@@ -13,7 +13,7 @@ class Unlearned:
     """(user, item) pairs by user, from the record path by id and from the log at start by row; dropped once learned."""
 
     def __init__(self) -> None:
-        self._items: dict[Name, list[tuple[int, Name]]] = {}
+        self._items: dict[Name, deque[tuple[int, Name]]] = {}
         self._order: deque[tuple[int, Name]] = deque()
 
     def __len__(self) -> int:
@@ -32,16 +32,18 @@ class Unlearned:
             self._note(sequence, user, item)
 
     def _note(self, sequence: int, user: Name, item: Name) -> None:
-        self._items.setdefault(user, []).append((sequence, item))
+        self._items.setdefault(user, deque()).append((sequence, item))
         self._order.append((sequence, user))
 
     def learned(self, through: int) -> None:
         """Numbers reflect everything up to `through`."""
         while self._order and self._order[0][0] <= through:
             _, user = self._order.popleft()
-            left = [pair for pair in self._items.pop(user, ()) if pair[0] > through]
-            if left:
-                self._items[user] = left
+            items = self._items.get(user)
+            while items and items[0][0] <= through:
+                items.popleft()
+            if not items:
+                self._items.pop(user, None)
 
     def ids_of(self, user_id: str) -> list[str]:
         """Items, by id, of a user's recorded interactions."""
