@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from propagation.model.client import ClientKind, kind_of
+from propagation.model.client import Client, ClientKind, kind_of
 from propagation.model.round import Round
 from propagation.model.router import RouterVersion, RoutingEdge
 from propagation.ports.graph import GraphStore
@@ -57,19 +57,21 @@ class Stage2:
 
     async def run(self) -> Round | None:
         """One round over everything reasoned so far; None when nothing changed or another process runs one."""
-        return await self._run(await self.due(), self.policy)
+        lease = await self._store.acquire_lease(LEASE, self._holder, LEASE_MS)
+        return None if lease is None else await self._run(lease, await self.due(), self.policy)
 
     async def first_of_epoch(self, perceiving: Perceiving) -> Round | None:
         """The round that gives a new router set its first profiles: everything that clients hold, not what changed."""
-        due = await self.due()
-        everyone = sorted(await self._store.text_versions())
-        return await self._run(Due(changed=everyone, after=0, boundary=due.boundary), perceiving)
-
-    async def _run(self, due: Due, perceiving: Perceiving) -> Round | None:
-        if not due.changed:
-            return None
         lease = await self._store.acquire_lease(LEASE, self._holder, LEASE_MS)
         if lease is None:
+            return None
+        due = await self.due()
+        everyone = sorted(await self._store.text_versions())
+        return await self._run(lease, Due(changed=everyone, after=0, boundary=due.boundary), perceiving)
+
+    async def _run(self, lease: Lease, due: Due, perceiving: Perceiving) -> Round | None:
+        """What is due is asked under the lease: another process' round cannot come between."""
+        if not due.changed:
             return None
         round_ = await self._store.begin_round(lease, due.boundary)
         perceived = await self._perceiver.perceive(due.changed, due.after, self._vectors.canonical)
@@ -110,7 +112,7 @@ class Stage2:
         texts = await self._store.load_texts(sorted(senders.values()))
         clients = {client.ref: client for client in await self._store.get_clients(sorted(senders.values()))}
         return [verbatim(router, before.get(router), group, round_.number, epoch,
-                         clients[senders[router]].title or f"one {kind_of(senders[router]).name.lower()}",
+                         _sender_name(clients[senders[router]]),
                          texts[senders[router]].profile.text) for router, group in groups.items()]
 
     async def _titles(self, arrivals: Sequence[Arrival]) -> dict[int, str]:
@@ -135,6 +137,12 @@ class Stage2:
             self._store.stage_routers(lease, round_, versions),
             *(self._store.stage_edges(lease, round_, closed[start : start + EDGES_A_COMMIT],
                                       opened[start : start + EDGES_A_COMMIT]) for start in parts))
+
+
+def _sender_name(client: Client) -> str:
+    """An item by its title; a user is not named to others."""
+    kind = client.key.kind
+    return client.title if kind == ClientKind.ITEM and client.title else f"one {kind.name.lower()}"
 
 
 def _common(before: Mapping[int, RouterVersion], groups: Mapping[int, Sequence[Arrival]]) -> dict[str, float]:

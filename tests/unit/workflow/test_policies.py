@@ -74,6 +74,18 @@ async def test_a_preference_reaches_others_and_never_its_lone_sender(tmp_path, p
         assert await engine.store.dead_letters(1) == []
 
 
+async def test_point_to_point_does_not_name_users_to_others(tmp_path):
+    async with lived(tmp_path, SMALL.model_copy(update={"policy": "point_to_point"})) as engine:
+        named = [ClientChange(key=ClientKey(kind=ClientKind.USER, id=f"u{n}"), title=f"Ms Secret {n}") for n in range(USERS)]
+        await engine.upsert_clients(named)
+        await engine.record(list(events(3_000)))
+        await engine.drain()
+        await engine.run_round()
+        versions = await engine.store.router_versions([SENDERS + ref for ref in await engine.store.text_versions()])
+        assert {version.name for version in versions if kind_of(version.router - SENDERS) == ClientKind.USER} == {"one user"}
+        assert {version.name for version in versions if kind_of(version.router - SENDERS) == ClientKind.ITEM} >= {"Record 1"}
+
+
 async def test_the_placebo_shuffles_who_hears_what_and_not_what_is_learned(tmp_path):
     """Same numbers, same amount of table, other routers."""
     found = {}
