@@ -31,6 +31,12 @@ class Facts:
             return pb.Parties(clients=pb.Parties.Clients(keys=[key_to_proto(self.clients[ref].key) for ref in known]))
         return pb.Parties(count=len(known))
 
+    def title(self, ref: int) -> str:
+        """"" for a user whom the caller may not know."""
+        client = self.clients.get(ref)
+        known = client is not None and (self.caller.sees_users or client.key.kind == ClientKind.ITEM)
+        return client.title if client is not None and known else ""
+
     def said(self, ref: int) -> str:
         """A client as a person would say it: an item by title, a user by id where the caller may know it."""
         client = self.clients.get(ref)

@@ -49,9 +49,8 @@ def _said_attribute(hop: AttributeHop) -> str:
 
 
 def _profile_hop(hop: ProfileHop, facts: Facts) -> pb.Hop:
-    client = facts.clients.get(hop.ref)
     profile = pb.ProfileHop(client=facts.parties([hop.ref]), kind=KINDS[kind_of(hop.ref)], version=hop.version,
-                            title=client.title if client else "", line=None if hop.line is None else line_to_proto(hop.line, facts))
+                            title=facts.title(hop.ref), line=None if hop.line is None else line_to_proto(hop.line, facts))
     return pb.Hop(profile=profile, text=_said_profile(hop, facts))
 
 

@@ -1,0 +1,31 @@
+"""A reader without the role analyst sees counts and items, never another user: no id, no title, no event's id."""
+
+import pytest
+
+from propagation.model.client import Client, ClientKey, ClientKind
+from propagation.model.interaction import InteractionRow
+from propagation.workflow.trace import ProfileHop
+from services.grpc.facts import Facts
+from services.grpc.paths import path_to_proto
+from services.grpc.roles import Caller, Role
+
+ANN, RECORD = 0, 1
+CLIENTS = {ANN: Client(ref=ANN, key=ClientKey(kind=ClientKind.USER, id="ann"), title="Ann Secret"),
+           RECORD: Client(ref=RECORD, key=ClientKey(kind=ClientKind.ITEM, id="aida"), title="Aida")}
+EVENT = InteractionRow(sequence=3, event_id="ann-aida", user=ANN, item=RECORD, negative=None, time=0, weight=1.0)
+
+
+def told(*roles):
+    facts = Facts(Caller(frozenset(roles)), CLIENTS, {3: EVENT}, {})
+    return str(path_to_proto((EVENT, ProfileHop(ANN, 1, None), ProfileHop(RECORD, 1, None)), facts))
+
+
+@pytest.mark.parametrize("word", ["ann", "Secret"])
+def test_a_reader_sees_no_user(word):
+    assert word not in told(Role.READ, Role.WRITE)
+    assert word in told(Role.ANALYST)
+
+
+def test_a_reader_sees_items():
+    assert "Aida" in told(Role.READ)
+    assert "aida" in told(Role.READ)
