@@ -6,7 +6,7 @@ from typing import Protocol
 
 from propagation.model.client import ClientChange, ClientOutcome
 from propagation.model.interaction import NewInteraction, RecordOutcome
-from propagation.model.log import EntryKind, LogSlice
+from propagation.model.log import EntryKind, LogEntry, LogSlice
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,9 @@ class RecordStore(Protocol):
 
     async def read_log(self, after: int, limit: int) -> LogSlice:
         """Committed entries with sequence > after, at most `limit` of them, in order, without gaps."""
+
+    async def read_entries(self, after: int, through: int) -> Sequence[LogEntry]:
+        """Of the log's entries with after < sequence <= through those that are no interaction, in order."""
 
     async def recorded_through(self) -> int:
         """The last sequence committed."""

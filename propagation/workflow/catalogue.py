@@ -2,6 +2,7 @@
 
 from array import array
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from propagation.model.client import Client, ClientKind, index_of, kind_of
 from propagation.ports.clients import ClientStore
 
 SCAN = 10_000
+LABELS_KEPT = 1 << 16
 Label = tuple[str, str]
 
 
@@ -22,7 +24,6 @@ class Catalogue:
         self._titles: list[str] = []
         self._labels: list[tuple[Label, ...]] = []
         self._rows: dict[Label, array[int]] = {}
-        self._known: dict[Label, Label] = {}
         self._hidden: set[int] = set()
 
     async def load(self, store: ClientStore) -> None:
@@ -51,13 +52,17 @@ class Catalogue:
             self._relabel(row, labels)
 
     def _relabel(self, row: int, labels: tuple[Label, ...]) -> None:
-        for label in self._labels[row]:
+        before = self._labels[row]
+        for label in before:
             if label not in labels:
                 self._rows[label].remove(row)
-        added = [label for label in labels if label not in self._labels[row]]
-        for label in added:
-            self._rows.setdefault(self._known.setdefault(label, label), array("q")).append(row)
-        self._labels[row] = tuple(self._known[label] for label in labels)
+        for label in labels:
+            if label not in before:
+                rows = self._rows.get(label)
+                if rows is None:
+                    rows = self._rows[label] = array("q")
+                rows.append(row)
+        self._labels[row] = labels
 
     def id_of(self, row: int) -> str:
         return self._ids[row]
@@ -82,7 +87,12 @@ class Catalogue:
         return np.unique(np.concatenate(lists)) if lists else np.empty(0, np.int64)
 
 
+@lru_cache(maxsize=LABELS_KEPT)
+def _label(kind: str, name: str) -> Label:
+    return kind, normalised(name)
+
+
 def _labels_of(client: Client) -> tuple[Label, ...]:
-    labels = [("attribute", normalised(name)) for name in client.attributes]
-    labels += [("category", normalised(name)) for name in client.categories]
+    labels = [_label("attribute", name) for name in client.attributes]
+    labels += [_label("category", name) for name in client.categories]
     return tuple(dict.fromkeys(label for label in labels if label[1]))

@@ -21,7 +21,6 @@ from propagation.workflow.vectors import Vectors
 
 PROGRESS = "described_through"
 CLIENTS_A_STEP = 2_000
-ENTRIES_A_READ = 20_000
 log = logging.getLogger(__name__)
 
 
@@ -51,10 +50,7 @@ class ColdStart:
     async def open(self, learned_through: int) -> None:
         """Find what was learned but not described when the last process stopped."""
         after = self._taken_through = int(await self._store.get_blob(PROGRESS) or 0)
-        while after < learned_through:
-            part = await self._store.read_log(after, min(ENTRIES_A_READ, learned_through - after))
-            self.take(part.entries)
-            after = part.through
+        self.take(await self._store.read_entries(after, learned_through))
 
     def take(self, entries: Sequence[LogEntry]) -> None:
         """The learner has these entries of the log; what it reads a second time is left out. `changes` counts them."""

@@ -73,6 +73,8 @@ async def test_the_log_has_no_gap_and_slices_join(store):
     sequences = sorted([*whole.interactions.sequence.tolist(), *(entry.sequence for entry in whole.entries)])
     assert sequences == list(range(1, await store.recorded_through() + 1))
     assert whole.through == sequences[-1]
+    assert tuple(await store.read_entries(0, whole.through)) == whole.entries
+    assert await store.read_entries(whole.entries[0].sequence, whole.entries[-1].sequence - 1) == list(whole.entries[1:-1])
     after, pieces = 0, []
     while (part := await store.read_log(after, 2)).through > after:
         assert part.through <= after + 2

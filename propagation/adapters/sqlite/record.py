@@ -111,6 +111,9 @@ class SqliteRecords:
     async def read_log(self, after: int, limit: int) -> LogSlice:
         return await self._database.read(lambda connection: _read_log(connection, after, limit))
 
+    async def read_entries(self, after: int, through: int) -> Sequence[LogEntry]:
+        return await self._database.read(lambda connection: _entries(connection, after, through))
+
     async def recorded_through(self) -> int:
         return await self._database.read(recorded_through)
 
@@ -162,6 +165,12 @@ def _placed(outcomes: Sequence[RecordOutcome | None], first: int) -> list[Record
     return placed
 
 
+def _entries(connection: sqlite3.Connection, after: int, through: int) -> list[LogEntry]:
+    return [LogEntry(sequence=row[0], kind=EntryKind(row[1]), refs=tuple(orjson.loads(row[2])), number=row[3], time=row[4])
+               for row in connection.execute("SELECT * FROM log WHERE sequence > ? AND sequence <= ? ORDER BY sequence",
+                                             (after, through))]
+
+
 def _read_log(connection: sqlite3.Connection, after: int, limit: int) -> LogSlice:
     through = min(after + limit, recorded_through(connection))
     columns = many(connection, "SELECT json_array(json_group_array(sequence), json_group_array(user >> 1),"
@@ -170,9 +179,7 @@ def _read_log(connection: sqlite3.Connection, after: int, limit: int) -> LogSlic
                                " (SELECT * FROM interaction WHERE sequence > ? AND sequence <= ? ORDER BY sequence)",
                    after, through)
     sequence, user, item, negative, seed = (np.array(column, np.int64) for column in columns)
-    entries = [LogEntry(sequence=row[0], kind=EntryKind(row[1]), refs=tuple(orjson.loads(row[2])), number=row[3], time=row[4])
-               for row in connection.execute("SELECT * FROM log WHERE sequence > ? AND sequence <= ? ORDER BY sequence",
-                                             (after, through))]
+    entries = _entries(connection, after, through)
     return LogSlice(
         interactions=Interactions(sequence=sequence, user=user, item=item, negative=negative,
                                   weight=_weights(connection, sequence), seed=seed.view(np.uint64)),
