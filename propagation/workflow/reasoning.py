@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from propagation.model.errors import LeaseLost
@@ -26,11 +27,13 @@ class Reasoning:
         self._stage1 = stage1
         self._holder = holder
         self._vectors = vectors
+        self._unfinished: ReasonClaim | None = None
 
     async def step(self, limit: int = CLAIM) -> int:
         """Reason the next claim; how many interactions were finished. A slow reasoner finishes a part of its claim in
         time, and the rest is free again. Raises LeaseLost when the claim was taken over, VersionClash when other
         writers won five times in a row."""
+        await self._free()
         claim = await self._store.claim_reason(self._holder, limit, CLAIM_MS)
         return 0 if claim is None else len(await self._finish(claim))
 
@@ -43,9 +46,17 @@ class Reasoning:
         failed = sum(result.failure is not None for result in results)
         return len(results) - failed, failed
 
+    async def _free(self) -> None:
+        """What a failed attempt (a full disk, say) still holds is free at once, instead of when its claim expires."""
+        if self._unfinished is not None:
+            with suppress(LeaseLost):
+                await self._store.commit_reasoned(self._unfinished, ())
+            self._unfinished = None
+
     async def _finish(self, claim: ReasonClaim, late: int | None = None) -> list[Reasoned]:
         """Reason and commit. Where another writer was first with a client's next version, all texts of the claim are loaded
         again (a reader may have merged many) and it is redone on them: nothing of the lost attempt is kept."""
+        self._unfinished = claim
         lost = 0
         while True:
             results, texts = await self._stage1.reason(claim.work, time.monotonic() + CLAIM_SECONDS)
@@ -62,6 +73,7 @@ class Reasoning:
                 self._stage1.forget(texts)
                 raise
             else:
+                self._unfinished = None
                 self._stage1.committed(texts)
                 await self._vectors.take_points(points)
                 return results

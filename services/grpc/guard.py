@@ -9,9 +9,10 @@ from typing import Any, NoReturn
 
 import grpc
 import structlog
+from google.protobuf.message import DecodeError
 from google.rpc.status_pb2 import Status
 
-from propagation.model.errors import PropagationError
+from propagation.model.errors import InvalidInput, PropagationError
 from services.courtesy import Courtesy
 from services.grpc.base import Context
 from services.grpc.status import DETAILS_KEY, status_of, unexpected
@@ -40,14 +41,27 @@ class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in
         if handler is None:
             return None
         method, request_id = handler_call_details.method, request_id_of(handler_call_details)
+        parse = _parsing(handler.request_deserializer, streaming=handler.request_streaming)
         if not handler.response_streaming:
             make, call = ((grpc.stream_unary_rpc_method_handler, handler.stream_unary) if handler.request_streaming
                           else (grpc.unary_unary_rpc_method_handler, handler.unary_unary))
             answering = _answering(call, method, request_id, self._courtesy)
-            return make(answering, handler.request_deserializer, handler.response_serializer)
+            return make(answering, parse, handler.response_serializer)
         make, call = ((grpc.stream_stream_rpc_method_handler, handler.stream_stream) if handler.request_streaming
                       else (grpc.unary_stream_rpc_method_handler, handler.unary_stream))
-        return make(_streaming(call, method, request_id), handler.request_deserializer, handler.response_serializer)
+        return make(_streaming(call, method, request_id), parse, handler.response_serializer)
+
+
+def _parsing(parse: Callable[[bytes], Any], *, streaming: bool) -> Callable[[bytes], Any]:
+    """Bytes that are no message of this call (broken, or a text that is not UTF-8) are bad input, and not grpc's own error: None
+    for a call, which refuses it; in a stream an empty message, which is rejected in its place while the stream goes on."""
+    def parsed(data: bytes) -> Any:
+        try:
+            return parse(data)
+        except DecodeError:
+            return parse(b"") if streaming else None
+
+    return parsed
 
 
 def _answering(call: Callable[[Any, Context], Awaitable[Any]], method: str, request_id: str,
@@ -56,6 +70,8 @@ def _answering(call: Callable[[Any, Context], Awaitable[Any]], method: str, requ
         with courtesy.call(), structlog.contextvars.bound_contextvars(request_id=request_id):
             try:
                 await _in_time(context)
+                if request is None:
+                    raise InvalidInput("request", "is not a message of this call: its bytes are broken, or a text is not UTF-8")
                 return await call(request, context)
             except Exception as error:
                 await _fail(error, context, method, request_id)

@@ -81,14 +81,23 @@ async def test_damage_inside_the_file_is_found(path):
     with path.open("r+b") as file:
         file.seek(path.stat().st_size // 2 // 4096 * 4096)
         file.write(os.urandom(40_960))
+    with pytest.raises(StoreCorrupt, match="back-up"):
+        await new(path).open()
+
+
+async def test_damage_met_while_open_stops_the_acks(path):
+    def meets_it(connection: sqlite3.Connection) -> None:
+        error = sqlite3.DatabaseError("database disk image is malformed")
+        error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+        raise error
+
     store = new(path)
-    try:
-        await store.open()
-        found = await store.check()
-        assert any("damaged" in sentence for sentence in found)
-        await store.close()
-    except StoreCorrupt:
-        pass
+    await store.open()
+    with pytest.raises(StoreCorrupt):
+        await store.database.read(meets_it)
+    with pytest.raises(StoreCorrupt):
+        await store.upsert_clients([change(ClientKind.ITEM, "late")])
+    await store.close()
 
 
 async def test_a_full_disk_refuses_whole_calls_and_recovers(path):

@@ -134,3 +134,24 @@ async def test_a_bad_event_does_not_end_the_stream(service):
     assert [outcome.event_id for outcome in outcomes] == ["1", "2", "3"]
     assert [outcome.status for outcome in outcomes] == [ACCEPTED, REJECTED, ACCEPTED]
     assert outcomes[1].field == "weight"
+
+
+BROKEN = b"\x0a\x0b\x0a\x03\xed\xa0\x80\x12\x02u1\x1a\x02i1"
+
+
+async def test_bytes_that_are_no_message_are_bad_input(service):
+    call = service.channel.unary_unary("/propagation.v1.PropagationService/RecordInteractions",
+                                       request_serializer=lambda data: data)
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await call(BROKEN)
+    assert refused.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+    assert "UTF-8" in str(refused.value.details())
+
+
+async def test_a_stream_goes_on_after_bytes_that_are_no_message(service):
+    good = pb.StreamInteractionsRequest(interaction=pb.Interaction(event_id="good", user_id="u", item_id="i")).SerializeToString()
+    stream = service.channel.stream_stream("/propagation.v1.PropagationService/StreamInteractions",
+                                           request_serializer=lambda data: data,
+                                           response_deserializer=pb.StreamInteractionsResponse.FromString)(iter([BROKEN, good]))
+    statuses = [answer.outcome.status async for answer in stream]
+    assert statuses == [pb.INTERACTION_STATUS_REJECTED, pb.INTERACTION_STATUS_ACCEPTED]

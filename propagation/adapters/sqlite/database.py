@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from propagation.adapters.sqlite.file import open_file, open_reader, take_lock, translated
-from propagation.model.errors import StoreBusy
+from propagation.model.errors import StoreBusy, StoreCorrupt
 
 GROUP = 64
 READERS = 2
@@ -42,6 +42,7 @@ class Database:
         self.path = path.resolve()
         self._memory = memory
         self._max_bytes = max_bytes
+        self._damage: StoreCorrupt | None = None
         self._queue: queue.SimpleQueue[Waiting | None] = queue.SimpleQueue()
         self._writer: threading.Thread | None = None
         self._readers: ThreadPoolExecutor | None = None
@@ -80,6 +81,8 @@ class Database:
         cancelled before its turn has written nothing; after it, the commit stands."""
         if self._writer is None:
             raise StoreBusy(f"{self.path} is closed")
+        if self._damage is not None:
+            raise StoreCorrupt(str(self._damage))
         done: Future[T] = Future()
         self._queue.put((work, done))  # type: ignore[arg-type]
         return await asyncio.wrap_future(done)
@@ -102,7 +105,14 @@ class Database:
             finally:
                 connection.execute("ROLLBACK")
         except sqlite3.Error as error:
-            raise translated(error, self.path) from error
+            raise self._translated(error) from error
+
+    def _translated(self, error: BaseException) -> BaseException:
+        """As ours. Damage is remembered: what is acknowledged after it could not be trusted to be there."""
+        ours = translated(error, self.path)
+        if isinstance(ours, StoreCorrupt):
+            self._damage = ours
+        return ours
 
     def _write_loop(self, connection: sqlite3.Connection) -> None:
         stopping = False
@@ -133,7 +143,7 @@ class Database:
                 connection.execute("ROLLBACK")
             for _, done in group:
                 if not done.done():
-                    done.set_exception(translated(error, self.path))
+                    done.set_exception(self._translated(error))
             return
         for done, result in results:
             done.set_result(result)
@@ -155,7 +165,7 @@ class Database:
             self._memory.undo(mark)
             connection.execute("ROLLBACK TO one")
             connection.execute("RELEASE one")
-            done.set_exception(translated(error, self.path))
+            done.set_exception(self._translated(error))
 
     def _release_lock(self) -> None:
         if self._lock is not None:

@@ -11,6 +11,8 @@ from propagation.model.errors import PropagationError, SchemaTooNew, StoreBusy, 
 APPLICATION_ID = 0x50525031
 CHECKPOINT_PAGES = 4_000
 WAL_KEPT_BYTES = 64 << 20
+# What a start can look through within a second; of a larger file `propagation doctor` does it.
+CHECKED_AT_START_BYTES = 256 << 20
 WRITER_CACHE_KIB, READER_CACHE_KIB = 32_768, 16_384
 
 
@@ -37,6 +39,7 @@ def open_file(path: Path, max_bytes: int | None) -> sqlite3.Connection:
     connection = connect(path)
     try:
         _check_owner(connection, path)
+        _check_pages(connection, path)
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")
         connection.execute(f"PRAGMA cache_size=-{WRITER_CACHE_KIB}")
@@ -50,6 +53,14 @@ def open_file(path: Path, max_bytes: int | None) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _check_pages(connection: sqlite3.Connection, path: Path) -> None:
+    """Damage is found before anything is acknowledged. Raises StoreCorrupt."""
+    if path.stat().st_size <= CHECKED_AT_START_BYTES:
+        found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if found != "ok":
+            raise StoreCorrupt(f"{path} is damaged ({' '.join(found.split())}); restore it from a back-up")
 
 
 def open_reader(path: Path) -> sqlite3.Connection:
