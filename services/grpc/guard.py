@@ -17,6 +17,8 @@ from services.courtesy import Courtesy
 from services.grpc.base import Context
 from services.grpc.status import DETAILS_KEY, status_of, unexpected
 
+# No call is answered in less: what would be done in it, the caller would not learn of.
+LEAST_SECONDS = 0.005
 REQUEST_ID = re.compile(r"[\w.:/+=-]{1,128}", re.ASCII)
 log = structlog.get_logger()
 
@@ -95,8 +97,8 @@ def _streaming(call: Callable[[Any, Context], AsyncGenerator[Any, None]], method
 
 async def _in_time(context: Context) -> None:
     left = context.time_remaining()
-    if left is not None and left <= 0:
-        await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, "the deadline had passed; nothing was done")
+    if left is not None and left < LEAST_SECONDS:
+        await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, "the deadline had passed, or was about to; nothing was done")
 
 
 async def _fail(error: Exception, context: Context, method: str, request_id: str) -> NoReturn:
