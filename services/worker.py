@@ -18,7 +18,7 @@ OTHER_PROCESSES_SECONDS = 1.0
 RETRY_SECONDS = 0.5
 RETRY_LONGEST_SECONDS = 30.0
 MERGES_WAITING = 10_000
-BUSY_CLAIM = 128
+BUSY_CLAIM = 32
 EXPECTED = (PropagationError, VersionClash, LeaseLost)
 log = structlog.get_logger()
 
