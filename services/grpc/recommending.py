@@ -3,14 +3,13 @@
 from propagation.model.client import kind_of
 from propagation.model.epoch import BankName
 from propagation.model.errors import InvalidInput
-from propagation.model.router import RouterVersion
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.explain import Explanation
 from propagation.workflow.recommend import Recommended, Wish
 from propagation.workflow.similar import By
 from services.grpc.base import Context, Servicer
 from services.grpc.check import KINDS, checked_id, checked_key
-from services.grpc.convert import key_to_proto
+from services.grpc.convert import key_to_proto, message_to_proto
 
 LIMIT, LIMIT_MAX = 10, 1_000
 CANDIDATES_MAX = 10_000
@@ -96,9 +95,4 @@ def _explanation(explanation: Explanation) -> pb.Explanation:
                for part in explanation.parts],
         routers=[pb.RouterShare(router=part.router, bank=BANKS[part.bank], name=part.name, share=part.share, lift=part.lift,
                                 adopters=part.adopters) for part in explanation.routers],
-        messages=[_message(message) for message in explanation.messages], text=explanation.text)
-
-
-def _message(message: RouterVersion) -> pb.Message:
-    return pb.Message(router=message.router, version=message.version, router_name=message.name, text=message.text,
-                      attributes=message.attributes, sequence=message.sequence)
+        messages=[message_to_proto(message) for message in explanation.messages], text=explanation.text)
