@@ -6,10 +6,10 @@ READY := $(VENV)/.ready
 DATA ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint types imports proto proto-check bench bench-short up down lock clean
+.PHONY: help setup demo test test-slow lint types imports proto proto-check bench bench-short bench-life bench-life-short up down lock clean
 
 help:  ## this list
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 setup: $(READY)  ## the virtual environment, from the lock
 
@@ -52,6 +52,12 @@ bench: $(READY)  ## every figure of the README (ONLY=group for one group)
 
 bench-short: $(READY)  ## the same programs for a few seconds each: they work, the figures mean nothing
 	$(BIN)/python -m benchmarks --short
+
+bench-life: $(READY)  ## what a service that lives is judged by: evolution, erasure, back-up, size, half an hour of soak (ONLY=group)
+	$(BIN)/python -m benchmarks --life $(if $(ONLY),--only $(ONLY))
+
+bench-life-short: $(READY)  ## the same programs for a few seconds each
+	$(BIN)/python -m benchmarks --life --short
 
 up:  ## what docker-compose.yml holds
 	docker compose up --detach --build --wait

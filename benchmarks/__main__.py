@@ -1,4 +1,4 @@
-"""`python -m benchmarks [--only GROUP] [--short]`: a table, and as the last line one JSON object with the issue's keys."""
+"""`python -m benchmarks [--life] [--only GROUP] [--short]`: a table, and as the last line one JSON object with all keys."""
 
 import argparse
 import importlib
@@ -10,30 +10,23 @@ import subprocess
 import tempfile
 import time
 import traceback
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+from benchmarks.groups import BENCH, LIFE
 from benchmarks.run import Run
 from benchmarks.targets import TARGETS
 from services.kernel_cache import use_kernel_cache
 
 ROOT = Path(__file__).parent.parent
 STATES = ROOT / ".cache" / "bench"
-GROUPS = {
-    "ingest": ("ingest_batch_events_per_s", "ingest_single_events_per_s", "ingest_stream_events_per_s"),
-    "process": ("process_interactions_per_s", "process_cost_ratio_100k_over_1k_clients"),
-    "reading": ("recommend_p50_ms", "recommend_p99_ms", "recommend_overlap", "recommend_per_s", "get_profile_p99_ms"),
-    "probe": ("event_to_recommendation_s",),
-    "start": ("rss_mb_100k_clients", "start_s_100k_clients"),
-    "recommend_ml100k": ("recommend_ml100k_p50_ms", "recommend_ml100k_per_s"),
-    "quality": ("n10_off", "n10_placebo", "n10_adoption", "delta", "delta_t", "n10_offk", "n10_offk_adoption", "n10_rules",
-                "n10_text"),
-}
 PACKAGES = ("grpcio", "numba", "numpy", "protobuf", "pydantic")
 
 
 def main() -> None:
     options = _options()
+    groups = LIFE if options.life else BENCH
     use_kernel_cache()
     print(_circumstances())
     figures: dict[str, float | None] = {}
@@ -41,22 +34,27 @@ def main() -> None:
     scratch = Path(tempfile.mkdtemp(prefix="run-", dir=STATES))
     try:
         run = Run(options.short, STATES, scratch, _ml100k(options.ml100k))
-        for group in [options.only] if options.only else GROUPS:
-            figures |= _measured(group, run)
+        for group in [options.only] if options.only else groups:
+            figures |= _measured(group, groups[group], run)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     _print_table(figures)
     print(_circumstances())
-    print(json.dumps({key: figures.get(key) for key in TARGETS}))
+    print(json.dumps({key: figures.get(key) for keys in groups.values() for key in keys}))
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--only", choices=GROUPS, help="one group of figures")
+    parser.add_argument("--life", action="store_true", help="the figures of a service that lives: evolution, back-up, soak")
+    parser.add_argument("--only", metavar="GROUP", help=f"one group of figures: {', '.join(BENCH)}; with --life {', '.join(LIFE)}")
     parser.add_argument("--short", action="store_true", help="a few seconds each: the programs work, the figures mean nothing")
     parser.add_argument("--ml100k", type=Path, default=os.environ.get("ML100K"), metavar="FOLDER",
                         help="MovieLens 100k (or ML100K=FOLDER); default: ../shared/datasets/ml-100k, where there is one")
-    return parser.parse_args()
+    options = parser.parse_args()
+    groups = LIFE if options.life else BENCH
+    if options.only and options.only not in groups:
+        parser.error(f"--only {options.only}: there are {', '.join(groups)}")
+    return options
 
 
 def _ml100k(given: Path | None) -> Path | None:
@@ -64,7 +62,7 @@ def _ml100k(given: Path | None) -> Path | None:
     return folder if (folder / "u.data").exists() else None
 
 
-def _measured(group: str, run: Run) -> dict[str, float | None]:
+def _measured(group: str, keys: Sequence[str], run: Run) -> dict[str, float | None]:
     """A group that fails says why, and what it had not measured yet is null; the other groups are still measured."""
     print(f"{group}:", flush=True)
     started = time.monotonic()
@@ -74,7 +72,7 @@ def _measured(group: str, run: Run) -> dict[str, float | None]:
     except Exception:
         traceback.print_exc()
     run.note(f"{group} took {time.monotonic() - started:.0f} s")
-    return {key: found.get(key) for key in GROUPS[group]}
+    return {key: found.get(key) for key in keys}
 
 
 def _circumstances() -> str:

@@ -1,7 +1,8 @@
-"""States on disk: real database files, made by the engine itself, once: `python -m benchmarks.states FILE USERS ITEMS EVENTS`.
+"""States on disk: real database files, made by the engine itself, once: `python -m benchmarks.states FILE USERS ITEMS EVENTS
+TEXTS`.
 
 Sizes and the sources that decide what a file holds are part of its name, so that a stale state is never used. Numbers are
-learned from every interaction. Texts are reasoned for the last 20,000 only (for all of a million it would take a quarter of an
+learned from every interaction. Texts are reasoned for the last TEXTS only (for all of a million it would take a quarter of an
 hour): the others are marked as reasoned."""
 
 import asyncio
@@ -28,7 +29,6 @@ from services.settings import Settings
 ROOT = Path(__file__).parent.parent
 SOURCES = ("benchmarks/town.py", "benchmarks/states.py", "propagation/numbers/*.py", "propagation/adapters/sqlite/migrations/*.sql",
            "propagation/adapters/offline/embedder.py", "propagation/workflow/new_epoch.py")
-WITH_TEXTS = 20_000
 PART = 5_000
 
 
@@ -39,7 +39,7 @@ def copy_of(town: Town, run: Run) -> Path:
         run.note(f"building {kept.name}")
         building = run.scratch / kept.name
         subprocess.run([sys.executable, "-m", "benchmarks.states", str(building), str(town.users), str(town.items),
-                        str(town.interactions)], check=True)
+                        str(town.interactions), str(town.texts)], check=True)
         building.rename(kept)
     copy = run.scratch / f"{len(list(run.scratch.iterdir()))}-{kept.name}"
     shutil.copyfile(kept, copy)
@@ -49,7 +49,7 @@ def copy_of(town: Town, run: Run) -> Path:
 def build(path: Path, town: Town) -> None:
     """Record and learn everything, reason the last part, run the rounds that are due."""
     asyncio.run(_with_engine(path, lambda engine: _learned(engine, town)))
-    _mark_reasoned(path, min(WITH_TEXTS, town.interactions // 20))
+    _mark_reasoned(path, town.texts)
     asyncio.run(_with_engine(path, Engine.drain))
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -104,4 +104,4 @@ def _digest(town: Town) -> str:
 
 if __name__ == "__main__":
     use_kernel_cache()
-    build(Path(sys.argv[1]), Town(*map(int, sys.argv[2:5])))
+    build(Path(sys.argv[1]), Town(*map(int, sys.argv[2:6])))

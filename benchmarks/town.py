@@ -20,11 +20,13 @@ PROBERS_A_COMMUNITY = 10
 
 @dataclass(frozen=True)
 class Town:
-    """Sizes of a generated state. The last `probes` items are adopted by nobody."""
+    """Sizes of a generated state. The last `probes` items are adopted by nobody. `texts`: for how many of the last
+    interactions texts are reasoned."""
 
     users: int
     items: int
     interactions: int
+    texts: int = 20_000
     communities: int = 40
     seed: int = 7
 
@@ -73,4 +75,9 @@ def pairs_of(town: Town, count: int, seed: int) -> NDArray[np.int64]:
 
 def catalogue_town(short: bool) -> Town:
     """What reads are measured on: 50,000 users, 100,000 items, 1M interactions."""
-    return Town(2_000, 4_000, 20_000) if short else Town(50_000, 100_000, 1_000_000)
+    return Town(2_000, 4_000, 20_000, 1_000) if short else Town(50_000, 100_000, 1_000_000)
+
+
+def lived_town(short: bool) -> Town:
+    """The same after a life: texts of more interactions than retention keeps (200,000 sequences)."""
+    return replace(catalogue_town(short), texts=2_000 if short else 220_000)

@@ -1,0 +1,23 @@
+"""Which groups of figures there are, and what each measures: a group is a module of this package with `measure(run)`."""
+
+from collections.abc import Mapping
+
+BENCH: Mapping[str, tuple[str, ...]] = {
+    "ingest": ("ingest_batch_events_per_s", "ingest_single_events_per_s", "ingest_stream_events_per_s"),
+    "process": ("process_interactions_per_s", "process_cost_ratio_100k_over_1k_clients"),
+    "reading": ("recommend_p50_ms", "recommend_p99_ms", "recommend_overlap", "recommend_per_s", "get_profile_p99_ms"),
+    "probe": ("event_to_recommendation_s",),
+    "start": ("rss_mb_100k_clients", "start_s_100k_clients"),
+    "recommend_ml100k": ("recommend_ml100k_p50_ms", "recommend_ml100k_per_s"),
+    "quality": ("n10_off", "n10_placebo", "n10_adoption", "delta", "delta_t", "n10_offk", "n10_offk_adoption", "n10_rules",
+                "n10_text"),
+}
+# `make bench-life`: what months of service are judged by. A module that is not there yet leaves its keys null.
+LIFE: Mapping[str, tuple[str, ...]] = {
+    "loo": ("loo_n10_10", "loo_n10_100", "loo_shuffled_n10_10", "loo_delta_10", "loo_placebo_delta_10"),
+    "evolving": ("evolution_s_100k_clients", "recommend_p99_during_evolution_ms"),
+    "forgetting": ("forget_s",),
+    "backup": ("backup_s_1m_interactions", "recommend_p99_during_backup_ms"),
+    "size": ("file_bytes_per_interaction",),
+    "soak": ("soak_rss_growth_pct",),
+}
