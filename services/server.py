@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import ipaddress
 import signal
+import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
@@ -112,11 +113,33 @@ def is_loopback(host: str) -> bool:
 def bind(server: grpc.aio.Server, settings: ServerSettings) -> str:
     """Take the port (0: a free one); the address. Raises PortTaken."""
     host = f"[{settings.host}]" if ":" in settings.host.strip("[]") else settings.host
+    refuse_taken_port(settings.host.strip("[]"), settings.port)
     try:
         port = server.add_insecure_port(f"{host}:{settings.port}")
     except RuntimeError as error:
         raise PortTaken(f"{host}:{settings.port}") from error
     return f"{host}:{port}"
+
+
+def refuse_taken_port(host: str, port: int) -> None:
+    """A name may mean several addresses, of which one that is free is enough. grpc would find out too, and write lines of its
+    own on standard error that nothing can hold back. Raises PortTaken."""
+    try:
+        places = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError as error:
+        raise PortTaken(f"{host}:{port}") from error
+    if not any(_is_free(*place) for place in places):
+        raise PortTaken(f"{host}:{port}")
+
+
+def _is_free(family: int, kind: int, protocol: int, _: str, address: tuple[object, ...]) -> bool:
+    try:
+        with socket.socket(family, kind, protocol) as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            trial.bind(address)
+    except OSError:
+        return False
+    return True
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ from propagation.model.round import Round
 from propagation.ports.graph import VersionClash
 from propagation.workflow.engine import Engine
 from propagation.workflow.reasoning import CLAIM
+from services.counters import Counters
 from services.courtesy import Courtesy
 from services.jobs import Job, Jobs
 from services.waiting import Steps
@@ -19,12 +20,14 @@ RETRY_SECONDS = 0.5
 RETRY_LONGEST_SECONDS = 30.0
 MERGES_WAITING = 10_000
 BUSY_CLAIM = 32
+ROUTER = "router "
 EXPECTED = (PropagationError, VersionClash, LeaseLost)
 log = structlog.get_logger()
 
 
 class Worker:
-    """Runs until stopped. An error is logged, shown in `failing` and tried again, later each time; it never ends a loop."""
+    """Runs until stopped. An error is logged, counted, shown in `failing` and tried again, later each time; it never ends a
+    loop."""
 
     def __init__(self, engine: Engine, courtesy: Courtesy) -> None:
         self._engine = engine
@@ -35,6 +38,7 @@ class Worker:
         self._stopping = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self.failing: dict[str, str] = {}
+        self.counters = Counters()
         self._jobs = Jobs([Job("round_interval", engine.settings.round_interval, self._interval_round)], self.failing)
 
     def start(self) -> None:
@@ -66,8 +70,18 @@ class Worker:
     async def run_round(self) -> Round | None:
         """A round now, whether due or not."""
         done = await self._engine.run_round()
+        if done is not None:
+            self._say_skipped(done.number)
         self._steps.moved()
         return done
+
+    def _say_skipped(self, number: int) -> None:
+        """Routers that the last round left out stand in `failing` until a round takes them in."""
+        for name in [name for name in self.failing if name.startswith(ROUTER)]:
+            del self.failing[name]
+        for router, reason in self._engine.stage2.skipped.items():
+            self.failing[f"{ROUTER}{router}"] = f"left out of round {number}, due in the next: {reason}"
+            self.counters.add("round_routers_skipped_total")
 
     async def run_round_for_caller(self, *, drain: bool) -> Round | None:
         """Inside of a call: a round now, after everything that waits where `drain`."""
@@ -137,6 +151,7 @@ class Worker:
                 await _woken(wake)
 
     def _failed(self, name: str, error: Exception) -> None:
+        self.counters.add("steps_failed_total", name)
         self.failing[name] = str(error) if isinstance(error, EXPECTED) else f"{type(error).__name__}; see the log"
         if isinstance(error, EXPECTED):
             log.warning("step failed", loop=name, error=str(error))

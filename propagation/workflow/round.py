@@ -1,26 +1,31 @@
 """Stage 2 of Algorithm 1 (lines 13 to 20): a propagation round, many commits and one publication."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from propagation.model.client import Client, ClientKind, kind_of
+from propagation.model.errors import ReasonerFailed
 from propagation.model.round import Round
 from propagation.model.router import RouterVersion, RoutingEdge
 from propagation.ports.graph import GraphStore
 from propagation.ports.leases import Lease
 from propagation.ports.reasoner import Reasoner
-from propagation.routing.integration import arrived_counts, commonness, grouped, integrate, standing_after, verbatim
+from propagation.routing.integration import arrived_counts, commonness, integrate, standing_after, verbatim
 from propagation.routing.multicast import changes
 from propagation.routing.policy import Arrival, Perceiving, RoutingPolicy
+from propagation.workflow.holding import holding
 from propagation.workflow.perceiving import Perceived, Perceiver
 from propagation.workflow.settings import WorkflowSettings
+from propagation.workflow.skipped import Skipped, arriving
 from propagation.workflow.vectors import Vectors
 
 LEASE = "round"
 LEASE_MS = 60_000
 EDGES_A_COMMIT = 10_000
 ALL_MEMBERS = 1 << 31
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,8 @@ class Due:
 
 class Stage2:
     """Runs one round at a time under the round lease. `described`: the sequence up to which all clients are described,
-    at most the one it is given. `give_way` is awaited between routers; what computes over all edges does so beside the loop."""
+    at most the one it is given. `give_way` is awaited between routers; what computes over all edges does so beside the loop.
+    `skipped`: the routers whose summary failed in the last round, and why; what arrived there is in the next round."""
 
     def __init__(self, store: GraphStore, reasoner: Reasoner, policy: RoutingPolicy, perceiver: Perceiver, vectors: Vectors,
                  settings: WorkflowSettings, holder: str, described: Callable[[int], int],
@@ -48,6 +54,8 @@ class Stage2:
         self._holder = holder
         self._described = described
         self._give_way = give_way
+        self._waiting = Skipped(store)
+        self.skipped: dict[int, str] = {}
 
     async def due(self) -> Due:
         last = await self._store.last_round()
@@ -57,53 +65,64 @@ class Stage2:
 
     async def run(self) -> Round | None:
         """One round over everything reasoned so far; None when nothing changed or another process runs one."""
-        lease = await self._store.acquire_lease(LEASE, self._holder, LEASE_MS)
-        return None if lease is None else await self._run(lease, await self.due(), self.policy)
+        async with holding(self._store, LEASE, self._holder, LEASE_MS) as lease:
+            return None if lease is None else await self._run(lease, await self.due(), self.policy)
 
     async def first_of_epoch(self, perceiving: Perceiving) -> Round | None:
         """The round that gives a new router set its first profiles: everything that clients hold, not what changed."""
-        lease = await self._store.acquire_lease(LEASE, self._holder, LEASE_MS)
-        if lease is None:
-            return None
-        due = await self.due()
-        everyone = sorted(await self._store.text_versions())
-        return await self._run(lease, Due(changed=everyone, after=0, boundary=due.boundary), perceiving)
+        async with holding(self._store, LEASE, self._holder, LEASE_MS) as lease:
+            if lease is None:
+                return None
+            due = await self.due()
+            everyone = sorted(await self._store.text_versions())
+            return await self._run(lease, Due(changed=everyone, after=0, boundary=due.boundary), perceiving)
 
     async def _run(self, lease: Lease, due: Due, perceiving: Perceiving) -> Round | None:
         """What is due is asked under the lease: another process' round cannot come between."""
-        if not due.changed:
+        left = await self._waiting.waiting()
+        if not due.changed and not left[1]:
             return None
+        current = await self._store.current_epoch()
+        epoch = current.number if current else 0
         round_ = await self._store.begin_round(lease, due.boundary)
         perceived = await self._perceiver.perceive(due.changed, due.after, self._vectors.canonical)
         self._vectors.canonical.update(perceived.mapped)
         await self._vectors.take_texts(perceived.remapped)
-        versions = await self._integrate(round_, perceived.arrivals, perceiving)
+        groups = await arriving(perceived.arrivals, epoch, left, perceiving)
+        versions, failed = await self._integrate(round_, groups, epoch)
         closed, opened = await self._multicast(due.changed, versions)
         await self._stage(lease, round_, perceived, versions, closed, opened)
+        await self._waiting.stage(lease, round_, epoch, {router: groups[router] for router in failed})
         done = await self._store.publish_round(lease, round_.model_copy(update={
             "changed": len(due.changed), "touched": len(versions), "edges_opened": len(opened), "edges_closed": len(closed),
             "reached": len({edge.ref for edge in opened})}))
+        self.skipped = failed
         await self._vectors.take_attributes(perceived.fresh)
         await self._vectors.take_routers(versions)
         return done
 
-    async def _integrate(self, round_: Round, arrivals: Sequence[Arrival], perceiving: Perceiving) -> list[RouterVersion]:
-        groups = grouped(arrivals, await perceiving.perceive(arrivals))
+    async def _integrate(self, round_: Round, groups: Mapping[int, Sequence[Arrival]],
+                         epoch: int) -> tuple[list[RouterVersion], dict[int, str]]:
+        """(new versions of the routers that something arrived at, and why each of the others failed)."""
         routers = sorted({*range(self._settings.taste.k), *groups})
         before = {version.router: version for version in await self._store.router_versions(routers)}
-        current = await self._store.current_epoch()
-        epoch = current.number if current else 0
         if not self.policy.summarises:
-            return await self._verbatim(round_, groups, before, epoch)
+            return await self._verbatim(round_, groups, before, epoch), {}
         same = {router: version for router, version in before.items() if version.epoch == epoch}
         common = _common(same, groups)
-        titles = await self._titles(arrivals)
-        versions = []
+        titles = await self._titles({arrival.ref for group in groups.values() for arrival in group})
+        versions: list[RouterVersion] = []
+        failed: dict[int, str] = {}
         for router, group in groups.items():
             named = list(dict.fromkeys(titles[arrival.ref] for arrival in group if arrival.ref in titles))
-            versions.append(await integrate(self._reasoner, router, before.get(router), group, round_.number, epoch, common, named))
+            try:
+                versions.append(await integrate(self._reasoner, router, before.get(router), group, round_.number, epoch, common,
+                                                named))
+            except ReasonerFailed as error:
+                failed[router] = str(error)
+                log.warning("router %d is left out of round %d, and due in the next: %s", router, round_.number, error)
             await self._give_way()
-        return versions
+        return versions, failed
 
     async def _verbatim(self, round_: Round, groups: Mapping[int, Sequence[Arrival]], before: Mapping[int, RouterVersion],
                         epoch: int) -> list[RouterVersion]:
@@ -115,9 +134,9 @@ class Stage2:
                          _sender_name(clients[senders[router]]),
                          texts[senders[router]].profile.text) for router, group in groups.items()]
 
-    async def _titles(self, arrivals: Sequence[Arrival]) -> dict[int, str]:
-        refs = sorted(ref for ref in {arrival.ref for arrival in arrivals} if kind_of(ref) == ClientKind.ITEM)
-        return {client.ref: client.title for client in await self._store.get_clients(refs) if client.title and not client.hidden}
+    async def _titles(self, refs: Set[int]) -> dict[int, str]:
+        items = sorted(ref for ref in refs if kind_of(ref) == ClientKind.ITEM)
+        return {client.ref: client.title for client in await self._store.get_clients(items) if client.title and not client.hidden}
 
     async def _multicast(self, changed: Sequence[int],
                          versions: Sequence[RouterVersion]) -> tuple[list[tuple[int, int]], list[RoutingEdge]]:

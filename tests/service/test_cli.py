@@ -142,6 +142,13 @@ def test_settings_say_where_values_come_from(tmp_path):
     assert shown["seed"]["source"].endswith("propagation.toml")
 
 
+def test_a_taken_port_is_one_line(service, tmp_path):
+    done = run("serve", "--port", service.address.rsplit(":", 1)[1], "--database", tmp_path / "other.db", *SETTINGS)
+    assert done.returncode == 3
+    assert done.stderr == (f"propagation: {service.address} is taken, or not an address of this machine;"
+                           " stop the other process or name another --port\n")
+
+
 def test_interrupt_stops_a_service_in_order(tmp_path):
     process, _ = start("--database", tmp_path / "graph.db", *SETTINGS)
     process.send_signal(signal.SIGINT)

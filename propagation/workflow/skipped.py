@@ -1,0 +1,63 @@
+"""Routers whose summary (eq. 3) failed in a round: they send nothing in it, and what had arrived there waits for the next."""
+
+from collections.abc import Mapping, Sequence
+
+import orjson
+
+from propagation.model.round import Round
+from propagation.ports.graph import GraphStore
+from propagation.ports.leases import Lease
+from propagation.routing.integration import grouped
+from propagation.routing.policy import Arrival, Perceiving
+
+Groups = Mapping[int, Sequence[Arrival]]
+
+
+class Skipped:
+    """Two places in the graph, for rounds of even and of odd number: what an unpublished round leaves in one of them is
+    never read, since only the last published round's is."""
+
+    def __init__(self, store: GraphStore) -> None:
+        self._store = store
+
+    async def waiting(self) -> tuple[int, dict[int, list[Arrival]]]:
+        """(the epoch they arrived in, arrivals by router) that the last round left out."""
+        last = await self._store.last_round()
+        blob = await self._store.get_blob(_place(last.number)) if last else None
+        if last is None or not blob:
+            return 0, {}
+        number, epoch, rows = orjson.loads(blob)
+        if number != last.number:
+            return 0, {}
+        return epoch, {router: [Arrival(*row) for row in group] for router, group in rows}
+
+    async def stage(self, lease: Lease, round_: Round, epoch: int, groups: Groups) -> None:
+        """What this round leaves out; read once it is published. Raises LeaseLost."""
+        place = _place(round_.number)
+        if groups or await self._store.get_blob(place):
+            rows = [(router, [(a.attribute, a.ref, a.profile_version, a.sequence) for a in group])
+                    for router, group in groups.items()]
+            await self._store.put_blob(place, orjson.dumps((round_.number, epoch, rows)), lease)
+
+
+async def arriving(arrivals: Sequence[Arrival], epoch: int, left: tuple[int, Groups],
+                   perceiving: Perceiving) -> dict[int, list[Arrival]]:
+    """Arrivals by router: those of this round, and those that the last one left out, at the routers where they wait; where an
+    epoch has begun since, these are perceived anew. What arrives again comes once, as it is now."""
+    since, groups = left
+    if since != epoch:
+        arrivals = _once([*(arrival for group in groups.values() for arrival in group), *arrivals])
+        groups = {}
+    found = grouped(arrivals, await perceiving.perceive(arrivals))
+    for router, group in groups.items():
+        found[router] = _once([*group, *found.get(router, [])])
+    return dict(sorted(found.items()))
+
+
+def _once(arrivals: Sequence[Arrival]) -> list[Arrival]:
+    """The last arrival of each attribute of each client."""
+    return list({(arrival.attribute, arrival.ref): arrival for arrival in arrivals}.values())
+
+
+def _place(number: int) -> str:
+    return f"skipped_routers:{number % 2}"
