@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from benchmarks.run import Figures, Run
 from propagation.datasets.form import Dataset
-from propagation.evaluation.expectation import expected, log_factorials
+from propagation.evaluation.kernels.expectation import DRAWN, expected, log_factorials
 from propagation.evaluation.metrics import level, paired
 from propagation.model.client import ClientKey, ClientKind, index_of
 from propagation.model.interaction import NewInteraction
@@ -97,5 +97,5 @@ async def _ranked(engine: Engine, event: NewInteraction) -> tuple[int, tuple[flo
         scores = read.ranked.scores
         own = scores[read.ranked.rows == item][0]
         above, ties = int((scores > own).sum()), int((scores == own).sum()) - 1
-        gains.append(expected(above, ties, len(scores) - 1, log_factorials(len(scores)))[0])
+        gains.append(expected(above, ties, len(scores) - 1, DRAWN, log_factorials(len(scores)))[0])
     return user, tuple(gains), factors is not None

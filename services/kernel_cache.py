@@ -4,7 +4,7 @@ import hashlib
 import os
 from pathlib import Path
 
-KERNELS = ("evaluation", "numbers")
+KERNELS = ("evaluation/kernels", "numbers")
 
 
 def use_kernel_cache() -> None:

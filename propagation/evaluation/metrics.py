@@ -1,6 +1,8 @@
 """Levels and paired differences of per-event values."""
 
+from collections.abc import Sequence
 from itertools import pairwise
+from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,3 +43,17 @@ def over_time(values: F64, points: int) -> tuple[list[int], list[float | None]]:
     edges = np.linspace(0, len(values), points + 1).astype(int)
     means = [level(values[start:end]) for start, end in pairwise(edges)]
     return edges[1:].tolist(), means
+
+
+def middle(values: Sequence[float | None]) -> float | None:
+    """The median over seeds, of those that have a value."""
+    known = [value for value in values if value is not None]
+    return median(known) if known else None
+
+
+def middle_pair(pairs: Sequence[Paired | None]) -> Paired | None:
+    """The medians of mean and t over seeds."""
+    known = [pair for pair in pairs if pair is not None]
+    if not known:
+        return None
+    return Paired(mean=median(pair.mean for pair in known), t=middle([pair.t for pair in known]))

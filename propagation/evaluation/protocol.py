@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from propagation.evaluation.report import Report, reported
 from propagation.evaluation.run import item_vectors, run_pass
+from propagation.evaluation.schedule import prequential
 from propagation.evaluation.settings import EvaluationSettings
 from propagation.evaluation.stream import Stream
 from propagation.ports.embedder import FittableEmbedder
@@ -21,12 +22,11 @@ async def evaluate_prequential(stream: Stream, embedder: FittableEmbedder, setti
     for number, seed in enumerate(settings.seeds):
         shuffled = stream.shuffled(seed)
         content, attributes = await item_vectors(shuffled, embedder, seed)
-        measures = await asyncio.to_thread(run_pass, shuffled, content, attributes, settings, seed,
-                                           _in_all(progress, number, len(settings.seeds), len(stream.user)))
-        passes.append((shuffled.user, measures))
+        passes.append(await asyncio.to_thread(run_pass, shuffled, prequential(shuffled, settings.every), content, attributes,
+                                              settings, seed, in_all(progress, number, len(settings.seeds), len(stream.user))))
     return reported(stream, settings, passes, embedder.name, time.monotonic() - begun, commit)
 
 
-def _in_all(progress: Callable[[int, int], None], number: int, passes: int, events: int) -> Callable[[int], None]:
+def in_all(progress: Callable[[int, int], None], number: int, passes: int, events: int) -> Callable[[int], None]:
     """The progress of one pass as progress of all."""
     return lambda done: progress(number * events + done, passes * events)

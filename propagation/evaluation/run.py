@@ -1,14 +1,16 @@
 """One pass of one seed: start as the service starts (OFFLINE_ROUTING.md, State), then predict and learn event by event."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.evaluation.arms import RANKINGS, evaluation_combiner
-from propagation.evaluation.controls import new_controls
-from propagation.evaluation.expectation import log_factorials
-from propagation.evaluation.prequential import evaluate_block
+from propagation.evaluation.kernels.arms import RANKINGS, evaluation_combiner
+from propagation.evaluation.kernels.controls import new_controls
+from propagation.evaluation.kernels.expectation import log_factorials
+from propagation.evaluation.kernels.prequential import evaluate_block
+from propagation.evaluation.schedule import Schedule
 from propagation.evaluation.settings import EvaluationSettings
 from propagation.evaluation.stream import Stream
 from propagation.numbers.growth import with_room
@@ -19,26 +21,41 @@ from propagation.routing.clustering import random_directions, spherical_kmeans
 
 F32 = NDArray[np.float32]
 BLOCK = 500
-MEASURES = 4
+MEASURES = 5
 
 
-def run_pass(stream: Stream, content: F32, attributes: F32, settings: EvaluationSettings, seed: int,
-             progress: Callable[[int], None]) -> NDArray[np.float64]:
-    """[E,R,4] of a shuffled stream: N@10 and HR@1 against any 9, then against 9 of the target's kind (adopted before or
-    not); NaN where not ranked. content, attributes [I,D]. `progress` hears how many events of this pass are done."""
+@dataclass(frozen=True)
+class Ranked:
+    """What one pass measured. user [B] · values [B,R,5]: N@10 and HR@1 against any 9, the same against 9 of the target's kind
+    (adopted before or not), N@10 against any 99; NaN where not ranked · past, adopters [B]: interactions of the user and
+    adopters of the item that were known."""
+
+    user: NDArray[np.int64]
+    values: NDArray[np.float64]
+    past: NDArray[np.int64]
+    adopters: NDArray[np.int64]
+
+    def at(self, rows: slice | NDArray[np.bool_]) -> "Ranked":
+        """These events only."""
+        return Ranked(self.user[rows], self.values[rows], self.past[rows], self.adopters[rows])
+
+
+def run_pass(stream: Stream, schedule: Schedule, content: F32, attributes: F32, settings: EvaluationSettings, seed: int,
+             progress: Callable[[int], None]) -> Ranked:
+    """One pass over a shuffled stream's schedule. content, attributes [I,D]. `progress` hears how many events of this pass are
+    done."""
     state = started(stream, content, attributes, settings, seed)
-    combiner, controls = evaluation_combiner(), new_controls(state, stream.users, stream.items, seed)
-    events = len(stream.user)
+    combiner, controls = evaluation_combiner(), new_controls(state, stream.users, stream.items, seed, settings.tau)
+    events = len(schedule)
     seeds = np.random.default_rng(seed).integers(0, 2**63, events).astype(np.uint64)
-    ranked = np.arange(events) % settings.every == 0
     logs = log_factorials(stream.items)
     out = np.full((events, len(RANKINGS), MEASURES), np.nan)
     for start in range(0, events, BLOCK):
         part = slice(start, start + BLOCK)
-        evaluate_block(state, combiner, controls, stream.user[part], stream.item[part], seeds[part], ranked[part],
-                       stream.items, logs, out[part])
+        evaluate_block(state, combiner, controls, schedule.user[part], schedule.item[part], seeds[part], schedule.ranked[part],
+                       schedule.learned[part], stream.items, logs, out[part])
         progress(min(start + BLOCK, events))
-    return out
+    return Ranked(schedule.user, out, *schedule.known())
 
 
 def started(stream: Stream, content: F32, attributes: F32, settings: EvaluationSettings, seed: int) -> State:

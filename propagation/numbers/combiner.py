@@ -7,6 +7,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from propagation.numbers.gauge import Gauge, gain_of, new_gauge, note_gains
+
 GROUPS = 9
 START_WEIGHT = 0.3
 RATE, BIN_RATE = 0.1, 0.05
@@ -17,13 +19,15 @@ LEAST_DEVIATION = 1e-3
 
 class Combiner(NamedTuple):
     """mask [A,F] 0/1: which features an arm sees · weights, squares [A,F,9] (global, 4 user maturities, 4 item adopter
-    bins) · moments [F,2] running mean and sum of squared differences · seen [1] values behind the moments."""
+    bins) · moments [F,2] running mean and sum of squared differences · seen [1] values behind the moments · gauge: how well
+    each arm ranked before it learned."""
 
     mask: NDArray[np.float64]
     weights: NDArray[np.float64]
     squares: NDArray[np.float64]
     moments: NDArray[np.float64]
     seen: NDArray[np.float64]
+    gauge: Gauge
 
 
 def new_combiner(mask: NDArray[np.float64], start: NDArray[np.float64]) -> Combiner:
@@ -31,20 +35,32 @@ def new_combiner(mask: NDArray[np.float64], start: NDArray[np.float64]) -> Combi
     arms, features = mask.shape
     weights = np.zeros((arms, features, GROUPS))
     weights[:, :, 0] = mask * start
-    return Combiner(mask, weights, np.ones((arms, features, GROUPS)), np.zeros((features, 2)), np.zeros(1))
+    return Combiner(mask, weights, np.ones((arms, features, GROUPS)), np.zeros((features, 2)), np.zeros(1),
+                    new_gauge(arms))
+
+
+def _parts(combiner: Combiner) -> list[NDArray[np.float64]]:
+    """What is learned, the gauge last."""
+    return [combiner.weights, combiner.squares, combiner.moments, combiner.seen, *combiner.gauge]
 
 
 def packed(combiner: Combiner) -> NDArray[np.float64]:
     """The learned state as one vector, for the learn commit."""
-    return np.concatenate([part.ravel() for part in combiner[1:]])
+    return np.concatenate([part.ravel() for part in _parts(combiner)])
 
 
 def unpack(combiner: Combiner, vector: NDArray[np.float64]) -> None:
-    """Take a packed state in place. Raises ValueError when it is another combiner's."""
-    if len(vector) != sum(part.size for part in combiner[1:]):
+    """Take a packed state in place; one that was stored before there was a gauge begins a new one. Raises ValueError when it
+    is another combiner's."""
+    parts = _parts(combiner)
+    gauge = packed(combiner._replace(gauge=new_gauge(len(combiner.mask))))[-sum(part.size for part in combiner.gauge) :]
+    size = sum(part.size for part in parts)
+    if len(vector) == size - len(gauge):
+        vector = np.concatenate([vector, gauge])
+    if len(vector) != size:
         raise ValueError("the combiner's stored state has other arms or features")
     start = 0
-    for part in combiner[1:]:
+    for part in parts:
         part[...] = vector[start : start + part.size].reshape(part.shape)
         start += part.size
 
@@ -96,14 +112,19 @@ def _clipped(value):
 
 @njit(cache=True)
 def learn_pairs(combiner, values, user_bin, item_bins):
-    """One AdaGrad step of every arm on row 0 (the positive) against the other rows of standardised `values`."""
-    others = values.shape[0] - 1
+    """One AdaGrad step of every arm on row 0 (the positive) against the other rows of standardised `values`; the gauge takes
+    how each arm ranked row 0 before."""
+    arms, others = combiner.mask.shape[0], values.shape[0] - 1
     gradient = np.empty(GROUPS)
     slope = np.empty(others)
-    for arm in range(combiner.mask.shape[0]):
+    gains = np.empty(arms)
+    for arm in range(arms):
         positive = score(combiner, arm, values[0], user_bin, item_bins[0])
+        above, ties = 0, 0
         for row in range(others):
             margin = positive - score(combiner, arm, values[1 + row], user_bin, item_bins[1 + row])
+            above += margin < 0.0
+            ties += margin == 0.0
             slope[row] = 1.0 / (1.0 + np.exp(min(margin, 50.0))) / others
         for feature in range(values.shape[1]):
             if combiner.mask[arm, feature] == 0:
@@ -124,6 +145,8 @@ def learn_pairs(combiner, values, user_bin, item_bins):
                 combiner.squares[arm, feature, group] += step * step
                 rate = RATE if group == 0 else BIN_RATE
                 combiner.weights[arm, feature, group] = w + rate * step / np.sqrt(combiner.squares[arm, feature, group])
+        gains[arm] = gain_of(above, ties)
+    note_gains(combiner.gauge, gains)
 
 
 @njit(cache=True)

@@ -13,6 +13,9 @@ class RoundStore(Protocol):
     async def last_round(self) -> Round | None:
         """The newest published round."""
 
+    async def last_rounds(self, limit: int) -> Sequence[Round]:
+        """The newest published rounds, at most `limit`, the newest last."""
+
     async def changed_clients(self, after: int, through: int) -> Sequence[int]:
         """Refs, ascending, of clients with a profile version written for a sequence in (after, through]."""
 

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from propagation.model.client import ClientChange, ClientOutcome
 from propagation.model.epoch import Epoch
+from propagation.model.gauge import Gauge
 from propagation.model.interaction import NewInteraction
 from propagation.model.round import Round
 from propagation.ports.embedder import Embedder
@@ -15,6 +16,7 @@ from propagation.ports.vector_index import VectorIndex
 from propagation.workflow.bootstrap import Say, Stage0, first_view, no_words
 from propagation.workflow.catalogue import Catalogue
 from propagation.workflow.cold_start import ColdStart
+from propagation.workflow.gauging import gauge_of
 from propagation.workflow.held_texts import HeldTexts
 from propagation.workflow.interaction import Stage1, turn_of_others
 from propagation.workflow.learner import Learner
@@ -162,7 +164,14 @@ class Engine:
         clients = self.numbers.view.users + self.numbers.view.items
         return len(due.changed) >= self.settings.update_size_for(clients)
 
+    async def gauge(self) -> Gauge | None:
+        """What propagation is worth on the running stream; None before the first interaction with a negative."""
+        return await self.numbers.run(gauge_of)
+
     async def run_round(self) -> Round | None:
+        """A round now, whether due or not. None where nothing had changed, another process runs one, or propagation is off."""
+        if not self.settings.propagate:
+            return None
         async with self._rounding:
             return await self.stage2.run()
 

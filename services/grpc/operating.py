@@ -1,6 +1,7 @@
 """RunRound and GetStatus: what an operator asks."""
 
 from propagation.model.client import ClientKind
+from propagation.model.gauge import Gauge
 from propagation.model.round import Round
 from propagation.v1 import propagation_pb2 as pb
 from services.grpc.base import Context, Servicer
@@ -8,6 +9,9 @@ from services.version import release
 
 DEAD_LETTERS_SHOWN = 20
 DEAD_LETTERS_COUNTED = 100_000
+ROUNDS_SHOWN = 200
+NOTHING = "nothing had changed, or another process runs a round"
+SWITCHED_OFF = "propagation is switched off (the setting propagate): no round was run"
 
 
 class Operating(Servicer):
@@ -16,7 +20,7 @@ class Operating(Servicer):
     async def RunRound(self, request: pb.RunRoundRequest, context: Context) -> pb.RunRoundResponse:
         done = await self._worker.run_round_for_caller(drain=request.drain)
         if done is None:
-            return pb.RunRoundResponse(note="nothing had changed, or another process runs a round")
+            return pb.RunRoundResponse(note=NOTHING if self._engine.settings.propagate else SWITCHED_OFF)
         return pb.RunRoundResponse(round=round_to_proto(done))
 
     async def GetStatus(self, request: pb.GetStatusRequest, context: Context) -> pb.GetStatusResponse:
@@ -24,6 +28,7 @@ class Operating(Servicer):
         recorded, learned, reasoned = await store.recorded_through(), await store.learned_through(), await store.reasoned_through()
         last, epoch = await store.last_round(), await store.current_epoch()
         letters = await store.dead_letters(DEAD_LETTERS_COUNTED)
+        gauge = await engine.gauge()
         return pb.GetStatusResponse(
             recorded_through=recorded, learned_through=learned, reasoned_through=reasoned, learn_lag=recorded - learned,
             reason_lag=recorded - reasoned, users=await store.count_clients(ClientKind.USER),
@@ -32,7 +37,17 @@ class Operating(Servicer):
             dead_letters=len(letters), newest_dead_letters=[
                 pb.DeadLetter(sequence=sequence, reason=reason) for sequence, reason in letters[:-DEAD_LETTERS_SHOWN - 1:-1]],
             version=release(), policy=engine.settings.policy, failing=self._worker.failing, reasoner=engine.reasoner.name,
-            embedder=engine.embedder.name, propagate=engine.settings.propagate)
+            embedder=engine.embedder.name, propagate=engine.settings.propagate,
+            gauge=None if gauge is None else gauge_to_proto(gauge, course=request.history),
+            rounds=[round_to_proto(done) for done in await store.last_rounds(ROUNDS_SHOWN)] if request.history else ())
+
+
+def gauge_to_proto(gauge: Gauge, *, course: bool) -> pb.Gauge:
+    return pb.Gauge(
+        interactions=gauge.interactions, with_propagation=gauge.with_propagation, without=gauge.without,
+        standard_error=gauge.standard_error, course=[
+            pb.GaugePoint(through=point.through, interactions=point.interactions, with_propagation=point.with_propagation,
+                          without=point.without) for point in gauge.course] if course else ())
 
 
 def round_to_proto(done: Round) -> pb.RoundReport:

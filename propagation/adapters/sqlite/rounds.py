@@ -34,9 +34,13 @@ class SqliteRounds:
         self._directory = directory
 
     async def last_round(self) -> Round | None:
-        def work(connection: sqlite3.Connection) -> Round | None:
-            row = connection.execute(f"SELECT {ROUND} FROM round ORDER BY number DESC LIMIT 1").fetchone()
-            return None if row is None else Round.model_construct(**dict(zip(ROUND.split(", "), row, strict=True)))
+        newest = await self.last_rounds(1)
+        return newest[0] if newest else None
+
+    async def last_rounds(self, limit: int) -> Sequence[Round]:
+        def work(connection: sqlite3.Connection) -> Sequence[Round]:
+            rows = connection.execute(f"SELECT {ROUND} FROM round ORDER BY number DESC LIMIT ?", (limit,)).fetchall()
+            return [Round.model_construct(**dict(zip(ROUND.split(", "), row, strict=True))) for row in reversed(rows)]
 
         return await self._database.read(work)
 

@@ -3,8 +3,8 @@
 import numpy as np
 from numba import njit
 
-from propagation.evaluation.controls import fill_controls, follow_controls
-from propagation.evaluation.expectation import expected
+from propagation.evaluation.kernels.controls import fill_controls, follow_controls
+from propagation.evaluation.kernels.expectation import DRAWN, DRAWN_MANY, expected
 from propagation.numbers.combiner import LEAST_DEVIATION, adopter_bin, maturity, weight_of
 from propagation.numbers.features import fill_from, has_history, standpoint_of
 from propagation.numbers.learn import draw_negatives, learn_arms, learn_numbers
@@ -57,7 +57,8 @@ def _score_all(combiner, arm, user_bin, raw, bins, out):
 
 @njit(cache=True)
 def _expectations(scores, target, barred, other_kind, logs, out):
-    """out [4]: N@10 and HR@1 over all candidates, then over those of the target's kind (adopted before, or not)."""
+    """out [5]: N@10 and HR@1 against 9 of all candidates, then against 9 of the target's kind (adopted before, or not); N@10
+    against 99 of all."""
     above, ties, others = 0, 0, 0
     above_kin, ties_kin, kin = 0, 0, 0
     for item in range(len(scores)):
@@ -71,13 +72,14 @@ def _expectations(scores, target, barred, other_kind, logs, out):
             above_kin += higher
             ties_kin += equal
             kin += 1
-    out[0], out[1] = expected(above, ties, others, logs) if others else (np.nan, np.nan)
-    out[2], out[3] = expected(above_kin, ties_kin, kin, logs) if kin else (np.nan, np.nan)
+    out[0], out[1] = expected(above, ties, others, DRAWN, logs) if others else (np.nan, np.nan)
+    out[2], out[3] = expected(above_kin, ties_kin, kin, DRAWN, logs) if kin else (np.nan, np.nan)
+    out[4] = expected(above, ties, others, DRAWN_MANY, logs)[0] if others else np.nan
 
 
 @njit(cache=True)
 def _rank(state, combiner, user, item, raw, bins, scores, barred, other_kind, logs, out):
-    """out [R,4] of one event, R the arms and then the two popularity probes."""
+    """out [R,5] of one event, R the arms and then the two popularity probes."""
     user_bin = maturity(state.history_length[user])
     adopted = state.adoptions[item] > 0
     for other in range(len(bins)):
@@ -97,8 +99,9 @@ def _rank(state, combiner, user, item, raw, bins, scores, barred, other_kind, lo
 
 
 @njit(cache=True, nogil=True)
-def evaluate_block(state, combiner, controls, users, items, seeds, scored, item_count, logs, out):
-    """Predict, then learn, B events in order. out [B,R,4] is filled where scored [B] is set and the user has a past."""
+def evaluate_block(state, combiner, controls, users, items, seeds, scored, learned, item_count, logs, out):
+    """Predict where scored [B] is set, then learn where learned [B] is, B events in order. out [B,R,5] is filled where an
+    event is scored and its user has a past without it."""
     everything = np.arange(item_count)
     raw = np.empty((item_count, combiner.mask.shape[1]))
     near = np.empty(len(state.adoptions), np.float32)
@@ -118,11 +121,14 @@ def evaluate_block(state, combiner, controls, users, items, seeds, scored, item_
         if ranked:
             _fill(state, controls, user, everything, near, raw)
             _rank(state, combiner, user, item, raw, item_bins, scores, barred, other_kind, logs, out[row])
-            learned = raw[candidates[:used]]
+        if not learned[row]:
+            continue
+        if ranked:
+            features = raw[candidates[:used]]
         else:
             _fill(state, controls, user, candidates[:used], near, raw)
-            learned = raw[:used]
-        learn_arms(state, combiner, user, candidates[:used], learned, values[:used], bins[:used])
+            features = raw[:used]
+        learn_arms(state, combiner, user, candidates[:used], features, values[:used], bins[:used])
         is_new = not has_seen(state, user, item)
         learn_numbers(state, user, item, 1.0, trust, routers, weights)
         follow_controls(state, controls, user, item, is_new)

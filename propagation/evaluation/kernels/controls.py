@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from propagation.evaluation.arms import Control
+from propagation.evaluation.kernels.arms import Control
 from propagation.numbers.features import has_history
 from propagation.numbers.mass import dots, readings, start_mass, write
 from propagation.numbers.seen import seen_items
@@ -21,7 +21,7 @@ PLACEBO_SESSION, PLACEBO_TASTE, SEMANTIC, POINT = (int(column) for column in Con
 class Controls(NamedTuple):
     """shuffled_session, shuffled_taste [U,K]: each user's own order of the routers · semantic: a bank without trust whose
     mass goes to home [I], the centre nearest the item's embedding (eq. 2) · one [1] f32: that whole adoption ·
-    norms [U]: lengths of the users' sums of embeddings."""
+    norms [U]: lengths of the users' sums of embeddings · tau: eq. 4's threshold on the cosine; NaN: its .90 quantile."""
 
     shuffled_session: NDArray[np.int64]
     shuffled_taste: NDArray[np.int64]
@@ -29,9 +29,10 @@ class Controls(NamedTuple):
     home: NDArray[np.int64]
     one: NDArray[np.float32]
     norms: NDArray[np.float64]
+    tau: float
 
 
-def new_controls(state: State, users: int, items: int, seed: int) -> Controls:
+def new_controls(state: State, users: int, items: int, seed: int, tau: float | None = None) -> Controls:
     rng = np.random.default_rng(seed)
     centres = state.taste.centres
     bank = Bank(np.zeros((items, len(centres)), np.float32), np.zeros(len(centres)), np.zeros((1, len(centres)), np.float32),
@@ -40,7 +41,7 @@ def new_controls(state: State, users: int, items: int, seed: int) -> Controls:
         start_mass(bank, item, state.content[item])
     home = np.argmax(state.content[:items] @ centres.T, axis=1)
     return Controls(_shuffles(rng, users, len(state.session.centres)), _shuffles(rng, users, len(centres)), bank, home,
-                    np.ones(1, np.float32), np.zeros(users))
+                    np.ones(1, np.float32), np.zeros(users), np.nan if tau is None else tau)
 
 
 def _shuffles(rng: np.random.Generator, users: int, k: int) -> NDArray[np.int64]:
@@ -48,12 +49,12 @@ def _shuffles(rng: np.random.Generator, users: int, k: int) -> NDArray[np.int64]
 
 
 @njit(cache=True)
-def _reached(bank, content):
-    """The tenth of the routers nearest a client (eq. 4 with tau at the .90 quantile), in equal parts."""
+def _reached(bank, content, tau):
+    """The routers above tau (eq. 4), without one the tenth that is nearest (tau at the .90 quantile), in equal parts."""
     cosines = bank.centres @ content
-    count = max(2, np.int64(REACHED_SHARE * len(cosines)))
-    routers = np.argsort(-cosines)[:count]
-    return routers, np.full(count, 1.0 / count)
+    routers = np.argsort(-cosines)
+    count = max(2, np.int64(REACHED_SHARE * len(cosines))) if np.isnan(tau) else np.sum(cosines > tau)
+    return routers[:count], np.full(count, 1.0 / max(count, 1))
 
 
 @njit(cache=True)
@@ -86,8 +87,9 @@ def fill_controls(state, controls, standpoint, user, items, near, out):
     taste = (controls.shuffled_taste[user][standpoint.taste[0]], standpoint.taste[1])
     readings(state.session, session, state.adoptions, state.totals, items, out[:, PLACEBO_SESSION])
     readings(state.taste, taste, state.adoptions, state.totals, items, out[:, PLACEBO_TASTE])
-    readings(controls.semantic, _reached(controls.semantic, standpoint.content), state.adoptions, state.totals, items,
-             out[:, SEMANTIC])
+    reached = _reached(controls.semantic, standpoint.content, controls.tau)
+    if len(reached[0]) > 0:
+        readings(controls.semantic, reached, state.adoptions, state.totals, items, out[:, SEMANTIC])
     _point_to_point(state, controls.norms, user, standpoint.content, near)
     for row in range(len(items)):
         out[row, POINT] = np.log(POINT_FLOOR + near[items[row]])

@@ -1,10 +1,11 @@
-"""N@10 and HR@1 of a target against 9 negatives, exact over all draws; compiled."""
+"""N@10 and HR@1 of a target against negatives drawn from its candidates, exact over all draws; compiled."""
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-DRAWN = 9
+DRAWN, DRAWN_MANY = 9, 99
+CUTOFF = 10
 
 
 def log_factorials(largest: int) -> NDArray[np.float64]:
@@ -18,13 +19,13 @@ def _log_choose(logs, n, k):
 
 
 @njit(cache=True)
-def expected(above, ties, others, logs):
-    """(N@10, HR@1) of a target with `above` of its `others` candidates scored over it and `ties` equal to it, when 9
+def expected(above, ties, others, draws, logs):
+    """(N@10, HR@1) of a target with `above` of its `others` candidates scored over it and `ties` equal to it, when `draws`
     others (all, where fewer) are drawn without replacement; a tie is broken either way with the same chance."""
-    drawn = min(DRAWN, others)
+    drawn = min(draws, others)
     gain, hit = 0.0, 0.0
     for higher in range(above, above + ties + 1):
-        for beaten in range(max(0, drawn - (others - higher)), min(drawn, higher) + 1):
+        for beaten in range(max(0, drawn - (others - higher)), min(drawn, higher, CUTOFF - 1) + 1):
             chance = np.exp(_log_choose(logs, higher, beaten) + _log_choose(logs, others - higher, drawn - beaten)
                             - _log_choose(logs, others, drawn))
             gain += chance / np.log2(2.0 + beaten)

@@ -1,0 +1,48 @@
+"""Leave-last-one-out on a stream with a known truth."""
+
+import asyncio
+
+import numpy as np
+import pytest
+
+from propagation.adapters.offline.embedder import HashedEmbedder
+from propagation.evaluation.leave_one_out import LeaveOneOutReport, evaluate_leave_one_out
+from propagation.evaluation.settings import EvaluationSettings
+from tests.unit.evaluation.test_protocol import two_communities
+
+SETTINGS = EvaluationSettings(seeds=(1,), session_k=16, taste_k=16)
+
+
+@pytest.fixture(scope="module")
+def report() -> LeaveOneOutReport:
+    return asyncio.run(evaluate_leave_one_out(two_communities(), HashedEmbedder(0), SETTINGS, commit="abc"))
+
+
+def test_every_user_is_a_target_and_communities_are_worth_more_than_chance(report):
+    end = report.setting("end")
+    assert end.targets == 240
+    chance = np.mean(1 / np.log2(2 + np.arange(10)))
+    assert end.arm("popularity").n10 == pytest.approx(chance, abs=0.06)
+    assert end.arm("offk_adoption").n10 > chance + 0.1
+    assert end.arm("adoption").against_off.mean > abs(end.arm("placebo").against_off.mean)
+
+
+def test_nothing_of_the_future_is_known_at_the_targets_own_moment(report):
+    moment = report.setting("moment").arm("offk_adoption").n10
+    assert moment < report.setting("end").arm("offk_adoption").n10
+
+
+def test_a_hundred_candidates_are_harder_than_ten(report):
+    for setting in report.known:
+        assert all(arm.n10_of_100 < arm.n10 for arm in setting.arms)
+
+
+def test_slices_hold_every_target_once_by_user_and_once_by_item(report):
+    slices = report.setting("end").slices
+    assert [sum(part.events for part in slices if part.of == of) for of in ("user", "item")] == [240, 240]
+
+
+def test_the_keys_are_those_of_the_bench(report):
+    assert set(report.keys()) == {"loo_n10_10", "loo_n10_100", "loo_shuffled_n10_10", "loo_delta_10", "loo_placebo_10"}
+    written = report.model_dump_json()
+    assert LeaveOneOutReport.model_validate_json(written).model_dump_json() == written

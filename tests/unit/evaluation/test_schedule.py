@@ -1,0 +1,43 @@
+"""What a protocol ranks and learns, on streams that can be read by eye."""
+
+import numpy as np
+
+from propagation.evaluation.schedule import Schedule, histories_shuffled, last_of_each_user, leave_one_out, prequential
+from propagation.evaluation.stream import Stream
+
+USER = np.array([0, 1, 0, 2, 1, 0])
+ITEM = np.array([5, 5, 6, 7, 6, 5])
+STREAM = Stream("s", [""] * 8, [""] * 8, USER, ITEM, np.arange(6))
+
+
+def test_the_target_is_the_last_of_users_with_a_past():
+    assert np.flatnonzero(last_of_each_user(STREAM)).tolist() == [4, 5]
+
+
+def test_all_but_the_targets_is_learned_once_and_targets_are_ranked_twice():
+    schedule, at_moment, at_end = leave_one_out(STREAM, last_of_each_user(STREAM))
+    assert schedule.user.tolist() == [0, 1, 0, 2, 1, 0, 1, 0]
+    assert schedule.learned.tolist() == [True] * 4 + [False] * 4
+    assert schedule.ranked.tolist() == [False] * 4 + [True] * 4
+    assert np.flatnonzero(at_moment).tolist() == [4, 5]
+    assert np.flatnonzero(at_end).tolist() == [6, 7]
+
+
+def test_known_counts_what_was_learned_before_and_a_repeat_adopts_once():
+    past, adopters = prequential(STREAM, 1).known()
+    assert past.tolist() == [0, 0, 1, 0, 1, 2]
+    assert adopters.tolist() == [0, 1, 0, 0, 1, 2]
+    repeat = Schedule(np.array([3, 3, 4]), np.array([1, 1, 1]), np.ones(3, np.bool_), np.ones(3, np.bool_))
+    assert repeat.known()[1].tolist() == [0, 1, 1]
+
+
+def test_shuffled_histories_keep_each_users_items_moments_and_target():
+    rng = np.random.default_rng(3)
+    stream = Stream("s", [""] * 400, [""] * 400, rng.integers(0, 5, 400), rng.permutation(400), np.arange(400))
+    targets = last_of_each_user(stream)
+    mixed = histories_shuffled(stream, targets, 1)
+    assert np.array_equal(mixed.user, stream.user)
+    assert np.array_equal(mixed.item[targets], stream.item[targets])
+    for user in range(5):
+        assert sorted(mixed.item[mixed.user == user]) == sorted(stream.item[stream.user == user])
+    assert (mixed.item != stream.item).mean() > 0.9
