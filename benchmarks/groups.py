@@ -14,7 +14,7 @@ BENCH: Mapping[str, tuple[str, ...]] = {
 }
 # `make bench-life`: what months of service are judged by. A module that is not there yet leaves its keys null.
 LIFE: Mapping[str, tuple[str, ...]] = {
-    "loo": ("loo_n10_10", "loo_n10_100", "loo_shuffled_n10_10", "loo_delta_10", "loo_placebo_delta_10"),
+    "leave_one_out": ("loo_n10_10", "loo_n10_100", "loo_shuffled_n10_10", "loo_delta_10", "loo_placebo_delta_10"),
     "evolving": ("evolution_s_100k_clients", "recommend_p99_during_evolution_ms"),
     "forgetting": ("forget_s",),
     "backup": ("backup_s_1m_interactions", "recommend_p99_during_backup_ms"),

@@ -63,7 +63,7 @@ class LeaveOneOutReport(Term):
         gain, placebo = end.arm("adoption").against_off, end.arm("placebo").against_off
         return {"loo_n10_10": end.arm(LIVE).n10, "loo_n10_100": end.arm(LIVE).n10_of_100,
                 "loo_shuffled_n10_10": shuffled.arm(LIVE).n10, "loo_delta_10": gain.mean if gain else None,
-                "loo_placebo_10": placebo.mean if placebo else None}
+                "loo_placebo_delta_10": placebo.mean if placebo else None}
 
 
 async def evaluate_leave_one_out(stream: Stream, embedder: FittableEmbedder, settings: EvaluationSettings, *, commit: str = "",

@@ -1,27 +1,101 @@
-"""N@10 of the main arms over the stream, as a picture."""
+"""Reports as pictures."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from propagation.evaluation.leave_one_out import KNOWING, LeaveOneOutReport
 from propagation.evaluation.report import Report
+from propagation.evaluation.slices import Slice
 from propagation.evaluation.table import LABELS
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 SHOWN = ("off", "placebo", "adoption", "offk", "offk_adoption")
+COLOURS = {"off": "#BBBBBB", "placebo": "#DDCC77", "adoption": "#56B4E9", "offk": "#888888", "offk_adoption": "#0072B2"}
+WIDTH, HEIGHT = 8.0, 4.5
+MARGIN = 0.02
 
 
-def save_plot(report: Report, path: Path) -> None:
-    """Write a picture of the format that the path's ending names (.png, .svg). Raises OSError where it can't be written."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+class Picture:
+    """A figure of one row of axes; `save` writes it in the format that the path's ending names (.png, .svg)."""
 
-    figure = Figure(figsize=(8, 4.5), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
+    def __init__(self, columns: int, title: str) -> None:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        self._figure = Figure(figsize=(WIDTH * max(1, 0.65 * columns), HEIGHT), layout="constrained")
+        FigureCanvasAgg(self._figure)
+        self._figure.suptitle(title)
+        self.axes: Sequence[Axes] = list(np.atleast_1d(self._figure.subplots(1, columns)))
+
+    def save(self, path: Path) -> None:
+        """Raises OSError where it can't be written."""
+        self._figure.savefig(path)
+
+
+def over_time(report: Report, path: Path) -> None:
+    """N@10 of the main arms over the stream."""
+    picture = Picture(1, f"{report.dataset}: {report.users:,} users, {report.items:,} items, seeds: {len(report.settings.seeds)}")
+    (axes,) = picture.axes
     for name in SHOWN:
-        values = [float("nan") if value is None else value for value in report.over_time[name]]
-        axes.plot(report.ends, values, label=LABELS[name], linestyle="--" if name == "placebo" else "-")
+        axes.plot(report.ends, _numbers(report.over_time[name]), label=LABELS[name],
+                  linestyle="--" if name == "placebo" else "-")
     axes.axvline(report.reported_from, color="grey", linewidth=0.8, linestyle=":")
     axes.set_xlabel("interactions (reported from the dotted line on)")
     axes.set_ylabel("N@10 against 9 unseen items")
-    axes.set_title(f"{report.dataset}: {report.users:,} users, {report.items:,} items, seeds: {len(report.settings.seeds)}")
     axes.legend(fontsize="small")
-    figure.savefig(path)
+    picture.save(path)
+
+
+def left_out(report: LeaveOneOutReport, path: Path) -> None:
+    """N@10 of 10 and of 100 by arm, for each state of knowledge."""
+    picture = Picture(2, f"{report.dataset}, leave-last-one-out: {report.known[0].targets:,} targets, seeds: "
+                         f"{len(report.settings.seeds)}")
+    for axes, size in zip(picture.axes, (10, 100), strict=True):
+        bars = [[setting.arm(name).n10 if size == 10 else setting.arm(name).n10_of_100 for setting in report.known]
+                for name in SHOWN]
+        _bars(axes, SHOWN, bars, [KNOWING[setting.name].replace(", ", ",\n") for setting in report.known])
+        axes.set_ylabel(f"N@10 of {size}")
+    picture.axes[0].legend(fontsize="x-small", loc="lower left")
+    picture.save(path)
+
+
+def cold_start(slices: Sequence[Slice], title: str, path: Path) -> None:
+    """RecNet's Figure 6: users and items of which little is known, propagation off and on, without kNN and with."""
+    picture = Picture(2, title)
+    names = ("off", "adoption", "offk", "offk_adoption")
+    for axes, of in zip(picture.axes, ("user", "item"), strict=True):
+        parts = [part for part in slices if part.of == of and part.events]
+        _bars(axes, names, [[getattr(part, name) for part in parts] for name in names],
+              [f"{_span(part)}\n({part.events:,})" for part in parts])
+        axes.set_xlabel("interactions that the user had (events ranked)" if of == "user" else
+                        "adopters that the item had (events ranked)")
+        axes.set_ylabel("N@10 against 9 unseen items")
+    picture.axes[0].legend(fontsize="x-small", loc="lower right")
+    picture.save(path)
+
+
+def _bars(axes: "Axes", names: Sequence[str], values: Sequence[Sequence[float | None]], labels: Sequence[str]) -> None:
+    width = 0.8 / len(names)
+    places = np.arange(len(labels))
+    known = [value for row in values for value in row if value is not None]
+    for row, name in enumerate(names):
+        axes.bar(places + (row - (len(names) - 1) / 2) * width, _numbers(values[row]), width, label=LABELS[name],
+                 color=COLOURS[name])
+    axes.set_xticks(places, labels, fontsize="small")
+    if known:
+        axes.set_ylim(max(0.0, min(known) - 0.1), min(1.0, max(known) + MARGIN))
+
+
+def _span(part: Slice) -> str:
+    if part.most is None:
+        return f"{part.least}+"
+    return str(part.least) if part.least == part.most else f"{part.least}–{part.most}"
+
+
+def _numbers(values: Sequence[float | None]) -> list[float]:
+    return [float("nan") if value is None else value for value in values]

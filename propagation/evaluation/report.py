@@ -16,8 +16,10 @@ from propagation.evaluation.slices import Slice, slices_of
 from propagation.evaluation.stream import Stream
 from propagation.model.base import Term
 
+
 class Report(Term):
-    """What was measured, on what, by what. `slices`: who is cold (RecNet, Figure 6) · `over_time`: N@10 of each arm on equal stretches that end at `ends`."""
+    """What was measured, on what, by what. `slices`: by how little was known (RecNet, Figure 6) · `over_time`: N@10 of each arm
+    on equal stretches that end at `ends`."""
 
     dataset: str
     users: int

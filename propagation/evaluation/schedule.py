@@ -34,7 +34,7 @@ class Schedule:
 def _before(key: I64, counted: Mask) -> I64:
     """[B] how many counted events before each have its key."""
     order = np.argsort(key, kind="stable")
-    running = np.cumsum(counted[order]) - counted[order]
+    running: I64 = np.cumsum(counted[order]) - counted[order]
     starts = np.flatnonzero(np.diff(key[order], prepend=-1))
     out = np.empty(len(key), np.int64)
     out[order] = running - np.repeat(running[starts], np.diff(np.append(starts, len(key))))

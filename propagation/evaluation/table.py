@@ -1,19 +1,42 @@
-"""The table of a report: headers and rows of text; who prints it decides how."""
+"""The tables of reports: headers and rows of text; who prints them decides how."""
 
+from collections.abc import Sequence
+
+from propagation.evaluation.arm_report import ArmReport
+from propagation.evaluation.leave_one_out import Setting
 from propagation.evaluation.metrics import Paired
 from propagation.evaluation.report import Report
+from propagation.evaluation.slices import Slice
 
 LABELS = {
     "off": "propagation off", "placebo": "placebo routing", "adoption": "adoption routing", "offk": "off, with item-kNN",
     "offk_adoption": "adoption, with item-kNN (live)", "semantic": "semantic routing", "point_to_point": "point-to-point",
     "popularity": "popularity alone", "minus_popularity": "minus popularity (probe)"}
 HEADERS = ("arm", "N@10", "HR@1", "N@10 matched", "against off", "t", "against off with kNN", "t")
+LEFT_OUT_HEADERS = ("arm", "N@10 of 10", "N@10 of 100", "HR@1", "against off", "t", "against off with kNN", "t")
+SLICE_HEADERS = ("ranked with", "events", "off", "adoption", "gain", "t", "off, kNN", "adoption, kNN", "gain", "t")
 
 
 def rows(report: Report) -> list[tuple[str, ...]]:
     """One row an arm, in the order of LABELS, under HEADERS."""
-    return [(label, _level(arm.n10), _level(arm.hr1), _level(arm.n10_matched), *_difference(arm.against_off),
-             *_difference(arm.against_offk)) for name, label in LABELS.items() for arm in (report.arm(name),)]
+    return [(label, _level(arm.n10), _level(arm.hr1), _level(arm.n10_matched), *_against(arm))
+            for name, label in LABELS.items() for arm in (report.arm(name),)]
+
+
+def left_out_rows(setting: Setting) -> list[tuple[str, ...]]:
+    """The same of leave-last-one-out, under LEFT_OUT_HEADERS."""
+    return [(label, _level(arm.n10), _level(arm.n10_of_100), _level(arm.hr1), *_against(arm))
+            for name, label in LABELS.items() for arm in (setting.arm(name),)]
+
+
+def slice_rows(slices: Sequence[Slice]) -> list[tuple[str, ...]]:
+    """One row a slice that has events, under SLICE_HEADERS."""
+    return [(part.label, f"{part.events:,}", _level(part.off), _level(part.adoption), *_difference(part.gain), _level(part.offk),
+             _level(part.offk_adoption), *_difference(part.gain_knn)) for part in slices if part.events]
+
+
+def _against(arm: ArmReport) -> tuple[str, ...]:
+    return (*_difference(arm.against_off), *_difference(arm.against_offk))
 
 
 def _level(value: float | None) -> str:

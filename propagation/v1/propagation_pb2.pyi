@@ -2461,15 +2461,92 @@ class Budget(_message.Message):
 Global___Budget: _TypeAlias = Budget  # noqa: Y015
 
 @_typing.final
-class GetStatusRequest(_message.Message):
+class Gauge(_message.Message):
+    """What propagation is worth on the running stream: N@10 of each learned interaction's item among itself and its recorded
+    negatives (at most five), ranked before anything was learned from it.
+    """
+
     DESCRIPTOR: _descriptor.Descriptor
+
+    INTERACTIONS_FIELD_NUMBER: _builtins.int
+    WITH_PROPAGATION_FIELD_NUMBER: _builtins.int
+    WITHOUT_FIELD_NUMBER: _builtins.int
+    STANDARD_ERROR_FIELD_NUMBER: _builtins.int
+    COURSE_FIELD_NUMBER: _builtins.int
+    interactions: _builtins.int
+    """All that were ranked."""
+    with_propagation: _builtins.float
+    """Means of the recent stream (an interaction counts half after 5,000), with propagation, and without (kNN stays)."""
+    without: _builtins.float
+    standard_error: _builtins.float
+    """Of their difference, as if interactions were independent."""
+    @_builtins.property
+    def course(self) -> _containers.RepeatedCompositeFieldContainer[Global___GaugePoint]:
+        """The whole stream in at most 64 stretches; where GetStatusRequest.history."""
 
     def __init__(
         self,
+        *,
+        interactions: _builtins.int = ...,
+        with_propagation: _builtins.float = ...,
+        without: _builtins.float = ...,
+        standard_error: _builtins.float | None = ...,
+        course: _abc.Iterable[Global___GaugePoint] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_standard_error", b"_standard_error", "standard_error", b"standard_error"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_standard_error", b"_standard_error", "course", b"course", "interactions", b"interactions", "standard_error", b"standard_error", "with_propagation", b"with_propagation", "without", b"without"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__standard_error: _TypeAlias = _typing.Literal["standard_error"]  # noqa: Y015
+    _WhichOneofArgType__standard_error: _TypeAlias = _typing.Literal["_standard_error", b"_standard_error"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__standard_error) -> _WhichOneofReturnType__standard_error | None: ...
+
+Global___Gauge: _TypeAlias = Gauge  # noqa: Y015
+
+@_typing.final
+class GaugePoint(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    THROUGH_FIELD_NUMBER: _builtins.int
+    INTERACTIONS_FIELD_NUMBER: _builtins.int
+    WITH_PROPAGATION_FIELD_NUMBER: _builtins.int
+    WITHOUT_FIELD_NUMBER: _builtins.int
+    through: _builtins.int
+    """The stretch ends after so many ranked interactions, and has so many."""
+    interactions: _builtins.int
+    with_propagation: _builtins.float
+    without: _builtins.float
+    def __init__(
+        self,
+        *,
+        through: _builtins.int = ...,
+        interactions: _builtins.int = ...,
+        with_propagation: _builtins.float = ...,
+        without: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["interactions", b"interactions", "through", b"through", "with_propagation", b"with_propagation", "without", b"without"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GaugePoint: _TypeAlias = GaugePoint  # noqa: Y015
+
+@_typing.final
+class GetStatusRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HISTORY_FIELD_NUMBER: _builtins.int
+    history: _builtins.bool
+    """With the course of the gauge and the last rounds."""
+    def __init__(
+        self,
+        *,
+        history: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["history", b"history"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -2519,6 +2596,8 @@ class GetStatusResponse(_message.Message):
     REASONER_FIELD_NUMBER: _builtins.int
     EMBEDDER_FIELD_NUMBER: _builtins.int
     PROPAGATE_FIELD_NUMBER: _builtins.int
+    GAUGE_FIELD_NUMBER: _builtins.int
+    ROUNDS_FIELD_NUMBER: _builtins.int
     recorded_through: _builtins.int
     learned_through: _builtins.int
     reasoned_through: _builtins.int
@@ -2547,6 +2626,14 @@ class GetStatusResponse(_message.Message):
     def failing(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """Jobs that failed and will be tried again, each with its reason."""
 
+    @_builtins.property
+    def gauge(self) -> Global___Gauge:
+        """Absent before the first interaction with a negative."""
+
+    @_builtins.property
+    def rounds(self) -> _containers.RepeatedCompositeFieldContainer[Global___RoundReport]:
+        """Newest last, at most 200; where GetStatusRequest.history."""
+
     def __init__(
         self,
         *,
@@ -2570,11 +2657,15 @@ class GetStatusResponse(_message.Message):
         reasoner: _builtins.str = ...,
         embedder: _builtins.str = ...,
         propagate: _builtins.bool = ...,
+        gauge: Global___Gauge | None = ...,
+        rounds: _abc.Iterable[Global___RoundReport] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["last_evolution", b"last_evolution", "last_round", b"last_round"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_gauge", b"_gauge", "gauge", b"gauge", "last_evolution", b"last_evolution", "last_round", b"last_round"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bootstrapped", b"bootstrapped", "budgets", b"budgets", "dead_letters", b"dead_letters", "embedder", b"embedder", "epoch", b"epoch", "failing", b"failing", "items", b"items", "last_evolution", b"last_evolution", "last_round", b"last_round", "learn_lag", b"learn_lag", "learned_through", b"learned_through", "newest_dead_letters", b"newest_dead_letters", "policy", b"policy", "propagate", b"propagate", "reason_lag", b"reason_lag", "reasoned_through", b"reasoned_through", "reasoner", b"reasoner", "recorded_through", b"recorded_through", "users", b"users", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_gauge", b"_gauge", "bootstrapped", b"bootstrapped", "budgets", b"budgets", "dead_letters", b"dead_letters", "embedder", b"embedder", "epoch", b"epoch", "failing", b"failing", "gauge", b"gauge", "items", b"items", "last_evolution", b"last_evolution", "last_round", b"last_round", "learn_lag", b"learn_lag", "learned_through", b"learned_through", "newest_dead_letters", b"newest_dead_letters", "policy", b"policy", "propagate", b"propagate", "reason_lag", b"reason_lag", "reasoned_through", b"reasoned_through", "reasoner", b"reasoner", "recorded_through", b"recorded_through", "rounds", b"rounds", "users", b"users", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__gauge: _TypeAlias = _typing.Literal["gauge"]  # noqa: Y015
+    _WhichOneofArgType__gauge: _TypeAlias = _typing.Literal["_gauge", b"_gauge"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__gauge) -> _WhichOneofReturnType__gauge | None: ...
 
 Global___GetStatusResponse: _TypeAlias = GetStatusResponse  # noqa: Y015

@@ -34,9 +34,18 @@ def _facts(answer: "pb.GetStatusResponse") -> list[tuple[str, object]]:
         ("learned through", f"{answer.learned_through:,} ({answer.learn_lag:,} behind)"),
         ("reasoned through", f"{answer.reasoned_through:,} ({answer.reason_lag:,} behind)"),
         ("last round", round_in_words(answer.last_round) if answer.HasField("last_round") else "none yet"),
+        ("propagation", "on" if answer.propagate else "off: no rounds, no reception, ranked without it"),
+        ("worth of propagation", gauge_in_words(answer.gauge) if answer.HasField("gauge") else "nothing ranked yet"),
         ("dead letters", f"{answer.dead_letters:,}")]
     facts += [(f"budget {budget.name}", f"{budget.used:g} of {budget.limit:g}") for budget in answer.budgets]
     return facts + [(f"failing: {job}", reason) for job, reason in answer.failing.items()]
+
+
+def gauge_in_words(gauge: "pb.Gauge") -> str:
+    """N@10 of what users chose among a few, with propagation and without, on the recent stream."""
+    error = f" ± {gauge.standard_error:.4f}" if gauge.HasField("standard_error") else ""
+    return (f"N@10 {gauge.with_propagation:.4f} with, {gauge.without:.4f} without: "
+            f"{gauge.with_propagation - gauge.without:+.4f}{error} (recent ones of {gauge.interactions:,} interactions)")
 
 
 def run_round(drain: Drain = False, address: Address = LOOPBACK, json: AsJson = False) -> None:

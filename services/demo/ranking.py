@@ -7,7 +7,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from propagation.evaluation.report import ArmReport, Report
+from propagation.evaluation.arm_report import ArmReport
+from propagation.evaluation.report import Report
 from services.demo.process import child
 from services.demo.words import say
 from services.failures import Unreachable

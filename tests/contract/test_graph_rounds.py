@@ -33,6 +33,15 @@ async def test_a_round_is_invisible_until_it_is_published(store):
     assert (await store.held_attributes([BOB, ANN]), await store.holders_of("jazz", 9)) == ({BOB: ("jazz",), ANN: ()}, [BOB])
 
 
+async def test_the_last_rounds_are_the_published_ones_newest_last(store):
+    assert await store.last_rounds(5) == []
+    published = [await run_round(store, boundary=boundary) for boundary in (1, 2, 3)]
+    await run_round(store, publish=False)
+    assert await store.last_rounds(5) == published
+    assert await store.last_rounds(2) == published[1:]
+    assert await store.last_round() == published[-1]
+
+
 async def test_a_round_is_an_entry_of_the_log(store):
     await recorded(store, ("u0", "i0"))
     published = await run_round(store, boundary=2)

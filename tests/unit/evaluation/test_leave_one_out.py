@@ -7,7 +7,9 @@ import pytest
 
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.evaluation.leave_one_out import LeaveOneOutReport, evaluate_leave_one_out
+from propagation.evaluation.plot import left_out
 from propagation.evaluation.settings import EvaluationSettings
+from propagation.evaluation.table import LEFT_OUT_HEADERS, left_out_rows
 from tests.unit.evaluation.test_protocol import two_communities
 
 SETTINGS = EvaluationSettings(seeds=(1,), session_k=16, taste_k=16)
@@ -43,6 +45,12 @@ def test_slices_hold_every_target_once_by_user_and_once_by_item(report):
 
 
 def test_the_keys_are_those_of_the_bench(report):
-    assert set(report.keys()) == {"loo_n10_10", "loo_n10_100", "loo_shuffled_n10_10", "loo_delta_10", "loo_placebo_10"}
+    assert set(report.keys()) == {"loo_n10_10", "loo_n10_100", "loo_shuffled_n10_10", "loo_delta_10", "loo_placebo_delta_10"}
     written = report.model_dump_json()
     assert LeaveOneOutReport.model_validate_json(written).model_dump_json() == written
+
+
+def test_tables_and_plot(report, tmp_path):
+    assert all(len(row) == len(LEFT_OUT_HEADERS) for row in left_out_rows(report.setting("moment")))
+    left_out(report, tmp_path / "left_out.svg")
+    assert (tmp_path / "left_out.svg").read_text().lstrip().startswith("<?xml")

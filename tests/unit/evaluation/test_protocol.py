@@ -7,12 +7,12 @@ import pytest
 
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.evaluation.metrics import paired
-from propagation.evaluation.plot import save_plot
+from propagation.evaluation.plot import cold_start, over_time
 from propagation.evaluation.protocol import evaluate_prequential
 from propagation.evaluation.report import Report
 from propagation.evaluation.settings import EvaluationSettings
 from propagation.evaluation.stream import Stream
-from propagation.evaluation.table import HEADERS, rows
+from propagation.evaluation.table import HEADERS, SLICE_HEADERS, rows, slice_rows
 from propagation.model.errors import InvalidInput
 
 SETTINGS = EvaluationSettings(seeds=(1,), session_k=16, taste_k=16, plot_points=4, every=3)
@@ -50,9 +50,16 @@ def test_the_report_states_what_was_run(report):
     assert all(len(row) == len(HEADERS) for row in rows(report))
 
 
-def test_the_plot_is_a_picture(report, tmp_path):
-    save_plot(report, tmp_path / "over_time.svg")
-    assert (tmp_path / "over_time.svg").read_text().lstrip().startswith("<?xml")
+def test_plots_are_pictures(report, tmp_path):
+    over_time(report, tmp_path / "over_time.svg")
+    cold_start(report.slices, "cold", tmp_path / "cold.svg")
+    for name in ("over_time.svg", "cold.svg"):
+        assert (tmp_path / name).read_text().lstrip().startswith("<?xml")
+
+
+def test_cold_slices_hold_every_reported_event_once_by_user_and_once_by_item(report):
+    assert [sum(part.events for part in report.slices if part.of == of) for of in ("user", "item")] == [report.ranked] * 2
+    assert len(slice_rows(report.slices)[0]) == len(SLICE_HEADERS)
 
 
 def test_a_catalogue_without_events_is_refused():
