@@ -31,7 +31,7 @@ class LogEntry(Term):
 @dataclass(frozen=True)
 class Interactions:
     """Interactions as columns, in sequence order; users and items as rows of their kind (not refs).
-    `negative` is -1 where the caller named none."""
+    `negative` is -1 where the caller named none; `day` is the UTC day of the commit, counted from 1970."""
 
     sequence: NDArray[np.int64]
     user: NDArray[np.int64]
@@ -39,6 +39,7 @@ class Interactions:
     negative: NDArray[np.int64]
     weight: NDArray[np.float64]
     seed: NDArray[np.uint64]
+    day: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.sequence)

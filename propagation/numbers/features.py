@@ -7,6 +7,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from propagation.numbers.limits import withheld
 from propagation.numbers.mass import dots, readings
 from propagation.numbers.neighbours import look_up_neighbours
 from propagation.numbers.trust import routing_weights
@@ -97,6 +98,9 @@ def fill_from(state, standpoint, items, out):
     if len(standpoint.session[0]) > 0:
         readings(state.session, standpoint.session, state.adoptions, state.totals, items, out[:, 7])
         readings(state.taste, standpoint.taste, state.adoptions, state.totals, items, out[:, 8])
+        for row in range(len(items)):
+            if withheld(state, items[row]):
+                out[row, 7:9] = 0.0
 
 
 @njit(cache=True)

@@ -6,6 +6,7 @@ from numba import njit
 from propagation.numbers.combiner import adopter_bin, learn_pairs, maturity, observe, score, standardise
 from propagation.numbers.features import FEATURES, fill_features, recent_popularity, unit
 from propagation.numbers.hashing import mixed
+from propagation.numbers.limits import allowed_mass, spend_mass, withheld
 from propagation.numbers.mass import lifts, share, write
 from propagation.numbers.neighbours import add_co_adoptions, remember
 from propagation.numbers.seen import add_seen, has_seen
@@ -81,6 +82,7 @@ def apply_one(state, user, item, increments, routers, weights):
     if not has_seen(state, user, item):
         write(state.session, item, routers[0], weights[0])
         write(state.taste, item, routers[1], weights[1])
+        spend_mass(state, user, weights[1])
         add_co_adoptions(state, user, item)
         state.adopters[item] += unit(state.user_content[user])
         state.recent[item] = recent_popularity(state, item) + 1.0
@@ -101,9 +103,11 @@ def _increments(bank, share_of_item, item, weight, out):
 
 @njit(cache=True)
 def increments_of(state, item, weight, trust):
-    """Rule 4's increments [2,K] of both banks."""
+    """Rule 4's increments [2,K] of both banks; none from an item whose router part is withheld."""
     p = share(state, item)
     trust[:] = 0.0
+    if withheld(state, item):
+        return
     _increments(state.session, p, item, weight, trust[0, : state.session.mass.shape[1]])
     _increments(state.taste, p, item, weight, trust[1, : state.taste.mass.shape[1]])
 
@@ -128,8 +132,9 @@ def learn_numbers(state, user, item, weight, trust, routers, weights):
     routers[:] = 0
     weights[:] = 0.0
     if not has_seen(state, user, item):
-        _shares(state.session, user, trust[0], weight, state.seed, routers[0], weights[0])
-        _shares(state.taste, user, trust[1], weight, state.seed, routers[1], weights[1])
+        mass = allowed_mass(state, user, weight)
+        _shares(state.session, user, trust[0], mass, state.seed, routers[0], weights[0])
+        _shares(state.taste, user, trust[1], mass, state.seed, routers[1], weights[1])
     apply_one(state, user, item, trust, routers, weights)
 
 
@@ -152,8 +157,9 @@ def learn_arms(state, combiner, user, candidates, raw, values, bins):
 
 
 @njit(cache=True, nogil=True)
-def learn_block(state, combiner, users, items, given, weights_in, seeds, negatives, scores, cosines, trust, routers, weights):
+def learn_block(state, combiner, users, items, days, given, weights_in, seeds, negatives, scores, cosines, trust, routers, weights):
     """Learn B interactions in order; fills the block's columns (see LearnedBlock). State and combiner change in place.
+    `days` [B] the UTC day of each commit.
     `given` [B] is a caller's negative, -1 for none, or RECORDED where `negatives` already holds what was drawn before."""
     candidates = np.empty(1 + negatives.shape[1], np.int64)
     raw = np.empty((len(candidates), FEATURES))
@@ -172,11 +178,13 @@ def learn_block(state, combiner, users, items, given, weights_in, seeds, negativ
         cosines[row, :used] = raw[:used, 9]
         raw[:used, 9] = cosines[row, :used]  # as stored, so that a rebuild reads the same
         scores[row] = learn_arms(state, combiner, user, candidates[:used], raw[:used], values[:used], bins[:used])
+        state.today[0] = days[row]
         learn_numbers(state, user, item, weights_in[row], trust[row], routers[row], weights[row])
 
 
 @njit(cache=True, nogil=True)
-def apply_block(state, users, items, trust, routers, weights):
+def apply_block(state, users, items, days, trust, routers, weights):
     """Follow a learner: the same changes, nothing computed again."""
     for row in range(len(users)):
+        state.today[0] = days[row]
         apply_one(state, users[row], items[row], trust[row], routers[row], weights[row])

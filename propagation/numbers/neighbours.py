@@ -37,7 +37,7 @@ def remember(state, user, item):
 
 
 @njit(cache=True)
-def _place_of(neighbour, item, filled, other):
+def place_of(neighbour, item, filled, other):
     """Where `other` is among the item's first neighbours, or -1. No early way out, and 32 bits: this form is compiled to SIMD."""
     found, wanted = np.int32(-1), np.int32(other)
     for place in range(np.int32(filled)):
@@ -66,8 +66,8 @@ def _keep_nearest(neighbour, together, filled, item, adoptions):
 
 
 @njit(cache=True)
-def _count_together(neighbour, together, filled, item, other, weight, adoptions):
-    place = _place_of(neighbour, item, filled[item], other)
+def count_together(neighbour, together, filled, item, other, weight, adoptions):
+    place = place_of(neighbour, item, filled[item], other)
     if place >= 0:
         together[item, place] += weight
         return
@@ -87,8 +87,8 @@ def add_co_adoptions(state, user, item):
     weight = np.float32(1.0)
     for other in past_items(state, user)[:CO_HISTORY]:
         if other != item:
-            _count_together(neighbour, together, filled, item, other, weight, adoptions)
-            _count_together(neighbour, together, filled, other, item, weight, adoptions)
+            count_together(neighbour, together, filled, item, other, weight, adoptions)
+            count_together(neighbour, together, filled, other, item, weight, adoptions)
         weight *= np.float32(CO_DECAY)
 
 
@@ -136,7 +136,7 @@ def look_up_neighbours(state, user, items):
         other = past[age]
         damped = 1.0 / np.sqrt(adoptions[other] + DAMPING)
         for item in items:
-            place = _place_of(neighbour, other, filled[other], item)
+            place = place_of(neighbour, other, filled[other], item)
             if place >= 0:
                 near = together[other, place] * damped / np.sqrt(adoptions[item] + DAMPING)
                 near_slow[item] += np.float32(weights[0, age] * near)

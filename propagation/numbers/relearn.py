@@ -8,7 +8,7 @@ from propagation.numbers.learn import apply_one, increments_of, learn_arms
 
 
 @njit(cache=True, nogil=True)
-def relearn_block(state, combiner, users, items, event_weights, negatives, cosines, routers, weights):
+def relearn_block(state, combiner, users, items, days, event_weights, negatives, cosines, routers, weights):
     """Learn B interactions again: their negatives [B,4], profile cosines [B,5], routers and weights [B,2,16] as stored."""
     candidates = np.empty(1 + negatives.shape[1], np.int64)
     raw = np.empty((len(candidates), FEATURES))
@@ -23,5 +23,6 @@ def relearn_block(state, combiner, users, items, event_weights, negatives, cosin
         fill_features(state, user, candidates[:used], raw[:used])
         raw[:used, 9] = cosines[row, :used]
         learn_arms(state, combiner, user, candidates[:used], raw[:used], values[:used], bins[:used])
+        state.today[0] = days[row]
         increments_of(state, item, event_weights[row], trust)
         apply_one(state, user, item, trust, routers[row], weights[row])

@@ -9,7 +9,7 @@ EMPTY = -1
 
 
 @njit(cache=True)
-def _slot(table, key):
+def slot_of(table, key):
     mask = len(table) - 1
     place = np.int64(mixed(np.uint64(key), np.uint64(0)) & np.uint64(mask))
     while table[place] != EMPTY and table[place] != key:
@@ -20,20 +20,20 @@ def _slot(table, key):
 @njit(cache=True)
 def has_seen(state, user, item):
     key = np.int64(user) << 32 | np.int64(item)
-    return state.seen_set[_slot(state.seen_set, key)] == key
+    return state.seen_set[slot_of(state.seen_set, key)] == key
 
 
 @njit(cache=True)
 def add_key(table, key):
     """Put a key into a hash set that has room for it."""
-    table[_slot(table, key)] = key
+    table[slot_of(table, key)] = key
 
 
 @njit(cache=True)
 def add_seen(state, user, item, session_router, taste_router):
     """Note an adoption, and the router of each bank that it wrote most to."""
     key = np.int64(user) << 32 | np.int64(item)
-    state.seen_set[_slot(state.seen_set, key)] = key
+    state.seen_set[slot_of(state.seen_set, key)] = key
     place = state.clock[1]
     state.seen_item[place] = item
     state.seen_router[place, 0] = session_router
@@ -65,5 +65,5 @@ def rehash(old, size):
     table = np.full(size, EMPTY, np.int64)
     for key in old:
         if key != EMPTY:
-            table[_slot(table, key)] = key
+            table[slot_of(table, key)] = key
     return table

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from propagation.numbers.combiner import adopter_bin
 from propagation.numbers.features import RECENT_FLOOR, recent_popularity
+from propagation.numbers.limits import withheld
+from propagation.numbers.mass import share
 from propagation.numbers.state import State
 
 LANES = 64
@@ -87,8 +89,12 @@ def follow_items(sketch, state, items):
         _quantise(sketch, block, lane, ATTRIBUTES, state.attributes[item], 1.0)
         _quantise(sketch, block, lane, ADOPTERS, state.adopters[item], 1.0 / (adoptions + 2.0))
         _quantise(sketch, block, lane, PROFILE, state.item_profile[item], 1.0)
-        _quantise(sketch, block, lane, SESSION, state.session.mass[item], 1.0)
-        _quantise(sketch, block, lane, TASTE, state.taste.mass[item], 1.0)
+        if withheld(state, item):  # as everywhere: N = n P, whose lifts are all 0
+            _quantise(sketch, block, lane, SESSION, state.session.total, share(state, item))
+            _quantise(sketch, block, lane, TASTE, state.taste.total, share(state, item))
+        else:
+            _quantise(sketch, block, lane, SESSION, state.session.mass[item], 1.0)
+            _quantise(sketch, block, lane, TASTE, state.taste.mass[item], 1.0)
         sketch.popular[block, lane] = np.log(adoptions + 1.0)
         sketch.recent[block, lane] = _recent_of(state, item)
         sketch.prior[block, lane] = 1.0 / (adoptions + 0.5)

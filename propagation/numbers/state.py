@@ -26,7 +26,9 @@ class Bank(NamedTuple):
 class State(NamedTuple):
     """I item rows, U user rows (capacities: `clock` and `totals` hold what is used).
 
-    clock [4] i64: interactions learned, places used of seen_item, users, items · totals [2] f64: adoptions, items.
+    clock [4] i64: interactions learned, places used of seen_item, users, items · totals [2] f64: adoptions, items ·
+    day [U] the UTC day a user last wrote mass on, and day_mass [U] how much on it · today [1] the day being learned ·
+    limits [2] f64: `mass_min_support` (1: off) and `user_mass_per_day` (0: off), settings and no part of what is learned.
     """
 
     session: Bank
@@ -57,9 +59,15 @@ class State(NamedTuple):
     seen_before: NDArray[np.int64]
     seen_router: NDArray[np.uint16]
     seen_set: NDArray[np.int64]
+    day: NDArray[np.int64]
+    day_mass: NDArray[np.float64]
+    today: NDArray[np.int64]
+    limits: NDArray[np.float64]
     seed: np.uint64
 
 
+LEAST_SUPPORT, MASS_A_DAY = range(2)
+NO_LIMITS = (1.0, 0.0)
 INTERACTIONS, SEEN, USERS, ITEMS = range(4)
 SESSION_DISCOUNT, SESSION_SHARPNESS = 0.85, 0.5
 TASTE_DISCOUNT, TASTE_SHARPNESS = 0.97, 0.25
@@ -67,7 +75,8 @@ TASTE_DISCOUNT, TASTE_SHARPNESS = 0.97, 0.25
 BY_ITEM = ("adoptions", "recent", "recent_at", "content", "attributes", "adopters", "item_profile", "visible", "neighbour",
            "together", "neighbour_count", "near_slow", "near_fast")
 BY_SEEN = ("seen_item", "seen_before", "seen_router")
-BY_USER = ("user_content", "user_attributes", "user_profile", "history", "history_next", "history_length", "seen_last")
+BY_USER = ("user_content", "user_attributes", "user_profile", "history", "history_next", "history_length", "seen_last",
+           "day", "day_mass")
 
 
 def _bank(centres: F32, discount: float, sharpness: float, users: int, items: int) -> Bank:
@@ -109,5 +118,9 @@ def new_state(session_centres: F32, taste_centres: F32, seed: int, users: int = 
         seen_before=np.zeros(seen, np.int64),
         seen_router=np.zeros((seen, 2), np.uint16),
         seen_set=np.full(2 * seen, EMPTY, np.int64),
+        day=np.zeros(users, np.int64),
+        day_mass=np.zeros(users),
+        today=np.zeros(1, np.int64),
+        limits=np.array(NO_LIMITS),
         seed=np.uint64(seed),
     )

@@ -27,11 +27,11 @@ def no_words(_: str) -> None:
     """For callers that say nothing."""
 
 
-def first_view(made_with: MadeWith) -> NumbersView:
+def first_view(made_with: MadeWith, limits: tuple[float, float]) -> NumbersView:
     """Routers before bootstrap: seeded directions."""
     seed, dimension = made_with.seed, made_with.dimension
     return NumbersView(seeded_directions(made_with.session_k, dimension, seed),
-                       seeded_directions(made_with.taste_k, dimension, seed + 1), seed, epoch=0)
+                       seeded_directions(made_with.taste_k, dimension, seed + 1), seed, epoch=0, limits=limits)
 
 
 class Stage0:

@@ -7,7 +7,7 @@ from propagation.model.learned import Checkpoint
 from propagation.numbers.combiner import packed, unpack
 from propagation.numbers.growth import with_room
 from propagation.numbers.packing import packed_neighbours, refill_seen, unpack_neighbours
-from propagation.numbers.state import BY_ITEM, BY_SEEN, BY_USER, SEEN, Bank, State
+from propagation.numbers.state import BY_ITEM, BY_SEEN, BY_USER, NO_LIMITS, SEEN, Bank, State
 from propagation.workflow.view import NumbersView
 
 BANKS = ("session", "taste")
@@ -15,6 +15,7 @@ COUNTED = ("clock", "totals")
 SCRATCH = ("near_slow", "near_fast")
 NEIGHBOURS = ("neighbour", "together")
 DERIVED = ("seen_set",)
+LATER = ("day", "day_mass")  # what checkpoints of the first release lack
 ITEM_ROWS = tuple(name for name in BY_ITEM if name not in (*SCRATCH, *NEIGHBOURS))
 Arrays = dict[str, NDArray[np.generic]]
 
@@ -35,14 +36,16 @@ def snapshot(view: NumbersView, barrier: bool) -> Checkpoint:
     return Checkpoint(sequence=view.applied_through, epoch=view.epoch, barrier=barrier, arrays=arrays)
 
 
-def restored(checkpoint: Checkpoint, seed: int) -> NumbersView:
+def restored(checkpoint: Checkpoint, seed: int, limits: tuple[float, float] = NO_LIMITS) -> NumbersView:
     """The view as a checkpoint left it. Its arrays are taken out one by one, so that hardly more than one copy is held."""
     arrays = checkpoint.arrays
-    view = NumbersView(_f32(arrays.pop("session.centres")), _f32(arrays.pop("taste.centres")), seed, checkpoint.epoch)
+    view = NumbersView(_f32(arrays.pop("session.centres")), _f32(arrays.pop("taste.centres")), seed, checkpoint.epoch,
+                       limits)
     view.state = with_room(view.state, len(arrays["seen_last"]), len(arrays["adoptions"]), len(arrays["seen_item"]))
     state = view.state
     for name in (*COUNTED, *ITEM_ROWS, *BY_USER, *BY_SEEN):
-        _fill(getattr(state, name), arrays.pop(name))
+        if name in arrays or name not in LATER:
+            _fill(getattr(state, name), arrays.pop(name))
     items = view.items
     unpack_neighbours(arrays.pop("near_items"), arrays.pop("near_weights"), state.neighbour_count[:items], state.neighbour,
                       state.together)

@@ -6,13 +6,14 @@ import numpy as np
 
 from propagation.model.client import ClientKind, ref_of
 from propagation.model.epoch import BankName
-from propagation.numbers.state import Bank
+from propagation.numbers.state import LEAST_SUPPORT, Bank
 from propagation.workflow.view import NumbersView
 
 
 @dataclass(frozen=True)
 class Community:
-    """Items (ref, lift) by descending lift, among those adopted at least once; `users`: how many trust this router most."""
+    """Items (ref, lift) by descending lift, among those adopted at least once (`mass_min_support` times); `users`: how many trust
+    this router most."""
 
     items: list[tuple[int, float]]
     users: int
@@ -33,7 +34,7 @@ def session_users(view: NumbersView) -> list[int]:
 def session_community(view: NumbersView, router: int, limit: int) -> Community:
     """Rule 1's lift of every adopted item in one router: ln((N + 50 P) / ((n + 50) P))."""
     state, bank = view.state, view.state.session
-    rows = np.flatnonzero(state.adoptions[: view.items])
+    rows = np.flatnonzero(state.adoptions[: view.items] >= max(state.limits[LEAST_SUPPORT], 1.0))
     expected = (state.adoptions[rows] + 0.5) / (state.totals[0] + 0.5 * state.totals[1])
     lifts = np.log((bank.mass[rows, router] + 50 * expected) / ((bank.total[router] + 50) * expected))
     order = np.argsort(-lifts, kind="stable")[:limit]

@@ -56,7 +56,7 @@ class Engine:
         self.holder = holder
         wanted = MadeWith(session_k=settings.session.k, taste_k=settings.taste.k, embedder=embedder.name,
                           dimension=embedder.dimension, reasoner=reasoner.name, seed=settings.seed, centres=settings.centres)
-        self.numbers = Numbers(first_view(wanted))
+        self.numbers = Numbers(first_view(wanted, settings.limits))
         self._learning, self._reasoning, self._rounding = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
         self.catalogue, self.unlearned, self.progress = Catalogue(), Unlearned(), Progress(store)
         self.retention = Retention(store)
@@ -78,7 +78,7 @@ class Engine:
 
     def first_view(self) -> NumbersView:
         """The numbers before anything was learned, as this data was begun."""
-        return first_view(self.stage0.made_with)
+        return first_view(self.stage0.made_with, self.settings.limits)
 
     async def open(self, *, adopt: bool = False) -> None:
         """Open the store and bring the numbers to where the log says they are. Raises IncompatibleSettings where the data

@@ -87,7 +87,7 @@ class NewEpoch:
         tastes = items if self._settings.centres == "items" else await embedder.embed(await self._attributes())
         session = await asyncio.to_thread(spherical_kmeans, items, self._settings.session.k, seed)
         taste = await asyncio.to_thread(spherical_kmeans, tastes, self._settings.taste.k, seed + 1)
-        return NumbersView(session, taste, seed, number)
+        return NumbersView(session, taste, seed, number, self._settings.limits)
 
     async def _attributes(self) -> list[str]:
         """What was extracted from every client's own text so far, each once (eq. 1)."""

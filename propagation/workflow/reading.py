@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from propagation.numbers.limits import withheld
 from propagation.numbers.mass import lifts, share
 from propagation.numbers.read import SLOPES, Asker, Ranked, adopters_by_router, prepare, rank_all, rank_rows, standpoint_for
 from propagation.numbers.sketch import BINS, LANES, PARTS, Sketch, score_all, up_to_date
@@ -146,6 +147,8 @@ def communities_of(view: NumbersView, asker: Asker, rows: NDArray[np.int64]) -> 
         lifted = np.empty((len(rows), bank.mass.shape[1]))
         for row, item in enumerate(rows):
             lifts(bank, share(state, item), item, lifted[row])
+            if withheld(state, item):
+                lifted[row], adopters[row] = 0.0, 0
         out.append(Community(chosen, pi[1][order], lifted[:, chosen], adopters[:, place][:, chosen]))
     return tuple(out)
 

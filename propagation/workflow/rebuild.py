@@ -20,7 +20,8 @@ FirstView = Callable[[], NumbersView]
 async def rebuilt(store: GraphStore, embedder: Embedder, first_view: FirstView) -> NumbersView:
     """The view at the end of what is learned, from the newest barrier, or from `first_view` where there is none."""
     barrier = await store.newest_checkpoint(barrier=True)
-    numbers = Numbers(first_view() if barrier is None else restored(barrier, first_view().seed))
+    first = first_view()
+    numbers = Numbers(first if barrier is None else restored(barrier, first.seed, tuple(first.state.limits)))
     try:
         while blocks := await store.read_learned(numbers.view.applied_through, BLOCKS_A_READ):
             for block in blocks:

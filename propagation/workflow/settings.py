@@ -34,8 +34,15 @@ class WorkflowSettings(Term):
     attribute_cosine: float = Field(0.92, gt=0, le=1)
     tau: float | None = Field(None, ge=-1, le=1)
     centres: Literal["items", "attributes"] = "items"
+    user_mass_per_day: float = Field(0.0, ge=0)
+    mass_min_support: int = Field(1, ge=1)
     propagate: bool = True
     auto_create: bool = False
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """(`mass_min_support`, `user_mass_per_day`), as the numbers take them (State.limits)."""
+        return float(self.mass_min_support), self.user_mass_per_day
 
     def update_size_for(self, clients: int) -> int:
         """How many changed clients make a round: the setting, else 1% of clients, at least 60."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from propagation.model.client import Client, ClientKind, index_of, kind_of, ref_of
 from propagation.numbers.hashing import mixed
+from propagation.numbers.limits import withheld
 from propagation.numbers.mass import lifts, share
 from propagation.ports.clients import ClientStore
 from propagation.workflow.numbers import Numbers
@@ -70,7 +71,10 @@ def vectors(view: NumbersView, kind: ClientKind, by: By, start: int, end: int) -
             return state.taste.trust[start:end].astype(np.float64)
         out = np.empty((end - start, state.taste.mass.shape[1]))
         for row in range(start, end):
-            lifts(state.taste, share(state, row), row, out[row - start])
+            if withheld(state, row):
+                out[row - start] = 0.0
+            else:
+                lifts(state.taste, share(state, row), row, out[row - start])
         return out
     profiles = state.user_profile if kind == ClientKind.USER else state.item_profile
     fallback = state.user_content if kind == ClientKind.USER else state.content

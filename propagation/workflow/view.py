@@ -13,9 +13,10 @@ from propagation.numbers.features import FEATURES, PROPAGATED, READ_ROUTERS, Fea
 from propagation.numbers.growth import with_room
 from propagation.numbers.hashing import mixed
 from propagation.numbers.learn import RECORDED, apply_block, learn_block
+from propagation.numbers.limits import withheld
 from propagation.numbers.mass import START_SHARPNESS, lifts, share, start_mass
 from propagation.numbers.relearn import relearn_block
-from propagation.numbers.state import ITEMS, USERS, State, new_state
+from propagation.numbers.state import ITEMS, NO_LIMITS, USERS, State, new_state
 from propagation.numbers.trust import largest, routing_weights, softmax_largest
 
 ON, OFF = 0, 1
@@ -40,8 +41,10 @@ def live_combiner() -> Combiner:
 class NumbersView:
     """State and combiner at `applied_through`. Not safe for several threads: its owner runs everything on one."""
 
-    def __init__(self, session_centres: NDArray[np.float32], taste_centres: NDArray[np.float32], seed: int, epoch: int) -> None:
+    def __init__(self, session_centres: NDArray[np.float32], taste_centres: NDArray[np.float32], seed: int, epoch: int,
+                 limits: tuple[float, float] = NO_LIMITS) -> None:
         self.state: State = new_state(session_centres, taste_centres, seed)
+        self.state.limits[:] = limits
         self.combiner = live_combiner()
         self.seed = seed
         self.epoch = epoch
@@ -65,9 +68,7 @@ class NumbersView:
         """A new item, or an item's new text. Content of zeros: a seeded direction instead (says nothing)."""
         self.state = with_room(self.state, 1, row + 1, 0)
         state = self.state
-        if not content.any():
-            content = seeded_directions(1, len(content), int(mixed(np.uint64(row), np.uint64(self.seed))) >> 1)[0]
-        state.content[row] = content
+        state.content[row] = self.direction_of(row, content)
         state.attributes[row] = attributes
         state.visible[row] = visible
         self._restyled.add(row)
@@ -76,6 +77,14 @@ class NumbersView:
             start_mass(state.taste, row, state.content[row])
             state.clock[ITEMS] = row + 1
             state.totals[1] = row + 1
+
+    def direction_of(self, row: int, content: NDArray[np.float32]) -> NDArray[np.float32]:
+        """[D] an item's content vector; where that is all zeros, a unit vector drawn from a seeded hash of its row."""
+        if content.any():
+            return content
+        drawn = int(mixed(np.uint64(row), np.uint64(self.seed))) >> 1
+        direction: NDArray[np.float32] = seeded_directions(1, len(content), drawn)[0]
+        return direction
 
     def set_profiles(self, refs: Sequence[int], vectors: NDArray[np.float32]) -> None:
         """Profile vectors [len, D] by client; refs the view does not know yet are left out."""
@@ -106,7 +115,7 @@ class NumbersView:
         trust = np.empty((size, 2, width), np.float32)
         routers = np.empty((size, 2, WRITTEN), np.uint16)
         weights = np.empty((size, 2, WRITTEN), np.float32)
-        learn_block(self.state, self.combiner, events.user, events.item, given, events.weight, events.seed,
+        learn_block(self.state, self.combiner, events.user, events.item, events.day, given, events.weight, events.seed,
                     negatives, scores, cosines, trust, routers, weights)
         after, self.applied_through = self.applied_through, through
         return LearnedBlock(after=after, through=through, epoch=self.epoch, sequence=events.sequence, negatives=negatives,
@@ -116,14 +125,14 @@ class NumbersView:
     def follow(self, events: Interactions, block: LearnedBlock) -> None:
         """Take a block that was learned before, or elsewhere."""
         self.state = with_room(self.state, 1, 1, len(events))
-        apply_block(self.state, events.user, events.item, block.trust, block.routers, block.weights)
+        apply_block(self.state, events.user, events.item, events.day, block.trust, block.routers, block.weights)
         unpack(self.combiner, block.combiner)
         self.applied_through = block.through
 
     def relearn(self, events: Interactions, block: LearnedBlock) -> None:
         """Learn a stored block again; see rebuild."""
         self.state = with_room(self.state, 1, 1, len(events))
-        relearn_block(self.state, self.combiner, events.user, events.item, events.weight, block.negatives,
+        relearn_block(self.state, self.combiner, events.user, events.item, events.day, events.weight, block.negatives,
                       block.profile_cosines, block.routers, block.weights)
         self.applied_through = block.through
 
@@ -142,6 +151,8 @@ class NumbersView:
         else:
             if row >= self.items:
                 return []
+            if withheld(state, row):
+                return self._taste_of_text(ref, state.content[row], count)
             row_lifts = np.empty(state.taste.mass.shape[1])
             lifts(state.taste, share(state, row), row, row_lifts)
             routers = largest(row_lifts, min(count, len(row_lifts)), ref, state.seed)
@@ -150,7 +161,7 @@ class NumbersView:
         return [(int(routers[place]), float(values[place])) for place in order]
 
     def _taste_of_text(self, ref: int, profile: NDArray[np.float32], count: int) -> list[tuple[int, float]]:
-        """A user without history whose text is all that is known: as an item's start mass, softmax(8 z.C_k)."""
+        """A client of whom the text is all that is known (or may be read): as an item's start mass, softmax(8 z.C_k)."""
         if not profile.any():
             return []
         taste = self.state.taste
@@ -165,5 +176,6 @@ class NumbersView:
         users, items = min(self.users, other.users), min(self.items, other.items)
         other.state.user_profile[:users] = self.state.user_profile[:users]
         other.state.item_profile[:items] = self.state.item_profile[:items]
+        other.state.limits[:] = self.state.limits
         self.state, self.combiner = other.state, other.combiner
         self.epoch, self.applied_through = other.epoch, other.applied_through

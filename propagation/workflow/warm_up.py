@@ -43,4 +43,4 @@ def _view() -> NumbersView:
 def _events() -> Interactions:
     rows = np.arange(SIZE)
     return Interactions(sequence=rows + 1, user=rows, item=rows, negative=np.full(SIZE, -1), weight=np.ones(SIZE),
-                        seed=rows.astype(np.uint64))
+                        seed=rows.astype(np.uint64), day=rows)

@@ -175,14 +175,14 @@ def _read_log(connection: sqlite3.Connection, after: int, limit: int) -> LogSlic
     through = min(after + limit, recorded_through(connection))
     columns = many(connection, "SELECT json_array(json_group_array(sequence), json_group_array(user >> 1),"
                                " json_group_array(item >> 1), json_group_array(coalesce(negative >> 1, -1)),"
-                               " json_group_array(seed)) FROM"
+                               " json_group_array(seed), json_group_array(at / 86400000)) FROM"
                                " (SELECT * FROM interaction WHERE sequence > ? AND sequence <= ? ORDER BY sequence)",
                    after, through)
-    sequence, user, item, negative, seed = (np.array(column, np.int64) for column in columns)
+    sequence, user, item, negative, seed, day = (np.array(column, np.int64) for column in columns)
     entries = _entries(connection, after, through)
     return LogSlice(
         interactions=Interactions(sequence=sequence, user=user, item=item, negative=negative,
-                                  weight=_weights(connection, sequence), seed=seed.view(np.uint64)),
+                                  weight=_weights(connection, sequence), seed=seed.view(np.uint64), day=day),
         entries=tuple(entries), through=max(through, after))
 
 

@@ -44,7 +44,8 @@ def learn(state: State, events: list[tuple[int, int]], weights: list[float] | No
     size = len(events)
     users, items = (np.array([event[place] for event in events], np.int64) for place in (0, 1))
     block = Learned(size)
-    learn_block(state, combiner or live_combiner(), users, items, np.array(given or [-1] * size, np.int64),
+    learn_block(state, combiner or live_combiner(), users, items, np.zeros(size, np.int64),
+                np.array(given or [-1] * size, np.int64),
                 np.array(weights or [1.0] * size), np.arange(first_seed, first_seed + size, dtype=np.uint64), block.negatives,
                 block.scores, block.cosines, block.trust, block.routers, block.weights)
     return block

@@ -19,7 +19,7 @@ def test_a_follower_is_bit_equal_to_the_learner(events):
     learner, follower = small_state(USERS, ITEMS), small_state(USERS, ITEMS)
     block = learn(learner, events)
     users, items = (np.array([event[place] for event in events], np.int64) for place in (0, 1))
-    apply_block(follower, users, items, block.trust, block.routers, block.weights)
+    apply_block(follower, users, items, np.zeros(len(events), np.int64), block.trust, block.routers, block.weights)
     mine = arrays(follower)
     for name, value in arrays(learner).items():
         assert np.array_equal(value, mine[name]), name

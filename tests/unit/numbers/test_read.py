@@ -20,7 +20,8 @@ def learn(view: NumbersView, count: int, seed: int) -> None:
     users = rng.integers(0, USERS - 2, count)
     items = ((view.items - 100) * rng.random(count) ** 2).astype(np.int64)
     view.learn(Interactions(sequence=np.arange(count), user=users, item=items, negative=np.full(count, -1), weight=np.ones(count),
-                            seed=rng.integers(0, 1 << 63, count).astype(np.uint64)), view.applied_through + count)
+                            seed=rng.integers(0, 1 << 63, count).astype(np.uint64), day=np.zeros(count, np.int64)),
+               view.applied_through + count)
 
 
 def a_view() -> NumbersView:

@@ -49,7 +49,7 @@ def test_only_what_was_accepted_waits_and_only_until_it_is_learned():
                         RecordOutcome(status=RecordStatus.ACCEPTED, sequence=6)])
     column = np.array([7, 8])
     unlearned.logged(Interactions(sequence=column, user=np.array([0, 1]), item=np.array([3, 4]), negative=-column,
-                                  weight=column.astype(np.float64), seed=column.astype(np.uint64)))
+                                  weight=column.astype(np.float64), seed=column.astype(np.uint64), day=column))
     assert (unlearned.ids_of("ann"), unlearned.ids_of("bob"), unlearned.rows_of(0)) == (["a", "c"], [], [3])
     unlearned.learned(5)
     assert unlearned.ids_of("ann") == ["c"]

@@ -83,7 +83,7 @@ async def lived(store, monkeypatch, every=300):
 def test_a_checkpoint_holds_every_array_or_knows_why_not():
     view = NumbersView(seeded_directions(K, 4, 1), seeded_directions(K, 4, 2), SEED, epoch=0)
     kept = {name.split(".")[0] for name in snapshot(view, barrier=False).arrays}
-    assert set(State._fields) <= kept | {*SCRATCH, *DERIVED, "neighbour", "together", "seed"}
+    assert set(State._fields) <= kept | {*SCRATCH, *DERIVED, "neighbour", "together", "today", "limits", "seed"}
 
 
 async def test_a_checkpoint_and_back_is_the_same(store, monkeypatch):

@@ -1,0 +1,35 @@
+"""Limits on what one client can do to the numbers, and on what the numbers tell of one (DESIGN, "Guarantees", text from users):
+`user_mass_per_day` and `mass_min_support`."""
+
+import numpy as np
+from numba import njit
+
+from propagation.numbers.state import LEAST_SUPPORT, MASS_A_DAY
+
+
+@njit(cache=True)
+def withheld(state, item):
+    """Whether too few distinct users adopted an item for its router part to be read: its lifts count as 0 then."""
+    return state.adoptions[item] < state.limits[LEAST_SUPPORT] and state.limits[LEAST_SUPPORT] > 1.0
+
+
+@njit(cache=True)
+def allowed_mass(state, user, weight):
+    """What an adoption may write of its weight: what is left of the user's mass of the day."""
+    limit = state.limits[MASS_A_DAY]
+    if limit <= 0.0:
+        return weight
+    spent = state.day_mass[user] if state.day[user] == state.today[0] else 0.0
+    return min(weight, max(limit - spent, 0.0))
+
+
+@njit(cache=True)
+def spend_mass(state, user, weights):
+    """Note on the user's day what was written to one bank (both get the same)."""
+    if state.limits[MASS_A_DAY] <= 0.0:
+        return
+    if state.day[user] != state.today[0]:
+        state.day[user] = state.today[0]
+        state.day_mass[user] = 0.0
+    for place in range(len(weights)):
+        state.day_mass[user] += np.float64(weights[place])
