@@ -13,7 +13,9 @@ class BankName(StrEnum):
 
 
 class Epoch(Term):
-    """`tau` is eq. 4's threshold as fixed at its opening (None until the semantic policy needs it)."""
+    """`tau` is eq. 4's threshold as fixed at its opening (None until the semantic policy needs it). `taste_k`: the taste routers
+    it opened with, retired ones too. `era`: the epoch of the bootstrap that it descends from; its own number for a
+    bootstrap's."""
 
     number: int
     sequence: int
@@ -21,6 +23,7 @@ class Epoch(Term):
     taste_k: int
     tau: float | None = None
     embedder: str = ""
+    era: int = 0
 
 
 class EvolvedInto(Term):

@@ -15,7 +15,8 @@ class Module(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Gradient:
     """An executable suggestion for one module. `owner` is a client's ref, or the router's number;
-    `writer` the user whose interaction it came from. `reward` is 0 or 1 (eq. 7), seen from the module."""
+    `writer` the user whose interaction it came from. `reward` is 0 or 1 (eq. 7), seen from the module. `epoch`: of a router,
+    the epoch of the message that it is about, whose numbers `owner` is one of."""
 
     sequence: int
     module: Module
@@ -24,3 +25,4 @@ class Gradient:
     reward: int
     text: str
     attributes: tuple[str, ...] = ()
+    epoch: int = 0

@@ -35,7 +35,8 @@ class LearnedBlock:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The numbers at one sequence. A barrier is never pruned and `rebuild` never goes behind it."""
+    """The numbers at one sequence. `rebuild` never goes behind a barrier, and the newest one is never
+    pruned."""
 
     sequence: int
     epoch: int

@@ -4,6 +4,7 @@ from typing import Protocol
 
 from propagation.ports.blobs import BlobStore
 from propagation.ports.clients import ClientStore
+from propagation.ports.evolution import EvolutionStore
 from propagation.ports.learn import LearnStore
 from propagation.ports.leases import LeaseStore
 from propagation.ports.reason import ReasonStore
@@ -21,7 +22,7 @@ class VersionClash(Exception):
 
 
 class GraphStore(RecordStore, ClientStore, LearnStore, ReasonStore, RoundStore, RetentionStore, LeaseStore, BlobStore,
-                 Protocol):
+                 EvolutionStore, Protocol):
     """Strings hold any Unicode but U+0000, which the edge refuses (the stores raise InvalidInput)."""
 
     async def open(self) -> None:

@@ -24,7 +24,7 @@ class LearnStore(Protocol):
     async def learned_through(self) -> int: ...
 
     async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
-        """Visible when complete, and older ones that are no barrier are dropped. May be many commits."""
+        """Visible when complete, and older ones are dropped, but the newest barrier. May be many commits."""
 
     async def newest_checkpoint(self, *, barrier: bool = False) -> Checkpoint | None:
         """The newest complete one; with `barrier`, the newest barrier. Its arrays are the caller's own: they may be

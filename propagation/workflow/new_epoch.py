@@ -69,7 +69,7 @@ class NewEpoch:
                 await self._store.put_blob(embedder_name(number), state, lease)
             await self._store.put_blob(made_with_name(number), made_with.blob, lease)
             epoch = Epoch(number=number, sequence=0, session_k=self._settings.session.k, taste_k=self._settings.taste.k,
-                          tau=self._settings.tau, embedder=embedder.name)
+                          tau=self._settings.tau, embedder=embedder.name, era=number)
             sequence = await self._store.open_epoch(lease, epoch, snapshot(view, barrier=True))
         return epoch.model_copy(update={"sequence": sequence})
 

@@ -52,11 +52,16 @@ def cited_messages(body: bytes) -> list[tuple[int, int]]:
     return [(router, version) for line in _plain(body)[0] for _, router, version in line[5] if router is not None]
 
 
-def _plain(body: bytes) -> Any:
+def plain_body(body: bytes) -> bytes:
+    """The JSON of a body of any form."""
     if body[:1] == DEFLATED:
         inflate = zlib.decompressobj(WINDOW, DICTIONARY_1)
-        body = inflate.decompress(memoryview(body)[1:])
-    return orjson.loads(body)
+        return inflate.decompress(memoryview(body)[1:])
+    return body
+
+
+def _plain(body: bytes) -> Any:
+    return orjson.loads(plain_body(body))
 
 
 def _line_row(line: Line) -> list[object]:

@@ -20,7 +20,7 @@ Part = tuple[str, int, str, str, bytes]
 
 
 class SqliteCheckpoints:
-    """One complete checkpoint that is no barrier, all barriers, and at most one that is being written."""
+    """The newest barrier, the newest complete checkpoint that is none, and at most one that is being written."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -62,10 +62,12 @@ class SqliteCheckpoints:
 
 
 def completed(connection: sqlite3.Connection, id_: int) -> None:
-    """This one is visible; older ones that are no barrier are gone (their parts go with the next sweep)."""
+    """This one is visible; older ones are gone, but the newest barrier (their parts go with the next sweep). Nothing ever
+    reads an older barrier, and it would hold what was erased since."""
     if connection.execute("UPDATE checkpoint SET complete = 1 WHERE id = ?", (id_,)).rowcount == 0:
         raise LeaseLost("another checkpoint was begun before this one was complete")
-    connection.execute("DELETE FROM checkpoint WHERE id < ? AND NOT barrier", (id_,))
+    connection.execute("DELETE FROM checkpoint WHERE id < ?1 AND id <> coalesce((SELECT max(id) FROM checkpoint"
+                       " WHERE complete AND barrier), 0)", (id_,))
 
 
 def covers(connection: sqlite3.Connection, sequence: int) -> None:

@@ -20,6 +20,7 @@ from propagation.ports.leases import Lease
 
 TASTE = 1
 BLOCK = "start, through, epoch, size, columns"
+EPOCH = "number, sequence, session_k, taste_k, tau, embedder, era"
 
 
 class SqliteLearn(SqliteCheckpoints):
@@ -89,13 +90,11 @@ class SqliteLearn(SqliteCheckpoints):
 
         def work(connection: sqlite3.Connection) -> int:
             check_fence(connection, lease)
-            sequence = append_entry(connection, self._directory, EntryKind.BOOTSTRAP if epoch.number <= 1
-                                    else EntryKind.EVOLUTION, (), epoch.number)
+            sequence = append_entry(connection, self._directory, EntryKind.BOOTSTRAP, (), epoch.number)
             connection.execute("DELETE FROM learned WHERE through <= ?", (start.sequence,))
             connection.execute(f"INSERT INTO learned ({BLOCK}) SELECT {BLOCK} FROM staged_learned")
             connection.execute("DELETE FROM staged_learned")
-            connection.execute("INSERT INTO epoch VALUES (?, ?, ?, ?, ?, ?)",
-                               (epoch.number, sequence, epoch.session_k, epoch.taste_k, epoch.tau, epoch.embedder))
+            put_epoch(connection, epoch, sequence)
             completed(connection, id_)
             covers(connection, start.sequence)
             return sequence
@@ -114,8 +113,13 @@ class SqliteLearn(SqliteCheckpoints):
 
     async def epochs(self) -> Sequence[Epoch]:
         return await self._database.read(lambda connection: [
-            Epoch(number=row[0], sequence=row[1], session_k=row[2], taste_k=row[3], tau=row[4], embedder=row[5])
-            for row in connection.execute("SELECT number, sequence, session_k, taste_k, tau, embedder FROM epoch ORDER BY number")])
+            Epoch(**dict(zip(EPOCH.split(", "), row, strict=True)))
+            for row in connection.execute(f"SELECT {EPOCH} FROM epoch ORDER BY number")])
+
+
+def put_epoch(connection: sqlite3.Connection, epoch: Epoch, sequence: int) -> None:
+    connection.execute(f"INSERT INTO epoch ({EPOCH}) VALUES (?, ?, ?, ?, ?, ?, ?)", (
+        epoch.number, sequence, epoch.session_k, epoch.taste_k, epoch.tau, epoch.embedder, epoch.era))
 
 
 def learned_through(connection: sqlite3.Connection) -> int:

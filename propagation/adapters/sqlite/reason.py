@@ -146,7 +146,7 @@ class SqliteReason:
     async def gradients(self, module: Module, owner: int | None, after: int, limit: int) -> Sequence[Gradient]:
         which, parameters = ("owner = ? AND", (owner,)) if owner is not None else ("", ())
         return await self._database.read(lambda connection: [
-            gradient_of((*row[:-1], orjson.loads(row[-1]))) for row in connection.execute(
+            gradient_of((*row[:6], orjson.loads(row[6]), row[7])) for row in connection.execute(
                 f"SELECT {GRADIENT} FROM gradient WHERE module = ? AND {which} sequence > ? ORDER BY sequence, owner LIMIT ?",
                 (module, *parameters, after, limit)).fetchall()])
 

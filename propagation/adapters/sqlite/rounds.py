@@ -95,15 +95,14 @@ class SqliteRounds:
     async def publish_round(self, lease: Lease, round_: Round) -> Round:
         def work(connection: sqlite3.Connection) -> Round:
             check_fence(connection, lease)
-            if round_.number != last_round(connection) + 1:
-                raise LeaseLost(f"round {round_.number} was published before, or discarded")
+            check_next(connection, round_)
             sequence = append_entry(connection, self._directory, EntryKind.ROUND, (), round_.number)
             connection.execute(f"INSERT OR REPLACE INTO attribute ({ATTRIBUTE}) SELECT {ATTRIBUTE} FROM staged_attribute")
             connection.execute("INSERT OR REPLACE INTO held SELECT ref, names FROM staged_held")
             connection.execute("DELETE FROM staged_attribute")
             connection.execute("DELETE FROM staged_held")
             published = round_.model_copy(update={"sequence": sequence})
-            put(connection, f"round ({ROUND})", 8, [[getattr(published, name) for name in ROUND.split(", ")]])
+            put_round(connection, published)
             return published
 
         return await self._database.write(work)
@@ -176,6 +175,17 @@ class SqliteRounds:
 
     async def contributions(self, ref: int, limit: int) -> Sequence[RouterVersion]:
         return await self._database.read(lambda connection: contributed(connection, ref, limit))
+
+
+def check_next(connection: sqlite3.Connection, round_: Round) -> None:
+    """Raises LeaseLost where another round was published since this one was begun."""
+    if round_.number != last_round(connection) + 1:
+        raise LeaseLost(f"round {round_.number} was published before, or discarded")
+
+
+def put_round(connection: sqlite3.Connection, published: Round) -> None:
+    """From now on everything that was staged for it is visible."""
+    put(connection, f"round ({ROUND})", 8, [[getattr(published, name) for name in ROUND.split(", ")]])
 
 
 def _discard(connection: sqlite3.Connection, last: int) -> None:

@@ -7,6 +7,7 @@ from propagation.adapters.sqlite.check import findings
 from propagation.adapters.sqlite.clients import SqliteClients
 from propagation.adapters.sqlite.database import Database
 from propagation.adapters.sqlite.directory import Directory
+from propagation.adapters.sqlite.evolution import SqliteEvolution
 from propagation.adapters.sqlite.learn import SqliteLearn
 from propagation.adapters.sqlite.leases import SqliteLeases, free_all
 from propagation.adapters.sqlite.reason import SqliteReason
@@ -16,7 +17,8 @@ from propagation.adapters.sqlite.rounds import SqliteRounds
 from propagation.ports.clock import Clock
 
 
-class SqliteStore(SqliteRecords, SqliteClients, SqliteLearn, SqliteReason, SqliteRounds, SqliteRetention, SqliteLeases):
+class SqliteStore(SqliteRecords, SqliteClients, SqliteLearn, SqliteReason, SqliteRounds, SqliteRetention, SqliteLeases,
+                  SqliteEvolution):
     """One writer process a file; see database.py. `max_bytes` limits the file (default: the disk)."""
 
     def __init__(self, path: Path, clock: Clock, max_bytes: int | None = None) -> None:
@@ -29,6 +31,7 @@ class SqliteStore(SqliteRecords, SqliteClients, SqliteLearn, SqliteReason, Sqlit
         SqliteRounds.__init__(self, database, directory)
         SqliteRetention.__init__(self, database)
         SqliteLeases.__init__(self, database, clock)
+        SqliteEvolution.__init__(self, database, directory, self)
         self.database = database
         self._directory = directory
 

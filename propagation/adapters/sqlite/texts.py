@@ -14,7 +14,7 @@ from propagation.ports.graph import VersionClash
 
 TEXTS_A_PART = 32
 MERGED = "ref, profile_version, router, router_version, outcome"
-GRADIENT = "sequence, module, owner, writer, reward, text, attributes"
+GRADIENT = "sequence, module, owner, writer, reward, text, attributes, epoch"
 TEXT = "json_array(v.ref, v.version, v.next_id, hex(v.body), v.watermark, v.dropped)"
 PUT_TEXTS = ("INSERT INTO profile_version (ref, version, sequence, next_id, body, watermark, dropped, at)"
              " SELECT value->>0, value->>1, value->>2, value->>3, substr(?2, value->>6, value->>7), value->>4, value->>5, ?3"
@@ -53,8 +53,8 @@ def put_merged(connection: sqlite3.Connection, merged: Sequence[tuple[Merged, in
 
 
 def put_gradients(connection: sqlite3.Connection, reasoned: Sequence[Reasoned]) -> None:
-    put(connection, "gradient", 7, [(g.sequence, g.module, g.owner, g.writer, g.reward, g.text, g.attributes)
-                                    for result in reasoned for g in result.gradients])
+    put(connection, f"gradient ({GRADIENT})", 8, [(g.sequence, g.module, g.owner, g.writer, g.reward, g.text, g.attributes, g.epoch)
+                                                  for result in reasoned for g in result.gradients])
 
 
 def newest_versions(connection: sqlite3.Connection, refs: Sequence[int]) -> dict[int, int]:
@@ -87,7 +87,7 @@ def nothing(ref: int) -> ClientText:
 def gradient_of(row: Sequence[Any]) -> Gradient:
     """A row of GRADIENT, its attributes parsed."""
     return Gradient(sequence=row[0], module=Module(row[1]), owner=row[2], writer=row[3], reward=row[4],
-                                    text=row[5], attributes=tuple(row[6]))
+                                    text=row[5], attributes=tuple(row[6]), epoch=row[7])
 
 
 def merged_of(row: Sequence[Any]) -> Merged:

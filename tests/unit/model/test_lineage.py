@@ -1,0 +1,46 @@
+"""Stored weights read through maps, by hand."""
+
+import numpy as np
+
+from propagation.model.lineage import Halves, RouterMap, RouterMaps
+
+
+def one(run, through, epoch, home, halves=None, undoes=None, routers=4):
+    return RouterMap(run=run, through=through, from_epoch=epoch, to_epoch=epoch + 1, home=np.array(home), routers=routers,
+                     centres=np.zeros((len(home), 2), np.float32), halves=halves or {}, undoes=undoes)
+
+
+SPLIT = one(1, 10, 1, [0, 1, 2], {1: Halves(1, 3, np.array([False, True]), True, 0.5)})
+MERGE = one(2, 20, 2, [0, 1, 0, 3])
+UNDO = one(3, 30, 3, [0, 1, 2, 3], {0: Halves(0, 2, np.array([False, True]), False, 0.5)}, undoes=2)
+USERS = np.array([0, 1, 2])
+
+
+def test_a_weight_goes_to_its_users_half_and_a_strangers_to_the_larger():
+    routers = np.array([[1, 0], [1, 2], [1, 1]], np.uint16)
+    assert SPLIT.mapped(routers, USERS).tolist() == [[1, 0], [3, 2], [3, 3]]
+    assert SPLIT.mapped(np.array([1, 1, 0]), USERS).tolist() == [1, 3, 0]
+
+
+def test_what_belongs_to_nobody_goes_to_both_halves_and_a_merge_takes_both():
+    maps = RouterMaps([SPLIT, MERGE])
+    assert maps.since(1).becomes(1) == (1, 3)
+    assert maps.since(1).becomes(2) == (0,)
+    assert maps.since(3).becomes(2) == (2,)
+    assert MERGE.sources(0) == [0, 2]
+    assert SPLIT.becomes(9) == ()
+
+
+def test_only_later_runs_are_read_through():
+    maps = RouterMaps([SPLIT, MERGE])
+    routers = np.array([2, 1, 1])
+    assert maps.after(10).mapped(routers, USERS).tolist() == [0, 3, 3]
+    assert maps.after(11).mapped(routers, USERS).tolist() == [0, 1, 1]
+    assert maps.after(21).mapped(routers, USERS).tolist() == [2, 1, 1]
+
+
+def test_after_an_undo_older_weights_are_where_they_were_and_newer_ones_with_their_users_earlier_half():
+    maps = RouterMaps([SPLIT, MERGE, UNDO])
+    assert maps.after(15).mapped(np.array([2, 0, 2]), USERS).tolist() == [2, 0, 2]
+    assert maps.after(25).mapped(np.array([0, 0, 0]), USERS).tolist() == [0, 2, 0]
+    assert maps.after(5).mapped(np.array([1, 1, 2]), USERS).tolist() == [1, 3, 2]
