@@ -73,8 +73,9 @@ class SqliteEvolution:
         return numbered
 
     async def evolution_runs(self, limit: int, before: int | None = None) -> Sequence[EvolutionRun]:
-        return await self._database.read(lambda connection: [EvolutionRun.model_validate_json(report) for report, in connection.execute(
-            "SELECT report FROM evolution_run WHERE ?1 IS NULL OR run < ?1 ORDER BY run DESC LIMIT ?2", (before, limit)).fetchall()])
+        reports = "SELECT report FROM evolution_run WHERE ?1 IS NULL OR run < ?1 ORDER BY run DESC LIMIT ?2"
+        return await self._database.read(lambda connection: [
+            EvolutionRun.model_validate_json(report) for report, in connection.execute(reports, (before, limit)).fetchall()])
 
     async def router_maps(self) -> RouterMaps:
         def work(connection: sqlite3.Connection) -> RouterMaps:
