@@ -12,6 +12,15 @@ class NotServed(PropagationError):
         self.release = release
 
 
+class NotAllowed(PropagationError):
+    """The caller lacks a role."""
+
+    def __init__(self, what: str, role: str) -> None:
+        super().__init__(f"{what} needs the role {role!r}; call with a token that has it")
+        self.what = what
+        self.role = role
+
+
 class NotLoopback(PropagationError):
     """The address can be reached from other machines, and there are no TLS and tokens yet."""
 

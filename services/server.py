@@ -17,6 +17,7 @@ from services.assembly import laptop_engine
 from services.collector import rare_collections
 from services.courtesy import Courtesy
 from services.errors import NotLoopback, PortTaken
+from services.grpc.roles import CallerOf, anybody
 from services.grpc.service import Health, PropagationService, new_server
 from services.settings import ServerSettings, Settings
 from services.telemetry import configure_logging
@@ -66,7 +67,7 @@ async def _hurry(service: Running, second: asyncio.Event) -> None:
 
 
 @contextlib.asynccontextmanager
-async def running(settings: Settings) -> AsyncIterator[Running]:
+async def running(settings: Settings, callers: CallerOf = anybody) -> AsyncIterator[Running]:
     """A service that is ready; stopped gracefully at the end: health says so, streams deliver their acks
     and end, calls finish within the grace, the numbers are checkpointed, the store is closed."""
     refuse_open_address(settings.server)
@@ -78,7 +79,7 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
     try:
         worker = Worker(engine, courtesy)
         servicer = PropagationService(engine, worker)
-        server = new_server(servicer, courtesy, settings.server.max_message_bytes)
+        server = new_server(servicer, courtesy, settings.server.max_message_bytes, callers)
         health = Health(server)
         address = bind(server, settings.server)
         service = Running(address, engine, worker, server, servicer, health)

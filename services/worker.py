@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import structlog
 
-from propagation.model.errors import LeaseLost, NotReached, PropagationError
+from propagation.model.errors import LeaseHeld, LeaseLost, NotReached, PropagationError
 from propagation.model.round import Round
 from propagation.ports.graph import VersionClash
 from propagation.workflow.engine import Engine
@@ -33,7 +34,7 @@ class Worker:
         self._engine = engine
         self._courtesy = courtesy
         self._steps = Steps()
-        self._wake = {name: asyncio.Event() for name in ("learn", "reason", "round", "merge", "retention")}
+        self._wake = {name: asyncio.Event() for name in ("learn", "reason", "round", "merge", "retention", "index")}
         self._to_merge: dict[int, None] = {}
         self._stopping = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -44,7 +45,7 @@ class Worker:
     def start(self) -> None:
         steps: dict[str, Callable[[], Awaitable[int]]] = {
             "learn": self._learn, "reason": self._reason, "round": self._due_round, "merge": self._merge_next,
-            "retention": self._engine.retain}
+            "retention": self._engine.retain, "index": self._engine.settle}
         self._tasks = [asyncio.create_task(self._loop(name, step), name=name) for name, step in steps.items()]
         self._jobs.start()
 
@@ -118,12 +119,13 @@ class Worker:
 
     async def _due_round(self) -> int:
         if self._engine.settings.propagate and await self._engine.round_is_due():
-            await self.run_round()
+            await self._interval_round()
         return 0
 
     async def _interval_round(self) -> None:
         if self._engine.settings.propagate:
-            await self.run_round()
+            with suppress(LeaseHeld):
+                await self.run_round()
 
     async def _merge_next(self) -> int:
         if not self._to_merge:

@@ -12,10 +12,10 @@ import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from propagation.datasets.cleaning import cleaned, entries
+from propagation.datasets.cleaning import entries
 from propagation.datasets.columns import Event, Events
 from propagation.datasets.form import Dataset, assembled
-from propagation.datasets.reading import Ids, find, lines_of, moment, plain_name, unique, written_moment
+from propagation.datasets.reading import Ids, find, lines_of, moment, plain_name, title_of, unique, written_moment
 from propagation.model.client import ClientChange, ClientKey, ClientKind
 from propagation.model.errors import BrokenData
 from propagation.model.interaction import WEIGHT_MAX
@@ -51,7 +51,7 @@ class Row:
         value = self._values.get(name)
         if value is not None and not isinstance(value, str):
             raise self.broken(name, "is not a string")
-        return cleaned(value) or None if value else None
+        return title_of(value, self.file, self.line, name) or None if value else None
 
     def names(self, name: str) -> tuple[str, ...] | None:
         value = self._values.get(name)

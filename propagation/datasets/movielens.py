@@ -6,12 +6,13 @@ from pathlib import Path
 
 from propagation.datasets.cleaning import cleaned, split_list
 from propagation.datasets.reading import csv_rows, find
-from propagation.model.client import ClientChange, ClientKey, ClientKind
+from propagation.model.client import TEXT_MAX_CHARS, ClientChange, ClientKey, ClientKind
 
 YEAR = re.compile(r"\s*\((\d{4})\)\s*$")
 ARTICLE_LAST = re.compile(r"^(.*), (The|A|An|Les|Le|La|L'|Il|El|Das|Der|Die|Los|Las|Un|Une)(?=$| \()", re.IGNORECASE)
 MARKED = re.compile(r"<([^<>]{1,200})>")
 DESCRIPTIONS = "descriptions.csv"
+NO_GENRES = frozenset(["(no genres listed)"])
 
 
 def shown_title(raw: str) -> str:
@@ -37,7 +38,7 @@ def film(item: str, raw_title: str, genres: tuple[str, ...], descriptions: dict[
 
 
 def genres_of(text: str) -> tuple[str, ...]:
-    return split_list(text, "|")
+    return split_list(text, "|", NO_GENRES)
 
 
 def read_descriptions(folder: Path) -> dict[str, str]:
@@ -45,7 +46,7 @@ def read_descriptions(folder: Path) -> dict[str, str]:
     path = find(folder, DESCRIPTIONS)
     found: dict[str, str] = {}
     for _, row in csv_rows(path, ("title", "description")) if path else ():
-        text = cleaned(MARKED.sub(lambda marked: marked[1].strip(), row["description"]))
+        text = cleaned(MARKED.sub(lambda marked: marked[1].strip(), row["description"]))[:TEXT_MAX_CHARS]
         if text and (key := title_key(row["title"])):
             found.setdefault(key, text)
     return found

@@ -6,13 +6,15 @@ from propagation.datasets.cleaning import entries
 from propagation.datasets.columns import Events
 from propagation.datasets.form import Dataset, assembled
 from propagation.datasets.movielens import film, joined_note, read_descriptions
-from propagation.datasets.reading import Ids, fields, find, lines_of, moment, number, plain_name, unique
+from propagation.datasets.reading import Ids, fields, find, lines_of, moment, number, plain_name, title_of, unique
 from propagation.model.client import ClientChange, ClientKey, ClientKind
 from propagation.model.errors import BrokenData
 
 LATIN = "latin-1"
 GENRES = ("unknown", "Action", "Adventure", "Animation", "Children's", "Comedy", "Crime", "Documentary", "Drama", "Fantasy",
           "Film-Noir", "Horror", "Musical", "Mystery", "Romance", "Sci-Fi", "Thriller", "War", "Western")
+# What this dataset writes for a genre, or a title, that it does not know.
+UNKNOWN = frozenset(["unknown"])
 BEFORE_GENRES = ("movie id", "movie title", "release date", "video release date", "IMDb URL")
 RATING = ("user id", "item id", "rating", "timestamp")
 USER = ("user id", "age", "gender", "occupation", "zip code")
@@ -50,7 +52,8 @@ def _items(folder: Path, ids: Ids, descriptions: dict[str, str]) -> dict[str, Cl
         item = ids.checked(values[0], file, line, names[0])
         unique(items, item, file, line, names[0])
         flags = dict(zip(names[len(BEFORE_GENRES):], values[len(BEFORE_GENRES):], strict=True))
-        items[item] = film(item, values[1], _held(flags, file, line), descriptions)
+        title = title_of(values[1], file, line, names[1])
+        items[item] = film(item, "" if title.casefold() in UNKNOWN else title, _held(flags, file, line), descriptions)
     return items
 
 
@@ -58,7 +61,7 @@ def _held(flags: dict[str, str], file: str, line: int) -> tuple[str, ...]:
     for name, flag in flags.items():
         if flag.strip() not in ("0", "1"):
             raise BrokenData(file, line, name, f"{flag[:40]!r} is neither 0 nor 1")
-    return entries(name for name, flag in flags.items() if flag.strip() == "1")
+    return entries((name for name, flag in flags.items() if flag.strip() == "1"), UNKNOWN)
 
 
 def _users(folder: Path, ids: Ids) -> dict[str, ClientChange]:

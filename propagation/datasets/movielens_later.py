@@ -8,7 +8,7 @@ from propagation.datasets.cleaning import entries
 from propagation.datasets.columns import Events
 from propagation.datasets.form import Dataset, assembled
 from propagation.datasets.movielens import film, genres_of, joined_note, read_descriptions
-from propagation.datasets.reading import Ids, csv_rows, fields, find, lines_of, moment, number, plain_name, unique
+from propagation.datasets.reading import Ids, csv_rows, fields, find, lines_of, moment, number, plain_name, title_of, unique
 from propagation.model.attribute import normalised
 from propagation.model.client import ClientChange, ClientKey, ClientKind
 from propagation.model.errors import BrokenData
@@ -65,6 +65,7 @@ def _films(folder: Path, ending: str, ids: Ids, tags: dict[str, tuple[str, ...]]
         unique(items, item, file, line, MOVIES[0])
         if not title.strip():
             raise BrokenData(file, line, MOVIES[1], "is empty; give a title")
+        title_of(title, file, line, MOVIES[1])
         items[item] = film(item, title, genres_of(genres), descriptions, tags.get(item, ()))
     return items
 

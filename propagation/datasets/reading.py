@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from propagation.model.client import ID_MAX_BYTES
+from propagation.datasets.cleaning import cleaned
+from propagation.model.client import ID_MAX_BYTES, TEXT_MAX_CHARS
 from propagation.model.errors import BrokenData
 
 MILLISECONDS_FROM = 1e11
@@ -131,6 +132,14 @@ def written_moment(value: str, file: str, line: int, field: str) -> int:
         raise BrokenData(file, line, field, f"{value[:40]!r} is no time; give seconds since 1970 or 2026-01-31T12:00:00Z") from None
     aware = parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
     return moment(str(aware.timestamp()), file, line, field)
+
+
+def title_of(value: str, file: str, line: int, field: str) -> str:
+    """Cleaned, and within what the service takes."""
+    text = cleaned(value)
+    if len(text) > TEXT_MAX_CHARS:
+        raise BrokenData(file, line, field, f"is {len(text)} characters long; at most {TEXT_MAX_CHARS}")
+    return text
 
 
 def unique(ids: Iterable[str], name: str, file: str, line: int, field: str) -> None:

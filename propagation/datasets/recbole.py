@@ -7,19 +7,21 @@ from pathlib import Path
 from propagation.datasets.cleaning import cleaned, entries, split_list
 from propagation.datasets.columns import Events
 from propagation.datasets.form import Dataset, assembled
-from propagation.datasets.reading import Ids, fields, lines_of, moment, number, plain_name
-from propagation.model.client import ClientChange, ClientKey, ClientKind
+from propagation.datasets.reading import Ids, fields, lines_of, moment, number, plain_name, title_of
+from propagation.model.client import TEXT_MAX_CHARS, ClientChange, ClientKey, ClientKind
 from propagation.model.errors import BrokenData
 
 TYPES = ("token", "token_seq", "float", "float_seq")
-USER_IDS = ("user_id", "uid", "user", "userid", "session_id")
-ITEM_IDS = ("item_id", "iid", "item", "itemid", "business_id", "artist_id", "movie_id", "book_id", "news_id")
+# The names that RecBole's published atomic files have; another one may be an id, or anything else.
+USER_IDS = ("user_id", "session_id")
+ITEM_IDS = ("item_id", "business_id", "artist_id", "movie_id", "book_id", "news_id")
 TIMES = ("timestamp", "time", "unixreviewtime", "date")
 TITLES = ("title", "item_name", "movie_title", "book_title", "original_title", "name", "product_name", "artist_name", "song_title")
 DESCRIPTIONS = ("description", "abstract", "summary", "overview", "plot")
 CATEGORIES = ("category", "categories", "genre", "genres", "class", "main_category", "sub_category", "subcategory")
 ATTRIBUTES = ("attributes", "attribute", "tags", "tag", "tags_value", "keywords")
 METADATA_CHARS = 200
+NOTHING = frozenset(["(no genres listed)", "unknown", "n/a", "none", "nan", "null", "\\n"])
 
 
 @dataclass
@@ -28,6 +30,7 @@ class Table:
 
     path: Path
     types: dict[str, str] = field(default_factory=dict)
+    _heading_line: int = 1
 
     @property
     def file(self) -> str:
@@ -56,8 +59,17 @@ class Table:
         """The file's field that bears the first of these names it has."""
         return next((own for name in names for own in self.types if own.casefold() == name), None)
 
+    def id_field(self, names: tuple[str, ...]) -> str:
+        """The same, of a client's id. Raises BrokenData."""
+        name = self.one_of(names)
+        if name is None:
+            raise BrokenData(self.file, self._heading_line, names[0],
+                             f"the heading lacks it; it has {', '.join(self.types)}. Rename the field that holds the ids")
+        return name
+
     def _take_heading(self, text: str, line: int) -> list[str]:
         self.types = {}
+        self._heading_line = line
         for part in text.split("\t"):
             name, _, kind = part.strip().rpartition(":")
             if not name or kind not in TYPES:
@@ -94,19 +106,17 @@ def _clients(folder: Path, ending: str, kind: ClientKind, id_names: tuple[str, .
     for path in atomic_files(folder, ending):
         table = Table(path)
         table.heading()
-        key = table.one_of(id_names) or next((name for name, typed in table.types.items() if typed == "token"), None)
-        if key is None:
-            raise BrokenData(table.file, 1, id_names[0], f"the heading lacks it; it has {', '.join(table.types)}")
-        rows = {}
+        key = table.id_field(id_names)
+        rows: dict[str, tuple[int, dict[str, str]]] = {}
         for line, row in table.rows():
             name = ids.checked(row[key], table.file, line, key)
             if name in rows:
                 raise BrokenData(table.file, line, key, f"{name[:40]!r} was described on an earlier line; keep one of them")
-            rows[name] = row
-        separators = {name: _separator([row[name] for row in rows.values()])
+            rows[name] = (line, row)
+        separators = {name: _separator([row[name] for _, row in rows.values()])
                       for name, typed in table.types.items() if typed.endswith("_seq")}
-        for name, row in rows.items():
-            change = _client(ClientKey(kind=kind, id=name), table, row, key, separators)
+        for name, (line, row) in rows.items():
+            change = _client(ClientKey(kind=kind, id=name), table, line, row, key, separators)
             found[name] = _merged(found[name], change) if name in found else change
     return found
 
@@ -119,11 +129,13 @@ def _separator(values: Sequence[str]) -> str:
     return ";" if any("&" in value for value in values) else " "
 
 
-def _client(key: ClientKey, table: Table, row: Mapping[str, str], id_name: str, separators: Mapping[str, str]) -> ClientChange:
+def _client(key: ClientKey, table: Table, line: int, row: Mapping[str, str], id_name: str,
+            separators: Mapping[str, str]) -> ClientChange:
     roles = {names: table.one_of(names) for names in (TITLES, DESCRIPTIONS)}
     lists = {names: [own for own in table.types if own.casefold() in names] for names in (CATEGORIES, ATTRIBUTES)}
     used = {id_name, *filter(None, roles.values()), *(name for group in lists.values() for name in group)}
-    title, description = (cleaned(row[name]) if (name := roles[role]) else "" for role in (TITLES, DESCRIPTIONS))
+    title = title_of(row[name], table.file, line, name) if (name := roles[TITLES]) else ""
+    description = cleaned(row[name])[:TEXT_MAX_CHARS] if (name := roles[DESCRIPTIONS]) else ""
     categories, attributes = (_listed(row, lists[role], separators) for role in (CATEGORIES, ATTRIBUTES))
     metadata = {name: text[:METADATA_CHARS] for name, value in row.items() if name not in used and (text := cleaned(value))}
     return ClientChange(key=key, title=title or None, description=description or None, categories=categories or None,
@@ -131,9 +143,14 @@ def _client(key: ClientKey, table: Table, row: Mapping[str, str], id_name: str, 
 
 
 def _listed(row: Mapping[str, str], names: list[str], separators: Mapping[str, str]) -> tuple[str, ...]:
-    return entries(part for name in names for part in
-                   (split_list(row[name].strip("[]"), separators[name]) if name in separators else (row[name],))
-                   for part in (part.strip("'\" "),))
+    """Of all these columns. One that only holds a word for "nothing" holds nothing; beside others the word may be meant."""
+    found: list[str] = []
+    for name in names:
+        parts = split_list(row[name].strip("[]"), separators[name]) if name in separators else (row[name],)
+        parts = entries(part.strip("'\" ") for part in parts)
+        if not all(part.casefold() in NOTHING for part in parts):
+            found.extend(parts)
+    return entries(found)
 
 
 def _merged(first: ClientChange, second: ClientChange) -> ClientChange:
@@ -147,13 +164,10 @@ def _events(folder: Path, ids: Ids) -> tuple[Events, tuple[str, ...]]:
     for path in atomic_files(folder, ".inter"):
         table = Table(path)
         table.heading()
-        user, item, time = table.one_of(USER_IDS), table.one_of(ITEM_IDS), table.one_of(TIMES)
-        for given, wanted in ((user, USER_IDS), (item, ITEM_IDS)):
-            if given is None:
-                raise BrokenData(table.file, 1, wanted[0], f"the heading lacks it; it has {', '.join(table.types)}")
+        user, item, time = table.id_field(USER_IDS), table.id_field(ITEM_IDS), table.one_of(TIMES)
         if time is None:
             untimed.append(table.file)
-        _append_all(table, str(user), str(item), time, log, ids)
+        _append_all(table, user, item, time, log, ids)
     notes = (f"{', '.join(untimed)} has no time field: its events are in a seeded random order.",) if untimed else ()
     return log, notes
 

@@ -41,6 +41,23 @@ class TooOld(PropagationError):
         self.oldest = oldest
 
 
+class TooNew(PropagationError):
+    """Time travel to what has not happened yet."""
+
+    def __init__(self, asked: str, newest: int) -> None:
+        super().__init__(f"as_of {asked} is in the future; the newest sequence is {newest}")
+        self.asked = asked
+        self.newest = newest
+
+
+class LeaseHeld(PropagationError):
+    """Another process does this now; what it does stands in the graph when it is done."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"another process holds the lease {name!r}; try again when it is done")
+        self.name = name
+
+
 class LeaseLost(PropagationError):
     """Another holder took the lease; what this one was about to commit is void."""
 

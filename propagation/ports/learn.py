@@ -39,8 +39,9 @@ class LearnStore(Protocol):
 
     async def current_epoch(self) -> Epoch | None: ...
 
-    async def fix_tau(self, number: int, tau: float) -> None:
-        """Eq. 4's threshold of an epoch, from now on."""
+    async def fix_tau(self, lease: Lease, number: int, tau: float) -> None:
+        """Eq. 4's threshold of an epoch, from now on. Raises LeaseLost when the token is not the newest; nothing is changed
+        then."""
 
     async def epochs(self) -> Sequence[Epoch]:
         """Every epoch, oldest first."""

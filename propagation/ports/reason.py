@@ -35,6 +35,9 @@ class ReasonStore(Protocol):
     async def text_at(self, ref: int, sequence: int) -> ClientText | None:
         """The text as it was at a sequence; None where it had none."""
 
+    async def texts_of_versions(self, versions: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], ClientText]:
+        """Texts by (ref, version); those that never were, or that retention dropped, are left out."""
+
     async def reasoned_through(self) -> int:
         """All interactions at or below it are reasoned or dead letters."""
 

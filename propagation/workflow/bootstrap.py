@@ -4,17 +4,18 @@ import logging
 from collections.abc import Callable
 
 from propagation.model.epoch import Epoch
-from propagation.model.errors import IncompatibleSettings
+from propagation.model.errors import IncompatibleSettings, LeaseHeld
 from propagation.ports.embedder import Embedder, FittableEmbedder
 from propagation.ports.graph import GraphStore
 from propagation.ports.vector_index import VectorIndex
 from propagation.routing.centres import CentrePerception
+from propagation.workflow.holding import holding
 from propagation.workflow.learner import Learner
 from propagation.workflow.made_with import MadeWith, embedder_name, made_with_name
 from propagation.workflow.new_epoch import NewEpoch, catalogue_of
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.policies import QuantileTau
-from propagation.workflow.round import Stage2
+from propagation.workflow.round import LEASE, LEASE_MS, Stage2
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.vectors import OnProgress, Vectors, no_progress
 from propagation.workflow.view import NumbersView, seeded_directions
@@ -48,6 +49,7 @@ class Stage0:
         self._stage2 = stage2
         self._settings = settings
         self._wanted = wanted
+        self._holder = holder
         self._new_epoch = NewEpoch(store, embedder, numbers, settings, holder)
         self._look_after = 0
         self.made_with = wanted
@@ -112,7 +114,10 @@ class Stage0:
         """The index anew, and tau of eq. 4 with it where it is a quantile."""
         count = await self._vectors.reindex(progress)
         if self._settings.policy == "semantic" and self._settings.tau is None:
-            await QuantileTau(self._store, self._index, self._embedder.dimension, self._settings.seed).fix()
+            async with holding(self._store, LEASE, self._holder, LEASE_MS) as lease:
+                if lease is None:
+                    raise LeaseHeld(LEASE)
+                await QuantileTau(self._store, self._index, self._embedder.dimension, self._settings.seed, self._holder).fix()
         return count
 
     async def _take_embedder(self, epoch: int) -> None:

@@ -2,9 +2,12 @@
 and a text that changes later changes its catalogue lines."""
 
 import logging
+import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+
+import orjson
 
 from propagation.model.client import Client
 from propagation.model.errors import ReasonerFailed
@@ -20,7 +23,9 @@ from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.vectors import Vectors
 
 PROGRESS = "described_through"
+FAILED = "undescribed"
 CLIENTS_A_STEP = 2_000
+RETRY_SECONDS = 30.0
 log = logging.getLogger(__name__)
 
 
@@ -45,10 +50,13 @@ class ColdStart:
         self._settings = settings
         self._waiting: deque[LogEntry] = deque()
         self._taken_through = 0
+        self._failed: set[int] = set()
+        self._retry_at = 0.0
         self.changes = 0
 
     async def open(self, learned_through: int) -> None:
         """Find what was learned but not described when the last process stopped."""
+        self._failed = set(orjson.loads(await self._store.get_blob(FAILED) or b"[]"))
         after = self._taken_through = int(await self._store.get_blob(PROGRESS) or 0)
         self.take(await self._store.read_entries(after, learned_through))
 
@@ -65,8 +73,8 @@ class ColdStart:
         return min(self._waiting[0].sequence - 1, most) if self._waiting else most
 
     async def step(self) -> dict[int, ClientText]:
-        """Describe some 2,000 clients of the next entries; the texts that changed. Raises VersionClash: nothing is lost,
-        the same clients come again."""
+        """Describe some 2,000 clients of the next entries, else those that the reasoner failed on some time ago; the texts
+        that changed. Raises VersionClash: nothing is lost, the same clients come again."""
         refs: dict[int, None] = {}
         taken = 0
         for entry in self._waiting:
@@ -75,7 +83,7 @@ class ColdStart:
             refs.update(dict.fromkeys(entry.refs))
             taken += 1
         if not taken:
-            return {}
+            return await self._again()
         sequence = self._waiting[taken - 1].sequence
         changed = await self._describe(list(refs), sequence)
         await self._store.put_blob(PROGRESS, str(sequence).encode())
@@ -83,22 +91,38 @@ class ColdStart:
             self._waiting.popleft()
         return changed
 
+    async def _again(self) -> dict[int, ClientText]:
+        if not self._failed or time.monotonic() < self._retry_at:
+            return {}
+        return await self._describe(sorted(self._failed)[:CLIENTS_A_STEP], await self._store.recorded_through())
+
     async def _describe(self, refs: Sequence[int], sequence: int) -> dict[int, ClientText]:
         clients = {client.ref: client for client in await self._store.get_clients(refs)}
-        before = await self._store.load_texts([ref for ref, client in clients.items() if client.has_text])
-        own = {ref: text for ref in before if (text := await self._own_text(clients[ref], before[ref])) is not before[ref]}
+        before = await self._store.load_texts(list(clients))
+        failed = self._failed - clients.keys()
+        own = {ref: text for ref in before if (text := await self._own_text(clients[ref], before[ref], failed)) is not before[ref]}
         await self._vectors.take_texts(own.values())
         welcomed, merged = await self._welcome([ref for ref in own if not before[ref].profile.version], clients, own)
         if own:
             await self._store.commit_texts([*own.values(), *welcomed.values()], merged, sequence)
-        await self._vectors.take_texts(welcomed.values())
+        await self._vectors.show(list(welcomed.values()))
+        await self._note_failed(failed)
         return {**own, **welcomed}
 
-    async def _own_text(self, client: Client, text: ClientText) -> ClientText:
+    async def _note_failed(self, failed: set[int]) -> None:
+        """Remembered over restarts: a catalogue that changed is described in the end, whatever the reasoner did meanwhile."""
+        if failed:
+            self._retry_at = time.monotonic() + RETRY_SECONDS
+        if failed != self._failed:
+            self._failed = failed
+            await self._store.put_blob(FAILED, orjson.dumps(sorted(failed)))
+
+    async def _own_text(self, client: Client, text: ClientText, failed: set[int]) -> ClientText:
         try:
-            edits = catalogue_change(text, await self._reasoner.describe(client))
+            edits = catalogue_change(text, await self._reasoner.describe(client) if client.has_text else ())
         except ReasonerFailed as error:
-            log.warning("client %d is not described, it will be with its next change: %s", client.ref, error)
+            log.warning("client %d is not described yet, it is tried again: %s", client.ref, error)
+            failed.add(client.ref)
             return text
         return replace(text, profile=text.profile.edited(edits, self._settings.profile_lines)) if edits else text
 

@@ -22,6 +22,7 @@ from propagation.workflow.interaction import Stage1, turn_of_others
 from propagation.workflow.learner import Learner
 from propagation.workflow.made_with import MadeWith
 from propagation.workflow.numbers import Numbers
+from propagation.workflow.past import Past
 from propagation.workflow.perceiving import Perceiver
 from propagation.workflow.policies import policy_for
 from propagation.workflow.profile_reading import ProfileReader
@@ -63,13 +64,14 @@ class Engine:
         self.recommender = Recommender(store, self.numbers, embedder, self.catalogue, self.unlearned)
         self.similar = Similar(store, self.numbers)
         self.vectors = Vectors(store, embedder, index, self.numbers)
-        policy = policy_for(settings, store, index, embedder, self.numbers)
+        policy = policy_for(settings, store, index, embedder, self.numbers, holder)
         self.cold_start = ColdStart(store, reasoner, policy, self.vectors, settings)
         self.learner = Learner(store, self.numbers, embedder, holder, self.first_view, self.catalogue, self.cold_start.take)
         held = HeldTexts(store)
         self._stage1 = Stage1(store, reasoner, settings, held, give_way)
         self.reasoning = Reasoning(store, self._stage1, self.vectors, holder)
-        self.profiles = ProfileReader(store, reasoner, settings, self.vectors.take_texts)
+        self.past = Past(store)
+        self.profiles = ProfileReader(store, reasoner, settings, self.vectors.show, self.past)
         self.tracer = Tracer(store)
         self.stage2 = Stage2(store, reasoner, policy, Perceiver(store, held, index, embedder, self.numbers, settings),
                              self.vectors, settings, holder, self.cold_start.through, give_way)
@@ -153,6 +155,13 @@ class Engine:
         texts = await self.cold_start.step()
         self._stage1.committed(texts)
         return len(texts)
+
+    async def settle(self) -> int:
+        """Show in the index what was committed and could not be shown then; how many points that were."""
+        if not self.vectors.owes:
+            return 0
+        async with self._reasoning, self._rounding:
+            return await self.vectors.settle()
 
     async def replay_dead_letters(self) -> tuple[int, int]:
         """Try dead letters again, marked late; (mended, failed again) of at most one claim."""

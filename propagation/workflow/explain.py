@@ -31,6 +31,16 @@ WORDS = {
     Feature.LIFT_TASTE: "communities of this user's taste choose it more than others do",
     Feature.PROFILE: "its profile reads like this user's",
 }
+# Of a user without history: what was said of the user is all there is to resemble.
+COLD_WORDS = {
+    Feature.POPULARITY: WORDS[Feature.POPULARITY],
+    Feature.RECENT: WORDS[Feature.RECENT],
+    Feature.CONTENT: "it resembles what was said of this user",
+    Feature.ATTRIBUTES: "it shares attributes with what was said of this user",
+    Feature.ADOPTERS: "the people who chose it resemble what was said of this user",
+    Feature.PROFILE: "its profile reads like what was said of this user",
+}
+OWN = frozenset(COLD_WORDS) - {Feature.POPULARITY, Feature.RECENT}
 NOTHING = "Nothing speaks for it in particular: it is what is left."
 
 
@@ -85,7 +95,7 @@ class Explainer:
             parts = parts_of(read, place, arm)
             routers = [part for bank, community, order in zip(BANKS, read.communities, shown, strict=False)
                        for part in _routers(bank, community, order[place], place, names)]
-            out.append(Explanation(parts, routers, heard[place], in_words(parts, routers, heard[place])))
+            out.append(Explanation(parts, routers, heard[place], in_words(parts, routers, heard[place], cold=read.cold)))
         return out
 
     async def _names(self, taste: Community, order: NDArray[np.int64]) -> dict[int, str]:
@@ -139,12 +149,15 @@ def _routers(bank: BankName, community: Community, order: NDArray[np.int64], pla
                        adopters=int(community.adopters[place, at])) for at in order]
 
 
-def in_words(parts: Sequence[Part], routers: Sequence[RouterPart], messages: Sequence[RouterVersion]) -> str:
-    """The three parts that speak most for the item, and where they come from; no numbers."""
-    strongest = sorted((part for part in parts if part.product > 0), key=lambda part: -part.product)[:REASONS]
+def in_words(parts: Sequence[Part], routers: Sequence[RouterPart], messages: Sequence[RouterVersion], *, cold: bool) -> str:
+    """The three parts that speak most for the item, and where they come from; no numbers. Of a user without history (`cold`)
+    nothing is said of a taste or of choices."""
+    strongest = sorted((part for part in parts if part.product > 0 and (not cold or _said_when_cold(part))),
+                       key=lambda part: -part.product)[:REASONS]
     if not strongest:
         return NOTHING
-    sentence = _joined([WORDS[Feature[part.feature.upper()]] for part in strongest])
+    words = COLD_WORDS if cold else WORDS
+    sentence = _joined([words[_feature(part)] for part in strongest])
     text = f"{sentence[0].upper()}{sentence[1:]}."
     communities = _distinct(part.name for part in routers if part.name and part.lift > 0)[:2]
     if communities and any(part.feature == Feature.LIFT_TASTE.name.lower() for part in strongest):
@@ -152,6 +165,16 @@ def in_words(parts: Sequence[Part], routers: Sequence[RouterPart], messages: Seq
     if messages:
         text += f" This user's profile heard of it from {_joined(_distinct(sorted(message.name for message in messages)))}."
     return text
+
+
+def _said_when_cold(part: Part) -> bool:
+    """A part that is the same for every item of such a user (a raw value of nothing) says nothing of this one."""
+    feature = _feature(part)
+    return feature in COLD_WORDS and (feature not in OWN or part.raw > 0)
+
+
+def _feature(part: Part) -> Feature:
+    return Feature[part.feature.upper()]
 
 
 def _distinct(names: Iterable[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from propagation.model.errors import LeaseHeld
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph import GraphStore
 from propagation.ports.vector_index import Collection, VectorIndex
@@ -12,12 +13,13 @@ from propagation.routing.policy import RoutingPolicy
 from propagation.routing.semantic import SemanticPolicy
 from propagation.routing.threshold import AbsoluteTau, Threshold, quantile_tau
 from propagation.workflow.numbers import Numbers
+from propagation.workflow.round import LEASE, LEASE_MS
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.taste import LiveTaste
 
 
 def policy_for(settings: WorkflowSettings, store: GraphStore, index: VectorIndex, embedder: Embedder,
-               numbers: Numbers) -> RoutingPolicy:
+               numbers: Numbers, holder: str) -> RoutingPolicy:
     """`settings.policy` over these parts; all four read the same taste routers."""
     match settings.policy:
         case "adoption":
@@ -27,18 +29,20 @@ def policy_for(settings: WorkflowSettings, store: GraphStore, index: VectorIndex
         case "point_to_point":
             return PointToPointPolicy(index, settings.table_edges)
         case "semantic":
-            return SemanticPolicy(embedder, index, threshold_for(settings, store, index, embedder.dimension))
+            return SemanticPolicy(embedder, index, threshold_for(settings, store, index, embedder.dimension, holder))
 
 
-def threshold_for(settings: WorkflowSettings, store: GraphStore, index: VectorIndex, dimension: int) -> Threshold:
-    return QuantileTau(store, index, dimension, settings.seed) if settings.tau is None else AbsoluteTau(settings.tau)
+def threshold_for(settings: WorkflowSettings, store: GraphStore, index: VectorIndex, dimension: int, holder: str) -> Threshold:
+    return QuantileTau(store, index, dimension, settings.seed, holder) if settings.tau is None else AbsoluteTau(settings.tau)
 
 
 class QuantileTau:
-    """The quantile, fixed and recorded with the epoch; before the first epoch it moves with the cosines."""
+    """The quantile, fixed and recorded with the epoch, by whoever may run rounds; before the first epoch it moves with the
+    cosines."""
 
-    def __init__(self, store: GraphStore, index: VectorIndex, dimension: int, seed: int) -> None:
+    def __init__(self, store: GraphStore, index: VectorIndex, dimension: int, seed: int, holder: str) -> None:
         self._store = store
+        self._holder = holder
         self._dimension = dimension
         self._index = index
         self._seed = seed
@@ -50,13 +54,17 @@ class QuantileTau:
         return await self.fix()
 
     async def fix(self) -> float:
-        """Measured anew over what the index holds now, and recorded where there is an epoch."""
+        """Measured anew over what the index holds now, and recorded where there is an epoch. Raises LeaseHeld where another
+        process runs a round."""
         routers = await self._vectors(Collection.ROUTERS)
         clients = np.concatenate([await self._vectors(kind) for kind in (Collection.USERS, Collection.ITEMS)])
         tau = quantile_tau(routers, clients, self._seed)
         epoch = await self._store.current_epoch()
         if epoch is not None and len(routers) and len(clients):
-            await self._store.fix_tau(epoch.number, tau)
+            lease = await self._store.acquire_lease(LEASE, self._holder, LEASE_MS)
+            if lease is None:
+                raise LeaseHeld(LEASE)
+            await self._store.fix_tau(lease, epoch.number, tau)
         return tau
 
     async def _vectors(self, collection: Collection) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:

@@ -1,16 +1,16 @@
 """Reading a client's text: as it stands, merged first (RecNet 2.3, eq. 5, outside an interaction), or as it was."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from propagation.model.client import Client
-from propagation.model.errors import TooOld
 from propagation.model.router import RouterVersion
 from propagation.model.text import ClientText
 from propagation.ports.graph import GraphStore, VersionClash
 from propagation.ports.reasoner import Reasoner
 from propagation.reception.buffer import buffered
 from propagation.reception.merge import receive
+from propagation.workflow.past import Past
 from propagation.workflow.settings import WorkflowSettings
 
 REDONE = 5
@@ -29,8 +29,9 @@ class ProfileReader:
     """`publish` is told texts that reading changed: their vectors follow."""
 
     def __init__(self, store: GraphStore, reasoner: Reasoner, settings: WorkflowSettings,
-                 publish: Callable[[Iterable[ClientText]], Awaitable[None]]) -> None:
+                 publish: Callable[[Sequence[ClientText]], Awaitable[None]], past: Past) -> None:
         self._store = store
+        self._past = past
         self._reasoner = reasoner
         self._settings = settings
         self._publish = publish
@@ -54,12 +55,11 @@ class ProfileReader:
         raise AssertionError("unreachable")
 
     async def at(self, ref: int, sequence: int) -> ProfileReading:
-        """As it was at a sequence; an empty profile before its first version. Raises TooOld."""
-        oldest = await self._store.oldest_kept()
-        if sequence < oldest:
-            raise TooOld(sequence, oldest)
+        """As it was at a sequence that can be asked for (see past.py); an empty profile before its first version. Raises
+        TooOld where retention dropped something meanwhile."""
         (client,) = await self._store.get_clients([ref], sequence)
         text = await self._store.text_at(ref, sequence)
+        await self._past.is_kept(sequence)
         return ProfileReading(client, text or ClientText.empty(ref))
 
     async def _merge(self, ref: int) -> ProfileReading:

@@ -1,6 +1,7 @@
 """Reason: claim what waits, reason it, commit it (DESIGN, State, 3); dead letters, and their replay."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -17,6 +18,7 @@ CLAIM = 512
 CLAIM_MS = 30_000
 CLAIM_SECONDS = 10.0
 REDONE = 5
+log = logging.getLogger(__name__)
 
 
 class Reasoning:
@@ -75,14 +77,18 @@ class Reasoning:
             else:
                 self._unfinished = None
                 self._stage1.committed(texts)
-                await self._vectors.take_points(points)
+                await self._vectors.show(list(texts.values()), points)
                 return results
 
-    async def _committed(self, claim: ReasonClaim, results: Sequence[Reasoned], texts: Mapping[int, ClientText]) -> Sequence[Point]:
-        """Commit, and meanwhile embed what is being committed; the points may be shown once this returns. Raises VersionClash,
-        LeaseLost."""
+    async def _committed(self, claim: ReasonClaim, results: Sequence[Reasoned],
+                         texts: Mapping[int, ClientText]) -> Sequence[Point] | None:
+        """Commit, and meanwhile embed what is being committed; the points may be shown once this returns. None where embedding
+        failed: the commit stands all the same. Raises VersionClash, LeaseLost."""
         commit = asyncio.ensure_future(self._store.commit_reasoned(claim, results))
         try:
             return await self._vectors.points_of(texts.values())
+        except Exception as error:
+            log.warning("texts are committed and could not be embedded: %s", error)
+            return None
         finally:
             await commit

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from propagation.model.client import Client, ClientKind, kind_of
-from propagation.model.errors import ReasonerFailed
+from propagation.model.errors import LeaseHeld, ReasonerFailed
 from propagation.model.round import Round
 from propagation.model.router import RouterVersion, RoutingEdge
 from propagation.ports.graph import GraphStore
@@ -64,9 +64,12 @@ class Stage2:
         return Due(changed=list(await self._store.changed_clients(after, boundary)), after=after, boundary=boundary)
 
     async def run(self) -> Round | None:
-        """One round over everything reasoned so far; None when nothing changed or another process runs one."""
+        """One round over everything reasoned so far; None when nothing changed. Raises LeaseHeld when another process runs
+        one."""
         async with holding(self._store, LEASE, self._holder, LEASE_MS) as lease:
-            return None if lease is None else await self._run(lease, await self.due(), self.policy)
+            if lease is None:
+                raise LeaseHeld(LEASE)
+            return await self._run(lease, await self.due(), self.policy)
 
     async def first_of_epoch(self, perceiving: Perceiving) -> Round | None:
         """The round that gives a new router set its first profiles: everything that clients hold, not what changed."""
@@ -97,8 +100,7 @@ class Stage2:
             "changed": len(due.changed), "touched": len(versions), "edges_opened": len(opened), "edges_closed": len(closed),
             "reached": len({edge.ref for edge in opened})}))
         self.skipped = failed
-        await self._vectors.take_attributes(perceived.fresh)
-        await self._vectors.take_routers(versions)
+        await self._vectors.show_round(perceived.fresh, versions)
         return done
 
     async def _integrate(self, round_: Round, groups: Mapping[int, Sequence[Arrival]],

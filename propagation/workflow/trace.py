@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from propagation.model.attribute import normalised
 from propagation.model.errors import NotFound
 from propagation.model.interaction import InteractionRow
-from propagation.model.profile import Line, Profile
+from propagation.model.profile import Author, Line, Profile
 from propagation.model.router import Integrated, RouterVersion
 from propagation.ports.graph import GraphStore
 
@@ -17,7 +17,7 @@ CONTRIBUTIONS = 200
 
 @dataclass(frozen=True)
 class ProfileHop:
-    """A client's profile at a version, and the line that the path goes through; None where it was replaced since."""
+    """A client's profile at a version, and the line of that version that the path goes through; None where it is not kept."""
 
     ref: int
     version: int
@@ -89,33 +89,41 @@ class Tracer:
         if text is None:
             return
         for line in text.profile.lines:
-            if not any(source.sequence == event.sequence for source in line.sources):
+            if not _rests_on(line, event.sequence):
                 continue
             start: Path = (event, ProfileHop(ref, text.profile.version, line))
             carried = False
-            for message, part in await self._first_carriers(ref, line, text.profile):
+            for message, part in await self._first_carriers(ref, line, text.profile, event.sequence):
                 carried = True
                 async for path in self._onwards((*start, AttributeHop(part.attribute, message.router)), message, ref):
                     yield path
             if not carried:
                 yield start + tuple(AttributeHop(name, None) for name in line.attributes[:1])
 
-    async def _first_carriers(self, ref: int, line: Line, profile: Profile) -> list[tuple[RouterVersion, Integrated]]:
-        """The first message of each router that took an attribute of the line from this version or a later one."""
+    async def _first_carriers(self, ref: int, line: Line, profile: Profile,
+                              sequence: int) -> list[tuple[RouterVersion, Integrated]]:
+        """The first message of each router that took an attribute of the line from this version, or from a later one in which
+        the attribute still rests on this interaction."""
+        names = await self._canonical(line.attributes)
+        wanted = [(message, part) for message in await self._store.contributions(ref, CONTRIBUTIONS) for part in message.integrated
+                  if part.ref == ref and part.attribute in names.values() and part.profile_version >= profile.version]
+        texts = await self._store.texts_of_versions([(ref, part.profile_version) for _, part in wanted])
         first: dict[tuple[int, str], tuple[RouterVersion, Integrated]] = {}
-        for message in await self._store.contributions(ref, CONTRIBUTIONS):
-            for part in message.integrated:
-                if part.ref == ref and part.attribute in line.attributes and part.profile_version >= profile.version:
-                    first[message.router, part.attribute] = (message, part)
+        for message, part in wanted:
+            then = texts.get((ref, part.profile_version))
+            lines = [] if then is None else await self._lines_with(then.profile, part.attribute)
+            if any(_rests_on(old, sequence) for old in lines):
+                first[message.router, part.attribute] = (message, part)
         return list(first.values())
 
     async def _onwards(self, start: Path, message: RouterVersion, sender: int) -> AsyncIterator[Path]:
-        """To every other profile that merged the message; to the message itself where nobody has yet."""
+        """To every other profile that merged the message, as it read then; to the message itself where nobody has yet."""
         readers = [merge for merge in await self._store.merges_of(message.router, message.version, CONTRIBUTIONS)
                    if merge.outcome == MERGED and merge.ref != sender]
-        texts = await self._store.load_texts([merge.ref for merge in readers])
+        texts = await self._store.texts_of_versions([(merge.ref, merge.profile_version) for merge in readers])
         for merge in readers:
-            line = _line_from(texts[merge.ref].profile, message)
+            then = texts.get((merge.ref, merge.profile_version))
+            line = None if then is None else _line_from(then.profile, message)
             yield (*start, message, ProfileHop(merge.ref, merge.profile_version, line))
         if not readers:
             yield (*start, message)
@@ -130,11 +138,28 @@ class Tracer:
                 yield (*await self._source(part), AttributeHop(part.attribute, router), message, here)
 
     async def _source(self, part: Integrated) -> Path:
-        """The interaction that the attribute came from, and the profile that brought it."""
-        profile = (await self._store.load_texts([part.ref]))[part.ref].profile
-        line = next((line for line in profile.lines if part.attribute in line.attributes), None)
+        """The interaction that the attribute came from, and the line that brought it, as it read then; no line where
+        retention dropped that version."""
+        then = (await self._store.texts_of_versions([(part.ref, part.profile_version)])).get((part.ref, part.profile_version))
+        lines = [] if then is None else await self._lines_with(then.profile, part.attribute)
+        lines.sort(key=lambda line: not _rests_on(line, part.sequence))
         events: Sequence[InteractionRow] = await self._store.interactions([part.sequence]) if part.sequence else ()
-        return (*events, ProfileHop(part.ref, part.profile_version, line))
+        return (*events, ProfileHop(part.ref, part.profile_version, lines[0] if lines else None))
+
+    async def _lines_with(self, profile: Profile, attribute: str) -> list[Line]:
+        """The client's own lines that hold an attribute, under its canonical name or one that was mapped to it."""
+        own = [line for line in profile.lines if line.author != Author.RECEPTION]
+        names = await self._canonical([name for line in own for name in line.attributes])
+        return [line for line in own if attribute in (names[name] for name in line.attributes)]
+
+    async def _canonical(self, names: Sequence[str]) -> dict[str, str]:
+        """Attributes as lines have them, and the names they travel under."""
+        known = await self._store.get_attributes(sorted(set(names)))
+        return {name: known[name].canonical or name if name in known else name for name in names}
+
+
+def _rests_on(line: Line, sequence: int) -> bool:
+    return any(source.sequence == sequence for source in line.sources)
 
 
 def _line_from(profile: Profile, message: RouterVersion) -> Line | None:

@@ -2,6 +2,7 @@
 in it can be made again from the graph."""
 
 import asyncio
+import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 
@@ -25,6 +26,7 @@ TEXTS_A_PART = 32
 ATTRIBUTE_VERSION = 1
 UNWRITTEN = 0
 KINDS = ((Collection.USERS, ClientKind.USER), (Collection.ITEMS, ClientKind.ITEM))
+log = logging.getLogger(__name__)
 OnProgress = Callable[[int, int], None]
 
 
@@ -74,16 +76,61 @@ class Vectors:
         self._numbers = numbers
         self._lines = LineVectors(embedder)
         self._canonical: dict[str, str] = {}
+        self._owed_texts: set[int] = set()
+        self._owed_attributes: set[str] = set()
+        self._owed_routers: set[int] = set()
 
     @property
     def canonical(self) -> dict[str, str]:
         """Attributes that were mapped to another one, and to which."""
         return self._canonical
 
+    @property
+    def owes(self) -> bool:
+        """Whether something is committed and not shown."""
+        return bool(self._owed_texts or self._owed_attributes or self._owed_routers)
+
     async def load(self) -> None:
         """What start-up needs in memory: the mapped attributes."""
         self._canonical = {attribute.name: attribute.canonical for attribute in await self._store.all_attributes()
                            if attribute.canonical is not None}
+
+    async def show(self, texts: Sequence[ClientText], points: Sequence[Point] | None = None) -> None:
+        """Committed texts, into the index and the view (`points`: what was worked out of them already). The graph is right
+        without them: what fails here is owed, and `settle` tries it again."""
+        try:
+            await self.take_points(await self.points_of(texts) if points is None else points)
+        except Exception as error:
+            self.owe([text.profile.ref for text in texts], error)
+
+    async def show_round(self, attributes: Sequence[str], versions: Sequence[RouterVersion]) -> None:
+        """The same, of a round that was published: new canonical attributes, and router versions."""
+        try:
+            await self.take_attributes(attributes)
+            await self.take_routers(versions)
+        except Exception as error:
+            self._owed_attributes.update(attributes)
+            self._owed_routers.update(version.router for version in versions)
+            log.warning("the index lags: round not shown, it will be tried again: %s", error)
+
+    def owe(self, refs: Sequence[int], error: Exception) -> None:
+        """These clients' committed texts could not be shown."""
+        self._owed_texts.update(refs)
+        log.warning("the index lags: %d texts not shown, they will be tried again: %s", len(refs), error)
+
+    async def settle(self) -> int:
+        """Show what is owed, as it stands now; how many points that were. What it raises, it raises with all still owed."""
+        texts, attributes, routers = sorted(self._owed_texts), sorted(self._owed_attributes), sorted(self._owed_routers)
+        if texts:
+            await self.take_texts((await self._store.load_texts(texts)).values())
+            self._owed_texts.difference_update(texts)
+        if attributes:
+            await self.take_attributes(attributes)
+            self._owed_attributes.difference_update(attributes)
+        if routers:
+            await self.take_routers(await self._store.router_versions(routers))
+            self._owed_routers.difference_update(routers)
+        return len(texts) + len(attributes) + len(routers)
 
     async def take_texts(self, texts: Iterable[ClientText]) -> None:
         """New versions of clients' texts, one a client."""

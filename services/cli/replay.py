@@ -9,10 +9,11 @@ from services.cli.options import AsJson, Assignments, Config, Database, settings
 from services.cli.output import console, print_json, progress_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from propagation.datasets.columns import Event
     from propagation.datasets.form import Dataset
+    from propagation.model.client import ClientChange
     from propagation.model.interaction import NewInteraction
     from propagation.workflow.engine import Engine
     from propagation.workflow.replay import ReplayReport
@@ -37,7 +38,8 @@ def replay(folder: Folder, database: Database = None, first: First = None, step:
     dataset = load_dataset(folder, settings.workflow.seed)
     dataset = dataset.first(first) if first else dataset
     started = time.monotonic()
-    report = with_engine(settings, lambda engine: _replayed(engine, dataset, step), create=True)
+    clients = list(checked_clients(dataset.clients))
+    report = with_engine(settings, lambda engine: _replayed(engine, dataset, clients, step), create=True)
     seconds = time.monotonic() - started
     outcomes = {str(status): count for status, count in report.outcomes.items()}
     if json:
@@ -49,13 +51,22 @@ def replay(folder: Folder, database: Database = None, first: First = None, step:
                         markup=False)
 
 
-async def _replayed(engine: "Engine", dataset: "Dataset", step: int) -> "ReplayReport":
+async def _replayed(engine: "Engine", dataset: "Dataset", clients: "Sequence[ClientChange]", step: int) -> "ReplayReport":
     from propagation.workflow.replay import replay
 
     with progress_bar() as bar:
         task = bar.add_task(dataset.name, total=len(dataset))
-        return await replay(engine, dataset.clients, checked(dataset.events), step=step,
+        return await replay(engine, clients, checked(dataset.events), step=step,
                             progress=lambda now: bar.update(task, completed=now.events))
+
+
+def checked_clients(changes: "Iterable[ClientChange]") -> "Iterator[ClientChange]":
+    """Clients as the service would take them. Raises InvalidInput."""
+    from services.grpc.changes import checked_change
+    from services.upload import client_to_proto
+
+    for change in changes:
+        yield checked_change(client_to_proto(change), None, f"{change.key.kind.name.lower()} {change.key.id!r}")
 
 
 def checked(events: "Iterable[Event]") -> "Iterator[NewInteraction]":

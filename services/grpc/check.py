@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 
 import orjson
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from propagation.model.client import ID_MAX_BYTES, LIST_MAX, TEXT_MAX_CHARS, ClientKey, ClientKind
 from propagation.model.errors import InvalidInput
@@ -34,7 +35,8 @@ def checked_id(value: str, field: str) -> str:
 
 def checked_key(key: pb.ClientKey, field: str) -> ClientKey:
     if key.kind not in KINDS:
-        raise InvalidInput(f"{field}.kind", "is unspecified; give CLIENT_KIND_USER or CLIENT_KIND_ITEM")
+        said = f"is {key.kind}" if key.kind else "is unspecified"
+        raise InvalidInput(f"{field}.kind", f"{said}; give CLIENT_KIND_USER or CLIENT_KIND_ITEM")
     return ClientKey(kind=KINDS[key.kind], id=checked_id(key.id, f"{field}.id"))
 
 
@@ -69,7 +71,7 @@ def checked_interaction(event: pb.Interaction, now_ms: int) -> NewInteraction:
     if negative == item:
         raise InvalidInput("negative_item_id", "is the item itself; name another item, or none")
     weight = _checked_weight(event.weight) if event.HasField("weight") else 1.0
-    time_ms = _checked_time(event) if event.HasField("time") else None
+    time_ms = checked_time(event.time, "time") if event.HasField("time") else None
     metadata = checked_metadata(event.metadata, "metadata") if event.metadata else {}
     content = orjson.dumps((user, item, negative, time_ms, weight, sorted(metadata.items())))
     return NewInteraction.model_construct(
@@ -83,10 +85,11 @@ def _checked_weight(weight: float) -> float:
     return weight
 
 
-def _checked_time(event: pb.Interaction) -> int:
-    seconds, nanos = event.time.seconds, event.time.nanos
+def checked_time(time: Timestamp, field: str) -> int:
+    """Milliseconds since 1970. Raises InvalidInput."""
+    seconds, nanos = time.seconds, time.nanos
     if not 0 <= seconds < LAST_SECOND:
-        raise InvalidInput("time", "is outside of the years 1970 to 9998")
+        raise InvalidInput(field, "is outside of the years 1970 to 9998")
     if not 0 <= nanos < 1_000_000_000:
-        raise InvalidInput("time", f"has {nanos} nanos; give 0 to 999,999,999")
+        raise InvalidInput(field, f"has {nanos} nanos; give 0 to 999,999,999")
     return seconds * 1000 + nanos // 1_000_000

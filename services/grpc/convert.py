@@ -1,7 +1,5 @@
 """Terms of the vocabulary that say the same to every caller, as the proto's messages."""
 
-from google.protobuf.timestamp_pb2 import Timestamp
-
 from propagation.model.client import ClientKey, ClientKind
 from propagation.model.epoch import BankName
 from propagation.model.filter_memory import FilterRule
@@ -31,8 +29,3 @@ def rule_to_proto(rule: FilterRule) -> pb.FilterRule:
     else:
         shared.attribute = rule.attribute or ""
     return shared
-
-
-def milliseconds_of(time: Timestamp) -> int:
-    """Since 1970."""
-    return time.seconds * 1000 + time.nanos // 1_000_000

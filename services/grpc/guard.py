@@ -1,4 +1,4 @@
-"""Around every call: a request id, no work past the deadline, and errors as statuses."""
+"""Around every call: a request id, who calls, no work past the deadline, and errors as statuses."""
 
 import asyncio
 import contextlib
@@ -15,6 +15,7 @@ from google.rpc.status_pb2 import Status
 from propagation.model.errors import InvalidInput, PropagationError
 from services.courtesy import Courtesy
 from services.grpc.base import Context
+from services.grpc.roles import CallerOf, calling
 from services.grpc.status import DETAILS_KEY, status_of, unexpected
 
 # No call is answered in less: what would be done in it, the caller would not learn of.
@@ -34,8 +35,9 @@ def request_id_of(details: grpc.HandlerCallDetails) -> str:
 class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in its stubs only
     """No stack trace reaches a client, and no user text a log. `courtesy` knows of every call that waits for its answer."""
 
-    def __init__(self, courtesy: Courtesy) -> None:
+    def __init__(self, courtesy: Courtesy, callers: CallerOf) -> None:
         self._courtesy = courtesy
+        self._callers = callers
 
     async def intercept_service(self, continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Any]],
                                 handler_call_details: grpc.HandlerCallDetails) -> Any:
@@ -47,11 +49,11 @@ class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in
         if not handler.response_streaming:
             make, call = ((grpc.stream_unary_rpc_method_handler, handler.stream_unary) if handler.request_streaming
                           else (grpc.unary_unary_rpc_method_handler, handler.unary_unary))
-            answering = _answering(call, method, request_id, self._courtesy)
+            answering = _answering(call, method, request_id, self._courtesy, self._callers)
             return make(answering, parse, handler.response_serializer)
         make, call = ((grpc.stream_stream_rpc_method_handler, handler.stream_stream) if handler.request_streaming
                       else (grpc.unary_stream_rpc_method_handler, handler.unary_stream))
-        return make(_streaming(call, method, request_id), parse, handler.response_serializer)
+        return make(_streaming(call, method, request_id, self._callers), parse, handler.response_serializer)
 
 
 def _parsing(parse: Callable[[bytes], Any], *, streaming: bool) -> Callable[[bytes], Any]:
@@ -67,10 +69,11 @@ def _parsing(parse: Callable[[bytes], Any], *, streaming: bool) -> Callable[[byt
 
 
 def _answering(call: Callable[[Any, Context], Awaitable[Any]], method: str, request_id: str,
-               courtesy: Courtesy) -> Callable[..., Awaitable[Any]]:
+               courtesy: Courtesy, callers: CallerOf) -> Callable[..., Awaitable[Any]]:
     async def guarded(request: Any, context: Context) -> Any:
         with courtesy.call(), structlog.contextvars.bound_contextvars(request_id=request_id):
             try:
+                calling.set(callers(context))
                 await _in_time(context)
                 if request is None:
                     raise InvalidInput("request", "is not a message of this call: its bytes are broken, or a text is not UTF-8")
@@ -81,10 +84,12 @@ def _answering(call: Callable[[Any, Context], Awaitable[Any]], method: str, requ
     return guarded
 
 
-def _streaming(call: Callable[[Any, Context], AsyncGenerator[Any, None]], method: str, request_id: str) -> Callable[..., Any]:
+def _streaming(call: Callable[[Any, Context], AsyncGenerator[Any, None]], method: str, request_id: str,
+               callers: CallerOf) -> Callable[..., Any]:
     async def guarded(request: Any, context: Context) -> None:
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             try:
+                calling.set(callers(context))
                 await _in_time(context)
                 async with contextlib.aclosing(call(request, context)) as answers:
                     async for answer in answers:

@@ -1,6 +1,7 @@
 """RunRound and GetStatus: what an operator asks."""
 
 from propagation.model.client import ClientKind
+from propagation.model.errors import LeaseHeld
 from propagation.model.gauge import Gauge
 from propagation.model.round import Round
 from propagation.v1 import propagation_pb2 as pb
@@ -10,7 +11,6 @@ from services.version import release
 DEAD_LETTERS_SHOWN = 20
 DEAD_LETTERS_COUNTED = 100_000
 ROUNDS_SHOWN = 200
-NOTHING = "nothing had changed, or another process runs a round"
 SWITCHED_OFF = "propagation is switched off (the setting propagate): no round was run"
 
 
@@ -18,10 +18,20 @@ class Operating(Servicer):
     """By hand what the schedule does, and how far everything is."""
 
     async def RunRound(self, request: pb.RunRoundRequest, context: Context) -> pb.RunRoundResponse:
-        done = await self._worker.run_round_for_caller(drain=request.drain)
+        try:
+            done = await self._worker.run_round_for_caller(drain=request.drain)
+        except LeaseHeld:
+            return pb.RunRoundResponse(note="another process runs a round; GetStatus shows it when it is done")
         if done is None:
-            return pb.RunRoundResponse(note=NOTHING if self._engine.settings.propagate else SWITCHED_OFF)
+            return pb.RunRoundResponse(note=await self._nothing_changed() if self._engine.settings.propagate else SWITCHED_OFF)
         return pb.RunRoundResponse(round=round_to_proto(done))
+
+    async def _nothing_changed(self) -> str:
+        """Since when; and what a round would only see later."""
+        store = self._engine.store
+        last, waiting = await store.last_round(), await store.recorded_through() - await store.reasoned_through()
+        note = f"nothing had changed since round {last.number}" if last else "there is nothing for a first round yet"
+        return f"{note}; {waiting} entries of the log wait to be reasoned, ask with drain to include them" if waiting > 0 else note
 
     async def GetStatus(self, request: pb.GetStatusRequest, context: Context) -> pb.GetStatusResponse:
         store, engine = self._engine.store, self._engine

@@ -57,6 +57,6 @@ def _profile_hop(hop: ProfileHop, facts: Facts) -> pb.Hop:
 def _said_profile(hop: ProfileHop, facts: Facts) -> str:
     who = facts.said(hop.ref)
     if hop.line is None:
-        return f"the profile of {who} took it up, in a line that was replaced since"
+        return f"the profile of {who} took it up, in a line that is no longer kept"
     verb = "heard of it, and reads" if hop.line.author == Author.RECEPTION else "reads"
     return f"the profile of {who} {verb}: {hop.line.text}"

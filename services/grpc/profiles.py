@@ -3,12 +3,14 @@
 from propagation.model.errors import InvalidInput
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.profile_reading import ProfileReading
+from services.grpc.as_of import sequence_of
 from services.grpc.base import Context, Servicer
 from services.grpc.check import checked_key
-from services.grpc.convert import milliseconds_of
 from services.grpc.facts import facts_of
 from services.grpc.lines import profile_to_proto
 from services.grpc.roles import caller_of
+
+FRESHNESS = (pb.FRESHNESS_UNSPECIFIED, pb.FRESHNESS_CACHED, pb.FRESHNESS_MERGED)
 
 
 class Profiles(Servicer):
@@ -16,6 +18,8 @@ class Profiles(Servicer):
 
     async def GetProfile(self, request: pb.GetProfileRequest, context: Context) -> pb.GetProfileResponse:
         key = checked_key(request.key, "key")
+        if request.freshness not in FRESHNESS:
+            raise InvalidInput("freshness", f"is {request.freshness}; give FRESHNESS_CACHED, FRESHNESS_MERGED, or nothing")
         merged = request.freshness == pb.FRESHNESS_MERGED
         if merged and request.HasField("as_of"):
             raise InvalidInput("as_of", "does not go with FRESHNESS_MERGED; the past cannot be merged into")
@@ -29,7 +33,7 @@ class Profiles(Servicer):
 
     async def _read(self, ref: int, request: pb.GetProfileRequest, merged: bool) -> ProfileReading:
         if request.HasField("as_of"):
-            return await self._engine.profiles.at(ref, await self._sequence(request.as_of))
+            return await self._engine.profiles.at(ref, await self._as_of(request))
         if merged:
             return await self._engine.profiles.merged(ref)
         reading = await self._engine.profiles.current(ref)
@@ -37,11 +41,8 @@ class Profiles(Servicer):
             self._worker.merge_behind(ref)
         return reading
 
-    async def _sequence(self, as_of: pb.AsOf) -> int:
-        if as_of.HasField("sequence"):
-            if as_of.sequence < 1:
-                raise InvalidInput("as_of.sequence", f"is {as_of.sequence}; sequences start at 1")
-            return as_of.sequence
-        if not as_of.HasField("commit_time"):
-            raise InvalidInput("as_of", "is empty; give sequence or commit_time")
-        return await self._engine.store.sequence_at(milliseconds_of(as_of.commit_time))
+    async def _as_of(self, request: pb.GetProfileRequest) -> int:
+        sequence = await sequence_of(request.as_of, self._engine.past)
+        if request.min_sequence > sequence:
+            raise InvalidInput("min_sequence", f"is {request.min_sequence}, later than as_of, which is {sequence}; leave it out")
+        return sequence

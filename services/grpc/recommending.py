@@ -1,6 +1,6 @@
 """Recommend and SimilarClients."""
 
-from propagation.model.client import kind_of
+from propagation.model.client import ClientKind
 from propagation.model.epoch import BankName
 from propagation.model.errors import InvalidInput
 from propagation.v1 import propagation_pb2 as pb
@@ -10,6 +10,7 @@ from propagation.workflow.similar import By
 from services.grpc.base import Context, Servicer
 from services.grpc.check import KINDS, checked_id, checked_key
 from services.grpc.convert import key_to_proto, message_to_proto
+from services.grpc.roles import Role, caller_of
 
 LIMIT, LIMIT_MAX = 10, 1_000
 CANDIDATES_MAX = 10_000
@@ -37,13 +38,15 @@ class Recommending(Servicer):
         limit = _limit(request)
         by = SIMILARITIES.get(request.by)
         if by is None:
-            raise InvalidInput("by", f"is {request.by}; give SIMILARITY_PROFILE or SIMILARITY_ROUTERS")
+            raise InvalidInput("by", f"is {request.by}; give SIMILARITY_PROFILE, SIMILARITY_ROUTERS, or nothing")
         if request.kind and request.kind not in KINDS:
             raise InvalidInput("kind", f"is {request.kind}; give CLIENT_KIND_USER, CLIENT_KIND_ITEM, or nothing")
+        kind = KINDS[request.kind] if request.kind else key.kind
+        if kind == ClientKind.USER:
+            caller_of(context).needs(Role.ANALYST, "SimilarClients of users")
         if request.HasField("min_sequence"):
             await self._wait_for(request.min_sequence, context)
         ref = await self._ref(key)
-        kind = KINDS[request.kind] if request.kind else kind_of(ref)
         answer = await self._engine.similar.neighbours(ref, kind, by, limit)
         return pb.SimilarClientsResponse(
             neighbours=[pb.SimilarClientsResponse.Neighbour(key=key_to_proto(client.key), title=client.title, similarity=cosine)
@@ -55,7 +58,7 @@ class Recommending(Servicer):
             if len(names) > FILTERS_MAX:
                 raise InvalidInput(field, f"has {len(names)} values; at most {FILTERS_MAX}")
         if request.ranker not in (pb.RANKER_UNSPECIFIED, pb.RANKER_NUMBERS, pb.RANKER_REASONER):
-            raise InvalidInput("ranker", f"is {request.ranker}; give RANKER_NUMBERS or RANKER_REASONER")
+            raise InvalidInput("ranker", f"is {request.ranker}; give RANKER_NUMBERS, RANKER_REASONER, or nothing")
         settings = self._engine.settings
         return Wish(
             user_id=checked_id(request.user_id, "user_id"), limit=_limit(request), candidates=_candidates(request),

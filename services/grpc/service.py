@@ -12,6 +12,7 @@ from services.grpc.later import Later
 from services.grpc.operating import Operating
 from services.grpc.profiles import Profiles
 from services.grpc.recommending import Recommending
+from services.grpc.roles import CallerOf, anybody
 from services.grpc.routers import Routers
 from services.grpc.streaming import Streaming
 from services.grpc.tracing import Tracing
@@ -43,9 +44,10 @@ class Health:
         await self._servicer.enter_graceful_shutdown()
 
 
-def new_server(service: PropagationService, courtesy: Courtesy, max_message_bytes: int) -> grpc.aio.Server:
+def new_server(service: PropagationService, courtesy: Courtesy, max_message_bytes: int,
+               callers: CallerOf = anybody) -> grpc.aio.Server:
     """A server of `service` with reflection. Not started, no port yet."""
-    server = grpc.aio.server(interceptors=[Guard(courtesy)], options=[
+    server = grpc.aio.server(interceptors=[Guard(courtesy, callers)], options=[
         ("grpc.max_receive_message_length", max_message_bytes), ("grpc.max_send_message_length", max_message_bytes),
         ("grpc.so_reuseport", 0), ("grpc.keepalive_time_ms", LONGEST_IDLE_MS),
         ("grpc.http2.min_recv_ping_interval_without_data_ms", SHORTEST_PING_MS)])

@@ -7,7 +7,7 @@ from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RequestInfo
 from google.rpc.status_pb2 import Status
 
 from propagation.model import errors
-from services.errors import NotServed, Stopping
+from services.errors import NotAllowed, NotServed, Stopping
 
 DOMAIN = "propagation.v1"
 DETAILS_KEY = "grpc-status-details-bin"
@@ -15,6 +15,8 @@ CODES: dict[type[errors.PropagationError], tuple[grpc.StatusCode, str]] = {
     errors.NotFound: (grpc.StatusCode.NOT_FOUND, "NOT_KNOWN"),
     errors.NotReached: (grpc.StatusCode.UNAVAILABLE, "NOT_REACHED"),
     errors.TooOld: (grpc.StatusCode.OUT_OF_RANGE, "TOO_OLD"),
+    errors.TooNew: (grpc.StatusCode.OUT_OF_RANGE, "TOO_NEW"),
+    errors.LeaseHeld: (grpc.StatusCode.UNAVAILABLE, "LEASE_HELD"),
     errors.LeaseLost: (grpc.StatusCode.ABORTED, "LEASE_LOST"),
     errors.StoreBusy: (grpc.StatusCode.UNAVAILABLE, "STORE_BUSY"),
     errors.StoreCorrupt: (grpc.StatusCode.DATA_LOSS, "STORE_CORRUPT"),
@@ -23,6 +25,7 @@ CODES: dict[type[errors.PropagationError], tuple[grpc.StatusCode, str]] = {
     errors.IncompatibleSettings: (grpc.StatusCode.FAILED_PRECONDITION, "INCOMPATIBLE_SETTINGS"),
     errors.ReasonerFailed: (grpc.StatusCode.UNAVAILABLE, "REASONER_FAILED"),
     Stopping: (grpc.StatusCode.UNAVAILABLE, "STOPPING"),
+    NotAllowed: (grpc.StatusCode.PERMISSION_DENIED, "NOT_ALLOWED"),
     NotServed: (grpc.StatusCode.UNIMPLEMENTED, "NOT_SERVED"),
 }
 

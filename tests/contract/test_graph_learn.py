@@ -123,3 +123,29 @@ async def test_a_clock_that_jumps_back_does_not_lock_a_lease_for_long(store, clo
     await store.acquire_lease("round", "gone", 1_000)
     clock.ms -= 365 * 24 * 3_600_000
     assert await store.acquire_lease("round", "me", 1_000) is not None
+
+
+async def test_what_was_written_to_the_taste_bank_largest_first(store, lease):
+    learned = block(0, 4, [2, 3, 4])
+    learned.weights[:] = 0
+    learned.routers[0, 1, :4], learned.weights[0, 1, :4] = (3, 1, 2, 0), (0.25, 0.5, 0.25, 0)
+    learned.routers[2, 0, 0], learned.weights[2, 0, 0] = 1, 0.75
+    learned.routers[2, 1, 0], learned.weights[2, 1, 0] = 2, 0.125
+    await store.commit_learned(lease, learned)
+    assert await store.taste_written([4, 2, 3, 1, 99, 2]) == {2: [(1, 0.5), (2, 0.25), (3, 0.25)], 4: [(2, 0.125)]}
+    assert await store.taste_written([]) == {}
+
+
+async def test_tau_is_fixed_by_whoever_holds_the_lease(store, clock):
+    learning = await store.acquire_lease("learn", "me", 10_000)
+    await store.open_epoch(learning, EPOCH.model_copy(update={"tau": None}), checkpoint(0, barrier=True, epoch=1))
+    mine = await store.acquire_lease("round", "me", 10_000)
+    await store.fix_tau(mine, 1, 0.25)
+    assert [(epoch.number, epoch.tau) for epoch in await store.epochs()] == [(1, 0.25)]
+    clock.ms += 10_001
+    theirs = await store.acquire_lease("round", "other", 10_000)
+    with pytest.raises(LeaseLost):
+        await store.fix_tau(mine, 1, 0.5)
+    assert (await store.current_epoch()).tau == 0.25
+    await store.fix_tau(theirs, 1, 0.75)
+    assert (await store.current_epoch()).tau == 0.75

@@ -149,3 +149,50 @@ async def test_gradients_are_read_by_owner_since_a_sequence(store, sequences):
     assert await store.gradients(Module.ROUTER, 7, sequences[0], 9) == [gradient(n, 7) for n in sequences[1:3]]
     assert await store.gradients(Module.ROUTER, None, 0, 3) == [gradient(sequences[0], 3), gradient(sequences[0], 7),
                                                                gradient(sequences[1], 3)]
+
+
+@pytest.fixture
+async def letters(store, sequences):
+    """Dead letters of the second, the third and the fifth interaction."""
+    claim = await store.claim_reason("a", 10, 1_000)
+    dead = [sequences[place] for place in (1, 2, 4)]
+    await finish(store, claim, *(reasoned(sequence, failure=f"no answer to {sequence}") for sequence in dead))
+    return dead
+
+
+async def test_dead_letters_are_claimed_oldest_first_and_held_by_one(store, letters, clock):
+    first = await store.claim_dead_letters("a", 2, 1_000)
+    assert claimed(first) == letters[:2]
+    second = await store.claim_dead_letters("b", 2, 5_000)
+    assert claimed(second) == letters[2:]
+    assert await store.claim_dead_letters("c", 2, 1_000) is None
+    clock.ms += 1_000
+    third = await store.claim_dead_letters("c", 9, 1_000)
+    assert claimed(third) == letters[:2]
+    with pytest.raises(LeaseLost):
+        await store.commit_reasoned(first, [])
+
+
+async def test_what_succeeds_late_is_a_dead_letter_no_more_and_what_fails_again_stays_one(store, letters):
+    late = await store.recorded_through()
+    claim = await store.claim_dead_letters("a", 9, 1_000)
+    await store.commit_reasoned(claim, [reasoned(letters[0], text(user(1), 1, "late"), late=late),
+                                        reasoned(letters[1], failure="still no answer", late=late)])
+    assert list(await store.dead_letters(9)) == [(letters[1], "still no answer"), (letters[2], f"no answer to {letters[2]}")]
+    assert await store.text_at(user(1), late - 1) is None
+    assert (await store.text_at(user(1), late)).profile.text == "late"
+    assert await store.reasoned_through() == await store.learned_through()
+    assert claimed(await store.claim_dead_letters("a", 9, 1_000)) == letters[1:]
+
+
+async def test_versions_of_many_and_of_nobody(store, sequences):
+    assert await store.text_versions() == {}
+    assert await store.text_versions([]) == {}
+    await store.commit_texts([text(item(1), 1), text(user(3), 1), text(item(1), 2)], [], sequences[0])
+    assert await store.text_versions([item(1), user(3), user(0)]) == {item(1): 2, user(3): 1}
+
+
+async def test_texts_of_any_version(store, sequences):
+    await store.commit_texts([text(user(0), 1, "first"), text(user(0), 2, "second"), text(user(1), 1, "other")], [], sequences[0])
+    found = await store.texts_of_versions([(user(0), 1), (user(1), 1), (user(0), 1), (user(0), 3), (user(7), 1)])
+    assert {key: then.profile.text for key, then in found.items()} == {(user(0), 1): "first", (user(1), 1): "other"}

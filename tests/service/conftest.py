@@ -11,6 +11,7 @@ import pytest
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 from propagation.workflow.engine import Engine
 from propagation.workflow.settings import BankSettings, WorkflowSettings
+from services.grpc.roles import CallerOf, anybody
 from services.server import Running, running
 from services.settings import ServerSettings, Settings
 from services.worker import Worker
@@ -44,13 +45,14 @@ Serving = Callable[..., AbstractAsyncContextManager[Client]]
 
 @pytest.fixture
 def serving(tmp_path: Path) -> Serving:
-    """Starts a service on this test's file: `async with serving(auto_create=True) as service`. Arguments are workflow settings."""
+    """Starts a service on this test's file: `async with serving(auto_create=True) as service`. Arguments are workflow settings;
+    `callers` says who calls."""
 
     @asynccontextmanager
-    async def start(**workflow: object) -> AsyncIterator[Client]:
+    async def start(callers: CallerOf = anybody, **workflow: object) -> AsyncIterator[Client]:
         settings = Settings(database=tmp_path / "graph.db", server=ServerSettings(port=0, grace_seconds=1),
                             workflow=WorkflowSettings(**{**SMALL, **workflow}))
-        async with running(settings) as service, grpc.aio.insecure_channel(service.address) as channel:
+        async with running(settings, callers) as service, grpc.aio.insecure_channel(service.address) as channel:
             yield Client(PropagationServiceStub(channel), channel, service)
 
     return start

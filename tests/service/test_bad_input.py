@@ -102,6 +102,7 @@ async def test_too_many_events_in_one_call(service):
 @pytest.mark.parametrize(("client", "field"), [
     (item(""), "clients[1].key.id"), (item("x" * 257), "clients[1].key.id"), (item("a\tb"), "clients[1].key.id"),
     (pb.Client(key=pb.ClientKey(id="x")), "clients[1].key.kind"),
+    (pb.Client(key=pb.ClientKey(id="x", kind=7)), "clients[1].key.kind"),
     (item("b", title="x" * 8_001), "clients[1].title"), (item("b", description="\0"), "clients[1].description"),
     (item("b", attributes=["x"] * 65), "clients[1].attributes"), (item("b", categories=[" "]), "clients[1].categories[0]"),
     (item("b", attributes=["x" * 257]), "clients[1].attributes[0]"),
@@ -155,3 +156,10 @@ async def test_a_stream_goes_on_after_bytes_that_are_no_message(service):
                                            response_deserializer=pb.StreamInteractionsResponse.FromString)(iter([BROKEN, good]))
     statuses = [answer.outcome.status async for answer in stream]
     assert statuses == [pb.INTERACTION_STATUS_REJECTED, pb.INTERACTION_STATUS_ACCEPTED]
+
+
+@pytest.mark.parametrize(("kind", "says"), [(0, "is unspecified"), (7, "is 7;")])
+async def test_a_kind_that_there_is_not_is_told_from_none(service, kind, says):
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await service.stub.GetProfile(pb.GetProfileRequest(key=pb.ClientKey(kind=kind, id="x")))
+    assert violated(caught.value).description.startswith(says)

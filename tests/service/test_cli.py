@@ -106,6 +106,18 @@ def test_replay_doctor_and_dead_letters_on_a_file(dataset, tmp_path):
     assert answer("reindex", *database)["points"] > 0
 
 
+@pytest.mark.parametrize(("client", "says"), [
+    ({"title": "x" * 8_001}, "clients.jsonl, line 2, title: is 8001 characters long"),
+    ({"metadata": {str(n): "" for n in range(65)}}, "metadata: holds 65 entries; at most 64")])
+def test_replay_takes_no_more_than_the_service_would(client, says, tmp_path):
+    lines = [{"kind": "item", "id": "good"}, {"kind": "item", "id": "bad", **client}]
+    (tmp_path / "clients.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    done = run("replay", tmp_path, "--database", tmp_path / "replayed.db", *SETTINGS)
+    assert done.returncode == 3
+    assert says in done.stderr
+    assert not (tmp_path / "replayed.db").exists()
+
+
 @pytest.mark.parametrize(("arguments", "code", "says"), [
     (["serve", "--port", "70000"], 3, "65535"),
     (["serve", "--port", "x"], 2, "--port"),

@@ -88,6 +88,8 @@ async def test_a_user_never_seen_gets_the_catalogues_own_list(service):
     sequence = (await service.stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=popular))).sequence
     answer = await recommend(service, sequence, user="nobody at all")
     assert answer.cold
+    for item in (await recommend(service, sequence, user="nobody at all", explain=True, limit=30)).recommendations:
+        assert not any(word in item.explanation.text for word in ("this user's", "this user chose"))
     assert len(answer.recommendations) == 10
     assert set(ids(answer)[:2]) == {"i28", "i29"}
     assert ids(answer) == ids(await recommend(service, sequence, user="nobody at all"))

@@ -81,3 +81,18 @@ async def test_status_says_how_far_everything_is(service):
     assert status.items == 20
     assert status.last_round.number >= 1
     assert not status.failing
+
+
+async def test_a_round_that_did_not_run_says_why(service):
+    stub, store = service.stub, service.engine.store
+    empty = await stub.RunRound(pb.RunRoundRequest())
+    assert empty.note == "there is nothing for a first round yet"
+    await travelled(service)
+    last = (await stub.RunRound(pb.RunRoundRequest(drain=True))).round
+    unchanged = await stub.RunRound(pb.RunRoundRequest(drain=True))
+    assert unchanged.note.startswith(f"nothing had changed since round {last.number}")
+    lease = await store.acquire_lease("round", service.engine.holder, 60_000)
+    await store.release_lease(lease)
+    await store.acquire_lease("round", "another process", 60_000)
+    elsewhere = await stub.RunRound(pb.RunRoundRequest())
+    assert elsewhere.note.startswith("another process runs a round")

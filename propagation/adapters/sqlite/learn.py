@@ -107,9 +107,12 @@ class SqliteLearn(SqliteCheckpoints):
         epochs = await self.epochs()
         return epochs[-1] if epochs else None
 
-    async def fix_tau(self, number: int, tau: float) -> None:
-        await self._database.write(lambda connection: connection.execute(
-            "UPDATE epoch SET tau = ? WHERE number = ?", (tau, number)))
+    async def fix_tau(self, lease: Lease, number: int, tau: float) -> None:
+        def work(connection: sqlite3.Connection) -> None:
+            check_fence(connection, lease)
+            connection.execute("UPDATE epoch SET tau = ? WHERE number = ?", (tau, number))
+
+        await self._database.write(work)
 
     async def epochs(self) -> Sequence[Epoch]:
         return await self._database.read(lambda connection: [

@@ -25,6 +25,7 @@ from propagation.adapters.sqlite.texts import (
     put_merged,
     put_texts,
     text_at,
+    texts_of_versions,
 )
 from propagation.model.client import ClientKind, kind_of, ref_of
 from propagation.model.errors import LeaseLost
@@ -55,9 +56,10 @@ class SqliteReason:
 
     async def claim_dead_letters(self, worker: str, limit: int, ttl_ms: int) -> ReasonClaim | None:
         def work(connection: sqlite3.Connection) -> ReasonClaim | None:
-            held = "SELECT w.value FROM claim, json_each(claim.work) w WHERE expires > ?"
+            connection.execute("DELETE FROM claim WHERE expires <= ?", (self._clock.now_ms(),))
+            held = "SELECT w.value FROM claim, json_each(claim.work) w"
             chosen = many(connection, "SELECT json_group_array(sequence) FROM (SELECT sequence FROM dead_letter"
-                                      f" WHERE sequence NOT IN ({held}) ORDER BY sequence LIMIT ?)", self._clock.now_ms(), limit)
+                                      f" WHERE sequence NOT IN ({held}) ORDER BY sequence LIMIT ?)", limit)
             return self._claimed(connection, worker, ttl_ms, chosen) if chosen else None
 
         return await self._database.write(work)
@@ -113,6 +115,9 @@ class SqliteReason:
 
     async def text_at(self, ref: int, sequence: int) -> ClientText | None:
         return await self._database.read(lambda connection: text_at(connection, ref, sequence))
+
+    async def texts_of_versions(self, versions: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], ClientText]:
+        return await self._database.read(lambda connection: texts_of_versions(connection, versions))
 
     async def reasoned_through(self) -> int:
         return await self._database.read(reasoned_through)

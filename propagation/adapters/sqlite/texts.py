@@ -79,6 +79,13 @@ def text_at(connection: sqlite3.Connection, ref: int, sequence: int) -> ClientTe
     return _text(rows[0]) if rows else None
 
 
+def texts_of_versions(connection: sqlite3.Connection, versions: Sequence[tuple[int, int]]) -> dict[tuple[int, int], ClientText]:
+    """Those of the versions (ref, version) that are here."""
+    rows = many(connection, f"SELECT json_group_array({TEXT}) FROM json_each(?) e CROSS JOIN profile_version v"
+                            " ON v.ref = e.value->>0 AND v.version = e.value->>1", dumped(sorted(set(versions))))
+    return {(row[0], row[1]): _text(row) for row in rows}
+
+
 def nothing(ref: int) -> ClientText:
     """The text of a client that has none yet."""
     return ClientText(profile=Profile(ref=ref))

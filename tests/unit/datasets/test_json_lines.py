@@ -92,6 +92,7 @@ def test_a_broken_event_names_file_line_and_field(tmp_path, event, field):
         ({"kind": "shop", "id": "b"}, "kind"),
         ({"kind": "item", "id": "a"}, "id"),
         ({"kind": "item", "id": "b", "title": 3}, "title"),
+        ({"kind": "item", "id": "b", "title": "x" * 8_001}, "title"),
         ({"kind": "item", "id": "b", "attributes": "x"}, "attributes"),
         ({"kind": "item", "id": "b", "hidden": "yes"}, "hidden"),
     ],
@@ -108,3 +109,8 @@ def test_a_line_that_is_not_json(tmp_path):
     (tmp_path / "events.jsonl").write_text('{"user_id": "a"')
     with pytest.raises(BrokenData, match=r"events.jsonl, line 1: is not JSON"):
         load_dataset(tmp_path, SEED)
+
+
+def test_an_attribute_called_unknown_is_the_callers_own(tmp_path):
+    write(tmp_path, [{"kind": "item", "id": "a", "attributes": ["unknown", "none"]}])
+    assert load_dataset(tmp_path, SEED).items[0].attributes == ("unknown", "none")

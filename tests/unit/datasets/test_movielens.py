@@ -120,3 +120,10 @@ def test_titles_meet_over_articles_accents_and_years():
     assert shown_title("Vie en rose, La (1997)") == "La Vie en rose (1997)"
     assert title_key("Misérables, Les (1995)") == title_key("Les Miserables")
     assert title_key("Alien (1979)") != title_key("Aliens (1986)")
+
+
+def test_what_100k_does_not_know_is_neither_a_genre_nor_a_title(hundred):
+    (hundred / "u.item").write_text(f"267|unknown||||1|{'0|' * 17}0\n268|The Unknown (1927)||||1|{'0|' * 17}0\n")
+    first, second = load_dataset(hundred, SEED).items[:2]
+    assert (first.key.id, first.title, first.categories) == ("267", None, None)
+    assert (second.title, second.categories) == ("The Unknown (1927)", None)

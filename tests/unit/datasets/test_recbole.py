@@ -84,3 +84,26 @@ def test_a_folder_without_known_files_says_what_is_known(tmp_path):
         load_dataset(tmp_path, SEED)
     with pytest.raises(BrokenData, match="not a folder"):
         load_dataset(tmp_path / "none", SEED)
+
+
+@pytest.mark.parametrize(("file", "heading", "field"), [
+    ("x.inter", "uid:token\titem_id:token\n", "user_id"), ("x.inter", "user_id:token\tiid:token\n", "item_id"),
+    ("x.item", "uid:token\ttitle:token_seq\n", "item_id"), ("x.user", "uid:token\tage:float\n", "user_id"),
+])
+def test_a_heading_without_the_expected_name_is_refused(tmp_path, file, heading, field):
+    write(tmp_path, **{"x__item": "item_id:token\n1\n", file.replace(".", "__"): heading})
+    with pytest.raises(BrokenData) as refusal:
+        load_dataset(tmp_path, SEED)
+    assert (refusal.value.file, refusal.value.line, refusal.value.field) == (file, 1, field)
+
+
+def test_unknown_alone_is_no_category_and_beside_others_it_is_meant(tmp_path):
+    write(tmp_path, x__item="item_id:token\tclass:token_seq\n1\tunknown\n2\tunknown pleasures\n3\tjazz\n")
+    assert [item.categories for item in load_dataset(tmp_path, SEED).items] == [None, ("unknown", "pleasures"), ("jazz",)]
+
+
+def test_a_title_that_the_service_would_refuse_names_its_place(tmp_path):
+    write(tmp_path, x__item=f"item_id:token\ttitle:token_seq\n1\tgood\n2\t{'x' * 8_001}\n")
+    with pytest.raises(BrokenData, match="8001 characters long; at most 8000") as refusal:
+        load_dataset(tmp_path, SEED)
+    assert (refusal.value.file, refusal.value.line, refusal.value.field) == ("x.item", 3, "title")

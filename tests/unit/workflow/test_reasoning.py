@@ -12,12 +12,15 @@ from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.client import ClientChange, ClientKey, ClientKind
 from propagation.model.errors import ReasonerFailed
 from propagation.model.interaction import NewInteraction
-from propagation.model.profile import AddLine, DropLine, Line
+from propagation.model.profile import AddLine, Author, DropLine, Line
 from propagation.ports.graph import VersionClash
 from propagation.ports.reasoner import OptimizeAnswer
+from propagation.workflow import cold_start
+from propagation.workflow.cold_start import ColdStart
 from propagation.workflow.engine import Engine
 from propagation.workflow.recent import Recent
 from propagation.workflow.settings import BankSettings, WorkflowSettings
+from propagation.workflow.vectors import LineVectors
 from services.clock import SystemClock
 
 
@@ -28,6 +31,12 @@ class Flaky(OfflineReasoner):
         super().__init__()
         self.failures = {}
         self.strange = set()
+        self.mute = False
+
+    async def describe(self, client):
+        if self.mute:
+            raise ReasonerFailed("the model timed out")
+        return await super().describe(client)
 
     async def optimize(self, work, reward, party, other, gradients):
         title = other.client.title
@@ -154,3 +163,63 @@ def test_the_cache_of_texts_is_bounded_and_forgets_what_was_used_least_recently(
     assert recent.find(["a", "b", "c"]) == {"a": 1, "c": 3}
     recent.forget(["a"])
     assert (len(recent), recent.hits, recent.misses) == (1, 3, 1)
+
+
+async def title_of(engine, name, **fields):
+    """The item's text in the catalogue changes."""
+    await engine.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=name), **fields)])
+    await engine.drain()
+    [ref] = await engine.store.find_refs([ClientKey(kind=ClientKind.ITEM, id=name)])
+    lines = (await engine.store.load_texts([ref]))[ref].profile.lines
+    return [line.text for line in lines if line.author is Author.CATALOGUE], len(lines)
+
+
+async def test_catalogue_lines_follow_the_catalogue_and_other_lines_stay(engine):
+    await engine.record(events("Blue"))
+    await engine.drain()
+    before, lines = await title_of(engine, "Blue", title="Blue")
+    assert "Blue" in before[0]
+    after, then = await title_of(engine, "Blue", title="Kind of Green")
+    assert "Kind of Green" in after[0]
+    assert not any("“Blue”" in text for text in after)
+    assert then == lines
+    assert await title_of(engine, "Blue", title="", categories=()) == ([], lines - len(after))
+
+
+async def test_a_change_that_the_reasoner_failed_on_is_described_in_the_end_even_after_a_restart(engine, monkeypatch):
+    monkeypatch.setattr(cold_start, "RETRY_SECONDS", 0.0)
+    await engine.drain()
+    engine.reasoner.mute = True
+    before, _ = await title_of(engine, "Blue", title="Kind of Green")
+    assert "“Blue”" in before[0]
+    again = ColdStart(engine.store, engine.reasoner, engine.stage2.policy, engine.vectors, engine.settings)
+    await again.open(await engine.store.learned_through())
+    assert await again.step() == {}
+    engine.reasoner.mute = False
+    (described,) = (await again.step()).values()
+    assert "Kind of Green" in described.profile.text
+    assert await again.step() == {}
+
+
+async def test_an_index_that_lagged_is_mended_without_a_restart(engine, monkeypatch):
+    async def refused(texts):
+        raise OSError("the embedder does not answer")
+
+    await engine.record(events("Aida", "Blue"))
+    await engine.learn()
+    await engine.reason(0)
+    with monkeypatch.context() as broken:
+        broken.setattr(LineVectors, "of_texts", lambda self, texts: refused(texts))
+        assert await engine.reasoning.step() == 2
+        assert (await profile_of(engine)).version > 0
+        assert engine.vectors.owes
+        with pytest.raises(OSError, match="does not answer"):
+            await engine.settle()
+    assert engine.vectors.owes
+    assert await engine.settle() > 0
+    assert not engine.vectors.owes
+    assert await engine.vectors.mend() == 0
+    assert await engine.reason() == 0
+    await engine.record(events("Coda"))
+    await engine.drain()
+    assert await engine.store.dead_letters(1) == []
