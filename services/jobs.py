@@ -1,53 +1,74 @@
-"""Periodic jobs in this process. A lease in the graph lets one replica run what must run once."""
+"""Periodic jobs in this process, by APScheduler. What must run once among replicas asks the graph (schedule/nightly.py)."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import structlog
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from propagation.model.errors import PropagationError
+from services.counters import Counters
 
-DEFAULTS = {"coalesce": True, "max_instances": 1, "misfire_grace_time": 3_600}
+DEFAULTS = {"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
 class Job:
-    """`run` every `seconds`; runs that were missed become one."""
+    """`run` every `seconds`, for the first time at once where told; runs that were missed become one."""
 
     name: str
     seconds: float
     run: Callable[[], Awaitable[object]]
+    at_once: bool = False
 
 
 class Jobs:
     """Runs jobs until stopped. What a job fails with stands in `failing` until it succeeds."""
 
-    def __init__(self, jobs: Sequence[Job], failing: dict[str, str]) -> None:
+    def __init__(self, jobs: Sequence[Job], failing: dict[str, str], counters: Counters) -> None:
         self._jobs = jobs
         self._failing = failing
+        self._counters = counters
         self._scheduler: AsyncIOScheduler | None = None
+        self._running: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
         self._scheduler = AsyncIOScheduler(job_defaults=DEFAULTS, timezone="UTC")
         for job in self._jobs:
-            self._scheduler.add_job(self._run, "interval", seconds=job.seconds, args=(job,), id=job.name)
+            first = {"next_run_time": datetime.now(UTC)} if job.at_once else {}
+            self._scheduler.add_job(self._run, "interval", seconds=job.seconds, args=(job,), id=job.name, **first)
         self._scheduler.start()
 
-    def stop(self) -> None:
+    async def stop(self) -> None:
+        """A job in the middle is cancelled, and has ended when this returns; one by the calendar is due again at the next start."""
         if self._scheduler is not None:
             self._scheduler.shutdown(wait=False)
             self._scheduler = None
+        running = list(self._running)
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
 
     async def _run(self, job: Job) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._running.add(task)
         try:
             await job.run()
         except PropagationError as error:
-            self._failing[job.name] = str(error)
+            self._failed(job, str(error))
             log.warning("job failed", job=job.name, error=str(error))
         except Exception as error:
-            self._failing[job.name] = f"{type(error).__name__}; see the log"
+            self._failed(job, f"{type(error).__name__}; see the log")
             log.error("job failed unexpectedly", job=job.name, exc_info=error)
         else:
             self._failing.pop(job.name, None)
+        finally:
+            self._running.discard(task)
+
+    def _failed(self, job: Job, reason: str) -> None:
+        self._counters.add("jobs_failed_total", job.name)
+        self._failing[job.name] = reason

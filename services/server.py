@@ -12,8 +12,10 @@ from dataclasses import dataclass
 import grpc
 import structlog
 
+from propagation.ports.clock import Clock
 from propagation.workflow.engine import Engine
 from services.assembly import laptop_engine
+from services.clock import SystemClock
 from services.collector import rare_collections
 from services.courtesy import Courtesy
 from services.errors import NotLoopback, PortTaken
@@ -67,17 +69,17 @@ async def _hurry(service: Running, second: asyncio.Event) -> None:
 
 
 @contextlib.asynccontextmanager
-async def running(settings: Settings, callers: CallerOf = anybody) -> AsyncIterator[Running]:
+async def running(settings: Settings, callers: CallerOf = anybody, clock: Clock | None = None) -> AsyncIterator[Running]:
     """A service that is ready; stopped gracefully at the end: health says so, streams deliver their acks
-    and end, calls finish within the grace, the numbers are checkpointed, the store is closed."""
+    and end, calls finish within the grace, the numbers are checkpointed, the store is closed. `clock`: the system's."""
     refuse_open_address(settings.server)
     sys.setswitchinterval(SWITCH_SECONDS)  # the numbers' thread answers reads between the steps of reasoning
     rare_collections()
-    courtesy = Courtesy()
-    engine = laptop_engine(settings, courtesy.give_way)
+    courtesy, clock = Courtesy(), clock or SystemClock()
+    engine = laptop_engine(settings, courtesy.give_way, clock)
     await engine.open()
     try:
-        worker = Worker(engine, courtesy)
+        worker = Worker(engine, courtesy, settings.schedule, clock)
         servicer = PropagationService(engine, worker)
         server = new_server(servicer, courtesy, settings.server.max_message_bytes, callers)
         health = Health(server)

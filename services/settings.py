@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from propagation.model.base import Term
 from propagation.workflow.settings import WorkflowSettings
+from services.schedule.calendar import Calendar, zone_of
 
 LogFormat = Literal["console", "json"]
 
@@ -23,12 +24,38 @@ class ServerSettings(Term):
     log_format: LogFormat = "console"
 
 
+class ScheduleSettings(Term):
+    """What runs by the calendar. `evolution`: a cron line (minute hour day month weekday), None: never. `misfire_grace_time`
+    [seconds]: a run missed by more is left out; None: however late, it is caught up, once. A run that failed is tried again
+    after `retry_first` seconds, then twice as late each time, at most `retry_longest`."""
+
+    evolution: str | None = "0 3 * * *"
+    time_zone: str = "UTC"
+    misfire_grace_time: float | None = Field(None, gt=0)
+    retry_first: float = Field(60.0, gt=0)
+    retry_longest: float = Field(3_600.0, gt=0)
+
+    @field_validator("time_zone")
+    @classmethod
+    def _is_a_zone(cls, value: str) -> str:
+        zone_of(value)
+        return value
+
+    @field_validator("evolution")
+    @classmethod
+    def _is_a_cron_line(cls, value: str | None) -> str | None:
+        if value is not None:
+            Calendar(value, "UTC")
+        return value
+
+
 class Settings(Term):
     """`database`: the SQLite file of the laptop deployment. The workflow's own settings are named without a prefix
     (`taste.k`, not `workflow.taste.k`), as DESIGN and the method page name them."""
 
     database: Path = Path("propagation.db")
     server: ServerSettings = ServerSettings()
+    schedule: ScheduleSettings = ScheduleSettings()
     workflow: WorkflowSettings = WorkflowSettings()
 
 

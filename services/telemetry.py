@@ -19,3 +19,5 @@ def configure_logging(log_format: Literal["console", "json"]) -> None:
     structlog.configure(processors=[*shared, *last], wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
                         logger_factory=structlog.WriteLoggerFactory(sys.stderr), cache_logger_on_first_use=True)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    # That a job is looked at again while it still runs is as it should be.
+    logging.getLogger("apscheduler").setLevel(logging.ERROR)

@@ -8,12 +8,15 @@ import structlog
 
 from propagation.model.errors import LeaseHeld, LeaseLost, NotReached, PropagationError
 from propagation.model.round import Round
+from propagation.ports.clock import Clock
 from propagation.ports.graph import VersionClash
 from propagation.workflow.engine import Engine
 from propagation.workflow.reasoning import CLAIM
 from services.counters import Counters
 from services.courtesy import Courtesy
 from services.jobs import Job, Jobs
+from services.schedule.jobs import by_calendar
+from services.settings import ScheduleSettings
 from services.waiting import Steps
 
 OTHER_PROCESSES_SECONDS = 1.0
@@ -22,6 +25,7 @@ RETRY_LONGEST_SECONDS = 30.0
 MERGES_WAITING = 10_000
 BUSY_CLAIM = 32
 ROUTER = "router "
+LOOK_SECONDS = 15.0
 EXPECTED = (PropagationError, VersionClash, LeaseLost)
 log = structlog.get_logger()
 
@@ -30,7 +34,7 @@ class Worker:
     """Runs until stopped. An error is logged, counted, shown in `failing` and tried again, later each time; it never ends a
     loop."""
 
-    def __init__(self, engine: Engine, courtesy: Courtesy) -> None:
+    def __init__(self, engine: Engine, courtesy: Courtesy, schedule: ScheduleSettings, clock: Clock) -> None:
         self._engine = engine
         self._courtesy = courtesy
         self._steps = Steps()
@@ -40,7 +44,10 @@ class Worker:
         self._tasks: list[asyncio.Task[None]] = []
         self.failing: dict[str, str] = {}
         self.counters = Counters()
-        self._jobs = Jobs([Job("round_interval", engine.settings.round_interval, self._interval_round)], self.failing)
+        self.nightly = by_calendar(schedule, {}, engine.store, engine.holder, clock, self.failing, self.counters)
+        self._jobs = Jobs([Job("round_interval", engine.settings.round_interval, self._interval_round),
+                           *(Job(f"look at {job.name}", LOOK_SECONDS, job.look, at_once=True) for job in self.nightly)],
+                          self.failing, self.counters)
 
     def start(self) -> None:
         steps: dict[str, Callable[[], Awaitable[int]]] = {
@@ -51,7 +58,7 @@ class Worker:
 
     async def stop(self) -> None:
         """Each loop ends after the step it is in."""
-        self._jobs.stop()
+        await self._jobs.stop()
         self._stopping.set()
         for wake in self._wake.values():
             wake.set()

@@ -2598,6 +2598,7 @@ class GetStatusResponse(_message.Message):
     PROPAGATE_FIELD_NUMBER: _builtins.int
     GAUGE_FIELD_NUMBER: _builtins.int
     ROUNDS_FIELD_NUMBER: _builtins.int
+    JOBS_FIELD_NUMBER: _builtins.int
     recorded_through: _builtins.int
     learned_through: _builtins.int
     reasoned_through: _builtins.int
@@ -2634,6 +2635,10 @@ class GetStatusResponse(_message.Message):
     def rounds(self) -> _containers.RepeatedCompositeFieldContainer[Global___RoundReport]:
         """Newest last, at most 200; where GetStatusRequest.history."""
 
+    @_builtins.property
+    def jobs(self) -> _containers.RepeatedCompositeFieldContainer[Global___ScheduledJob]:
+        """What runs by the calendar."""
+
     def __init__(
         self,
         *,
@@ -2659,13 +2664,58 @@ class GetStatusResponse(_message.Message):
         propagate: _builtins.bool = ...,
         gauge: Global___Gauge | None = ...,
         rounds: _abc.Iterable[Global___RoundReport] | None = ...,
+        jobs: _abc.Iterable[Global___ScheduledJob] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_gauge", b"_gauge", "gauge", b"gauge", "last_evolution", b"last_evolution", "last_round", b"last_round"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_gauge", b"_gauge", "bootstrapped", b"bootstrapped", "budgets", b"budgets", "dead_letters", b"dead_letters", "embedder", b"embedder", "epoch", b"epoch", "failing", b"failing", "gauge", b"gauge", "items", b"items", "last_evolution", b"last_evolution", "last_round", b"last_round", "learn_lag", b"learn_lag", "learned_through", b"learned_through", "newest_dead_letters", b"newest_dead_letters", "policy", b"policy", "propagate", b"propagate", "reason_lag", b"reason_lag", "reasoned_through", b"reasoned_through", "reasoner", b"reasoner", "recorded_through", b"recorded_through", "rounds", b"rounds", "users", b"users", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_gauge", b"_gauge", "bootstrapped", b"bootstrapped", "budgets", b"budgets", "dead_letters", b"dead_letters", "embedder", b"embedder", "epoch", b"epoch", "failing", b"failing", "gauge", b"gauge", "items", b"items", "jobs", b"jobs", "last_evolution", b"last_evolution", "last_round", b"last_round", "learn_lag", b"learn_lag", "learned_through", b"learned_through", "newest_dead_letters", b"newest_dead_letters", "policy", b"policy", "propagate", b"propagate", "reason_lag", b"reason_lag", "reasoned_through", b"reasoned_through", "reasoner", b"reasoner", "recorded_through", b"recorded_through", "rounds", b"rounds", "users", b"users", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__gauge: _TypeAlias = _typing.Literal["gauge"]  # noqa: Y015
     _WhichOneofArgType__gauge: _TypeAlias = _typing.Literal["_gauge", b"_gauge"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType__gauge) -> _WhichOneofReturnType__gauge | None: ...
 
 Global___GetStatusResponse: _TypeAlias = GetStatusResponse  # noqa: Y015
+
+@_typing.final
+class ScheduledJob(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    LAST_FIELD_NUMBER: _builtins.int
+    NEXT_FIELD_NUMBER: _builtins.int
+    FAILURES_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    RETRY_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    failures: _builtins.int
+    """Where the run that is due has failed: how often, the last error, and when it is tried again."""
+    error: _builtins.str
+    @_builtins.property
+    def last(self) -> _timestamp_pb2.Timestamp:
+        """When its last run succeeded; absent before the first."""
+
+    @_builtins.property
+    def next(self) -> _timestamp_pb2.Timestamp:
+        """When it is due next; a time that has passed: it runs now, or is tried again at retry."""
+
+    @_builtins.property
+    def retry(self) -> _timestamp_pb2.Timestamp: ...
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        last: _timestamp_pb2.Timestamp | None = ...,
+        next: _timestamp_pb2.Timestamp | None = ...,
+        failures: _builtins.int = ...,
+        error: _builtins.str | None = ...,
+        retry: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_error", b"_error", "error", b"error", "last", b"last", "next", b"next", "retry", b"retry"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_error", b"_error", "error", b"error", "failures", b"failures", "last", b"last", "name", b"name", "next", b"next", "retry", b"retry"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__error: _TypeAlias = _typing.Literal["error"]  # noqa: Y015
+    _WhichOneofArgType__error: _TypeAlias = _typing.Literal["_error", b"_error"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__error) -> _WhichOneofReturnType__error | None: ...
+
+Global___ScheduledJob: _TypeAlias = ScheduledJob  # noqa: Y015

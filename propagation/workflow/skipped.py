@@ -1,6 +1,7 @@
 """Routers whose summary (eq. 3) failed in a round: they send nothing in it, and what had arrived there waits for the next."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import orjson
 
@@ -14,30 +15,31 @@ Groups = Mapping[int, Sequence[Arrival]]
 
 
 class Skipped:
-    """Two places in the graph, for rounds of even and of odd number: what an unpublished round leaves in one of them is
-    never read, since only the last published round's is."""
+    """Two places in the graph, for rounds of even and of odd number. What counts is the newer of those that a published round
+    left; a publication that is no round of its own (evolution's) leaves it as it was."""
 
     def __init__(self, store: GraphStore) -> None:
         self._store = store
 
     async def waiting(self) -> tuple[int, dict[int, list[Arrival]]]:
-        """(the epoch they arrived in, arrivals by router) that the last round left out."""
+        """(the epoch they arrived in, arrivals by router) that wait for the next round."""
         last = await self._store.last_round()
-        blob = await self._store.get_blob(_place(last.number)) if last else None
-        if last is None or not blob:
+        left = [part for part in await self._places() if last is not None and part[0] <= last.number]
+        if not left:
             return 0, {}
-        number, epoch, rows = orjson.loads(blob)
-        if number != last.number:
-            return 0, {}
+        _, epoch, rows = max(left)
         return epoch, {router: [Arrival(*row) for row in group] for router, group in rows}
 
     async def stage(self, lease: Lease, round_: Round, epoch: int, groups: Groups) -> None:
         """What this round leaves out; read once it is published. Raises LeaseLost."""
-        place = _place(round_.number)
-        if groups or await self._store.get_blob(place):
+        if groups or await self._places():
             rows = [(router, [(a.attribute, a.ref, a.profile_version, a.sequence) for a in group])
                     for router, group in groups.items()]
-            await self._store.put_blob(place, orjson.dumps((round_.number, epoch, rows)), lease)
+            await self._store.put_blob(_place(round_.number), orjson.dumps((round_.number, epoch, rows)), lease)
+
+    async def _places(self) -> list[Any]:
+        blobs = [await self._store.get_blob(_place(number)) for number in range(2)]
+        return [orjson.loads(blob) for blob in blobs if blob]
 
 
 async def arriving(arrivals: Sequence[Arrival], epoch: int, left: tuple[int, Groups],

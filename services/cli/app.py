@@ -9,6 +9,7 @@ from services.cli.demo import demo
 from services.cli.doctor import doctor
 from services.cli.evaluate import evaluate
 from services.cli.importing import import_
+from services.cli.keeping import backup, compact, export, restore
 from services.cli.operate import run_round, status
 from services.cli.profile import profile, similar
 from services.cli.recommend import recommend
@@ -58,5 +59,9 @@ app.command("init")(init)
 app.command("rebuild")(rebuild)
 app.command("reindex")(reindex)
 app.command("doctor")(doctor)
+app.command("backup")(backup)
+app.command("restore")(restore)
+app.command("export")(export)
+app.command("compact")(compact)
 app.add_typer(dead_letters, name="dead-letters")
 app.command("settings")(settings)

@@ -11,43 +11,69 @@ from services.cli.options import AsJson, Assignments, Config, Database, settings
 from services.cli.output import console, print_json, print_table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from propagation.adapters.sqlite.files import SqliteFiles
     from propagation.workflow.engine import Engine
     from services.settings import Settings
 
 FREE_SHARE = 1.0
 FREE_LEAST = 256 << 20
-Mend = Annotated[bool, typer.Option("--mend", help="Repair what is derived: the numbers, the index.")]
+Mend = Annotated[bool, typer.Option("--mend", help="Repair what is derived, remove what a killed process left; say what was done.")]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at; `problem` is empty where it is sound."""
+    """One thing that was looked at; `problem` is empty where it is sound. `wrong`: it is more than what any kill leaves, which
+    the next process passes over or makes good. `done`: what was mended."""
 
     looked_at: str
     problem: str
     remedy: str = ""
+    wrong: bool = True
+    done: str = ""
 
 
 def doctor(mend: Mend = False, database: Database = None, config: Config = None, assignments: Assignments = None,
            json: AsJson = False) -> None:
-    """Look a database over: its file, its schema, what refers to what, the derived index, the settings, the disk.
+    """Look a database over: its file, its schema, what refers to what, the derived index, what killed processes left, the
+    settings, the disk.
 
-    JSON: {"sound", "findings": [{"looked_at", "problem", "remedy"}]}. Exit code 1 where something is wrong."""
-    from services.cli.opening import with_engine
+    JSON: {"sound", "findings": [{"looked_at", "problem", "remedy", "wrong", "done"}]}. Exit code 1 where something is wrong and
+    was not mended."""
+    from services.assembly import laptop_files
+    from services.cli.opening import there, with_engine
 
-    settings = settings_of(config, assignments, database=database)
-    findings = with_engine(settings, lambda engine: _examined(engine, settings, mend))
-    sound = not any(finding.problem for finding in findings)
+    settings = there(settings_of(config, assignments, database=database))
+    left = list(_left_behind(laptop_files(settings), mend))
+    findings = left + with_engine(settings, lambda engine: _examined(engine, settings))
+    sound = not any(finding.problem and finding.wrong and not finding.done for finding in findings)
     if json:
         print_json({"sound": sound, "findings": [asdict(finding) for finding in findings]})
     else:
-        print_table("", ("looked at", "found", "what to do"), [(f.looked_at, f.problem or "sound", f.remedy) for f in findings])
+        print_table("", ("looked at", "found", "what to do"),
+                    [(f.looked_at, f.problem or "sound", f.done or f.remedy) for f in findings])
         console().print("Everything is sound." if sound else "Something is wrong.")
     if not sound:
         raise typer.Exit(ExitCode.WRONG)
 
 
-async def _examined(engine: "Engine", settings: "Settings", mend: bool) -> list[Finding]:
+def _left_behind(files: "SqliteFiles", mend: bool) -> "Iterator[Finding]":
+    """Before the engine opens, which makes the index good and frees leases by itself."""
+    found, stale = files.leftovers(), files.stale_points()
+    if mend and found:
+        files.drop_leftovers()
+    for what, count in found:
+        yield Finding("what killed processes left", f"{count:,} {what}", "none needed; --mend removes them", wrong=False,
+                      done="removed" if mend else "")
+    if not found:
+        yield Finding("what killed processes left", "")
+    yield Finding("vector index against the graph", f"{stale:,} points of other versions" if stale else "",
+                  "none needed: made good now, as at each start" if stale else "", wrong=False,
+                  done=f"{stale:,} made good" if mend and stale else "")
+
+
+async def _examined(engine: "Engine", settings: "Settings") -> list[Finding]:
     """Opening the engine was the first look: file, schema, settings, and that the numbers follow the log."""
     opened = [Finding(f"{settings.database} opens, its schema and settings fit this release", "")]
     problems = await engine.store.check()

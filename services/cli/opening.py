@@ -7,10 +7,18 @@ from typing import TYPE_CHECKING, TypeVar
 from services.failures import UsageProblem
 
 if TYPE_CHECKING:
+    from propagation.ports.graph import GraphStore
     from propagation.workflow.engine import Engine
     from services.settings import Settings
 
 T = TypeVar("T")
+
+
+def there(settings: "Settings") -> "Settings":
+    """The same. Raises UsageProblem where there is no such file."""
+    if not settings.database.exists():
+        raise UsageProblem(f"{settings.database} is not there; name the database with --database")
+    return settings
 
 
 def with_engine(settings: "Settings", work: "Callable[[Engine], Awaitable[T]]", *, create: bool = False,
@@ -18,8 +26,8 @@ def with_engine(settings: "Settings", work: "Callable[[Engine], Awaitable[T]]", 
     """Run `work` on the opened engine, and close it whatever happens. `create`: a file that is not there is made.
     `adopt`: open data that was made with other settings, to make it fit.
     Raises StoreBusy naming the holder, UsageProblem where there is no such file."""
-    if not create and not settings.database.exists():
-        raise UsageProblem(f"{settings.database} is not there; name the database with --database")
+    if not create:
+        there(settings)
     from services.assembly import laptop_engine
     from services.collector import rare_collections
 
@@ -32,4 +40,20 @@ def with_engine(settings: "Settings", work: "Callable[[Engine], Awaitable[T]]", 
             await engine.close()
 
     rare_collections()
+    return asyncio.run(run())
+
+
+def with_store(settings: "Settings", work: "Callable[[GraphStore], Awaitable[T]]") -> T:
+    """Run `work` on the opened graph alone, which mends nothing; the same otherwise."""
+    there(settings)
+    from services.assembly import laptop_store
+
+    async def run() -> T:
+        store = laptop_store(settings)
+        await store.open()
+        try:
+            return await work(store)
+        finally:
+            await store.close()
+
     return asyncio.run(run())

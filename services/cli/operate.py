@@ -38,6 +38,7 @@ def _facts(answer: "pb.GetStatusResponse") -> list[tuple[str, object]]:
         ("worth of propagation", gauge_in_words(answer.gauge) if answer.HasField("gauge") else "nothing ranked yet"),
         ("dead letters", f"{answer.dead_letters:,}")]
     facts += [(f"budget {budget.name}", f"{budget.used:g} of {budget.limit:g}") for budget in answer.budgets]
+    facts += [(f"by the calendar: {job.name}", job_in_words(job)) for job in answer.jobs]
     return facts + [(f"failing: {job}", reason) for job, reason in answer.failing.items()]
 
 
@@ -60,6 +61,11 @@ def run_round(drain: Drain = False, address: Address = LOOPBACK, json: AsJson = 
         print_json(plain(answer))
     else:
         console().print(round_in_words(answer.round) if answer.HasField("round") else answer.note, markup=False)
+
+
+def job_in_words(job: "pb.ScheduledJob") -> str:
+    last = f"{job.last.ToDatetime():%Y-%m-%d %H:%M} UTC" if job.HasField("last") else "never"
+    return f"last run {last}, next {job.next.ToDatetime():%Y-%m-%d %H:%M} UTC"
 
 
 def round_in_words(done: "pb.RoundReport") -> str:

@@ -6,6 +6,7 @@ from propagation.model.gauge import Gauge
 from propagation.model.round import Round
 from propagation.v1 import propagation_pb2 as pb
 from services.grpc.base import Context, Servicer
+from services.schedule.nightly import Nightly
 from services.version import release
 
 DEAD_LETTERS_SHOWN = 20
@@ -49,7 +50,8 @@ class Operating(Servicer):
             version=release(), policy=engine.settings.policy, failing=self._worker.failing, reasoner=engine.reasoner.name,
             embedder=engine.embedder.name, propagate=engine.settings.propagate,
             gauge=None if gauge is None else gauge_to_proto(gauge, course=request.history),
-            rounds=[round_to_proto(done) for done in await store.last_rounds(ROUNDS_SHOWN)] if request.history else ())
+            rounds=[round_to_proto(done) for done in await store.last_rounds(ROUNDS_SHOWN)] if request.history else (),
+            jobs=[await job_to_proto(job) for job in self._worker.nightly])
 
 
 def gauge_to_proto(gauge: Gauge, *, course: bool) -> pb.Gauge:
@@ -58,6 +60,19 @@ def gauge_to_proto(gauge: Gauge, *, course: bool) -> pb.Gauge:
         standard_error=gauge.standard_error, course=[
             pb.GaugePoint(through=point.through, interactions=point.interactions, with_propagation=point.with_propagation,
                           without=point.without) for point in gauge.course] if course else ())
+
+
+async def job_to_proto(job: Nightly) -> pb.ScheduledJob:
+    memory, due = await job.when()
+    out = pb.ScheduledJob(name=job.name)
+    if due is not None:
+        out.next.FromDatetime(due)
+    if memory is not None and memory.finished:
+        out.last.FromMilliseconds(memory.finished)
+    if memory is not None and memory.failures:
+        out.failures, out.error = memory.failures, memory.error
+        out.retry.FromMilliseconds(memory.retry_at)
+    return out
 
 
 def round_to_proto(done: Round) -> pb.RoundReport:

@@ -36,9 +36,7 @@ DICTIONARY_1 = (
 
 def body_of(lines: Sequence[Line], rules: Sequence[FilterRule]) -> bytes:
     """In form 1. Raises InvalidInput on U+0000 in a text."""
-    plain = without_nul(orjson.dumps([[_line_row(line) for line in lines], [_rule_row(rule) for rule in rules]]))
-    deflate = _started().copy()
-    return DEFLATED + deflate.compress(plain) + deflate.flush()
+    return packed_body(without_nul(orjson.dumps([[_line_row(line) for line in lines], [_rule_row(rule) for rule in rules]])))
 
 
 def parts_of(body: bytes) -> tuple[tuple[Line, ...], FilterMemory]:
@@ -58,6 +56,12 @@ def plain_body(body: bytes) -> bytes:
         inflate = zlib.decompressobj(WINDOW, DICTIONARY_1)
         return inflate.decompress(memoryview(body)[1:])
     return body
+
+
+def packed_body(plain: bytes) -> bytes:
+    """A body's JSON in form 1."""
+    deflate = _started().copy()
+    return DEFLATED + deflate.compress(plain) + deflate.flush()
 
 
 def _plain(body: bytes) -> Any:

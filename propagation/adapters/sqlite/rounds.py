@@ -53,7 +53,7 @@ class SqliteRounds:
         def work(connection: sqlite3.Connection) -> Round:
             check_fence(connection, lease)
             last = last_round(connection)
-            _discard(connection, last)
+            discard_unpublished(connection, last)
             return Round(number=last + 1, boundary=boundary)
 
         return await self._database.write(work)
@@ -188,7 +188,7 @@ def put_round(connection: sqlite3.Connection, published: Round) -> None:
     put(connection, f"round ({ROUND})", 8, [[getattr(published, name) for name in ROUND.split(", ")]])
 
 
-def _discard(connection: sqlite3.Connection, last: int) -> None:
+def discard_unpublished(connection: sqlite3.Connection, last: int) -> None:
     """Whatever an unfinished round left behind."""
     connection.execute("DELETE FROM staged_attribute")
     connection.execute("DELETE FROM staged_held")

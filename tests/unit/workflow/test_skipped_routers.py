@@ -126,6 +126,20 @@ async def test_what_an_unpublished_round_left_out_is_not_read(tmp_path, monkeypa
         assert await engine.run_round() is None
 
 
+async def test_what_was_left_out_waits_through_a_publication_that_is_no_round_of_its_own(tmp_path):
+    """As evolution's."""
+    async with opened(tmp_path) as engine:
+        await lived(engine)
+        engine.reasoner.silent = frozenset(range(6))
+        boundary = (await engine.run_round()).boundary
+        lease = await engine.store.acquire_lease("round", "test", 1_000)
+        await engine.store.publish_round(lease, await engine.store.begin_round(lease, boundary))
+        await engine.store.release_lease(lease)
+        engine.reasoner.silent = frozenset()
+        assert (await engine.run_round()).touched > 0
+        assert await engine.run_round() is None
+
+
 async def test_the_lease_is_held_for_as_long_as_a_round_takes(tmp_path, monkeypatch):
     monkeypatch.setattr(stage2, "LEASE_MS", 60)
     async with opened(tmp_path) as engine:

@@ -1,0 +1,78 @@
+"""The place of a database taken by another file: restored, imported, or compacted."""
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from propagation.adapters.sqlite.backup import OnProgress, check_ours, settle
+from propagation.adapters.sqlite.check import findings
+from propagation.adapters.sqlite.file import connect, open_reader, take_lock, translated
+from propagation.adapters.sqlite.in_place import made_in_place
+from propagation.model.errors import StoreCorrupt
+
+PAGES_A_STEP = 1_024
+
+
+@contextmanager
+def held(database: Path) -> Iterator[None]:
+    """No service runs on it meanwhile. Raises StoreBusy."""
+    lock = take_lock(database)
+    try:
+        yield
+    finally:
+        os.close(lock)
+
+
+@contextmanager
+def in_place_of(database: Path, *, replace: bool) -> Iterator[Path]:
+    """The path to write another database to, which takes the place of `database`. SQLite's log of the old one is folded into
+    it first: found beside the new one, it would be played into that. Raises StoreBusy, PropagationError."""
+    with held(database), made_in_place(database, replace=replace) as partial:
+        yield partial
+        _fold_log(database)
+
+
+def restore(copy: Path, database: Path, progress: OnProgress, *, replace: bool = False) -> None:
+    """A back-up in the place of `database`; looked over before. Raises StoreCorrupt, SchemaTooNew, StoreBusy, PropagationError."""
+    try:
+        with in_place_of(database, replace=replace) as partial:
+            with closing(open_reader(copy)) as reader, closing(connect(partial)) as new:
+                check_ours(reader, copy)
+                reader.backup(new, pages=PAGES_A_STEP, progress=lambda _, left, total: progress(total - left, total))
+            settle(partial)
+            look_over(partial, copy)
+    except sqlite3.Error as error:
+        raise translated(error, copy) from error
+
+
+def look_over(partial: Path, source: Path) -> None:
+    """Raises StoreCorrupt naming the first thing that is wrong with what came from `source`."""
+    with closing(open_reader(partial)) as reader:
+        wrong = findings(reader)
+    if wrong:
+        raise StoreCorrupt(f"{source} is not sound: {wrong[0]}; nothing was replaced")
+
+
+def compact(database: Path) -> tuple[int, int]:
+    """Write the file anew without its free pages; (bytes before, after). Raises StoreBusy, StoreFull where there is no room for
+    both."""
+    before = database.stat().st_size
+    try:
+        with in_place_of(database, replace=True) as partial, closing(connect(database)) as old:
+            check_ours(old, database)
+            old.execute("VACUUM INTO ?", (str(partial),))
+    except sqlite3.Error as error:
+        raise translated(error, database) from error
+    return before, database.stat().st_size
+
+
+def _fold_log(database: Path) -> None:
+    """Of a database that is damaged, or of none of ours, only the log goes."""
+    if database.exists():
+        with contextlib.suppress(sqlite3.Error), closing(connect(database)) as old:
+            old.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    for end in ("-wal", "-shm", "-journal"):
+        database.with_name(database.name + end).unlink(missing_ok=True)

@@ -1,0 +1,60 @@
+"""What an operator does with a database file as a whole. Those that only read it work while a service writes it."""
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from propagation.adapters.sqlite.backup import OnProgress, backup
+from propagation.adapters.sqlite.exchange import compact, held, restore
+from propagation.adapters.sqlite.export import export, import_export
+from propagation.adapters.sqlite.file import connect, open_reader, translated
+from propagation.adapters.sqlite.leftovers import drop_leftovers, leftovers, stale_points
+
+SQLITE_HEADER = b"SQLite format 3\0"
+
+
+class SqliteFiles:
+    """One database, which need not be open. Progress is told as (done, all)."""
+
+    def __init__(self, database: Path) -> None:
+        self._database = database
+
+    def backup(self, target: Path, progress: OnProgress, *, replace: bool = False) -> int:
+        """Its size in bytes. Raises PropagationError where `target` is there already."""
+        return backup(self._database, target, progress, replace=replace)
+
+    def export(self, target: Path, progress: OnProgress, *, replace: bool = False) -> int:
+        """How many rows. Raises PropagationError where `target` is there already."""
+        return export(self._database, target, progress, replace=replace)
+
+    def restore(self, source: Path, progress: OnProgress, *, replace: bool = False) -> None:
+        """From a back-up or an export, told apart by their first bytes. Raises StoreBusy while a service holds the database,
+        PropagationError where it is there and is not to be replaced, StoreCorrupt or BrokenData where `source` is not sound."""
+        with source.open("rb") as file:
+            is_copy = file.read(len(SQLITE_HEADER)) == SQLITE_HEADER
+        (restore if is_copy else import_export)(source, self._database, progress, replace=replace)
+
+    def compact(self) -> tuple[int, int]:
+        """(bytes before, after). Raises StoreBusy while a service holds it, StoreFull."""
+        return compact(self._database)
+
+    def leftovers(self) -> Sequence[tuple[str, int]]:
+        """What killed processes left behind: what, and how many. Raises StoreBusy while a service holds the database."""
+        try:
+            with held(self._database), closing(open_reader(self._database)) as reader:
+                return [(found.what, found.count) for found in leftovers(reader)]
+        except sqlite3.Error as error:
+            raise translated(error, self._database) from error
+
+    def stale_points(self) -> int:
+        """How many points of the vector index are not of the graph's versions."""
+        with held(self._database), closing(open_reader(self._database)) as reader:
+            return stale_points(reader)
+
+    def drop_leftovers(self) -> None:
+        """Remove them. Raises StoreBusy."""
+        with held(self._database), closing(connect(self._database)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            drop_leftovers(connection)
+            connection.execute("COMMIT")

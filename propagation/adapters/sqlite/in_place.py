@@ -1,0 +1,47 @@
+"""A file under its final name is whole: it is made beside it, made durable, then renamed."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from propagation.model.errors import PropagationError
+
+PARTIAL = ".partial"
+BESIDE = ("-wal", "-shm", "-journal")
+
+
+@contextmanager
+def made_in_place(final: Path, *, replace: bool) -> Iterator[Path]:
+    """The path to write to; it becomes `final` when the body ends well, and is removed when it fails. What a killed process left
+    there is removed first. Raises PropagationError where `final` is there and is not to be replaced."""
+    refuse_existing(final, replace=replace)
+    partial = final.with_name(final.name + PARTIAL)
+    _remove(partial)
+    os.close(os.open(partial, os.O_RDWR | os.O_CREAT, 0o600))
+    try:
+        yield partial
+        _sync(partial)
+        os.replace(partial, final)
+        _sync(final.parent)
+    finally:
+        _remove(partial)
+
+
+def refuse_existing(final: Path, *, replace: bool) -> None:
+    """Raises PropagationError."""
+    if final.exists() and not replace:
+        raise PropagationError(f"{final} is there already and would be overwritten; name another file, or say --force")
+
+
+def _remove(partial: Path) -> None:
+    for end in ("", *BESIDE):
+        partial.with_name(partial.name + end).unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

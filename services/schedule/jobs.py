@@ -1,0 +1,22 @@
+"""Which jobs run by the calendar."""
+
+from collections.abc import Mapping, MutableMapping
+
+from propagation.ports.clock import Clock
+from propagation.ports.graph import GraphStore
+from services.counters import Counters
+from services.schedule.calendar import Calendar
+from services.schedule.nightly import Nightly, RanSince, Retry, Run
+from services.settings import ScheduleSettings
+
+Runs = Mapping[str, tuple[Run, RanSince]]
+
+
+def by_calendar(schedule: ScheduleSettings, runs: Runs, store: GraphStore, holder: str, clock: Clock,
+                failing: MutableMapping[str, str], counters: Counters) -> tuple[Nightly, ...]:
+    """Those of `runs` (by name) that the schedule has a cron line for."""
+    lines = {"evolution": schedule.evolution}
+    retry = Retry(schedule.retry_first, schedule.retry_longest)
+    return tuple(Nightly(name, Calendar(line, schedule.time_zone), *run, store, clock, holder, failing, counters, retry,
+                         schedule.misfire_grace_time)
+                 for name, run in runs.items() if (line := lines[name]) is not None)

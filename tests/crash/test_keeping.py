@@ -1,0 +1,101 @@
+"""Kill -9 inside of back-up, restore, export, import and compaction: no half file has the final name, and nothing is lost."""
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from propagation.adapters.sqlite.files import SqliteFiles
+from propagation.adapters.sqlite.store import SqliteStore
+from propagation.model.client import ClientKind
+from services.clock import SystemClock
+from tests.contract.graph_store import change, learn_all, recorded
+
+ITEMS = 12_000
+
+
+def made(path):
+    """A database of some 20 MB."""
+    async def live():
+        store = SqliteStore(path, SystemClock())
+        await store.open()
+        await store.upsert_clients([change(ClientKind.ITEM, f"i{n}", description="word " * 250) for n in range(ITEMS)])
+        await recorded(store, *((f"u{n}", f"i{n}") for n in range(500)))
+        await learn_all(store)
+        await store.close()
+
+    asyncio.run(live())
+
+
+def soundness(path):
+    """(what is wrong with it, how far it goes)."""
+    async def look():
+        store = SqliteStore(path, SystemClock())
+        await store.open()
+        try:
+            return await store.check(), await store.recorded_through()
+        finally:
+            await store.close()
+
+    return asyncio.run(look())
+
+
+def dying(work, folder, after):
+    """In a process of its own: killed at the `after`-th word of progress, or so many milliseconds into what says nothing."""
+    words = 0
+
+    def progress(done, total):
+        nonlocal words
+        words += 1
+        if words >= after:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def later():
+        time.sleep(after / 1_000)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    files = SqliteFiles(folder / "graph.db")
+    if work == "compact":
+        threading.Thread(target=later).start()
+        files.compact()
+        time.sleep(60)
+    elif work in ("backup", "export"):
+        getattr(files, work)(folder / "out", progress)
+    else:
+        files.restore(folder / work, progress, replace=True)
+
+
+def killed_in(work, folder, after):
+    process = multiprocessing.get_context("spawn").Process(target=dying, args=(work, folder, after))
+    process.start()
+    process.join(60)
+    assert process.exitcode == -signal.SIGKILL
+
+
+@pytest.mark.slow
+def test_kill_9_inside_of_each_of_them(tmp_path):
+    path = tmp_path / "graph.db"
+    made(path)
+    files = SqliteFiles(path)
+    files.backup(tmp_path / "copy", lambda done, total: None)
+    files.export(tmp_path / "lines", lambda done, total: None)
+    whole = soundness(path)
+    assert whole[0] == []
+    for work in ("backup", "export"):
+        for after in (1, 2):
+            killed_in(work, tmp_path, after)
+            assert not (tmp_path / "out").exists()
+            assert soundness(path) == whole
+        getattr(files, work)(tmp_path / "out", lambda done, total: None)  # what was left does not stand in the way
+        assert not (tmp_path / "out.partial").exists()
+        (tmp_path / "out").unlink()
+    for work, moments in (("copy", (1, 2)), ("lines", (1, 4)), ("compact", (1, 20, 60, 120, 250))):
+        for after in moments:
+            killed_in(work, tmp_path, after)
+            assert soundness(path) == whole
+    files.restore(tmp_path / "lines", lambda done, total: None, replace=True)
+    assert soundness(path) == whole
