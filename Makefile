@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 DATA ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint types imports proto proto-check bench bench-short bench-life bench-life-short up down lock clean
+.PHONY: help setup demo test test-slow test-neo4j lint types imports proto proto-check bench bench-short bench-life bench-life-short up down lock clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -28,9 +28,14 @@ demo: $(READY)  ## a real service, a dataset, and what propagation does (DATA=fo
 test: $(READY)  ## the fast tests
 	$(BIN)/python -m services.warm
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+	@$(BIN)/python -m tests.neo4j_server.build
 
 test-slow: $(READY)  ## the marked ones: crashes, whole replays, the demo
 	$(BIN)/python -m pytest -m slow
+
+test-neo4j: $(READY)  ## the graph store on a real Neo4j, which it starts itself (Java 17 and Maven)
+	$(BIN)/python -m services.warm
+	$(BIN)/python -m pytest -m "neo4j and not slow"
 
 lint: $(READY)  ## ruff
 	$(BIN)/ruff check .

@@ -74,6 +74,22 @@ class StoreFull(PropagationError):
     """The disk, or the file's size limit, is full: nothing was written."""
 
 
+class StoreUnreachable(PropagationError):
+    """The database's server does not answer. What was being committed may or may not be there: send it again."""
+
+
+class StoreRefused(PropagationError):
+    """The database's server does not take this user and password, or does not let them do this."""
+
+
+class StoreForeign(PropagationError):
+    """The database holds somebody else's data; nothing in it was touched."""
+
+
+class StoreUnsupported(PropagationError):
+    """The database's server is of a version that this release was not made for."""
+
+
 class SchemaTooNew(PropagationError):
     """The database was written by a newer release than this one."""
 

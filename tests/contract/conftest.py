@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.contract.graph_store import MAKERS, TurnedClock
+from tests.contract.graph_store import MAKERS, MARKED, TurnedClock
 
 
 @pytest.fixture
@@ -10,7 +10,7 @@ def clock():
     return TurnedClock()
 
 
-@pytest.fixture(params=list(MAKERS))
+@pytest.fixture(params=MARKED)
 async def opened(request, tmp_path, clock):
     """A function that opens the same database anew (closing what it opened before), as a restart does."""
     last = None

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pytest
 
+from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.client import ClientChange, ClientKey, ClientKind, ref_of
 from propagation.model.gradient import Gradient, Module
@@ -16,6 +18,7 @@ from propagation.model.profile import Line, Profile, Source
 from propagation.model.router import Integrated, RouterVersion, RoutingEdge
 from propagation.model.text import ClientText, Reasoned
 from propagation.ports.graph import GraphStore
+from tests.neo4j_server.shared import server_for
 
 STRANGE = ["Ünïcødé 音楽 🎷", "two\nlines\tand a tab", "'; DROP TABLE client; --", '"}) DETACH DELETE n //', "\\u0000 spelled out",
            "e\u0301 is not é", "\u202eright to left", "\uffff", "a" * 256, " ", "[1,2]", '{"a":1}', "null", "0"]
@@ -35,7 +38,12 @@ def sqlite(folder: Path, clock: TurnedClock) -> GraphStore:
     return SqliteStore(folder / "graph.db", clock)
 
 
-MAKERS: dict[str, Callable[[Path, TurnedClock], GraphStore]] = {"sqlite": sqlite}
+def neo4j(folder: Path, clock: TurnedClock) -> GraphStore:
+    return Neo4jStore(server_for(folder).settings, clock)
+
+
+MAKERS: dict[str, Callable[[Path, TurnedClock], GraphStore]] = {"sqlite": sqlite, "neo4j": neo4j}
+MARKED = [pytest.param(name, marks=[pytest.mark.neo4j] if name == "neo4j" else []) for name in MAKERS]
 
 
 def user(index: int) -> int:
@@ -53,6 +61,11 @@ def change(kind: ClientKind, id_: str, **fields: object) -> ClientChange:
 def event(event_id: str, user_id: str = "u0", item_id: str = "i0", content: str = "same", **fields: object) -> NewInteraction:
     return NewInteraction(event_id=event_id, user_id=user_id, item_id=item_id, content_hash=content,
                           **{"time": 1_000, **fields})
+
+
+async def known_clients(store: GraphStore, count: int = 5) -> None:
+    """Users u0, u1 and so on, items i0, i1 and so on: what edges lead to and texts belong to."""
+    await store.upsert_clients([change(kind, f"{kind.name[0].lower()}{n}") for kind in ClientKind for n in range(count)])
 
 
 async def recorded(store: GraphStore, *pairs: tuple[str, str]) -> list[int]:

@@ -7,9 +7,16 @@ from hypothesis import strategies as st
 from propagation.model.attribute import Attribute
 from propagation.model.errors import LeaseLost
 from propagation.model.log import EntryKind
-from tests.contract.graph_store import MAKERS, TurnedClock, edge, item, message, recorded, run_round, text, user
+from tests.contract.graph_store import MAKERS, TurnedClock, edge, item, known_clients, message, recorded, run_round, text, user
 
 ANN, BOB = user(0), user(1)
+
+
+@pytest.fixture
+async def store(opened):
+    store = await opened()
+    await known_clients(store)
+    return store
 
 
 def heard(waiting, ref):
@@ -49,8 +56,7 @@ async def test_a_round_is_an_entry_of_the_log(store):
     assert (entry.kind, entry.number, entry.sequence) == (EntryKind.ROUND, published.number, published.sequence)
 
 
-async def test_what_a_crashed_round_staged_is_discarded(opened):
-    store = await opened()
+async def test_what_a_crashed_round_staged_is_discarded(store, opened):
     await run_round(store, versions=(message(3, 1, BOB),), opened=(edge(3, ANN),))
     await run_round(store, versions=(message(3, 2, BOB), message(4, 1, BOB)), closed=((3, ANN),), opened=(edge(4, ANN),),
                     publish=False)
@@ -183,15 +189,28 @@ async def test_what_comes_from_a_client_alone_takes_no_place_of_what_it_has_not_
     assert heard(waiting, BOB) == [(3, 2)]
 
 
-@pytest.mark.parametrize("maker", MAKERS.values(), ids=list(MAKERS))
+EXAMPLES = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+
+
 @given(rounds=st.lists(ROUND, min_size=1, max_size=7))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-async def test_what_arrives_is_the_same_as_if_copied(tmp_path_factory, maker, rounds):
+@settings(max_examples=60, **EXAMPLES)
+async def test_what_arrives_is_the_same_as_if_copied(tmp_path_factory, rounds):
+    await arrives_as_if_copied(MAKERS["sqlite"](tmp_path_factory.mktemp("copies"), TurnedClock()), rounds)
+
+
+@pytest.mark.neo4j
+@given(rounds=st.lists(ROUND, min_size=1, max_size=7))
+@settings(max_examples=8, **EXAMPLES)
+async def test_what_arrives_from_neo4j_is_the_same_as_if_copied(tmp_path_factory, rounds):
+    await arrives_as_if_copied(MAKERS["neo4j"](tmp_path_factory.mktemp("copies"), TurnedClock()), rounds)
+
+
+async def arrives_as_if_copied(store, rounds):
     """Each round: who sends and from whom, which edges stand after it, and who receives then (and notes the round as its
     watermark). Nobody receives what came from itself alone."""
-    store = maker(tmp_path_factory.mktemp("copies"), TurnedClock())
     await store.open()
     try:
+        await known_clients(store)
         copies, standing, watermarks = Copies(), set(), dict.fromkeys(CLIENTS, 0)
         for number, (sent, table, receivers) in enumerate(rounds, 1):
             closed, opened = sorted(standing - table), sorted(table - standing)

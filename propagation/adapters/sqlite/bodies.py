@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from propagation.adapters.sqlite.rows import without_nul
+from propagation.adapters.strings import without_nul
 from propagation.model.filter_memory import FilterMemory, FilterRule
 from propagation.model.profile import Author, Line, Source
 

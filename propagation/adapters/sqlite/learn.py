@@ -3,10 +3,8 @@
 import sqlite3
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
+from propagation.adapters.columns import packed, taste_written_by, unpacked
 from propagation.adapters.sqlite.checkpoints import SqliteCheckpoints, completed, covers
-from propagation.adapters.sqlite.columns import packed, unpacked
 from propagation.adapters.sqlite.database import Database
 from propagation.adapters.sqlite.directory import Directory
 from propagation.adapters.sqlite.leases import check_fence
@@ -18,7 +16,6 @@ from propagation.model.learned import Checkpoint, LearnedBlock
 from propagation.model.log import EntryKind
 from propagation.ports.leases import Lease
 
-TASTE = 1
 BLOCK = "start, through, epoch, size, columns"
 EPOCH = "number, sequence, session_k, taste_k, tau, embedder, era"
 
@@ -65,7 +62,7 @@ class SqliteLearn(SqliteCheckpoints):
                     if row is None:
                         break
                     block = unpacked(*row)
-                if written := _written(block, sequence):
+                if written := taste_written_by(block, sequence):
                     found[sequence] = written
             return found
 
@@ -127,15 +124,6 @@ def put_epoch(connection: sqlite3.Connection, epoch: Epoch, sequence: int) -> No
 
 def learned_through(connection: sqlite3.Connection) -> int:
     return int(one(connection, "SELECT coalesce(max(through), 0) FROM learned"))
-
-
-def _written(block: LearnedBlock, sequence: int) -> list[tuple[int, float]]:
-    """What one interaction of a block wrote to the taste bank, largest first."""
-    place = int(np.searchsorted(block.sequence, sequence))
-    if place == len(block.sequence) or block.sequence[place] != sequence:
-        return []
-    pairs = zip(block.routers[place, TASTE].tolist(), block.weights[place, TASTE].tolist(), strict=True)
-    return sorted(((router, weight) for router, weight in pairs if weight > 0), key=lambda pair: (-pair[1], pair[0]))
 
 
 def _row(block: LearnedBlock) -> tuple[object, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from propagation.adapters.sqlite.columns import unpacked
+from propagation.adapters.columns import unpacked
 from propagation.adapters.sqlite.database import Database
 from propagation.adapters.sqlite.directory import Directory
 from propagation.adapters.sqlite.learn import BLOCK, learned_through

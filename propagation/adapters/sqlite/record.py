@@ -7,6 +7,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from propagation.adapters.outcomes import placed, repeated
 from propagation.adapters.sqlite.clients import clients_of, put_clients
 from propagation.adapters.sqlite.database import Database
 from propagation.adapters.sqlite.directory import Directory, recorded_through, sequence_at
@@ -65,7 +66,7 @@ class SqliteRecords:
         accepted: list[NewInteraction] = []
         outcomes: list[RecordOutcome | None] = []
         for event in events:
-            outcome = _repeated(seen.get(event.event_id), event)
+            outcome = repeated(seen.get(event.event_id), event)
             if outcome is None and not auto_create:
                 outcome = self._unknown(event)
             outcomes.append(outcome)
@@ -78,7 +79,7 @@ class SqliteRecords:
                                                           [client.ref for client in created]))
         first = self._directory.take_sequences(len(accepted))
         self._insert(connection, accepted, first)
-        return Recorded(outcomes=_placed(outcomes, first),
+        return Recorded(outcomes=placed(outcomes, first),
                         created={(int(client.key.kind), client.key.id): client.ref for client in created})
 
     def _create(self, event: NewInteraction) -> list[Client]:
@@ -139,30 +140,6 @@ def _seen_before(connection: sqlite3.Connection, events: Sequence[NewInteraction
 
 def _signed(value: int) -> int:
     return value - (1 << 64) if value >> 63 else value
-
-
-def _repeated(first: tuple[str, int] | None, event: NewInteraction) -> RecordOutcome | None:
-    """A repeat's outcome; inside one call its sequence is still the first one's place, as -1, -2 and so on."""
-    if first is None:
-        return None
-    if first[0] != event.content_hash:
-        return RecordOutcome(status=RecordStatus.CONFLICT)
-    return RecordOutcome(status=RecordStatus.DUPLICATE, sequence=first[1])
-
-
-def _placed(outcomes: Sequence[RecordOutcome | None], first: int) -> list[RecordOutcome]:
-    """Every outcome with its sequence, accepted ones (None) counted from `first`."""
-    placed: list[RecordOutcome] = []
-    following = first
-    for outcome in outcomes:
-        if outcome is None:
-            placed.append(RecordOutcome.model_construct(status=RecordStatus.ACCEPTED, sequence=following))
-            following += 1
-        elif outcome.sequence < 0:
-            placed.append(outcome.model_copy(update={"sequence": first - outcome.sequence - 1}))
-        else:
-            placed.append(outcome)
-    return placed
 
 
 def _entries(connection: sqlite3.Connection, after: int, through: int) -> list[LogEntry]:

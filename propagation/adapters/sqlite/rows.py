@@ -6,28 +6,12 @@ from typing import Any
 
 import orjson
 
-from propagation.model.errors import InvalidInput
+from propagation.adapters.strings import without_nul
 
 
 def dumped(value: object) -> str:
     """JSON for one statement. Raises InvalidInput on U+0000, which SQLite's JSON would cut a string at."""
     return without_nul(orjson.dumps(value)).decode()
-
-
-def without_nul(json: bytes) -> bytes:
-    """The same. Raises InvalidInput where a string in it holds U+0000."""
-    if b"\\u0000" in json and _holds_nul(orjson.loads(json)):
-        raise InvalidInput("text", "holds the character U+0000; remove it")
-    return json
-
-
-def _holds_nul(value: object) -> bool:
-    """Whether a string in it holds U+0000 (an escaped backslash before "u0000" looks the same in JSON)."""
-    if isinstance(value, str):
-        return "\0" in value
-    if isinstance(value, dict):
-        return any(_holds_nul(part) for pair in value.items() for part in pair)
-    return isinstance(value, (list, tuple)) and any(_holds_nul(part) for part in value)
 
 
 def one(connection: sqlite3.Connection, sql: str, *parameters: object) -> Any:

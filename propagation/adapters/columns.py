@@ -1,4 +1,4 @@
-"""A learned block's permanent columns as one blob, and back."""
+"""A learned block's permanent columns as one blob, and back: the same bytes in every graph store."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from propagation.model.learned import NEGATIVES, WRITTEN, LearnedBlock
 
+TASTE = 1
 FORM = (("sequence", np.int64, ()), ("negatives", np.int32, (NEGATIVES,)), ("scores", np.float32, (2,)),
         ("profile_cosines", np.float32, (NEGATIVES + 1,)), ("routers", np.uint16, (2, WRITTEN)),
         ("weights", np.float32, (2, WRITTEN)))
@@ -30,3 +31,12 @@ def unpacked(after: int, through: int, epoch: int, size: int, columns: bytes, tr
     return LearnedBlock(after=after, through=through, epoch=epoch, **parts,
                         trust=increments.reshape(size, 2, -1) if len(increments) else np.zeros((size, 2, 0), np.float32),
                         combiner=np.frombuffer(bytearray(combiner or b""), np.float64))
+
+
+def taste_written_by(block: LearnedBlock, sequence: int) -> list[tuple[int, float]]:
+    """What one interaction of a block wrote to the taste bank, largest first, then by router."""
+    place = int(np.searchsorted(block.sequence, sequence))
+    if place == len(block.sequence) or block.sequence[place] != sequence:
+        return []
+    pairs = zip(block.routers[place, TASTE].tolist(), block.weights[place, TASTE].tolist(), strict=True)
+    return sorted(((router, weight) for router, weight in pairs if weight > 0), key=lambda pair: (-pair[1], pair[0]))

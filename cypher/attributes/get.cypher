@@ -1,0 +1,7 @@
+// name: attributes/get
+// purpose: attributes by name
+// parameters: names
+UNWIND $names AS name
+MATCH (a:Attribute {name: name})
+WHERE a.holders IS NOT NULL
+RETURN a.name, a.router, a.holders, a.canonical

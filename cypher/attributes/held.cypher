@@ -1,0 +1,7 @@
+// name: attributes/held
+// purpose: what each client held at the last round
+// parameters: refs
+UNWIND $refs AS ref
+MATCH (c:Client {ref: ref})
+WHERE c.holds IS NOT NULL
+RETURN c.ref, c.holds

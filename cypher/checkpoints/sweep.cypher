@@ -1,0 +1,9 @@
+// name: checkpoints/sweep
+// purpose: drop pieces of checkpoints that are gone, some a call; how many
+// parameters: limit
+// scans: CheckpointPart, a MiB each
+MATCH (p:CheckpointPart)
+WHERE NOT EXISTS { MATCH (:Checkpoint {id: p.checkpoint}) }
+WITH p LIMIT $limit
+DELETE p
+RETURN count(*)

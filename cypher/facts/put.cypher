@@ -1,0 +1,5 @@
+// name: facts/put
+// purpose: a named fact, in place of what was there
+// parameters: name, value
+MERGE (f:Fact {name: $name})
+SET f.value = $value

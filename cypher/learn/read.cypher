@@ -1,0 +1,6 @@
+// name: learn/read
+// purpose: blocks after a sequence, in order
+// parameters: after, limit
+MATCH (b:LearnedBlock)
+WHERE b.through > $after
+RETURN b.after, b.through, b.epoch, b.size, b.drawn, b.wrote, b.trust, b.combiner ORDER BY b.through LIMIT $limit

@@ -1,0 +1,10 @@
+// name: leases/acquire
+// purpose: a lease, new or prolonged; nothing where another holder has it. Times in milliseconds
+// parameters: name, holder, ttl, longest, now
+MERGE (l:Lease {name: $name})
+SET l.locked = true
+WITH l, coalesce($now, timestamp()) AS now
+WITH l, now, coalesce(l.expires > now AND l.expires <= now + $longest, false) AS standing
+WHERE NOT standing OR l.holder = $holder
+SET l.token = coalesce(l.token, 0) + CASE WHEN standing THEN 0 ELSE 1 END, l.holder = $holder, l.expires = now + $ttl
+RETURN l.token, l.expires

@@ -1,0 +1,15 @@
+// name: messages/newest
+// purpose: the newest published message of each router: its key
+// parameters: routers
+CALL () {
+  MATCH (d:Round)
+  WHERE d.number > 0
+  RETURN d.number AS last ORDER BY d.number DESC LIMIT 1
+}
+UNWIND $routers AS number
+CALL (number, last) {
+  MATCH (m:Message)
+  WHERE m.router = number AND m.round > 0 AND m.round <= last
+  RETURN m.version AS version ORDER BY m.round DESC LIMIT 1
+}
+RETURN number, version ORDER BY number

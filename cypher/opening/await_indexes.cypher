@@ -1,0 +1,4 @@
+// name: opening/await_indexes
+// purpose: wait until new indexes are filled
+// parameters: seconds
+CALL db.awaitIndexes($seconds)

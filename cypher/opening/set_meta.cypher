@@ -1,0 +1,13 @@
+// name: opening/set_meta
+// purpose: a database becomes ours, or is of the next schema; the nodes that count are there
+// parameters: schema
+MERGE (m:Meta {of: 'propagation'})
+SET m.schema = $schema
+MERGE (log:Progress {name: 'log'})
+ON CREATE SET log.sequence = 0, log.at = 0, log.users = 0, log.items = 0
+MERGE (reason:Progress {name: 'reason'})
+ON CREATE SET reason.through = 0, reason.token = 0
+MERGE (kept:Progress {name: 'retention'})
+ON CREATE SET kept.oldest = 0
+MERGE (checkpoint:Progress {name: 'checkpoint'})
+ON CREATE SET checkpoint.id = 0

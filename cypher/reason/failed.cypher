@@ -1,0 +1,6 @@
+// name: reason/failed
+// purpose: interactions whose reasoning failed for good
+// parameters: sequences
+UNWIND $sequences AS sequence
+MATCH (i:Interaction {sequence: sequence})
+SET i:DeadLetter

@@ -1,0 +1,11 @@
+// name: retention/drop_edges
+// purpose: drop edges that were closed at or before a sequence, but a client's first one, some a call; how many
+// parameters: before, limit
+MATCH (d:Round)
+WHERE d.number > 0 AND d.sequence <= $before
+MATCH ()-[e:ROUTES_TO]->(c:Client)
+WHERE e.closed = d.number AND e.router >= 0
+  AND e.opened > head(COLLECT { MATCH (c)<-[f:ROUTES_TO]-() RETURN f.opened ORDER BY f.opened LIMIT 1 })
+WITH e LIMIT $limit
+DELETE e
+RETURN count(*)

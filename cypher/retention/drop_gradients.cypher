@@ -1,0 +1,8 @@
+// name: retention/drop_gradients
+// purpose: drop gradients of one kind of module up to a sequence, some a call; how many
+// parameters: module, before, limit
+MATCH (g:Gradient)
+WHERE g.module = $module AND g.sequence <= $before
+WITH g LIMIT $limit
+DETACH DELETE g
+RETURN count(*)

@@ -1,0 +1,14 @@
+// name: retention/drop_messages
+// purpose: drop these messages and what they were integrated from; how many
+// parameters: keys
+UNWIND $keys AS key
+MATCH (m:Message {router: key[0], version: key[1]})
+CALL (m) {
+  MATCH (m)<-[t:INTEGRATED_INTO]-()
+  MATCH (p:ProfileVersion {ref: t.ref, version: t.profile_version})
+  USING INDEX p:ProfileVersion(ref, version)
+  MATCH (p)-[b:BROUGHT {router: m.router, version: m.version}]->()
+  DELETE b
+}
+DETACH DELETE m
+RETURN count(*)

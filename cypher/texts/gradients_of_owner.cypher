@@ -1,0 +1,6 @@
+// name: texts/gradients_of_owner
+// purpose: gradients of one module since a sequence
+// parameters: module, owner, after, limit
+MATCH (g:Gradient)
+WHERE g.module = $module AND g.owner = $owner AND g.sequence > $after
+RETURN g.sequence, g.module, g.owner, g.writer, g.reward, g.text, g.attributes ORDER BY g.sequence LIMIT $limit

@@ -1,0 +1,95 @@
+"""Checkpoints on Neo4j: arrays in pieces of a MiB, written and dropped a few a transaction."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propagation.adapters.neo4j.database import Neo4jDatabase, Transaction
+from propagation.adapters.neo4j.leases import check_fence
+from propagation.model.errors import LeaseLost
+from propagation.model.learned import Checkpoint
+from propagation.ports.leases import Lease
+
+PART_BYTES = 1 << 20
+PARTS_A_SWEEP = 16
+PARTS_A_READ = 16
+
+
+class Neo4jCheckpoints:
+    """One complete checkpoint that is no barrier, all barriers, and at most one that is being written."""
+
+    def __init__(self, database: Neo4jDatabase) -> None:
+        self._database = database
+
+    async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
+        id_ = await self.stage_checkpoint(lease, checkpoint)
+
+        async def work(transaction: Transaction) -> None:
+            await check_fence(transaction, lease)
+            await completed(transaction, id_)
+
+        await self._database.write(work)
+        await self.sweep_checkpoints()
+
+    async def stage_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> int:
+        """Everything written, nothing visible; its id. The arrays are taken out of the checkpoint as they are written."""
+        async def begin(transaction: Transaction) -> int:
+            await check_fence(transaction, lease)
+            return int(await transaction.value("checkpoints/begin", sequence=checkpoint.sequence, epoch=checkpoint.epoch,
+                                               barrier=checkpoint.barrier))
+
+        id_ = await self._database.write(begin)
+        for name in list(checkpoint.arrays):
+            for part in _parts(id_, name, checkpoint.arrays.pop(name)):
+                await self._database.write(lambda transaction, part=part: transaction.do(  # type: ignore[misc]
+                    "checkpoints/part", **part))
+        return id_
+
+    async def sweep_checkpoints(self) -> None:
+        """Drop the pieces of checkpoints that are gone, some a commit; covered increments of trust too."""
+        for name in ("checkpoints/sweep", "learn/forget_trust"):
+            while await self._database.write(lambda transaction, name=name: transaction.value(  # type: ignore[misc]
+                    name, limit=PARTS_A_SWEEP)):
+                pass
+
+    async def newest_checkpoint(self, *, barrier: bool = False) -> Checkpoint | None:
+        """Read piece by piece; where another one takes its place meanwhile, that one is read."""
+        while (row := await self._database.row("checkpoints/newest", barrier=barrier)) is not None:
+            id_, sequence, epoch, is_barrier = row
+            arrays = await self._arrays(id_)
+            if arrays is not None:
+                return Checkpoint(sequence=sequence, epoch=epoch, barrier=is_barrier, arrays=arrays)
+        return None
+
+    async def _arrays(self, id_: int) -> dict[str, NDArray[Any]] | None:
+        """Every array of a checkpoint; None where pieces of it are gone."""
+        arrays: dict[str, NDArray[Any]] = {}
+        for name, dtype, shape in await self._database.rows("checkpoints/arrays", id=id_):
+            array = np.empty(shape, dtype)
+            flat = array.reshape(-1).view(np.uint8)
+            parts = -(-len(flat) // PART_BYTES)
+            for first in range(0, parts, PARTS_A_READ):
+                until = min(first + PARTS_A_READ, parts)
+                rows = await self._database.rows("checkpoints/data", id=id_, name=name, first=first, until=until)
+                if len(rows) < until - first:
+                    return None
+                for part, (data,) in enumerate(rows, first):
+                    flat[part * PART_BYTES : part * PART_BYTES + len(data)] = np.frombuffer(data, np.uint8)
+            arrays[name] = array
+        return arrays or None
+
+
+async def completed(transaction: Transaction, id_: int) -> None:
+    """This one is visible; older ones that are no barrier are gone (their pieces go with the next sweep). Raises LeaseLost."""
+    if await transaction.value("checkpoints/complete", id=id_) is None:
+        raise LeaseLost("another checkpoint was begun before this one was complete")
+
+
+def _parts(id_: int, name: str, array: NDArray[np.generic]) -> Iterator[dict[str, object]]:
+    """Parameters of cypher/checkpoints/part."""
+    data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    for part, start in enumerate(range(0, max(len(data), 1), PART_BYTES)):
+        yield {"checkpoint": id_, "name": name, "part": part, "dtype": array.dtype.str, "shape": list(array.shape),
+               "data": data[start : start + PART_BYTES].tobytes()}

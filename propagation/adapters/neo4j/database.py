@@ -1,0 +1,115 @@
+"""The official driver, as the adapter uses it: named statements inside managed transactions, errors as ours."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeVar
+
+from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncManagedTransaction
+from neo4j.exceptions import DriverError, Neo4jError
+
+from propagation.adapters.neo4j.settings import Neo4jSettings
+from propagation.adapters.neo4j.statements import Statement
+from propagation.adapters.neo4j.translation import translated
+from propagation.model.errors import StoreBusy
+
+CONNECT_SECONDS = 5.0
+T = TypeVar("T")
+
+
+class Transaction:
+    """One attempt of a managed transaction; the driver may make several, so work does nothing but ask and answer."""
+
+    def __init__(self, transaction: AsyncManagedTransaction, database: "Neo4jDatabase") -> None:
+        self._transaction = transaction
+        self._database = database
+
+    async def rows(self, name: str, /, **parameters: object) -> list[list[Any]]:
+        """Every row of a statement, as lists."""
+        result = await self._transaction.run(self._database.query(name, parameters), parameters)
+        return await result.values()
+
+    async def row(self, name: str, /, **parameters: object) -> list[Any] | None:
+        """The first row; None without rows."""
+        rows = await self.rows(name, **parameters)
+        return rows[0] if rows else None
+
+    async def value(self, name: str, /, **parameters: object) -> Any:
+        """The first column of the first row; None without rows."""
+        row = await self.row(name, **parameters)
+        return None if row is None else row[0]
+
+    async def do(self, name: str, /, **parameters: object) -> None:
+        """A statement whose rows nobody asks for."""
+        result = await self._transaction.run(self._database.query(name, parameters), parameters)
+        await result.consume()
+
+
+class Neo4jDatabase:
+    """One server, one database. `sent` counts statements."""
+
+    def __init__(self, settings: Neo4jSettings, statements: Mapping[str, Statement]) -> None:
+        self.settings = settings
+        self._statements = statements
+        self._driver: AsyncDriver | None = None
+        self.sent = 0
+
+    def connect(self) -> AsyncDriver:
+        """The driver; nothing is asked yet."""
+        settings = self.settings
+        self._driver = AsyncGraphDatabase.driver(
+            settings.uri, auth=(settings.user, settings.password.get_secret_value()), connection_timeout=CONNECT_SECONDS,
+            max_transaction_retry_time=settings.retry_seconds, max_connection_pool_size=settings.connections,
+            notifications_min_severity="OFF")
+        return self._driver
+
+    async def close(self) -> None:
+        if self._driver is not None:
+            driver, self._driver = self._driver, None
+            await driver.close()
+
+    def query(self, name: str, parameters: Mapping[str, object]) -> str:
+        """The statement of a file, counted. Raises KeyError on another name, TypeError on other parameters than declared."""
+        statement = self._statements[name]
+        if statement.parameters != parameters.keys():
+            raise TypeError(f"{name} takes {sorted(statement.parameters)}, was given {sorted(parameters)}")
+        self.sent += 1
+        return statement.text
+
+    async def read(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
+        """`work` in a read transaction. Raises StoreUnreachable, StoreRefused."""
+        return await self._run("READ", work)
+
+    async def write(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
+        """`work` in one transaction, committed when this returns. It is begun again where the server asks for that (deadlocks,
+        a new leader), never after a commit whose answer was lost. Raises StoreUnreachable, StoreFull."""
+        return await self._run("WRITE", work)
+
+    async def _run(self, mode: str, work: Callable[[Transaction], Awaitable[T]]) -> T:
+        return await self._managed(mode, lambda transaction: work(Transaction(transaction, self)))
+
+    async def _managed(self, mode: str, work: Callable[[AsyncManagedTransaction], Awaitable[T]]) -> T:
+        if self._driver is None:
+            raise StoreBusy(f"{self.settings.uri} is closed")
+        try:
+            async with self._driver.session(database=self.settings.database) as session:
+                return await (session.execute_read if mode == "READ" else session.execute_write)(work)
+        except (Neo4jError, DriverError) as error:
+            raise translated(error, self.settings.uri) from error
+
+    async def define(self, text: str) -> None:
+        """A statement of cypher/schema, in a transaction of its own."""
+        async def work(transaction: AsyncManagedTransaction) -> None:
+            await (await transaction.run(text)).consume()
+
+        await self._managed("WRITE", work)
+
+    async def rows(self, name: str, /, **parameters: object) -> list[list[Any]]:
+        """One statement that reads."""
+        return await self.read(lambda transaction: transaction.rows(name, **parameters))
+
+    async def row(self, name: str, /, **parameters: object) -> list[Any] | None:
+        """One statement that reads one row; None without rows."""
+        return await self.read(lambda transaction: transaction.row(name, **parameters))
+
+    async def value(self, name: str, /, **parameters: object) -> Any:
+        """One statement that reads one value; None without rows."""
+        return await self.read(lambda transaction: transaction.value(name, **parameters))

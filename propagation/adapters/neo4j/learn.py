@@ -1,0 +1,99 @@
+"""LearnStore on Neo4j."""
+
+from collections.abc import Mapping, Sequence
+
+from propagation.adapters.columns import taste_written_by
+from propagation.adapters.neo4j.blocks import block_of, properties_of
+from propagation.adapters.neo4j.checkpoints import Neo4jCheckpoints, completed
+from propagation.adapters.neo4j.database import Neo4jDatabase, Transaction
+from propagation.adapters.neo4j.leases import check_fence
+from propagation.adapters.neo4j.log import advance, append_entry, hold_log
+from propagation.adapters.neo4j.time import Time
+from propagation.model.epoch import Epoch
+from propagation.model.errors import LeaseLost
+from propagation.model.learned import Checkpoint, LearnedBlock
+from propagation.model.log import EntryKind
+from propagation.ports.leases import Lease
+
+
+class Neo4jLearn(Neo4jCheckpoints):
+    """Blocks of learned columns, checkpoints, epochs."""
+
+    def __init__(self, database: Neo4jDatabase, time: Time) -> None:
+        Neo4jCheckpoints.__init__(self, database)
+        self._database = database
+        self._time = time
+
+    async def commit_learned(self, lease: Lease, block: LearnedBlock) -> None:
+        properties = properties_of(block)
+
+        async def work(transaction: Transaction) -> None:
+            await check_fence(transaction, lease)
+            through = await transaction.value("learn/through") or 0
+            if block.after != through:
+                raise LeaseLost(f"this block starts after sequence {block.after}, but the store has learned through {through}")
+            await transaction.do("learn/put", trust=block.trust.tobytes(), combiner=block.combiner.tobytes(), **properties)
+
+        await self._database.write(work)
+
+    async def read_learned(self, after: int, limit: int) -> Sequence[LearnedBlock]:
+        return [block_of(*row) for row in await self._database.rows("learn/read", after=after, limit=limit)]
+
+    async def taste_written(self, sequences: Sequence[int]) -> Mapping[int, Sequence[tuple[int, float]]]:
+        found: dict[int, Sequence[tuple[int, float]]] = {}
+        block: LearnedBlock | None = None
+        for sequence in sorted(set(sequences)):
+            if block is None or sequence > block.through:
+                row = await self._database.row("learn/block_of", sequence=sequence)
+                if row is None:
+                    break
+                block = block_of(*row)
+            if written := taste_written_by(block, sequence):
+                found[sequence] = written
+        return found
+
+    async def learned_through(self) -> int:
+        return await self._database.value("learn/through") or 0
+
+    async def replace_learned(self, lease: Lease, blocks: Sequence[LearnedBlock], *, first: bool) -> None:
+        rows = [properties_of(block) for block in blocks]
+
+        async def work(transaction: Transaction) -> None:
+            await check_fence(transaction, lease)
+            if first:
+                await transaction.do("learn/discard_staged")
+            await transaction.do("learn/stage", rows=rows)
+
+        await self._database.write(work)
+
+    async def open_epoch(self, lease: Lease, epoch: Epoch, start: Checkpoint) -> int:
+        id_ = await self.stage_checkpoint(lease, start)
+
+        async def work(transaction: Transaction) -> int:
+            await check_fence(transaction, lease)
+            end = await hold_log(transaction, self._time)
+            kind = EntryKind.BOOTSTRAP if epoch.number <= 1 else EntryKind.EVOLUTION
+            sequence = await append_entry(transaction, end, kind, (), epoch.number)
+            await advance(transaction, end)
+            await transaction.do("learn/drop_through", through=start.sequence)
+            await transaction.do("learn/publish_staged")
+            await transaction.do("learn/open_epoch", number=epoch.number, sequence=sequence, session_k=epoch.session_k,
+                                 taste_k=epoch.taste_k, tau=epoch.tau, embedder=epoch.embedder)
+            await completed(transaction, id_)
+            await transaction.do("learn/covers", through=start.sequence)
+            return sequence
+
+        sequence = await self._database.write(work)
+        await self.sweep_checkpoints()
+        return sequence
+
+    async def current_epoch(self) -> Epoch | None:
+        epochs = await self.epochs()
+        return epochs[-1] if epochs else None
+
+    async def fix_tau(self, number: int, tau: float) -> None:
+        await self._database.write(lambda transaction: transaction.do("learn/fix_tau", number=number, tau=tau))
+
+    async def epochs(self) -> Sequence[Epoch]:
+        return [Epoch(number=row[0], sequence=row[1], session_k=row[2], taste_k=row[3], tau=row[4], embedder=row[5])
+                for row in await self._database.rows("learn/epochs")]

@@ -1,0 +1,88 @@
+"""Router versions, which are the messages, as nodes; and who is waiting for which (DESIGN, "Copies are not needed")."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from propagation.adapters.neo4j.database import Neo4jDatabase
+from propagation.model.router import Integrated, RouterVersion
+
+SENDERS_KEPT = 2
+Key = tuple[int, int]
+
+
+class Neo4jMessages:
+    """Published messages."""
+
+    def __init__(self, database: Neo4jDatabase) -> None:
+        self._database = database
+
+    async def waiting_messages(self, refs_after: Mapping[int, int],
+                               through: int | None = None) -> Mapping[int, Sequence[RouterVersion]]:
+        waiting: dict[int, list[RouterVersion]] = {ref: [] for ref in refs_after}
+        row = await self._database.row("rounds/last", limit=1) if refs_after else None
+        if row is None:
+            return waiting
+        rows = await self._database.rows("messages/waiting", asked=[list(pair) for pair in refs_after.items()],
+                                         through=row[0] if through is None else min(through, row[0]))
+        versions = await self._brief(sorted({(router, version) for _, router, version in rows}))
+        for ref, router, version in rows:
+            waiting[ref].append(versions[router, version])
+        return waiting
+
+    async def router_versions(self, routers: Sequence[int]) -> Sequence[RouterVersion]:
+        keys = await self._database.rows("messages/newest", routers=sorted(set(routers)))
+        return list((await self._brief([(router, version) for router, version in keys])).values())
+
+    async def router_version(self, router: int, version: int) -> RouterVersion | None:
+        brief = (await self._brief([(router, version)])).get((router, version))
+        if brief is None:
+            return None
+        parts = await self._database.rows("messages/parts", router=router, version=version)
+        return brief.model_copy(update={"integrated": tuple(_part(part) for part in parts)})
+
+    async def contributions(self, ref: int, limit: int) -> Sequence[RouterVersion]:
+        parts: dict[Key, list[Integrated]] = {}
+        for router, version, *part in await self._database.rows("messages/contributions", ref=ref):
+            if (router, version) in parts or len(parts) < limit:
+                parts.setdefault((router, version), []).append(_part(part))
+        versions = await self._brief(list(parts))
+        return [versions[key].model_copy(update={"integrated": tuple(of)}) for key, of in parts.items()]
+
+    async def _brief(self, keys: Sequence[Key]) -> dict[Key, RouterVersion]:
+        """Published messages by key, in this order, with at most two of their senders."""
+        rows = await self._database.rows("messages/brief", keys=[list(key) for key in keys]) if keys else []
+        return {(row[0], row[1]): _version(row) for row in rows}
+
+
+def properties_of(version: RouterVersion, round_: int) -> dict[str, object]:
+    """Of cypher/rounds/stage_messages."""
+    first: dict[int, Integrated] = {}
+    for part in version.integrated:
+        if part.ref not in first and len(first) < SENDERS_KEPT:
+            first[part.ref] = part
+    senders = list(first.values())
+    return {
+        "router": version.router, "version": version.version, "round": round_, "epoch": version.epoch, "name": version.name,
+        "text": version.text, "attributes": list(version.attributes),
+        "standing_names": [name for name, _ in version.standing],
+        "standing_weights": [float(weight) for _, weight in version.standing],
+        "lone": next(iter(version.senders)) if len(version.senders) == 1 else None,
+        "sender_attributes": [part.attribute for part in senders], "sender_refs": [part.ref for part in senders],
+        "sender_versions": [part.profile_version for part in senders], "sender_sequences": [part.sequence for part in senders]}
+
+
+def parts_of(version: RouterVersion) -> list[list[object]]:
+    """Rows of cypher/rounds/stage_parts."""
+    return [[version.router, version.version, part.attribute, part.ref, part.profile_version, part.sequence, place]
+            for place, part in enumerate(version.integrated)]
+
+
+def _version(row: Sequence[Any]) -> RouterVersion:
+    return RouterVersion.model_construct(
+        router=row[0], version=row[1], round=row[2], epoch=row[3], name=row[4], text=row[5], attributes=tuple(row[6]),
+        standing=tuple(zip(row[7], row[8], strict=True)), sequence=row[9],
+        integrated=tuple(_part(part) for part in zip(*row[10:14], strict=True)))
+
+
+def _part(row: Sequence[Any]) -> Integrated:
+    return Integrated(attribute=row[0], ref=row[1], profile_version=row[2], sequence=row[3])

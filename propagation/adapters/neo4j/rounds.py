@@ -1,0 +1,130 @@
+"""RoundStore on Neo4j: what a round stages carries its number; what is above the last published one is invisible."""
+
+from collections.abc import Mapping, Sequence
+
+import orjson
+
+from propagation.adapters.neo4j.database import Neo4jDatabase, Transaction
+from propagation.adapters.neo4j.edges import Neo4jEdges
+from propagation.adapters.neo4j.leases import check_fence
+from propagation.adapters.neo4j.log import advance, append_entry, hold_log
+from propagation.adapters.neo4j.messages import Neo4jMessages, parts_of, properties_of
+from propagation.adapters.neo4j.time import Time
+from propagation.adapters.strings import without_nul
+from propagation.model.attribute import Attribute
+from propagation.model.errors import LeaseLost
+from propagation.model.log import EntryKind
+from propagation.model.round import Round
+from propagation.model.router import RouterVersion, RoutingEdge
+from propagation.ports.leases import Lease
+
+ROWS_A_COMMIT = 10_000
+ROUND = ("number", "boundary", "sequence", "changed", "touched", "edges_opened", "edges_closed", "reached")
+
+
+class Neo4jRounds(Neo4jEdges, Neo4jMessages):
+    """Staging in many commits, one publication."""
+
+    def __init__(self, database: Neo4jDatabase, time: Time) -> None:
+        Neo4jEdges.__init__(self, database)
+        Neo4jMessages.__init__(self, database)
+        self._database = database
+        self._time = time
+
+    async def last_round(self) -> Round | None:
+        newest = await self.last_rounds(1)
+        return newest[0] if newest else None
+
+    async def last_rounds(self, limit: int) -> Sequence[Round]:
+        rows = await self._database.rows("rounds/last", limit=limit)
+        return [Round.model_construct(**dict(zip(ROUND, row, strict=True))) for row in reversed(rows)]
+
+    async def changed_clients(self, after: int, through: int) -> Sequence[int]:
+        return await self._database.value("rounds/changed", after=after, through=through) or []
+
+    async def begin_round(self, lease: Lease, boundary: int) -> Round:
+        last = await self.last_round()
+        number = last.number if last else 0
+        for name in ("rounds/discard_opened", "rounds/discard_closed"):
+            while await self._fenced(lease, name, last=number, limit=ROWS_A_COMMIT):
+                pass
+        await self._fenced(lease, "rounds/discard_messages", last=number)
+        await self._fenced(lease, "rounds/discard_attributes")
+        await self._fenced(lease, "rounds/discard_held")
+        if last is not None:
+            await self.settle(last)
+        return Round(number=number + 1, boundary=boundary)
+
+    async def stage_attributes(self, lease: Lease, round_: Round, attributes: Sequence[Attribute],
+                               held: Mapping[int, Sequence[str]]) -> None:
+        rows = [[a.name, a.router, a.holders, a.canonical] for a in attributes]
+        holding = [[ref, list(names)] for ref, names in held.items()]
+        without_nul(orjson.dumps(rows))
+        await self._stage(lease, "rounds/stage_attributes", rows, round=round_.number)
+        await self._stage(lease, "rounds/stage_held", holding, round=round_.number)
+
+    async def stage_routers(self, lease: Lease, round_: Round, versions: Sequence[RouterVersion]) -> None:
+        rows = [properties_of(version, round_.number) for version in versions]
+        parts = [part for version in versions for part in parts_of(version)]
+        without_nul(orjson.dumps(rows))
+        await self._fenced(lease, "rounds/routers", numbers=sorted({version.router for version in versions}))
+        for name, staged in (("rounds/stage_messages", rows), ("rounds/stage_parts", parts),
+                             ("rounds/stage_brought", [part[:6] for part in parts])):
+            await self._stage(lease, name, staged)
+
+    async def stage_edges(self, lease: Lease, round_: Round, closed: Sequence[tuple[int, int]],
+                          opened: Sequence[RoutingEdge]) -> None:
+        rows = [[edge.router, edge.ref, edge.score] for edge in opened]
+        await self._fenced(lease, "rounds/routers", numbers=sorted({edge.router for edge in opened}))
+        await self._stage(lease, "rounds/close_edges", [list(pair) for pair in closed], round=round_.number)
+        await self._stage(lease, "rounds/open_edges", rows, round=round_.number)
+
+    async def publish_round(self, lease: Lease, round_: Round) -> Round:
+        async def work(transaction: Transaction) -> Round:
+            await check_fence(transaction, lease)
+            row = await transaction.row("rounds/last", limit=1)
+            if round_.number != (row[0] if row else 0) + 1:
+                raise LeaseLost(f"round {round_.number} was published before, or discarded")
+            end = await hold_log(transaction, self._time)
+            sequence = await append_entry(transaction, end, EntryKind.ROUND, (), round_.number)
+            await advance(transaction, end)
+            await transaction.do("rounds/publish_attributes", round=round_.number)
+            await transaction.do("rounds/publish_held", round=round_.number)
+            published = round_.model_copy(update={"sequence": sequence})
+            await transaction.do("rounds/publish", **{name: getattr(published, name) for name in ROUND})
+            return published
+
+        published = await self._database.write(work)
+        await self.settle(published)
+        return published
+
+    async def get_attributes(self, names: Sequence[str]) -> Mapping[str, Attribute]:
+        rows = await self._database.rows("attributes/get", names=list(names)) if names else []
+        return {row[0]: _attribute(*row) for row in rows}
+
+    async def all_attributes(self) -> Sequence[Attribute]:
+        return [_attribute(*row) for row in await self._database.rows("attributes/all")]
+
+    async def held_attributes(self, refs: Sequence[int]) -> Mapping[int, Sequence[str]]:
+        held = {ref: tuple(names) for ref, names in await self._database.rows("attributes/held", refs=list(refs))}
+        return {ref: held.get(ref, ()) for ref in refs}
+
+    async def holders_of(self, attribute: str, limit: int) -> Sequence[int]:
+        return [row[0] for row in await self._database.rows("attributes/holders", name=attribute, limit=limit)]
+
+    async def _fenced(self, lease: Lease, name: str, /, **parameters: object) -> int:
+        """One statement under the lease's token; what it returns, 0 where nothing. Raises LeaseLost."""
+        async def work(transaction: Transaction) -> int:
+            await check_fence(transaction, lease)
+            return await transaction.value(name, **parameters) or 0
+
+        return await self._database.write(work)
+
+    async def _stage(self, lease: Lease, name: str, rows: Sequence[object], **parameters: object) -> None:
+        """Rows in commits of at most 10,000; one even where there are none, for the fence."""
+        for start in range(0, max(len(rows), 1), ROWS_A_COMMIT):
+            await self._fenced(lease, name, rows=rows[start : start + ROWS_A_COMMIT], **parameters)
+
+
+def _attribute(name: str, router: int | None, holders: int, canonical: str | None) -> Attribute:
+    return Attribute.model_construct(name=name, router=router, holders=holders, canonical=canonical)

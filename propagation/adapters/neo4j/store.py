@@ -1,0 +1,44 @@
+"""The graph store on Neo4j: every port, one database, any number of processes."""
+
+from propagation.adapters.neo4j.check import findings
+from propagation.adapters.neo4j.clients import Neo4jClients
+from propagation.adapters.neo4j.database import Neo4jDatabase
+from propagation.adapters.neo4j.learn import Neo4jLearn
+from propagation.adapters.neo4j.leases import Neo4jLeases
+from propagation.adapters.neo4j.opening import open_database
+from propagation.adapters.neo4j.reason import Neo4jReason
+from propagation.adapters.neo4j.record import Neo4jRecords
+from propagation.adapters.neo4j.retention import Neo4jRetention
+from propagation.adapters.neo4j.rounds import Neo4jRounds
+from propagation.adapters.neo4j.settings import Neo4jSettings
+from propagation.adapters.neo4j.statements import load_statements
+from propagation.adapters.neo4j.time import Time
+from propagation.ports.clock import Clock
+
+
+class Neo4jStore(Neo4jRecords, Neo4jClients, Neo4jLearn, Neo4jReason, Neo4jRounds, Neo4jRetention, Neo4jLeases):
+    """`clock`: the server's own where it is None. Raises BrokenData where a file of cypher/ is not as it says."""
+
+    def __init__(self, settings: Neo4jSettings, clock: Clock | None = None) -> None:
+        self.database = Neo4jDatabase(settings, load_statements())
+        time = Time(clock)
+        Neo4jRecords.__init__(self, self.database, time)
+        Neo4jClients.__init__(self, self.database)
+        Neo4jLearn.__init__(self, self.database, time)
+        Neo4jReason.__init__(self, self.database, time)
+        Neo4jRounds.__init__(self, self.database, time)
+        Neo4jRetention.__init__(self, self.database)
+        Neo4jLeases.__init__(self, self.database, time)
+
+    async def open(self) -> None:
+        try:
+            await open_database(self.database)
+        except BaseException:
+            await self.database.close()
+            raise
+
+    async def close(self) -> None:
+        await self.database.close()
+
+    async def check(self) -> list[str]:
+        return await findings(self.database)

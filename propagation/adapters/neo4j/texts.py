@@ -1,0 +1,71 @@
+"""Texts of clients in the graph: profile versions, merges, gradients."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from propagation.adapters.neo4j.database import Neo4jDatabase, Transaction
+from propagation.adapters.neo4j.versions import row_of, text_of
+from propagation.adapters.strings import without_nul
+from propagation.model.gradient import Gradient, Module
+from propagation.model.text import ClientText, Merged, Reasoned
+from propagation.ports.graph import VersionClash
+
+ROWS_A_STATEMENT = 4_000
+
+
+async def hold_clients(transaction: Transaction, texts: Sequence[ClientText]) -> None:
+    """Hold the texts' clients until the commit, always in the same order, so that two writers never wait for each other.
+    Raises VersionClash where a text does not follow its stored version."""
+    refs = sorted({text.profile.ref for text in texts})
+    newest = dict(await transaction.rows("texts/hold", refs=refs)) if refs else {}
+    for text in texts:
+        profile = text.profile
+        if profile.ref not in newest or profile.version != newest[profile.ref] + 1:
+            raise VersionClash(profile.ref)
+        newest[profile.ref] = profile.version
+
+
+async def put_merged(transaction: Transaction, merged: Sequence[tuple[Merged, int]]) -> None:
+    rows = [[merge.ref, merge.profile_version, merge.router, merge.router_version, merge.outcome, sequence]
+            for merge, sequence in merged]
+    without_nul(orjson.dumps(rows))
+    if rows:
+        await transaction.do("texts/merged", rows=rows)
+
+
+async def put_gradients(transaction: Transaction, reasoned: Sequence[Reasoned]) -> None:
+    rows = [[g.sequence, g.module.value, g.owner, g.writer, g.reward, g.text, list(g.attributes)]
+            for result in reasoned for g in result.gradients]
+    without_nul(orjson.dumps(rows))
+    for start in range(0, len(rows), ROWS_A_STATEMENT):
+        await transaction.do("texts/gradients", rows=rows[start : start + ROWS_A_STATEMENT])
+
+
+async def newest_texts(database: Neo4jDatabase, refs: Sequence[int]) -> dict[int, ClientText]:
+    """The current text of each client that has one. A version whose commit is just being shown is waited for."""
+    wanted = sorted(set(refs))
+    found: dict[int, ClientText] = {}
+    while wanted:
+        rows = await database.rows("texts/current", refs=wanted)
+        found.update((row[0], text_of(row)) for row in rows if row[1] is not None)
+        wanted = [row[0] for row in rows if row[1] is None]
+        if wanted:
+            await database.write(lambda transaction, refs=tuple(wanted): transaction.do(  # type: ignore[misc]
+                "texts/hold", refs=refs))
+    return found
+
+
+def merged_of(row: Sequence[Any]) -> Merged:
+    return Merged(ref=row[0], profile_version=row[1], router=row[2], router_version=row[3], outcome=row[4])
+
+
+def gradient_of(row: Sequence[Any]) -> Gradient:
+    return Gradient(sequence=row[0], module=Module(row[1]), owner=row[2], writer=row[3], reward=row[4], text=row[5],
+                    attributes=tuple(row[6]))
+
+
+def rows_of(texts: Sequence[tuple[ClientText, int]]) -> list[list[object]]:
+    """Of cypher/texts/put, each text with the sequence that it is a version of."""
+    return [row_of(text, sequence) for text, sequence in texts]

@@ -1,0 +1,32 @@
+"""The driver's errors as ours."""
+
+from neo4j.exceptions import (
+    AuthError,
+    ConfigurationError,
+    Forbidden,
+    Neo4jError,
+    ServiceUnavailable,
+    SessionExpired,
+    TransientError,
+)
+
+from propagation.model.errors import PropagationError, StoreFull, StoreRefused, StoreUnreachable
+
+FULL = ("Neo.TransientError.General.DatabaseUnavailable", "Neo.DatabaseError.Transaction.TransactionLogError",
+        "Neo.DatabaseError.Transaction.TransactionCommitFailed", "Neo.ClientError.General.WriteOnReadOnlyAccessDatabase")
+
+
+def translated(error: Exception, uri: str) -> Exception:
+    """An error of the driver or the server as one that says what to do; one that only a fault of ours can cause, as it is."""
+    if isinstance(error, AuthError | Forbidden):
+        return StoreRefused(f"{uri} refuses this user or password ({error.code}); set neo4j.user and PROPAGATION_NEO4J__PASSWORD")
+    if isinstance(error, Neo4jError) and error.code in FULL:
+        return StoreFull(f"{uri}: {error.code}: {error.message}; look at the server's disk, then try again")
+    if isinstance(error, TransientError):
+        return StoreUnreachable(f"{uri} asks to try again later ({error.code}); it did so until neo4j.retry_seconds passed")
+    if isinstance(error, ConfigurationError):
+        return PropagationError(f"neo4j.uri is {uri!r}: {error}")
+    if isinstance(error, ServiceUnavailable | SessionExpired | OSError):
+        return StoreUnreachable(f"{uri} does not answer ({type(error).__name__}: {str(error).splitlines()[0]}); start the server,"
+                                " or set neo4j.uri. What was being committed may or may not be there: send it again")
+    return error

@@ -1,0 +1,30 @@
+"""Outcomes of events against what is recorded: the same for every graph store."""
+
+from collections.abc import Sequence
+
+from propagation.model.interaction import NewInteraction, RecordOutcome, RecordStatus
+
+
+def repeated(first: tuple[str, int] | None, event: NewInteraction) -> RecordOutcome | None:
+    """A repeat's outcome; inside one call its sequence is still the first one's place, as -1, -2 and so on. `first`: content
+    hash and sequence under the event's id, None where there is none."""
+    if first is None:
+        return None
+    if first[0] != event.content_hash:
+        return RecordOutcome(status=RecordStatus.CONFLICT)
+    return RecordOutcome(status=RecordStatus.DUPLICATE, sequence=first[1])
+
+
+def placed(outcomes: Sequence[RecordOutcome | None], first: int) -> list[RecordOutcome]:
+    """Every outcome with its sequence, accepted ones (None) counted from `first`."""
+    done: list[RecordOutcome] = []
+    following = first
+    for outcome in outcomes:
+        if outcome is None:
+            done.append(RecordOutcome.model_construct(status=RecordStatus.ACCEPTED, sequence=following))
+            following += 1
+        elif outcome.sequence < 0:
+            done.append(outcome.model_copy(update={"sequence": first - outcome.sequence - 1}))
+        else:
+            done.append(outcome)
+    return done

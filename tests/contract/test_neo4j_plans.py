@@ -1,0 +1,50 @@
+"""Every statement's plan, looked at: none reads all nodes, none multiplies, labels are scanned only where the file says so."""
+
+import pytest
+
+from propagation.adapters.neo4j.statements import load_statements
+from propagation.model.attribute import Attribute
+from tests.contract.graph_store import edge, item, known_clients, learn_all, message, reasoned, recorded, run_round, text, user
+from tests.neo4j_server.shared import server_for
+
+pytestmark = [pytest.mark.neo4j, pytest.mark.parametrize("opened", ["neo4j"], indirect=True)]
+NEVER = ("AllNodesScan", "CartesianProduct", "RelationshipTypeScan", "AllRelationshipsScan")
+
+
+def operators(plan):
+    yield plan["operatorType"].split("@")[0], plan.get("args", {}).get("Details", "")
+    for child in plan.get("children", ()):
+        yield from operators(child)
+
+
+def faults(server):
+    """What is wrong with each statement's plan on the database as it is."""
+    found = []
+    statements = [statement for statement in load_statements().values() if not statement.name.startswith("opening/")]
+    for statement, plan in zip(statements, server.plans([statement.text for statement in statements]), strict=True):
+        for operator, details in operators(plan):
+            if any(name in operator for name in NEVER):
+                found.append(f"{statement.name}: {operator} {details}")
+            if operator == "NodeByLabelScan" and details.split(":")[-1] not in statement.scans:
+                found.append(f"{statement.name}: {operator} {details}")
+    return found
+
+
+async def test_plans_on_an_empty_database(store, tmp_path):
+    assert faults(server_for(tmp_path)) == []
+
+
+async def test_plans_on_a_database_with_something_in_it(store, tmp_path):
+    await known_clients(store, 200)
+    sequences = await recorded(store, *((f"u{n % 50}", f"i{n % 90}") for n in range(400)))
+    await learn_all(store)
+    claim = await store.claim_reason("w", 400, 10_000)
+    await store.commit_reasoned(claim, [reasoned(n, text(user(place), 1)) for place, n in enumerate(sequences[:200])])
+    lease = await store.acquire_lease("round", "test", 60_000)
+    versions = tuple(message(router, 1, *(user(n) for n in range(router, router + 9))) for router in range(20))
+    await run_round(store, versions=versions,
+                    opened=tuple(edge(n % 20, client(n)) for client in (user, item) for n in range(200)))
+    round_ = await store.begin_round(lease, 9)
+    await store.stage_attributes(lease, round_, [Attribute(name=f"a{n}", holders=2) for n in range(300)], {})
+    await store.publish_round(lease, round_)
+    assert faults(server_for(tmp_path)) == []

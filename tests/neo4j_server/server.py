@@ -1,0 +1,122 @@
+"""One Neo4j process: started, waited for, stopped, or killed."""
+
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from neo4j import GraphDatabase, Session
+from neo4j.exceptions import DriverError, Neo4jError
+
+from propagation.adapters.neo4j.settings import Neo4jSettings
+from tests.neo4j_server.build import HERE, parts
+
+START_SECONDS = 240.0
+STOP_SECONDS = 60.0
+MEMORY = ("-Xms256m", "-Xmx1g")
+
+
+class Server:
+    """A server that runs, as tests look at it."""
+
+    def __init__(self, settings: Neo4jSettings) -> None:
+        self.settings = settings
+
+    def empty(self) -> None:
+        """Every node and relationship goes; indexes stay."""
+        self.run("MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 10000 ROWS")
+
+    def run(self, text: str, **parameters: object) -> list[list[object]]:
+        """Any statement, as an analyst would send it: its rows."""
+        with self._session() as session:
+            return session.run(text, parameters).values()
+
+    def plans(self, texts: Sequence[str]) -> list[dict[str, Any]]:
+        """How the server would run each statement."""
+        with self._session() as session:
+            return [session.run(f"EXPLAIN {text}").consume().plan for text in texts]
+
+    @contextmanager
+    def _session(self) -> Iterator[Session]:
+        settings = self.settings
+        password = settings.password.get_secret_value()
+        with GraphDatabase.driver(settings.uri, auth=(settings.user, password), notifications_min_severity="OFF") as driver, \
+                driver.session(database=settings.database) as session:
+            yield session
+
+
+class Neo4jServer(Server):
+    """A process of its own on `folder`, which keeps its data between starts. The password is drawn for each object."""
+
+    def __init__(self, folder: Path) -> None:
+        self._port = _free_port()
+        super().__init__(Neo4jSettings(uri=f"bolt://127.0.0.1:{self._port}", password=secrets.token_urlsafe(12), retry_seconds=30))
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Returns when it answers this user. Raises RuntimeError with its log where it ends instead, or takes too long."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        environment = {**os.environ, "NEO4J_TEST_PASSWORD": self.settings.password.get_secret_value()}
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                ["java", *MEMORY, "-cp", f"{parts()}/*", str(HERE / "Neo4jServer.java"), str(self._folder), str(self._port)],
+                env=environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+        deadline = time.monotonic() + START_SECONDS
+        while not self._answers():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                self.kill()
+                raise RuntimeError(f"Neo4j did not start:\n{self._log.read_text()[-4_000:]}")
+            time.sleep(0.5)
+
+    def stop(self) -> None:
+        """As an operator stops it."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """kill -9: a crash."""
+        self._end(signal.SIGKILL)
+
+    def freeze(self) -> None:
+        """It holds its connections and answers nothing."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    @property
+    def _log(self) -> Path:
+        return self._folder / "server.log"
+
+    def _answers(self) -> bool:
+        try:
+            self.run("RETURN 1")
+        except (Neo4jError, DriverError):
+            return False
+        return True
+
+    def _end(self, number: signal.Signals) -> None:
+        if self._process is not None:
+            process, self._process = self._process, None
+            process.send_signal(number)
+            try:
+                process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    def _signal(self, number: signal.Signals) -> None:
+        assert self._process is not None, "start it first"
+        self._process.send_signal(number)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
