@@ -1,13 +1,13 @@
 // name: checkpoints/complete
-// purpose: this one is visible; older ones that are no barrier go. Nothing where another was begun meanwhile
+// purpose: this one is visible; older ones go, but the newest barrier. Nothing where another was begun meanwhile
 // parameters: id
 // scans: Checkpoint, of which there is one beside the barriers
 MATCH (c:Checkpoint {id: $id})
 SET c.complete = true
-WITH c
-CALL (c) {
+WITH c, coalesce(head(COLLECT { MATCH (b:Checkpoint) WHERE b.id > 0 AND b.complete AND b.barrier RETURN b.id ORDER BY b.id DESC LIMIT 1 }), 0) AS barrier
+CALL (c, barrier) {
   MATCH (old:Checkpoint)
-  WHERE old.id < c.id AND NOT old.barrier
+  WHERE old.id < c.id AND old.id <> barrier
   DELETE old
 }
 RETURN c.id

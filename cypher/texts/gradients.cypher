@@ -4,4 +4,4 @@
 UNWIND $rows AS row
 MATCH (i:Interaction {sequence: row[0]})
 CREATE (i)-[:GAVE]->(:Gradient {sequence: row[0], module: row[1], owner: row[2], writer: row[3], reward: row[4], text: row[5],
-                                attributes: row[6]})
+                                attributes: row[6], epoch: row[7]})

@@ -3,4 +3,4 @@
 // parameters: module, owner, after, limit
 MATCH (g:Gradient)
 WHERE g.module = $module AND g.owner = $owner AND g.sequence > $after
-RETURN g.sequence, g.module, g.owner, g.writer, g.reward, g.text, g.attributes ORDER BY g.sequence LIMIT $limit
+RETURN g.sequence, g.module, g.owner, g.writer, g.reward, g.text, g.attributes, g.epoch ORDER BY g.sequence LIMIT $limit

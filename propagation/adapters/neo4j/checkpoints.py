@@ -18,7 +18,7 @@ PARTS_A_READ = 16
 
 
 class Neo4jCheckpoints:
-    """One complete checkpoint that is no barrier, all barriers, and at most one that is being written."""
+    """The newest barrier, the newest complete checkpoint that is none, and at most one that is being written."""
 
     def __init__(self, database: Neo4jDatabase) -> None:
         self._database = database
@@ -82,7 +82,8 @@ class Neo4jCheckpoints:
 
 
 async def completed(transaction: Transaction, id_: int) -> None:
-    """This one is visible; older ones that are no barrier are gone (their pieces go with the next sweep). Raises LeaseLost."""
+    """This one is visible; older ones are gone, but the newest barrier (their pieces go with the next sweep). Raises
+    LeaseLost."""
     if await transaction.value("checkpoints/complete", id=id_) is None:
         raise LeaseLost("another checkpoint was begun before this one was complete")
 

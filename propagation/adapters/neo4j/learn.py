@@ -15,6 +15,8 @@ from propagation.model.learned import Checkpoint, LearnedBlock
 from propagation.model.log import EntryKind
 from propagation.ports.leases import Lease
 
+EPOCH = ("number", "sequence", "session_k", "taste_k", "tau", "embedder", "era")
+
 
 class Neo4jLearn(Neo4jCheckpoints):
     """Blocks of learned columns, checkpoints, epochs."""
@@ -72,13 +74,11 @@ class Neo4jLearn(Neo4jCheckpoints):
         async def work(transaction: Transaction) -> int:
             await check_fence(transaction, lease)
             end = await hold_log(transaction, self._time)
-            kind = EntryKind.BOOTSTRAP if epoch.number <= 1 else EntryKind.EVOLUTION
-            sequence = await append_entry(transaction, end, kind, (), epoch.number)
+            sequence = await append_entry(transaction, end, EntryKind.BOOTSTRAP, (), epoch.number)
             await advance(transaction, end)
             await transaction.do("learn/drop_through", through=start.sequence)
             await transaction.do("learn/publish_staged")
-            await transaction.do("learn/open_epoch", number=epoch.number, sequence=sequence, session_k=epoch.session_k,
-                                 taste_k=epoch.taste_k, tau=epoch.tau, embedder=epoch.embedder)
+            await put_epoch(transaction, epoch, sequence)
             await completed(transaction, id_)
             await transaction.do("learn/covers", through=start.sequence)
             return sequence
@@ -95,5 +95,8 @@ class Neo4jLearn(Neo4jCheckpoints):
         await self._database.write(lambda transaction: transaction.do("learn/fix_tau", number=number, tau=tau))
 
     async def epochs(self) -> Sequence[Epoch]:
-        return [Epoch(number=row[0], sequence=row[1], session_k=row[2], taste_k=row[3], tau=row[4], embedder=row[5])
-                for row in await self._database.rows("learn/epochs")]
+        return [Epoch(**dict(zip(EPOCH, row, strict=True))) for row in await self._database.rows("learn/epochs")]
+
+
+async def put_epoch(transaction: Transaction, epoch: Epoch, sequence: int) -> None:
+    await transaction.do("learn/open_epoch", **{**{name: getattr(epoch, name) for name in EPOCH}, "sequence": sequence})

@@ -82,17 +82,11 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
     async def publish_round(self, lease: Lease, round_: Round) -> Round:
         async def work(transaction: Transaction) -> Round:
             await check_fence(transaction, lease)
-            row = await transaction.row("rounds/last", limit=1)
-            if round_.number != (row[0] if row else 0) + 1:
-                raise LeaseLost(f"round {round_.number} was published before, or discarded")
+            await check_next(transaction, round_)
             end = await hold_log(transaction, self._time)
             sequence = await append_entry(transaction, end, EntryKind.ROUND, (), round_.number)
             await advance(transaction, end)
-            await transaction.do("rounds/publish_attributes", round=round_.number)
-            await transaction.do("rounds/publish_held", round=round_.number)
-            published = round_.model_copy(update={"sequence": sequence})
-            await transaction.do("rounds/publish", **{name: getattr(published, name) for name in ROUND})
-            return published
+            return await publish_staged(transaction, round_, sequence)
 
         published = await self._database.write(work)
         await self.settle(published)
@@ -124,6 +118,22 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
         """Rows in commits of at most 10,000; one even where there are none, for the fence."""
         for start in range(0, max(len(rows), 1), ROWS_A_COMMIT):
             await self._fenced(lease, name, rows=rows[start : start + ROWS_A_COMMIT], **parameters)
+
+
+async def check_next(transaction: Transaction, round_: Round) -> None:
+    """Raises LeaseLost where another round was published since this one was begun."""
+    row = await transaction.row("rounds/last", limit=1)
+    if round_.number != (row[0] if row else 0) + 1:
+        raise LeaseLost(f"round {round_.number} was published before, or discarded")
+
+
+async def publish_staged(transaction: Transaction, round_: Round, sequence: int) -> Round:
+    """From now on everything that was staged for it is visible."""
+    await transaction.do("rounds/publish_attributes", round=round_.number)
+    await transaction.do("rounds/publish_held", round=round_.number)
+    published = round_.model_copy(update={"sequence": sequence})
+    await transaction.do("rounds/publish", **{name: getattr(published, name) for name in ROUND})
+    return published
 
 
 def _attribute(name: str, router: int | None, holders: int, canonical: str | None) -> Attribute:

@@ -3,6 +3,7 @@
 from propagation.adapters.neo4j.check import findings
 from propagation.adapters.neo4j.clients import Neo4jClients
 from propagation.adapters.neo4j.database import Neo4jDatabase
+from propagation.adapters.neo4j.evolution import Neo4jEvolution
 from propagation.adapters.neo4j.learn import Neo4jLearn
 from propagation.adapters.neo4j.leases import Neo4jLeases
 from propagation.adapters.neo4j.opening import open_database
@@ -16,7 +17,7 @@ from propagation.adapters.neo4j.time import Time
 from propagation.ports.clock import Clock
 
 
-class Neo4jStore(Neo4jRecords, Neo4jClients, Neo4jLearn, Neo4jReason, Neo4jRounds, Neo4jRetention, Neo4jLeases):
+class Neo4jStore(Neo4jRecords, Neo4jClients, Neo4jLearn, Neo4jReason, Neo4jRounds, Neo4jEvolution, Neo4jRetention, Neo4jLeases):
     """`clock`: the server's own where it is None. Raises BrokenData where a file of cypher/ is not as it says."""
 
     def __init__(self, settings: Neo4jSettings, clock: Clock | None = None) -> None:
@@ -27,6 +28,7 @@ class Neo4jStore(Neo4jRecords, Neo4jClients, Neo4jLearn, Neo4jReason, Neo4jRound
         Neo4jLearn.__init__(self, self.database, time)
         Neo4jReason.__init__(self, self.database, time)
         Neo4jRounds.__init__(self, self.database, time)
+        Neo4jEvolution.__init__(self, self.database, time, self, self)
         Neo4jRetention.__init__(self, self.database)
         Neo4jLeases.__init__(self, self.database, time)
 

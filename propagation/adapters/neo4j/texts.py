@@ -36,7 +36,7 @@ async def put_merged(transaction: Transaction, merged: Sequence[tuple[Merged, in
 
 
 async def put_gradients(transaction: Transaction, reasoned: Sequence[Reasoned]) -> None:
-    rows = [[g.sequence, g.module.value, g.owner, g.writer, g.reward, g.text, list(g.attributes)]
+    rows = [[g.sequence, g.module.value, g.owner, g.writer, g.reward, g.text, list(g.attributes), g.epoch]
             for result in reasoned for g in result.gradients]
     without_nul(orjson.dumps(rows))
     for start in range(0, len(rows), ROWS_A_STATEMENT):
@@ -63,7 +63,7 @@ def merged_of(row: Sequence[Any]) -> Merged:
 
 def gradient_of(row: Sequence[Any]) -> Gradient:
     return Gradient(sequence=row[0], module=Module(row[1]), owner=row[2], writer=row[3], reward=row[4], text=row[5],
-                    attributes=tuple(row[6]))
+                    attributes=tuple(row[6]), epoch=row[7])
 
 
 def rows_of(texts: Sequence[tuple[ClientText, int]]) -> list[list[object]]:

@@ -27,7 +27,8 @@ def row_of(text: ClientText, sequence: int) -> list[object]:
             [line.author.value for line in profile.lines], [line.id for line in profile.lines for _ in line.attributes], names,
             [id_ for id_, _ in sources], [_number(source.sequence) for _, source in sources],
             [_number(source.router) for _, source in sources], [_number(source.version) for _, source in sources],
-            orjson.dumps(rules).decode() if rules else None]
+            orjson.dumps(rules).decode() if rules else None,
+            [rule.router for rule in text.filter_memory.rules if rule.router is not None]]
 
 
 def text_of(row: Sequence[Any]) -> ClientText:

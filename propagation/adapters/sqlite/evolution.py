@@ -4,13 +4,13 @@ import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 
+from propagation.adapters.maps import map_body, map_of
 from propagation.adapters.sqlite.bodies import plain_body
 from propagation.adapters.sqlite.checkpoints import SqliteCheckpoints, completed, covers
 from propagation.adapters.sqlite.database import Database
 from propagation.adapters.sqlite.directory import Directory
 from propagation.adapters.sqlite.learn import put_epoch
 from propagation.adapters.sqlite.leases import check_fence
-from propagation.adapters.sqlite.maps import map_body, map_of
 from propagation.adapters.sqlite.record import append_entry
 from propagation.adapters.sqlite.rounds import check_next, put_round
 from propagation.adapters.sqlite.rows import counted
