@@ -82,15 +82,6 @@ async def test_a_claim_that_expired_is_taken_over_and_the_late_commit_refused(st
         await store.commit_reasoned(taken, [])
 
 
-async def test_a_claim_outlives_no_restart_of_its_only_process(opened):
-    store = await opened()
-    await recorded(store, ("u0", "i0"))
-    await learn_all(store)
-    await store.claim_reason("gone", 10, 600_000)
-    store = await opened()
-    assert await store.claim_reason("new", 10, 1_000) is not None
-
-
 async def test_a_version_that_does_not_follow_changes_nothing(store, sequences):
     claim = await store.claim_reason("a", 10, 1_000)
     wrong = [reasoned(sequences[0], text(user(0), 1), gradients=(gradient(sequences[0], 3),)),

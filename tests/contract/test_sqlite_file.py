@@ -152,6 +152,19 @@ async def test_a_full_disk_leaves_the_last_checkpoint(path):
     await store.close()
 
 
+async def test_a_claim_outlives_no_restart_of_its_only_process(path):
+    store = new(path)
+    await store.open()
+    await recorded(store, ("u0", "i0"))
+    await learn_all(store)
+    await store.claim_reason("gone", 10, 600_000)
+    await store.close()
+    store = new(path)
+    await store.open()
+    assert await store.claim_reason("new", 10, 1_000) is not None
+    await store.close()
+
+
 async def test_a_closed_store_says_so(path):
     store = new(path)
     await store.open()
