@@ -91,8 +91,12 @@ class Neo4jLearn(Neo4jCheckpoints):
         epochs = await self.epochs()
         return epochs[-1] if epochs else None
 
-    async def fix_tau(self, number: int, tau: float) -> None:
-        await self._database.write(lambda transaction: transaction.do("learn/fix_tau", number=number, tau=tau))
+    async def fix_tau(self, lease: Lease, number: int, tau: float) -> None:
+        async def work(transaction: Transaction) -> None:
+            await check_fence(transaction, lease)
+            await transaction.do("learn/fix_tau", number=number, tau=tau)
+
+        await self._database.write(work)
 
     async def epochs(self) -> Sequence[Epoch]:
         return [Epoch(**dict(zip(EPOCH, row, strict=True))) for row in await self._database.rows("learn/epochs")]

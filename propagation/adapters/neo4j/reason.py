@@ -86,6 +86,10 @@ class Neo4jReason:
         row = await self._database.row("texts/all_versions")
         return dict(zip(*row, strict=True)) if row else {}
 
+    async def texts_of_versions(self, versions: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], ClientText]:
+        rows = await self._database.rows("texts/of_versions", keys=[list(key) for key in sorted(set(versions))])
+        return {(row[0], row[1]): text_of(row) for row in rows}
+
     async def text_at(self, ref: int, sequence: int) -> ClientText | None:
         row = await self._database.row("texts/at", ref=ref, sequence=sequence)
         return None if row is None else text_of(row)
