@@ -80,4 +80,4 @@ def catalogue_town(short: bool) -> Town:
 
 def lived_town(short: bool) -> Town:
     """The same after a life: texts of more interactions than retention keeps (200,000 sequences)."""
-    return replace(catalogue_town(short), texts=2_000 if short else 220_000)
+    return catalogue_town(short) if short else replace(catalogue_town(short), texts=220_000)
