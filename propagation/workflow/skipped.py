@@ -22,13 +22,16 @@ class Skipped:
         self._store = store
 
     async def waiting(self) -> tuple[int, dict[int, list[Arrival]]]:
-        """(the epoch they arrived in, arrivals by router) that wait for the next round."""
+        """(the epoch they arrived in, arrivals by router) that wait for the next round; of clients that are still there."""
         last = await self._store.last_round()
         left = [part for part in await self._places() if last is not None and part[0] <= last.number]
         if not left:
             return 0, {}
         _, epoch, rows = max(left)
-        return epoch, {router: [Arrival(*row) for row in group] for router, group in rows}
+        refs = {ref for _, group in rows for _, ref, _, _ in group}
+        known = {client.ref for client in await self._store.get_clients(sorted(refs))}
+        kept = {router: [Arrival(*row) for row in group if row[1] in known] for router, group in rows}
+        return epoch, {router: group for router, group in kept.items() if group}
 
     async def stage(self, lease: Lease, round_: Round, epoch: int, groups: Groups) -> None:
         """What this round leaves out; read once it is published. Raises LeaseLost."""
