@@ -1,5 +1,6 @@
 """`propagation backup`, `restore`, `export` and `compact`: what an operator does with the database as a whole."""
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +22,7 @@ Target = Annotated[Path, typer.Argument(metavar="FILE", help="The file to write;
 Source = Annotated[Path, typer.Argument(metavar="FILE", help="What `backup` or `export` wrote.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
 MIB = 1 << 20
+NICE = 10
 
 
 def backup(file: Target, force: Force = False, database: Database = None, config: Config = None,
@@ -30,6 +32,7 @@ def backup(file: Target, force: Force = False, database: Database = None, config
 
     JSON: {"file", "bytes", "seconds"}."""
     settings = there(settings_of(config, assignments, database=database))
+    _behind_the_service()
     size, seconds = _timed("backup", lambda files, say: files.backup(file, say, replace=force), settings)
     if json:
         print_json({"file": file, "bytes": size, "seconds": seconds})
@@ -61,6 +64,7 @@ def export(file: Target, force: Force = False, database: Database = None, config
 
     JSON: {"file", "rows", "bytes", "seconds"}."""
     settings = there(settings_of(config, assignments, database=database))
+    _behind_the_service()
     rows, seconds = _timed("export", lambda files, say: files.export(file, say, replace=force), settings)
     size = file.stat().st_size
     if json:
@@ -85,6 +89,11 @@ def compact(database: Database = None, config: Config = None, assignments: Assig
         print_json({"dropped": dropped, "bytes_before": before, "bytes": after, "seconds": seconds})
     else:
         console().print(f"{dropped:,} rows dropped; {before / MIB:,.1f} MiB are {after / MIB:,.1f} MiB now, after {seconds:.1f} s.")
+
+
+def _behind_the_service() -> None:
+    """A service that answers calls on the same processors goes first."""
+    os.nice(NICE)
 
 
 def _timed(what: str, work: "Callable[[SqliteFiles, Callable[[int, int], None]], T]", settings: "Settings") -> tuple[T, float]:
