@@ -6,10 +6,10 @@ from propagation.ports.clock import Clock
 from propagation.ports.graph import GraphStore
 from services.counters import Counters
 from services.schedule.calendar import Calendar
-from services.schedule.nightly import Nightly, RanSince, Retry, Run
+from services.schedule.nightly import Nightly, Ran, Retry, Run
 from services.settings import ScheduleSettings
 
-Runs = Mapping[str, tuple[Run, RanSince]]
+Runs = Mapping[str, tuple[Run, Ran]]
 
 
 def by_calendar(schedule: ScheduleSettings, runs: Runs, store: GraphStore, holder: str, clock: Clock,

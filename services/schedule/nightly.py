@@ -20,7 +20,7 @@ from services.schedule.memory import JobMemory, remember, remembered
 
 LEASE_MS = 60_000
 Run = Callable[[], Awaitable[object]]
-RanSince = Callable[[int], Awaitable[bool]]
+Ran = Callable[[int, int], Awaitable[bool]]
 DAY_MS = 86_400_000
 log = structlog.get_logger()
 
@@ -38,17 +38,17 @@ class Retry:
 
 class Nightly:
     """`run` is called when `calendar` says so; it must be harmless to repeat after a crash. What it fails with is a log line,
-    counted in jobs_failed_total, and stands in `failing` until it succeeds. `ran_since` says whether the graph shows a run since a
-    time [ms]: a process that died just after its run's commit did not come to remember it. `grace` [seconds]: a run that is
-    later than this is left out; None: however late, it is caught up."""
+    counted in jobs_failed_total, and stands in `failing` until it succeeds. `ran` says whether the graph shows a run from one
+    time to another [ms]: a process that died just after its run's commit did not come to remember it. `grace` [seconds]: a run
+    that is later than this is left out; None: however late, it is caught up."""
 
-    def __init__(self, name: str, calendar: Calendar, run: Run, ran_since: RanSince, store: GraphStore, clock: Clock,
+    def __init__(self, name: str, calendar: Calendar, run: Run, ran: Ran, store: GraphStore, clock: Clock,
                  holder: str, failing: MutableMapping[str, str], counters: Counters, retry: Retry,
                  grace: float | None = None) -> None:
         self.name = name
         self._calendar = calendar
         self._run = run
-        self._ran_since = ran_since
+        self._ran = ran
         self._store = store
         self._clock = clock
         self._holder = holder
@@ -111,7 +111,7 @@ class Nightly:
         log.info("job begins", job=self.name)
         due = self._calendar.after(_time(memory.through))
         try:
-            if due is None or not await self._ran_since(int(due.timestamp() * 1_000)):
+            if due is None or not await self._ran(int(due.timestamp() * 1_000), now):
                 await self._run()
         except Exception as error:
             await self._failed(lease, memory, error)

@@ -40,8 +40,8 @@ class Night:
             raise ReasonerFailed("the model timed out")
         self.runs.append(self.clock.now)
 
-    async def ran_since(self, ms):
-        return any(run.timestamp() * 1_000 >= ms for run in self.runs)
+    async def ran(self, since, until):
+        return any(since <= run.timestamp() * 1_000 <= until for run in self.runs)
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ async def world(tmp_path):
     await store.open()
 
     def replica(name="one", cron="30 2 * * *", **options):
-        return Nightly("evolution", Calendar(cron, "Europe/Berlin"), night.run, night.ran_since, store, clock, name,
+        return Nightly("evolution", Calendar(cron, "Europe/Berlin"), night.run, night.ran, store, clock, name,
                        options.pop("failing", {}), options.pop("counters", Counters()), Retry(), **options)
 
     yield clock, night, replica
