@@ -73,5 +73,9 @@ class RoundStore(Protocol):
     async def router_version(self, router: int, version: int) -> RouterVersion | None:
         """One published version, whole; None where there is none, or where retention dropped it."""
 
+    async def messages(self, keys: Sequence[tuple[int, int]], senders: int) -> Mapping[tuple[int, int], RouterVersion]:
+        """Published versions by (router, version); those that are not there are left out. `integrated` is shortened to one
+        part of each of at most `senders` clients, the lowest refs."""
+
     async def contributions(self, ref: int, limit: int) -> Sequence[RouterVersion]:
         """Messages that carry an attribute this client brought, newest round first; `integrated` holds its parts only."""

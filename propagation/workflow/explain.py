@@ -114,13 +114,8 @@ class Explainer:
         return [[messages[key] for place, line in enumerate(lines) if row[place] > 0 for key in _message_keys(line)
                  if key in messages] for row in effect]
 
-    async def _messages(self, lines: Sequence[Line]) -> dict[tuple[int, int], RouterVersion]:
-        found = {}
-        for router, version in sorted({key for line in lines for key in _message_keys(line)}):
-            message = await self._store.router_version(router, version)
-            if message is not None:
-                found[router, version] = message
-        return found
+    async def _messages(self, lines: Sequence[Line]) -> Mapping[tuple[int, int], RouterVersion]:
+        return await self._store.messages(sorted({key for line in lines for key in _message_keys(line)}), 0)
 
 
 def _message_keys(line: Line) -> list[tuple[int, int]]:

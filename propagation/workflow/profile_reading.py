@@ -1,5 +1,6 @@
 """Reading a client's text: as it stands, merged first (RecNet 2.3, eq. 5, outside an interaction), or as it was."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
@@ -38,8 +39,8 @@ class ProfileReader:
 
     async def current(self, ref: int) -> ProfileReading:
         """As it stands; nothing is merged."""
-        (client,) = await self._store.get_clients([ref])
-        text = (await self._store.load_texts([ref]))[ref]
+        (client,), texts = await asyncio.gather(self._store.get_clients([ref]), self._store.load_texts([ref]))
+        text = texts[ref]
         messages, _ = buffered(ref, await self._arrived(text), self._settings.buffer)
         return ProfileReading(client, text, messages)
 

@@ -31,9 +31,11 @@ class Servicer:
             raise NotFound(key.kind.name.lower(), key.id)
         return ref
 
-    async def _reflects(self) -> pb.Reflects:
+    async def _reflects(self, *, exact: bool = True) -> pb.Reflects:
+        """Asked before what it is said of is read. Not `exact`: as it was up to a twentieth of a second ago."""
+        reasoned = self._engine.store if exact else self._engine.progress
         return pb.Reflects(applied_through=self._engine.numbers.view.applied_through,
-                           reasoned_through=await self._engine.store.reasoned_through())
+                           reasoned_through=await reasoned.reasoned_through())
 
     async def _wait_for(self, min_sequence: int, context: Context, *, texts: bool = False) -> None:
         """Read your writes: until numbers (and `texts`) reflect it, a little less long than the caller waits. Raises NotReached."""

@@ -1,5 +1,6 @@
 """The names behind numbers: what an answer's lines, hops and members refer to, fetched together."""
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -53,11 +54,12 @@ async def facts_of(store: GraphStore, caller: Caller, lines: Iterable[Line], ref
     sources = [source for line in lines for source in line.sources]
     events = {event.sequence: event for event in interactions}
     missing = sorted({source.sequence for source in sources if source.sequence} - events.keys())
-    events |= {event.sequence: event for event in await store.interactions(missing)}
     heard = {(message.router, message.version): message for message in messages}
-    for key in {(source.router, source.version) for source in sources if source.router is not None and source.version}:
-        if key not in heard and (found := await store.router_version(*key)) is not None:
-            heard[key] = found
+    cited = {(source.router, source.version) for source in sources if source.router is not None and source.version}
+    more_events, more_heard = await asyncio.gather(store.interactions(missing),
+                                                   store.messages(sorted(cited - heard.keys()), SENDERS))
+    events |= {event.sequence: event for event in more_events}
+    heard |= more_heard
     wanted = {*refs, *(ref for event in events.values() for ref in (event.user, event.item)),
               *(ref for message in heard.values() for ref in senders(message))}
     clients = {client.ref: client for client in await store.get_clients(sorted(wanted))}

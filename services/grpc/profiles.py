@@ -25,7 +25,7 @@ class Profiles(Servicer):
             raise InvalidInput("as_of", "does not go with FRESHNESS_MERGED; the past cannot be merged into")
         if request.HasField("min_sequence"):
             await self._wait_for(request.min_sequence, context, texts=merged)
-        reflects = await self._reflects()
+        reflects = await self._reflects(exact=merged)
         reading = await self._read(await self._ref(key), request, merged)
         propagate = request.propagate if request.HasField("propagate") else self._engine.settings.propagate
         facts = await facts_of(self._engine.store, caller_of(context), reading.text.profile.lines)

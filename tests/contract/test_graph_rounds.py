@@ -121,6 +121,17 @@ async def test_a_router_version_comes_whole_and_shortened(store):
     assert [part.ref for part in mine.integrated] == [BOB]
 
 
+async def test_messages_by_key_with_some_of_their_senders(store):
+    await run_round(store, versions=(message(3, 1, BOB, ANN, ANN, user(2)), message(5, 1)))
+    await run_round(store, versions=(message(3, 2, ANN),), publish=False)
+    found = await store.messages([(3, 1), (5, 1), (3, 2), (9, 1)], 2)
+    assert set(found) == {(3, 1), (5, 1)}
+    assert [part.ref for part in found[3, 1].integrated] == sorted([ANN, BOB])
+    whole = await store.router_version(3, 1)
+    assert found[3, 1].model_copy(update={"integrated": whole.integrated}) == whole
+    assert (await store.messages([(3, 1)], 0))[3, 1].integrated == ()
+
+
 async def test_the_newest_version_of_each_router(store):
     await run_round(store, versions=(message(3, 1, ANN), message(5, 1, ANN)))
     await run_round(store, versions=(message(3, 2, BOB),))

@@ -18,7 +18,7 @@ from propagation.adapters.sqlite.file import open_file, open_reader, take_lock, 
 from propagation.model.errors import StoreBusy, StoreCorrupt
 
 GROUP = 64
-READERS = 2
+READERS = 4
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], object]
 Mark = tuple[int, ...]

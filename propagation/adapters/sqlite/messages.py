@@ -73,6 +73,16 @@ def whole_version(connection: sqlite3.Connection, router: int, version: int) -> 
                                               " FROM integrated WHERE router = ? AND version = ?", router, version))
 
 
+def messages_of(connection: sqlite3.Connection, keys: Sequence[tuple[int, int]], senders: int) -> dict[tuple[int, int], RouterVersion]:
+    """Published versions, each with a part of at most `senders` clients, the lowest refs."""
+    last = last_round(connection)
+    return {key: version.model_copy(update={"integrated": tuple(_part(part) for part in many(
+                connection, "SELECT json_group_array(json_array(attribute, ref, profile_version, sequence)) FROM (SELECT attribute,"
+                            " ref, profile_version, sequence FROM integrated WHERE router = ? AND version = ? GROUP BY ref"
+                            " HAVING min(rowid) ORDER BY ref LIMIT ?)", *key, senders))})
+            for key, version in brief_versions(connection, keys).items() if version.round <= last}
+
+
 def contributions(connection: sqlite3.Connection, ref: int, limit: int) -> list[RouterVersion]:
     """Published messages that carry this client's attributes, newest round first, with its parts."""
     parts: dict[tuple[int, int], list[list[Any]]] = {}

@@ -173,6 +173,9 @@ class SqliteRounds:
     async def router_version(self, router: int, version: int) -> RouterVersion | None:
         return await self._database.read(lambda connection: whole_version(connection, router, version))
 
+    async def messages(self, keys: Sequence[tuple[int, int]], senders: int) -> Mapping[tuple[int, int], RouterVersion]:
+        return await self._database.read(lambda connection: messages_of(connection, keys, senders))
+
     async def contributions(self, ref: int, limit: int) -> Sequence[RouterVersion]:
         return await self._database.read(lambda connection: contributed(connection, ref, limit))
 
