@@ -73,7 +73,8 @@ def whole_version(connection: sqlite3.Connection, router: int, version: int) -> 
                                               " FROM integrated WHERE router = ? AND version = ?", router, version))
 
 
-def messages_of(connection: sqlite3.Connection, keys: Sequence[tuple[int, int]], senders: int) -> dict[tuple[int, int], RouterVersion]:
+def messages_of(connection: sqlite3.Connection, keys: Sequence[tuple[int, int]],
+                senders: int) -> dict[tuple[int, int], RouterVersion]:
     """Published versions, each with a part of at most `senders` clients, the lowest refs."""
     last = last_round(connection)
     return {key: version.model_copy(update={"integrated": tuple(_part(part) for part in many(
