@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from propagation.adapters.sqlite.database import Database
 from propagation.adapters.sqlite.directory import Directory
 from propagation.adapters.sqlite.leases import check_fence
-from propagation.adapters.sqlite.messages import brief_versions, last_round, messages_of, newest_versions, waiting_keys, whole_version
+from propagation.adapters.sqlite.messages import (
+    brief_versions,
+    last_round,
+    messages_of,
+    newest_versions,
+    waiting_keys,
+    whole_version,
+)
 from propagation.adapters.sqlite.messages import contributions as contributed
 from propagation.adapters.sqlite.record import append_entry
 from propagation.adapters.sqlite.rows import dumped, many, put
