@@ -81,7 +81,7 @@ async def running(settings: Settings, callers: CallerOf = anybody, clock: Clock 
     try:
         worker = Worker(engine, courtesy, settings.schedule, clock)
         servicer = PropagationService(engine, worker)
-        server = new_server(servicer, courtesy, settings.server.max_message_bytes, callers)
+        server = new_server(servicer, courtesy, worker.timings, settings.server.max_message_bytes, callers)
         health = Health(server)
         address = bind(server, settings.server)
         service = Running(address, engine, worker, server, servicer, health)

@@ -1,6 +1,7 @@
 """What goes on behind the calls: learn as soon as something is recorded, reason behind it, rounds when they are due."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
@@ -17,6 +18,7 @@ from services.courtesy import Courtesy
 from services.jobs import Job, Jobs
 from services.schedule.jobs import by_calendar
 from services.settings import ScheduleSettings
+from services.timings import Timings
 from services.waiting import Steps
 
 OTHER_PROCESSES_SECONDS = 1.0
@@ -37,6 +39,7 @@ class Worker:
     def __init__(self, engine: Engine, courtesy: Courtesy, schedule: ScheduleSettings, clock: Clock) -> None:
         self._engine = engine
         self._courtesy = courtesy
+        self.timings = Timings()
         self._steps = Steps()
         self._wake = {name: asyncio.Event() for name in ("learn", "reason", "round", "merge", "retention", "index")}
         self._to_merge: dict[int, None] = {}
@@ -77,8 +80,10 @@ class Worker:
 
     async def run_round(self) -> Round | None:
         """A round now, whether due or not."""
+        begun = time.monotonic()
         done = await self._engine.run_round()
         if done is not None:
+            self.timings.add("round", time.monotonic() - begun)
             self._say_skipped(done.number)
         self._steps.moved()
         return done
@@ -147,6 +152,7 @@ class Worker:
         wake, pause = self._wake[name], RETRY_SECONDS
         while not self._stopping.is_set():
             wake.clear()
+            begun = time.monotonic()
             try:
                 busy = await step()
             except Exception as error:
@@ -154,6 +160,8 @@ class Worker:
                 await self._sleep(pause)
                 pause = min(2 * pause, RETRY_LONGEST_SECONDS)
                 continue
+            if busy:
+                self.timings.add(name, time.monotonic() - begun)
             pause = RETRY_SECONDS
             self.failing.pop(name, None)
             if not busy:

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from propagation.model.gradient import Gradient, Module
 from propagation.model.interaction import InteractionRow
+from propagation.model.reach import Reach
 from propagation.model.text import ClientText, Merged, ReasonClaim, Reasoned
 
 
@@ -54,6 +55,9 @@ class ReasonStore(Protocol):
 
     async def merges_of(self, router: int, version: int, limit: int) -> Sequence[Merged]:
         """Who merged or dropped this message, by ref."""
+
+    async def reach(self) -> Sequence[Reach]:
+        """How far each router's messages went, by router, of what retention keeps."""
 
     async def gradients(self, module: Module, owner: int | None, after: int, limit: int) -> Sequence[Gradient]:
         """Gradients of one kind of module with sequence > after, by (sequence, owner); of one owner, or of all (None)."""

@@ -2533,12 +2533,82 @@ class GaugePoint(_message.Message):
 Global___GaugePoint: _TypeAlias = GaugePoint  # noqa: Y015
 
 @_typing.final
+class TimedPart(_message.Message):
+    """A call of this API or a step behind the calls, since the service started. Wall time, waiting included."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    CALLS_FIELD_NUMBER: _builtins.int
+    SECONDS_FIELD_NUMBER: _builtins.int
+    LONGEST_SECONDS_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    calls: _builtins.int
+    seconds: _builtins.float
+    longest_seconds: _builtins.float
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        calls: _builtins.int = ...,
+        seconds: _builtins.float = ...,
+        longest_seconds: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["calls", b"calls", "longest_seconds", b"longest_seconds", "name", b"name", "seconds", b"seconds"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TimedPart: _TypeAlias = TimedPart  # noqa: Y015
+
+@_typing.final
+class RouterReach(_message.Message):
+    """How far a router's messages went, of what retention keeps."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ROUTER_FIELD_NUMBER: _builtins.int
+    CLIENTS_FIELD_NUMBER: _builtins.int
+    MERGED_FIELD_NUMBER: _builtins.int
+    FILTERED_FIELD_NUMBER: _builtins.int
+    EMPTY_FIELD_NUMBER: _builtins.int
+    FELL_OUT_FIELD_NUMBER: _builtins.int
+    router: _builtins.int
+    clients: _builtins.int
+    """Distinct clients that merged one into their profile."""
+    merged: _builtins.int
+    """What became of them, one count a message and client."""
+    filtered: _builtins.int
+    empty: _builtins.int
+    fell_out: _builtins.int
+    def __init__(
+        self,
+        *,
+        router: _builtins.int | None = ...,
+        clients: _builtins.int = ...,
+        merged: _builtins.int = ...,
+        filtered: _builtins.int = ...,
+        empty: _builtins.int = ...,
+        fell_out: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_router", b"_router", "router", b"router"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_router", b"_router", "clients", b"clients", "empty", b"empty", "fell_out", b"fell_out", "filtered", b"filtered", "merged", b"merged", "router", b"router"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__router: _TypeAlias = _typing.Literal["router"]  # noqa: Y015
+    _WhichOneofArgType__router: _TypeAlias = _typing.Literal["_router", b"_router"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__router) -> _WhichOneofReturnType__router | None: ...
+
+Global___RouterReach: _TypeAlias = RouterReach  # noqa: Y015
+
+@_typing.final
 class GetStatusRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     HISTORY_FIELD_NUMBER: _builtins.int
     history: _builtins.bool
-    """With the course of the gauge and the last rounds."""
+    """With the course of the gauge, the last rounds and the reach of messages; the last is counted for this answer."""
     def __init__(
         self,
         *,
@@ -2599,6 +2669,8 @@ class GetStatusResponse(_message.Message):
     GAUGE_FIELD_NUMBER: _builtins.int
     ROUNDS_FIELD_NUMBER: _builtins.int
     JOBS_FIELD_NUMBER: _builtins.int
+    REACH_FIELD_NUMBER: _builtins.int
+    PARTS_FIELD_NUMBER: _builtins.int
     recorded_through: _builtins.int
     learned_through: _builtins.int
     reasoned_through: _builtins.int
@@ -2639,6 +2711,14 @@ class GetStatusResponse(_message.Message):
     def jobs(self) -> _containers.RepeatedCompositeFieldContainer[Global___ScheduledJob]:
         """What runs by the calendar."""
 
+    @_builtins.property
+    def reach(self) -> _containers.RepeatedCompositeFieldContainer[Global___RouterReach]:
+        """By router; where GetStatusRequest.history."""
+
+    @_builtins.property
+    def parts(self) -> _containers.RepeatedCompositeFieldContainer[Global___TimedPart]:
+        """By the time they took in all, the most first."""
+
     def __init__(
         self,
         *,
@@ -2665,10 +2745,12 @@ class GetStatusResponse(_message.Message):
         gauge: Global___Gauge | None = ...,
         rounds: _abc.Iterable[Global___RoundReport] | None = ...,
         jobs: _abc.Iterable[Global___ScheduledJob] | None = ...,
+        reach: _abc.Iterable[Global___RouterReach] | None = ...,
+        parts: _abc.Iterable[Global___TimedPart] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_gauge", b"_gauge", "gauge", b"gauge", "last_evolution", b"last_evolution", "last_round", b"last_round"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_gauge", b"_gauge", "bootstrapped", b"bootstrapped", "budgets", b"budgets", "dead_letters", b"dead_letters", "embedder", b"embedder", "epoch", b"epoch", "failing", b"failing", "gauge", b"gauge", "items", b"items", "jobs", b"jobs", "last_evolution", b"last_evolution", "last_round", b"last_round", "learn_lag", b"learn_lag", "learned_through", b"learned_through", "newest_dead_letters", b"newest_dead_letters", "policy", b"policy", "propagate", b"propagate", "reason_lag", b"reason_lag", "reasoned_through", b"reasoned_through", "reasoner", b"reasoner", "recorded_through", b"recorded_through", "rounds", b"rounds", "users", b"users", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_gauge", b"_gauge", "bootstrapped", b"bootstrapped", "budgets", b"budgets", "dead_letters", b"dead_letters", "embedder", b"embedder", "epoch", b"epoch", "failing", b"failing", "gauge", b"gauge", "items", b"items", "jobs", b"jobs", "last_evolution", b"last_evolution", "last_round", b"last_round", "learn_lag", b"learn_lag", "learned_through", b"learned_through", "newest_dead_letters", b"newest_dead_letters", "parts", b"parts", "policy", b"policy", "propagate", b"propagate", "reach", b"reach", "reason_lag", b"reason_lag", "reasoned_through", b"reasoned_through", "reasoner", b"reasoner", "recorded_through", b"recorded_through", "rounds", b"rounds", "users", b"users", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__gauge: _TypeAlias = _typing.Literal["gauge"]  # noqa: Y015
     _WhichOneofArgType__gauge: _TypeAlias = _typing.Literal["_gauge", b"_gauge"]  # noqa: Y015

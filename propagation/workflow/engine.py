@@ -59,6 +59,7 @@ class Engine:
                           dimension=embedder.dimension, reasoner=reasoner.name, seed=settings.seed, centres=settings.centres)
         self.numbers = Numbers(first_view(wanted, settings.limits))
         self._learning, self._reasoning, self._rounding = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
+        self._bootstrapping = asyncio.Lock()
         self.catalogue, self.unlearned, self.progress = Catalogue(), Unlearned(), Progress(store)
         self.retention = Retention(store)
         self.recommender = Recommender(store, self.numbers, embedder, self.catalogue, self.unlearned)
@@ -123,8 +124,10 @@ class Engine:
         async with self._learning:
             covered = await self.learner.step()
         self.unlearned.learned(self.numbers.view.applied_through)
-        if covered and await self.stage0.due(self.cold_start.changes):
-            await self.init()
+        if covered:
+            async with self._bootstrapping:  # a second caller looks again once the first is done
+                if await self.stage0.due(self.cold_start.changes):
+                    await self.init()
         return covered
 
     async def init(self, say: Say = no_words) -> Epoch:

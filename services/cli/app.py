@@ -14,6 +14,7 @@ from services.cli.operate import run_round, status
 from services.cli.profile import profile, similar
 from services.cli.recommend import recommend
 from services.cli.replay import replay
+from services.cli.report import report
 from services.cli.routers import routers
 from services.cli.serve import serve
 from services.cli.settings import settings
@@ -53,6 +54,7 @@ app.command("routers")(routers)
 app.command("round")(run_round)
 app.command("status")(status)
 app.command("replay")(replay)
+app.command("report")(report)
 app.command("evaluate")(evaluate)
 app.command("demo")(demo)
 app.command("init")(init)

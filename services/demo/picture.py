@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from services.demo.layout import force_layout, spread_labels
 from services.demo.reach import Reach
+from services.layout import force_layout, spread_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

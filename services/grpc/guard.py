@@ -17,6 +17,7 @@ from services.courtesy import Courtesy
 from services.grpc.base import Context
 from services.grpc.roles import CallerOf, calling
 from services.grpc.status import DETAILS_KEY, status_of, unexpected
+from services.timings import Timings
 
 # No call is answered in less: what would be done in it, the caller would not learn of.
 LEAST_SECONDS = 0.005
@@ -33,10 +34,12 @@ def request_id_of(details: grpc.HandlerCallDetails) -> str:
 
 
 class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in its stubs only
-    """No stack trace reaches a client, and no user text a log. `courtesy` knows of every call that waits for its answer."""
+    """No stack trace reaches a client, and no user text a log. `courtesy` knows of every call that waits for its answer, and
+    `timings` how long each took (streams, which last as long as their callers like, left out)."""
 
-    def __init__(self, courtesy: Courtesy, callers: CallerOf) -> None:
+    def __init__(self, courtesy: Courtesy, timings: Timings, callers: CallerOf) -> None:
         self._courtesy = courtesy
+        self._timings = timings
         self._callers = callers
 
     async def intercept_service(self, continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Any]],
@@ -49,7 +52,7 @@ class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in
         if not handler.response_streaming:
             make, call = ((grpc.stream_unary_rpc_method_handler, handler.stream_unary) if handler.request_streaming
                           else (grpc.unary_unary_rpc_method_handler, handler.unary_unary))
-            answering = _answering(call, method, request_id, self._courtesy, self._callers)
+            answering = _answering(call, method, request_id, self._courtesy, self._timings, self._callers)
             return make(answering, parse, handler.response_serializer)
         make, call = ((grpc.stream_stream_rpc_method_handler, handler.stream_stream) if handler.request_streaming
                       else (grpc.unary_stream_rpc_method_handler, handler.unary_stream))
@@ -69,9 +72,11 @@ def _parsing(parse: Callable[[bytes], Any], *, streaming: bool) -> Callable[[byt
 
 
 def _answering(call: Callable[[Any, Context], Awaitable[Any]], method: str, request_id: str,
-               courtesy: Courtesy, callers: CallerOf) -> Callable[..., Awaitable[Any]]:
+               courtesy: Courtesy, timings: Timings, callers: CallerOf) -> Callable[..., Awaitable[Any]]:
+    name = method.rpartition("/")[2]
+
     async def guarded(request: Any, context: Context) -> Any:
-        with courtesy.call(), structlog.contextvars.bound_contextvars(request_id=request_id):
+        with courtesy.call(), timings.timed(name), structlog.contextvars.bound_contextvars(request_id=request_id):
             try:
                 calling.set(callers(context))
                 await _in_time(context)

@@ -3,10 +3,12 @@
 from propagation.model.client import ClientKind
 from propagation.model.errors import LeaseHeld
 from propagation.model.gauge import Gauge
+from propagation.model.reach import Reach
 from propagation.model.round import Round
 from propagation.v1 import propagation_pb2 as pb
 from services.grpc.base import Context, Servicer
 from services.schedule.nightly import Nightly
+from services.timings import Timings
 from services.version import release
 
 DEAD_LETTERS_SHOWN = 20
@@ -51,7 +53,19 @@ class Operating(Servicer):
             embedder=engine.embedder.name, propagate=engine.settings.propagate,
             gauge=None if gauge is None else gauge_to_proto(gauge, course=request.history),
             rounds=[round_to_proto(done) for done in await store.last_rounds(ROUNDS_SHOWN)] if request.history else (),
-            jobs=[await job_to_proto(job) for job in self._worker.nightly])
+            jobs=[await job_to_proto(job) for job in self._worker.nightly],
+            reach=[reach_to_proto(reach) for reach in await store.reach()] if request.history else (),
+            parts=parts_to_proto(self._worker.timings))
+
+
+def reach_to_proto(reach: Reach) -> pb.RouterReach:
+    return pb.RouterReach(router=reach.router, clients=reach.clients, merged=reach.merged, filtered=reach.filtered,
+                          empty=reach.empty, fell_out=reach.fell_out)
+
+
+def parts_to_proto(timings: Timings) -> list[pb.TimedPart]:
+    parts = sorted(timings.parts.items(), key=lambda named: -named[1].seconds)
+    return [pb.TimedPart(name=name, calls=part.calls, seconds=part.seconds, longest_seconds=part.longest) for name, part in parts]
 
 
 def gauge_to_proto(gauge: Gauge, *, course: bool) -> pb.Gauge:

@@ -17,6 +17,7 @@ from services.grpc.routers import Routers
 from services.grpc.streaming import Streaming
 from services.grpc.tracing import Tracing
 from services.grpc.writing import Writing
+from services.timings import Timings
 
 NAME = pb.DESCRIPTOR.services_by_name["PropagationService"].full_name
 LONGEST_IDLE_MS = 120_000
@@ -44,10 +45,10 @@ class Health:
         await self._servicer.enter_graceful_shutdown()
 
 
-def new_server(service: PropagationService, courtesy: Courtesy, max_message_bytes: int,
+def new_server(service: PropagationService, courtesy: Courtesy, timings: Timings, max_message_bytes: int,
                callers: CallerOf = anybody) -> grpc.aio.Server:
     """A server of `service` with reflection. Not started, no port yet."""
-    server = grpc.aio.server(interceptors=[Guard(courtesy, callers)], options=[
+    server = grpc.aio.server(interceptors=[Guard(courtesy, timings, callers)], options=[
         ("grpc.max_receive_message_length", max_message_bytes), ("grpc.max_send_message_length", max_message_bytes),
         ("grpc.so_reuseport", 0), ("grpc.keepalive_time_ms", LONGEST_IDLE_MS),
         ("grpc.http2.min_recv_ping_interval_without_data_ms", SHORTEST_PING_MS)])

@@ -4,6 +4,7 @@ import pytest
 
 from propagation.model.errors import LeaseLost
 from propagation.model.gradient import Module
+from propagation.model.reach import Reach
 from propagation.model.text import Merged
 from propagation.ports.graph import VersionClash
 from tests.contract.graph_store import STRANGE, gradient, item, learn_all, reasoned, recorded, text, user
@@ -187,3 +188,13 @@ async def test_texts_of_any_version(store, sequences):
     await store.commit_texts([text(user(0), 1, "first"), text(user(0), 2, "second"), text(user(1), 1, "other")], [], sequences[0])
     found = await store.texts_of_versions([(user(0), 1), (user(1), 1), (user(0), 1), (user(0), 3), (user(7), 1)])
     assert {key: then.profile.text for key, then in found.items()} == {(user(0), 1): "first", (user(1), 1): "other"}
+
+
+async def test_reach_counts_clients_once_and_every_outcome(store, sequences):
+    claim = await store.claim_reason("a", 10, 1_000)
+    heard = [Merged(user(0), 1, 3, 1, "merged"), Merged(user(0), 1, 3, 2, "merged"), Merged(user(1), 1, 3, 1, "merged"),
+             Merged(user(1), 1, 3, 2, "filtered"), Merged(user(0), 1, 5, 1, "fell out"), Merged(user(1), 1, 5, 1, "empty")]
+    assert await store.reach() == []
+    await store.commit_reasoned(claim, [reasoned(sequences[0], merged=tuple(heard))])
+    assert await store.reach() == [Reach(router=3, clients=2, merged=3, filtered=1, empty=0, fell_out=0),
+                                   Reach(router=5, clients=0, merged=0, filtered=0, empty=1, fell_out=1)]

@@ -183,7 +183,8 @@ def test_help_is_quick_and_lists_every_command():
     started = time.monotonic()
     done = run("--help")
     assert time.monotonic() - started < 2
-    for name in ("serve", "import", "replay", "profile", "recommend", "trace", "routers", "round", "status", "doctor", "settings"):
+    for name in ("serve", "import", "replay", "report", "profile", "recommend", "trace", "routers", "round", "status", "doctor",
+                 "settings"):
         assert f"  {name} " in done.stdout
 
 

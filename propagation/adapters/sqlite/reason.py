@@ -31,10 +31,14 @@ from propagation.model.client import ClientKind, kind_of, ref_of
 from propagation.model.errors import LeaseLost
 from propagation.model.gradient import Gradient, Module
 from propagation.model.interaction import InteractionRow
+from propagation.model.reach import Reach
 from propagation.model.text import ClientText, Merged, ReasonClaim, Reasoned, ReasonWork
 from propagation.ports.clock import Clock
 
 LOOK_AHEAD = 8
+REACH = ("SELECT router, count(DISTINCT CASE WHEN outcome = 'merged' THEN ref END), sum(outcome = 'merged'),"
+         " sum(outcome = 'filtered'), sum(outcome = 'empty'), sum(outcome = 'fell out') FROM merged"
+         " GROUP BY router ORDER BY router")
 ROW = "sequence, event_id, user, item, negative, time, weight"
 
 
@@ -147,6 +151,11 @@ class SqliteReason:
         return await self._database.read(lambda connection: [merged_of(row) for row in connection.execute(
             f"SELECT {MERGED} FROM merged WHERE router = ? AND router_version = ? ORDER BY ref, profile_version LIMIT ?",
             (router, version, limit)).fetchall()])
+
+    async def reach(self) -> Sequence[Reach]:
+        return await self._database.read(lambda connection: [
+            Reach(router=row[0], clients=row[1], merged=row[2], filtered=row[3], empty=row[4], fell_out=row[5])
+            for row in connection.execute(REACH).fetchall()])
 
     async def gradients(self, module: Module, owner: int | None, after: int, limit: int) -> Sequence[Gradient]:
         which, parameters = ("owner = ? AND", (owner,)) if owner is not None else ("", ())

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.demo.layout import force_layout, spread_labels
 from services.demo.picture import Traced, draw
 from services.demo.reach import Reach
+from services.layout import force_layout, spread_labels
 
 GROUPS = {f"u{n}": "left" if n < 10 else "right" for n in range(20)}
 TABLES = {user: {0 if place == "left" else 1: 1.0} for user, place in GROUPS.items()}

@@ -1,0 +1,1 @@
+"""`propagation report`: one HTML page without scripts and without network, about a running service."""
