@@ -1,5 +1,7 @@
 """One root for every error this library raises on purpose; each class's docstring is its meaning."""
 
+from propagation.model.usage import NOTHING, Usage
+
 
 class PropagationError(Exception):
     """Something the caller or the operator can act on; the message says what and how."""
@@ -99,7 +101,15 @@ class IncompatibleSettings(PropagationError):
 
 
 class ReasonerFailed(PropagationError):
-    """The reasoner gave no usable answer. Never the same as having found nothing."""
+    """The reasoner gave no usable answer. Never the same as having found nothing. `usage` is what it cost all the same."""
+
+    def __init__(self, reason: str, usage: Usage = NOTHING) -> None:
+        super().__init__(reason)
+        self.usage = usage
+
+
+class ReasonerUnavailable(ReasonerFailed):
+    """Nobody answers now (the endpoint is down, a budget is spent): the same question may be asked later, and waits."""
 
 
 class BrokenData(PropagationError):

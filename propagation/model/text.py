@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from propagation.model.filter_memory import FilterMemory
 from propagation.model.gradient import Gradient
 from propagation.model.profile import Profile
+from propagation.model.usage import NOTHING, Usage
 
 NO_RULES = FilterMemory()
 
@@ -39,7 +40,7 @@ class Merged:
 class Reasoned:
     """All text of one interaction: stage 1 of Algorithm 1, as it is committed. `reward` is None where there was no
     negative to predict against; `failure` is set instead of texts for a dead letter. `late` is set where a dead letter was
-    replayed: the sequence that was recorded through then, to which its texts belong."""
+    replayed: the sequence that was recorded through then, to which its texts belong. `usage` is what reasoning it cost."""
 
     sequence: int
     user: int
@@ -49,6 +50,7 @@ class Reasoned:
     merged: tuple[Merged, ...] = ()
     failure: str | None = None
     late: int | None = None
+    usage: Usage = NOTHING
 
     @property
     def written_at(self) -> int:

@@ -1,19 +1,15 @@
 """Client optimisation (RecNet 2.4, eq. 9): edits of profiles and filter memories, now."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from propagation.model.gradient import Gradient, Module
-from propagation.model.text import ClientText, ReasonWork
-from propagation.ports.reasoner import Party, Reasoner
+from propagation.model.errors import ReasonerFailed
+from propagation.model.text import ClientText
+from propagation.ports.reasoner import OptimizeAnswer, Part
 
 
-async def optimize_client(reasoner: Reasoner, work: ReasonWork, reward: int | None, party: Party, other: Party,
-                          text: ClientText, gradients: Sequence[Gradient], max_lines: int) -> ClientText:
-    """P_c*, F_c*: the next version; the same object when there is nothing to change. Raises ReasonerFailed."""
-    mine = [gradient for gradient in gradients if gradient.module != Module.ROUTER and gradient.owner == party.client.ref]
-    answer = await reasoner.optimize(work, reward, party, other, mine)
-    if not answer.edits and not answer.rules:
+def optimized(text: ClientText, answer: Part[OptimizeAnswer], max_lines: int) -> ClientText:
+    """P_c*, F_c*: the next version; the same object when there is nothing to change. Raises EditClash."""
+    if isinstance(answer, ReasonerFailed) or not (answer.edits or answer.rules):
         return text
     profile = text.profile.edited(answer.edits, max_lines)
     if profile is text.profile:

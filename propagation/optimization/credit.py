@@ -3,16 +3,12 @@
 from collections.abc import Sequence
 
 from propagation.model.gradient import Gradient, Module
-from propagation.model.text import ReasonWork
-from propagation.ports.reasoner import Party, Reasoner
+from propagation.ports.reasoner import Party
 
 
-async def assign_credit(reasoner: Reasoner, work: ReasonWork, reward: int, user: Party, positive: Party,
-                        negative: Party) -> Sequence[Gradient]:
-    """L_M and dL_M/dM for the three profiles, the filter memories and the routers whose messages were merged; what a
-    reasoner says of any other module is left out. Raises ReasonerFailed."""
-    parties = (user, positive, negative)
+def of_those_that_took_part(gradients: Sequence[Gradient], parties: Sequence[Party]) -> list[Gradient]:
+    """L_M and dL_M/dM for the profiles, the filter memories and the routers whose messages were merged; what a reasoner says
+    of any other module is left out."""
     took_part = {(module, party.client.ref) for party in parties for module in (Module.PROFILE, Module.FILTER_MEMORY)}
     took_part |= {(Module.ROUTER, message.router) for party in parties for message in party.messages}
-    gradients = await reasoner.assign_credit(work, reward, user, positive, negative)
     return [gradient for gradient in gradients if (gradient.module, gradient.owner) in took_part]

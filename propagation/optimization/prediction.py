@@ -1,19 +1,34 @@
 """Prediction (RecNet 2.4, eq. 6 and 7): which of two items would the user choose?"""
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from propagation.model.errors import ReasonerFailed
 from propagation.model.text import ReasonWork
+from propagation.model.usage import Usage
 from propagation.numbers.hashing import mixed
-from propagation.ports.reasoner import Party, Reasoner
+from propagation.ports.reasoner import MergeAnswer, Part, Party, Reasoner
 
 
-async def predict(reasoner: Reasoner, work: ReasonWork, user: Party, positive: Party, negative: Party, seed: int) -> int:
-    """The reward (eq. 7): 1 if the positive was chosen, else 0. Candidates come in seeded random order, so that no
-    reasoner can answer by position. Raises ReasonerFailed."""
+async def receive_and_predict(reasoner: Reasoner, work: ReasonWork, parties: Sequence[Party],
+                              seed: int) -> tuple[Sequence[Part[MergeAnswer]], int | None, Usage]:
+    """(eq. 5 for each of user, positive and negative item, in this order; the reward of eq. 7: 1 if the positive was chosen,
+    else 0, None without a negative; what it cost). Candidates come in seeded random order, so that no reasoner can answer by
+    position. Raises ReasonerFailed."""
+    user, *candidates = parties
+    if len(candidates) == 1:
+        answer = await reasoner.forward(work, user, candidates, None)
+        return answer.merges, None, answer.usage
     positive_first = bool(mixed(np.uint64(work.sequence), np.uint64(seed)) & np.uint64(1))
     scores = None
     if work.score_positive is not None and work.score_negative is not None:
-        scores = (work.score_positive, work.score_negative) if positive_first else (work.score_negative, work.score_positive)
-    first, second = (positive, negative) if positive_first else (negative, positive)
-    answer = await reasoner.predict(work, user, first, second, scores)
-    return int(answer.chose_first == positive_first)
+        scores = (work.score_positive, work.score_negative)
+    if not positive_first:
+        candidates.reverse()
+        scores = scores and (scores[1], scores[0])
+    answer = await reasoner.forward(work, user, candidates, scores)
+    if answer.prediction is None or isinstance(answer.prediction, ReasonerFailed):
+        raise ReasonerFailed(f"no prediction: {answer.prediction}", answer.usage)
+    merges = answer.merges if positive_first else (answer.merges[0], answer.merges[2], answer.merges[1])
+    return merges, int(answer.prediction.chose_first == positive_first), answer.usage

@@ -1,15 +1,24 @@
-"""The reasoner: what RecNet asks a language model. Answers are edits, never whole profiles."""
+"""The reasoner: what RecNet asks a language model. Answers are edits, never whole profiles.
+
+The methods are what the workflow asks at one time, so that a language model can answer each in one call; whether it does, or
+asks the paper's prompts one by one, is the adapter's affair. A **part** of a fused answer that is not usable is a
+ReasonerFailed in its place, and the other parts stand."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeAlias, TypeVar
 
 from propagation.model.client import Client
+from propagation.model.errors import ReasonerFailed
 from propagation.model.filter_memory import FilterMemory, FilterRule
 from propagation.model.gradient import Gradient
 from propagation.model.profile import Edit, Profile
 from propagation.model.router import RouterVersion
 from propagation.model.text import ReasonWork
+from propagation.model.usage import NOTHING, Usage
+
+T = TypeVar("T")
+Part: TypeAlias = T | ReasonerFailed
 
 
 @dataclass(frozen=True)
@@ -24,11 +33,20 @@ class Party:
 
 
 @dataclass(frozen=True)
+class DescribeAnswer:
+    """For each client, in order: its own text as catalogue lines with their attributes (eq. 1)."""
+
+    edits: Sequence[Part[Sequence[Edit]]]
+    usage: Usage = NOTHING
+
+
+@dataclass(frozen=True)
 class MergeAnswer:
     """Edits of the profile (eq. 5), and per message (router, version) whether it was merged or dropped, and by what."""
 
     edits: Sequence[Edit]
     outcomes: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    usage: Usage = NOTHING
 
 
 @dataclass(frozen=True)
@@ -40,6 +58,16 @@ class Prediction:
 
 
 @dataclass(frozen=True)
+class ForwardAnswer:
+    """Sample-based forward propagation (Algorithm 1, lines 6 and 7): eq. 5 for the user and each
+    candidate, in order, and eq. 6 (None where there was but one candidate). A client without messages has an empty merge."""
+
+    merges: Sequence[Part[MergeAnswer]]
+    prediction: Part[Prediction] | None
+    usage: Usage = NOTHING
+
+
+@dataclass(frozen=True)
 class OptimizeAnswer:
     """Eq. 9 for one client: edits of its profile, rules of its filter memory."""
 
@@ -47,34 +75,88 @@ class OptimizeAnswer:
     rules: Sequence[FilterRule] = ()
 
 
+@dataclass(frozen=True)
+class BackwardAnswer:
+    """Sample-based backward optimisation (Algorithm 1, lines 9 and 10): eq. 8, one gradient for each module
+    that took part (those that were not usable are left out), and eq. 9 for each party in order."""
+
+    gradients: Sequence[Gradient]
+    clients: Sequence[Part[OptimizeAnswer]]
+    usage: Usage = NOTHING
+
+
+@dataclass(frozen=True)
+class Integration:
+    """What eq. 3 asks of one router: attributes that `arrived` (with how many clients brought them), those `standing` (with
+    their weight), how `common` each attribute is among all routers (mean shares, 0..1: what exceeds them sets this router
+    apart), and titles of items it holds."""
+
+    router: int
+    before: RouterVersion | None
+    arrived: Mapping[str, int]
+    standing: Mapping[str, float]
+    common: Mapping[str, float]
+    examples: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A router's name and its text of at most 60 words (eq. 3): also the message it multicasts."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class SummarizeAnswer:
+    """For each router, in order."""
+
+    summaries: Sequence[Part[Summary]]
+    usage: Usage = NOTHING
+
+
+@dataclass(frozen=True)
+class RankAnswer:
+    """Places of the candidates, each once, best first."""
+
+    order: Sequence[int]
+    usage: Usage = NOTHING
+
+
 class Reasoner(Protocol):
-    """Every method raises ReasonerFailed where there is no usable answer; an empty answer means "nothing to say"."""
+    """Every method raises ReasonerFailed where there is no usable answer at all, ReasonerUnavailable where nobody answers now
+    (the work waits then); an empty answer means "nothing to say"."""
 
     @property
     def name(self) -> str: ...
 
-    async def describe(self, client: Client) -> Sequence[Edit]:
-        """A new or changed client's own text as catalogue lines."""
+    @property
+    def width(self) -> int:
+        """How many interactions are best under way at once; 1 where reasoning computes on this loop."""
+
+    @property
+    def routers_at_once(self) -> int:
+        """How many routers to hand over at once; 1 where reasoning computes on this loop."""
+
+    async def describe(self, clients: Sequence[Client]) -> DescribeAnswer:
+        """Prompt_extract, eq. 1: new or changed clients' own texts."""
 
     async def merge(self, party: Party) -> MergeAnswer:
-        """Prompt_merge, eq. 5."""
+        """Prompt_merge, eq. 5, outside an interaction."""
 
-    async def predict(self, work: ReasonWork, user: Party, first: Party, second: Party,
-                      scores: tuple[float, float] | None) -> Prediction:
-        """Prompt_predict, eq. 6. Never told which candidate is the positive one. `scores` are the learner's, in the
-        order of the candidates: the offline reasoner compares them; a language model ignores them."""
+    async def forward(self, work: ReasonWork, user: Party, candidates: Sequence[Party],
+                      scores: tuple[float, float] | None) -> ForwardAnswer:
+        """Prompt_merge for all, and Prompt_predict (eq. 5, 6). Never told which candidate is the positive one. `scores` are
+        the learner's, in the order of the candidates: the offline reasoner compares them; a language model ignores them.
+        Without messages and with one candidate there is nothing to ask."""
 
-    async def assign_credit(self, work: ReasonWork, reward: int, user: Party, positive: Party,
-                            negative: Party | None) -> Sequence[Gradient]:
-        """Prompt_gradient, eq. 8: one for each module that took part."""
+    async def backward(self, work: ReasonWork, reward: int | None, user: Party, positive: Party,
+                       negative: Party | None) -> BackwardAnswer:
+        """Prompt_gradient and Prompt_optimizer (eq. 8, 9) for the parties after reception. Without a reward (there was no
+        negative) there are no gradients."""
 
-    async def optimize(self, work: ReasonWork, reward: int | None, party: Party, other: Party,
-                       gradients: Sequence[Gradient]) -> OptimizeAnswer:
-        """Prompt_optimizer, eq. 9, for one client after it met `other` (the user: the positive item; an item: the user)."""
+    async def summarize(self, routers: Sequence[Integration]) -> SummarizeAnswer:
+        """Prompt_summarize, eq. 3."""
 
-    async def summarize(self, before: RouterVersion | None, router: int, arrived: Mapping[str, int],
-                        standing: Mapping[str, float], common: Mapping[str, float],
-                        examples: Sequence[str]) -> tuple[str, str]:
-        """Prompt_summarize, eq. 3: the router's (name, text) from attributes that arrived (with how many clients
-        brought them), those that stand (with their weight), how common each attribute is among all routers (mean
-        shares, 0..1: what exceeds them sets this router apart), and titles of items it holds."""
+    async def rank(self, user: Party, candidates: Sequence[Party]) -> RankAnswer:
+        """The model as a ranker (3.1.3): candidates in an order that says nothing."""

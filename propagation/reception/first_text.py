@@ -1,15 +1,19 @@
 """A client's first profile: what its own text says (RecNet 2.1: P_i starts as the item's semantic characteristics)."""
 
+from collections.abc import Sequence
+
 from propagation.model.client import Client
+from propagation.model.profile import Edit
 from propagation.model.text import ClientText
-from propagation.ports.reasoner import Reasoner
 
 
-async def described(reasoner: Reasoner, client: Client, text: ClientText, max_lines: int) -> ClientText:
-    """The first version of a client that has text and no profile yet; else the same object. Raises ReasonerFailed."""
-    if text.profile.version or not client.has_text:
-        return text
-    edits = await reasoner.describe(client)
+def undescribed(client: Client, text: ClientText) -> bool:
+    """Whether a client has text of its own and no profile yet."""
+    return not text.profile.version and client.has_text
+
+
+def described(text: ClientText, edits: Sequence[Edit], max_lines: int) -> ClientText:
+    """The first version; the same object where nothing was said."""
     if not edits:
         return text
     return ClientText(profile=text.profile.edited(edits, max_lines), filter_memory=text.filter_memory,

@@ -4,13 +4,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from propagation.model.client import Client
+from propagation.model.errors import ReasonerFailed
 from propagation.model.router import RouterVersion
 from propagation.model.text import ClientText, Merged
-from propagation.ports.reasoner import MergeAnswer, Party, Reasoner
+from propagation.model.usage import NOTHING, Usage
+from propagation.ports.reasoner import MergeAnswer, Part, Party, Reasoner
 from propagation.reception.buffer import buffered
 from propagation.reception.filter_memory import admitted
 
 NO_ROOM = "no room"
+
+
+@dataclass(frozen=True, slots=True)
+class Inbox:
+    """A client before reception: of what waits in its buffer, what its filter memory lets in and keeps out, and what fell out."""
+
+    client: Client
+    text: ClientText
+    let_in: Sequence[RouterVersion] = ()
+    kept_out: Sequence[RouterVersion] = ()
+    fallen: Sequence[RouterVersion] = ()
+
+    @property
+    def party(self) -> Party:
+        return Party(client=self.client, profile=self.text.profile, filter_memory=self.text.filter_memory, messages=self.let_in)
 
 
 @dataclass(frozen=True)
@@ -21,25 +38,39 @@ class Reception:
     text: ClientText
     merged: Sequence[Merged]
     messages: Sequence[RouterVersion]
+    usage: Usage = NOTHING
+
+
+def inbox(client: Client, text: ClientText, waiting: Sequence[RouterVersion], capacity: int) -> Inbox:
+    """What reception has to do for one client; `waiting` newest first."""
+    messages, fallen = buffered(client.ref, waiting, capacity)
+    if not messages:
+        return Inbox(client, text)
+    let_in, kept_out = admitted(text.filter_memory, messages)
+    return Inbox(client, text, let_in, kept_out, fallen)
+
+
+def received(inbox: Inbox, answer: Part[MergeAnswer], last_round: int, max_lines: int) -> Reception:
+    """Eq. 5, answered. An empty buffer is no work; where the answer failed, the messages go on waiting. Raises EditClash."""
+    text = inbox.text
+    if isinstance(answer, ReasonerFailed) or not (inbox.let_in or inbox.kept_out):
+        return Reception(text=text, merged=(), messages=())
+    profile = text.profile.edited(answer.edits, max_lines)
+    if profile is text.profile:
+        profile = replace(profile, version=profile.version + 1)
+    outcomes = {**answer.outcomes, **{(message.router, message.version): "filtered" for message in inbox.kept_out},
+                **{(message.router, message.version): "fell out" for message in inbox.fallen}}
+    merged = [Merged(ref=profile.ref, profile_version=profile.version, router=router, router_version=version, outcome=outcome)
+              for (router, version), outcome in outcomes.items() if outcome != NO_ROOM]
+    after = ClientText(profile=profile, filter_memory=text.filter_memory, watermark=last_round,
+                       dropped=text.dropped + len(inbox.fallen))
+    taken = [message for message in inbox.let_in if answer.outcomes.get((message.router, message.version)) == "merged"]
+    return Reception(text=after, merged=merged, messages=taken, usage=answer.usage)
 
 
 async def receive(reasoner: Reasoner, client: Client, text: ClientText, waiting: Sequence[RouterVersion], last_round: int,
                   capacity: int, max_lines: int) -> Reception:
-    """Eq. 5. An empty buffer is no work. Raises ReasonerFailed."""
-    messages, fallen = buffered(client.ref, waiting, capacity)
-    if not messages:
-        return Reception(text=text, merged=(), messages=())
-    let_in, kept_out = admitted(text.filter_memory, messages)
-    answer = MergeAnswer(edits=())
-    if let_in:
-        answer = await reasoner.merge(Party(client=client, profile=text.profile, filter_memory=text.filter_memory, messages=let_in))
-    profile = text.profile.edited(answer.edits, max_lines)
-    if profile is text.profile:
-        profile = replace(profile, version=profile.version + 1)
-    outcomes = {**answer.outcomes, **{(message.router, message.version): "filtered" for message in kept_out},
-                **{(message.router, message.version): "fell out" for message in fallen}}
-    merged = [Merged(ref=client.ref, profile_version=profile.version, router=router, router_version=version, outcome=outcome)
-              for (router, version), outcome in outcomes.items() if outcome != NO_ROOM]
-    after = ClientText(profile=profile, filter_memory=text.filter_memory, watermark=last_round, dropped=text.dropped + len(fallen))
-    taken = [message for message in messages if answer.outcomes.get((message.router, message.version)) == "merged"]
-    return Reception(text=after, merged=merged, messages=taken)
+    """Eq. 5 for one client, outside an interaction. Raises ReasonerFailed and EditClash."""
+    waits = inbox(client, text, waiting, capacity)
+    answer = await reasoner.merge(waits.party) if waits.let_in else MergeAnswer(edits=())
+    return received(waits, answer, last_round, max_lines)

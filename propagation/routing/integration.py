@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from propagation.model.attribute import over_represented
 from propagation.model.router import Integrated, RouterVersion
-from propagation.ports.reasoner import Reasoner
+from propagation.ports.reasoner import Integration, Summary
 from propagation.routing.policy import Arrival
 
 STANDING_KEPT = 0.95
@@ -51,18 +51,23 @@ def arrived_counts(arrivals: Sequence[Arrival]) -> dict[str, int]:
     return arrived
 
 
-async def integrate(reasoner: Reasoner, router: int, before: RouterVersion | None, arrivals: Sequence[Arrival],
-                    round_number: int, epoch: int, common: Mapping[str, float], examples: Sequence[str]) -> RouterVersion:
-    """Eq. 3: P_R* from the attributes that arrived and P_R. A_R is ordered by what sets it apart from `common`. A router
-    of an earlier epoch was another community, of which only the version number goes on. Raises ReasonerFailed."""
+def asked_of(router: int, before: RouterVersion | None, arrivals: Sequence[Arrival], epoch: int, common: Mapping[str, float],
+             examples: Sequence[str]) -> Integration:
+    """What eq. 3 asks of a router. A router of an earlier epoch was another community, of which only the version number goes
+    on."""
     arrived = arrived_counts(arrivals)
     same = before if before is not None and before.epoch == epoch else None
-    standing = standing_after(same, arrived)
-    name, text = await reasoner.summarize(same, router, arrived, standing, common, examples)
+    return Integration(router, same, arrived, standing_after(same, arrived), common, examples)
+
+
+def integrated(asked: Integration, answer: Summary, version: int, arrivals: Sequence[Arrival], round_number: int,
+               epoch: int) -> RouterVersion:
+    """Eq. 3, answered: P_R* from the attributes that arrived and P_R. A_R is ordered by what sets it apart from what is
+    common."""
     return RouterVersion(
-        router=router, version=before.version + 1 if before else 1, round=round_number, epoch=epoch, name=name, text=text,
-        attributes=tuple(over_represented(arrived, common)),
-        standing=tuple(standing.items()), integrated=_integrated(arrivals))
+        router=asked.router, version=version, round=round_number, epoch=epoch, name=answer.name, text=answer.text,
+        attributes=tuple(over_represented(asked.arrived, asked.common)), standing=tuple(asked.standing.items()),
+        integrated=_integrated(arrivals))
 
 
 def verbatim(router: int, before: RouterVersion | None, arrivals: Sequence[Arrival], round_number: int, epoch: int,

@@ -10,13 +10,13 @@ from dataclasses import replace
 import orjson
 
 from propagation.model.client import Client
-from propagation.model.errors import ReasonerFailed
+from propagation.model.errors import ReasonerFailed, ReasonerUnavailable
 from propagation.model.log import EntryKind, LogEntry
 from propagation.model.profile import AddLine, Author, DropLine, Edit
 from propagation.model.router import RouterVersion
 from propagation.model.text import ClientText, Merged
 from propagation.ports.graph import GraphStore
-from propagation.ports.reasoner import Reasoner
+from propagation.ports.reasoner import Part, Reasoner
 from propagation.reception.merge import receive
 from propagation.routing.policy import RoutingPolicy
 from propagation.workflow.settings import WorkflowSettings
@@ -100,7 +100,9 @@ class ColdStart:
         clients = {client.ref: client for client in await self._store.get_clients(refs)}
         before = await self._store.load_texts(list(clients))
         failed = self._failed - clients.keys()
-        own = {ref: text for ref in before if (text := await self._own_text(clients[ref], before[ref], failed)) is not before[ref]}
+        edits = await self._edits([clients[ref] for ref in before])
+        own = {ref: text for (ref, old), part in zip(before.items(), edits, strict=True)
+               if (text := self._own_text(old, part, failed)) is not old}
         await self._vectors.take_texts(own.values())
         welcomed, merged = await self._welcome([ref for ref in own if not before[ref].profile.version], clients, own)
         if own:
@@ -117,14 +119,26 @@ class ColdStart:
             self._failed = failed
             await self._store.put_blob(FAILED, orjson.dumps(sorted(failed)))
 
-    async def _own_text(self, client: Client, text: ClientText, failed: set[int]) -> ClientText:
+    async def _edits(self, clients: Sequence[Client]) -> Sequence[Part[Sequence[Edit]]]:
+        """Eq. 1 for those that have text, in order; nothing to say of the others. Raises ReasonerUnavailable."""
+        with_text = [client for client in clients if client.has_text]
+        if not with_text:
+            return [()] * len(clients)
         try:
-            edits = catalogue_change(text, await self._reasoner.describe(client) if client.has_text else ())
+            found = iter((await self._reasoner.describe(with_text)).edits)
+        except ReasonerUnavailable:
+            raise
         except ReasonerFailed as error:
-            log.warning("client %d is not described yet, it is tried again: %s", client.ref, error)
-            failed.add(client.ref)
+            found = iter([error] * len(with_text))
+        return [next(found) if client.has_text else () for client in clients]
+
+    def _own_text(self, text: ClientText, edits: Part[Sequence[Edit]], failed: set[int]) -> ClientText:
+        if isinstance(edits, ReasonerFailed):
+            log.warning("client %d is not described yet, it is tried again: %s", text.profile.ref, edits)
+            failed.add(text.profile.ref)
             return text
-        return replace(text, profile=text.profile.edited(edits, self._settings.profile_lines)) if edits else text
+        change = catalogue_change(text, edits)
+        return replace(text, profile=text.profile.edited(change, self._settings.profile_lines)) if change else text
 
     async def _welcome(self, refs: Sequence[int], clients: Mapping[int, Client],
                        texts: Mapping[int, ClientText]) -> tuple[dict[int, ClientText], list[Merged]]:

@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 
 from propagation.model.client import Client
 from propagation.model.errors import ReasonerFailed
-from propagation.model.gradient import Gradient
 from propagation.model.profile import EditClash
 from propagation.model.router import RouterVersion
 from propagation.model.text import ClientText, Merged, Reasoned, ReasonWork
-from propagation.optimization.client_optimization import optimize_client
-from propagation.optimization.credit import assign_credit
-from propagation.optimization.prediction import predict
+from propagation.model.usage import NOTHING, Usage
+from propagation.optimization.client_optimization import optimized
+from propagation.optimization.credit import of_those_that_took_part
+from propagation.optimization.prediction import receive_and_predict
 from propagation.ports.graph import GraphStore
 from propagation.ports.reasoner import Party, Reasoner
-from propagation.reception.first_text import described
-from propagation.reception.merge import receive
+from propagation.reception.first_text import described, undescribed
+from propagation.reception.merge import inbox, received
 from propagation.workflow.held_texts import HeldTexts
 from propagation.workflow.settings import WorkflowSettings
 
@@ -52,7 +52,8 @@ class Draft:
     now: dict[int, ClientText]
     written: list[ClientText] = field(default_factory=list)
     merged: list[Merged] = field(default_factory=list)
-    parties: dict[int, Party] = field(default_factory=dict)
+    parties: list[Party] = field(default_factory=list)
+    usage: Usage = NOTHING
 
     def take(self, ref: int, text: ClientText) -> None:
         """A client's newer version; the same object is no new version."""
@@ -110,7 +111,7 @@ class Stage1:
     async def _tried(self, work: ReasonWork, desk: Desk) -> Reasoned:
         """One interaction, tried `reason_attempts` times with growing pauses; then a dead letter, so that the user's next
         interactions go on."""
-        failure = ""
+        failure, usage = "", NOTHING
         for attempt in range(self._settings.reason_attempts):
             if attempt:
                 await asyncio.sleep(self._settings.reason_backoff * 2 ** (attempt - 1))
@@ -118,42 +119,52 @@ class Stage1:
                 return await self._one(work, desk)
             except ReasonerFailed as error:
                 failure = str(error)
+                usage += error.usage
             except EditClash as error:
                 failure = f"edits a line that the profile does not have: {error}"
-        return Reasoned(sequence=work.sequence, user=work.user, failure=failure)
+        return Reasoned(sequence=work.sequence, user=work.user, failure=failure, usage=usage)
 
     async def _one(self, work: ReasonWork, desk: Desk) -> Reasoned:
         """Algorithm 1, lines 6 to 10. Raises ReasonerFailed and EditClash; `desk` is as before then."""
         draft = Draft({ref: desk.texts[ref] for ref in clients_of(work)})
-        for ref in draft.now:
-            await self._receive(ref, draft, desk)
-        reward, gradients = await self._judge(work, draft.parties)
-        for ref, party in draft.parties.items():
-            other = draft.parties[work.user if ref != work.user else work.item]
-            draft.take(ref, await optimize_client(self._reasoner, work, reward, party, other, draft.now[ref], gradients,
-                                                  self._settings.profile_lines))
+        await self._first_texts(draft, desk)
+        reward = await self._receive_and_predict(work, draft, desk)
+        user, positive, *rest = draft.parties
+        answer = await self._reasoner.backward(work, reward, user, positive, rest[0] if rest else None)
+        draft.usage += answer.usage
+        for party, part in zip(draft.parties, answer.clients, strict=True):
+            ref = party.client.ref
+            draft.take(ref, optimized(draft.now[ref], part, self._settings.profile_lines))
         desk.move_on(draft.now)
         return Reasoned(sequence=work.sequence, user=work.user, reward=reward, texts=tuple(draft.written),
-                                        gradients=tuple(gradients), merged=tuple(draft.merged))
+                        gradients=tuple(of_those_that_took_part(answer.gradients, draft.parties)), merged=tuple(draft.merged),
+                        usage=draft.usage)
 
-    async def _receive(self, ref: int, draft: Draft, desk: Desk) -> None:
-        """Line 6, for one client: its own text if nobody described it yet, then what waits in its buffer (eq. 5)."""
-        client = desk.clients[ref]
-        draft.take(ref, await described(self._reasoner, client, draft.now[ref], self._settings.profile_lines))
-        reception = await receive(self._reasoner, client, draft.now[ref], desk.waiting.get(ref, ()), desk.last_round,
-                                  self._settings.buffer, self._settings.profile_lines)
-        draft.take(ref, reception.text)
-        draft.merged.extend(reception.merged)
-        draft.parties[ref] = Party(client=client, profile=reception.text.profile,
-                                   filter_memory=reception.text.filter_memory, messages=reception.messages)
+    async def _first_texts(self, draft: Draft, desk: Desk) -> None:
+        """The own text of clients that nobody described yet (eq. 1)."""
+        new = [ref for ref, text in draft.now.items() if undescribed(desk.clients[ref], text)]
+        if not new:
+            return
+        answer = await self._reasoner.describe([desk.clients[ref] for ref in new])
+        draft.usage += answer.usage
+        for ref, edits in zip(new, answer.edits, strict=True):
+            if not isinstance(edits, ReasonerFailed):
+                draft.take(ref, described(draft.now[ref], edits, self._settings.profile_lines))
 
-    async def _judge(self, work: ReasonWork, parties: Mapping[int, Party]) -> tuple[int | None, Sequence[Gradient]]:
-        """Lines 7 and 9: the reward (eq. 6, 7) and the gradients (eq. 8); neither without a negative to predict against."""
-        if work.negative is None:
-            return None, ()
-        user, positive, negative = parties[work.user], parties[work.item], parties[work.negative]
-        reward = await predict(self._reasoner, work, user, positive, negative, self._settings.seed)
-        return reward, await assign_credit(self._reasoner, work, reward, user, positive, negative)
+    async def _receive_and_predict(self, work: ReasonWork, draft: Draft, desk: Desk) -> int | None:
+        """Lines 6 and 7: what waits in each buffer is merged, and the reward."""
+        inboxes = [inbox(desk.clients[ref], text, desk.waiting.get(ref, ()), self._settings.buffer)
+                   for ref, text in draft.now.items()]
+        merges, reward, usage = await receive_and_predict(self._reasoner, work, [one.party for one in inboxes], self._settings.seed)
+        draft.usage += usage
+        for waits, answer in zip(inboxes, merges, strict=True):
+            reception = received(waits, answer, desk.last_round, self._settings.profile_lines)
+            text = reception.text
+            draft.take(text.profile.ref, text)
+            draft.merged.extend(reception.merged)
+            draft.parties.append(Party(client=waits.client, profile=text.profile, filter_memory=text.filter_memory,
+                                       messages=reception.messages))
+        return reward
 
 
 def clients_of(work: ReasonWork) -> list[int]:

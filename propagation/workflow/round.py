@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from propagation.model.client import Client, ClientKind, kind_of
-from propagation.model.errors import LeaseHeld, ReasonerFailed
+from propagation.model.errors import LeaseHeld, ReasonerFailed, ReasonerUnavailable
 from propagation.model.round import Round
 from propagation.model.router import RouterVersion, RoutingEdge
 from propagation.ports.graph import GraphStore
 from propagation.ports.leases import Lease
-from propagation.ports.reasoner import Reasoner
-from propagation.routing.integration import arrived_counts, commonness, integrate, standing_after, verbatim
+from propagation.ports.reasoner import Integration, Part, Reasoner, Summary
+from propagation.routing.integration import arrived_counts, asked_of, commonness, integrated, standing_after, verbatim
 from propagation.routing.multicast import changes
 from propagation.routing.policy import Arrival, Perceiving, RoutingPolicy
 from propagation.workflow.holding import holding
@@ -113,18 +113,34 @@ class Stage2:
         same = {router: version for router, version in before.items() if version.epoch == epoch}
         common = _common(same, groups)
         titles = await self._titles({arrival.ref for group in groups.values() for arrival in group})
+        asked = [asked_of(router, before.get(router), group, epoch, common,
+                          list(dict.fromkeys(titles[arrival.ref] for arrival in group if arrival.ref in titles)))
+                 for router, group in groups.items()]
         versions: list[RouterVersion] = []
         failed: dict[int, str] = {}
-        for router, group in groups.items():
-            named = list(dict.fromkeys(titles[arrival.ref] for arrival in group if arrival.ref in titles))
-            try:
-                versions.append(await integrate(self._reasoner, router, before.get(router), group, round_.number, epoch, common,
-                                                named))
-            except ReasonerFailed as error:
-                failed[router] = str(error)
-                log.warning("router %d is left out of round %d, and due in the next: %s", router, round_.number, error)
-            await self._give_way()
+        for one, summary in zip(asked, await self._summaries(asked), strict=True):
+            if isinstance(summary, ReasonerFailed):
+                failed[one.router] = str(summary)
+                log.warning("router %d is left out of round %d, and due in the next: %s", one.router, round_.number, summary)
+                continue
+            number = before[one.router].version + 1 if one.router in before else 1
+            versions.append(integrated(one, summary, number, groups[one.router], round_.number, epoch))
         return versions, failed
+
+    async def _summaries(self, asked: Sequence[Integration]) -> list[Part[Summary]]:
+        """Eq. 3, some routers at a time. Raises ReasonerUnavailable: the round waits."""
+        out: list[Part[Summary]] = []
+        at_once = self._reasoner.routers_at_once
+        for start in range(0, len(asked), at_once):
+            part = asked[start : start + at_once]
+            try:
+                out.extend((await self._reasoner.summarize(part)).summaries)
+            except ReasonerUnavailable:
+                raise
+            except ReasonerFailed as error:
+                out.extend([error] * len(part))
+            await self._give_way()
+        return out
 
     async def _verbatim(self, round_: Round, groups: Mapping[int, Sequence[Arrival]], before: Mapping[int, RouterVersion],
                         epoch: int) -> list[RouterVersion]:

@@ -1,6 +1,6 @@
 """The offline reasoner: RecNet's prompts answered from structure. Deterministic, no model, microseconds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from propagation.adapters.offline.credit import gradients_of
 from propagation.adapters.offline.describe import catalogue_edits
@@ -8,47 +8,90 @@ from propagation.adapters.offline.merge import merged_messages
 from propagation.adapters.offline.optimize import optimized
 from propagation.adapters.offline.summarize import router_text
 from propagation.model.client import Client
-from propagation.model.gradient import Gradient
-from propagation.model.profile import Edit
-from propagation.model.router import RouterVersion
+from propagation.model.gradient import Gradient, Module
 from propagation.model.text import ReasonWork
-from propagation.ports.reasoner import MergeAnswer, OptimizeAnswer, Party, Prediction
+from propagation.ports.reasoner import (
+    BackwardAnswer,
+    DescribeAnswer,
+    ForwardAnswer,
+    Integration,
+    MergeAnswer,
+    OptimizeAnswer,
+    Part,
+    Party,
+    Prediction,
+    RankAnswer,
+    SummarizeAnswer,
+    Summary,
+)
+
+EMPTY = MergeAnswer(edits=())
 
 
 class OfflineReasoner:
     """See ports/reasoner.py for what each answer means."""
 
     name = "offline-1"
+    width = 1
+    routers_at_once = 1
 
     def __init__(self, profile_lines: int = 12) -> None:
         """Of a profile's lines a quarter are for what others said, the others for the catalogue's and the client's own."""
         self._heard = max(1, profile_lines // 4)
         self._not_heard = max(1, profile_lines - self._heard)
 
-    async def describe(self, client: Client) -> Sequence[Edit]:
-        return catalogue_edits(client)
+    async def describe(self, clients: Sequence[Client]) -> DescribeAnswer:
+        return DescribeAnswer([catalogue_edits(client) for client in clients])
 
     async def merge(self, party: Party) -> MergeAnswer:
         return merged_messages(party, self._heard)
 
+    async def forward(self, work: ReasonWork, user: Party, candidates: Sequence[Party],
+                      scores: tuple[float, float] | None) -> ForwardAnswer:
+        merges: list[Part[MergeAnswer]] = [await self.merge(party) if party.messages else EMPTY for party in (user, *candidates)]
+        if len(candidates) == 1:
+            return ForwardAnswer(merges, None)
+        first, second = candidates
+        return ForwardAnswer(merges, await self.predict(work, user, first, second, scores))
+
     async def predict(self, work: ReasonWork, user: Party, first: Party, second: Party,
                       scores: tuple[float, float] | None) -> Prediction:
+        """Eq. 6: what the numbers foresaw; without them, what the profiles share."""
         if scores is None:
             scores = (_shared(user, first), _shared(user, second))
         return Prediction(chose_first=scores[0] > scores[1])
 
+    async def backward(self, work: ReasonWork, reward: int | None, user: Party, positive: Party,
+                       negative: Party | None) -> BackwardAnswer:
+        gradients = () if reward is None else await self.assign_credit(work, reward, user, positive, negative)
+        parties = (user, positive) if negative is None else (user, positive, negative)
+        return BackwardAnswer(gradients, [
+            await self.optimize(work, reward, party, positive if party is user else user, own_gradients(gradients, party))
+            for party in parties])
+
     async def assign_credit(self, work: ReasonWork, reward: int, user: Party, positive: Party,
                             negative: Party | None) -> Sequence[Gradient]:
+        """Eq. 8."""
         return gradients_of(work, reward, user, positive, negative)
 
     async def optimize(self, work: ReasonWork, reward: int | None, party: Party, other: Party,
                        gradients: Sequence[Gradient]) -> OptimizeAnswer:
+        """Eq. 9, for one client after it met `other` (the user: the positive item; an item: the user)."""
         return optimized(work, reward, party, other, self._not_heard)
 
-    async def summarize(self, before: RouterVersion | None, router: int, arrived: Mapping[str, int],
-                        standing: Mapping[str, float], common: Mapping[str, float],
-                        examples: Sequence[str]) -> tuple[str, str]:
-        return router_text(router, arrived, standing, common, examples)
+    async def summarize(self, routers: Sequence[Integration]) -> SummarizeAnswer:
+        return SummarizeAnswer([Summary(*router_text(one.router, one.arrived, one.standing, one.common, one.examples))
+                                for one in routers])
+
+    async def rank(self, user: Party, candidates: Sequence[Party]) -> RankAnswer:
+        """By what the profiles share; of equals the one shown first."""
+        shared = [_shared(user, party) for party in candidates]
+        return RankAnswer(sorted(range(len(candidates)), key=lambda place: -shared[place]))
+
+
+def own_gradients(gradients: Sequence[Gradient], party: Party) -> list[Gradient]:
+    """What eq. 8 said of this client's own modules."""
+    return [gradient for gradient in gradients if gradient.module != Module.ROUTER and gradient.owner == party.client.ref]
 
 
 def _shared(user: Party, item: Party) -> float:

@@ -6,7 +6,7 @@ import pytest
 
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.model.profile import Profile
-from propagation.ports.reasoner import Party
+from propagation.ports.reasoner import Integration, Party
 from tests.unit.parties import USER, item, line, message, party, profile, user, work
 
 FILMS = [("Vertigo (1958)", ("film-noir", "mystery")), ("Third Man, The (1949)", ("film-noir", "thriller")),
@@ -40,7 +40,8 @@ async def test_after_fifty_films_the_taste_is_on_top_and_every_line_is_short_and
     item(title="x " * 400, categories=("y " * 40,)), item(title="七人の侍", categories=("時代劇",))])
 async def test_no_id_no_overlong_line_whatever_the_catalogue_holds(thing):
     reasoner = OfflineReasoner()
-    described = profile(thing.ref).edited(await reasoner.describe(thing), 12) if thing.has_text else profile(thing.ref)
+    [edits] = (await reasoner.describe([thing])).edits
+    described = profile(thing.ref).edited(edits, 12)
     answer = await reasoner.optimize(work(), 1, party(user()), Party(client=thing, profile=described,
                                                                    filter_memory=party(thing).filter_memory), ())
     text = f"{described.text}\n{Profile(ref=USER).edited(answer.edits, 12).text}"
@@ -67,11 +68,12 @@ async def test_two_communities_with_the_same_favourite_are_told_apart():
     common = {"drama": 0.5, "comedy": 0.3, "film-noir": 0.1, "war": 0.1}
     reasoner = OfflineReasoner()
     standing = {"drama": 50.0, "comedy": 20.0}
-    noir, text = await reasoner.summarize(None, 1, {"drama": 3}, standing | {"film-noir": 40.0}, common, ["M (1931)"])
-    war, _ = await reasoner.summarize(None, 2, {"drama": 3}, standing | {"war": 40.0}, common, [])
-    assert noir.startswith("film-noir")
-    assert war.startswith("war")
-    assert "“M (1931)”" in text
-    assert len(text.split()) <= 60
+    noir, war = (await reasoner.summarize([
+        Integration(1, None, {"drama": 3}, standing | {"film-noir": 40.0}, common, ["M (1931)"]),
+        Integration(2, None, {"drama": 3}, standing | {"war": 40.0}, common, [])])).summaries
+    assert noir.name.startswith("film-noir")
+    assert war.name.startswith("war")
+    assert "“M (1931)”" in noir.text
+    assert len(noir.text.split()) <= 60
 
 

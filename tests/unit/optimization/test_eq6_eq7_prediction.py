@@ -1,11 +1,14 @@
 """Eq. 6 and 7: the choice between two, and the reward."""
 
+from dataclasses import replace
+
 import pytest
 
 from propagation.adapters.offline.reasoner import OfflineReasoner
-from propagation.optimization.prediction import predict
+from propagation.model.errors import ReasonerFailed
+from propagation.optimization.prediction import receive_and_predict
 from propagation.ports.reasoner import Prediction
-from tests.unit.parties import NEGATIVE, item, line, party, user, work
+from tests.unit.parties import NEGATIVE, item, line, message, party, user, work
 
 
 class AlwaysFirst(OfflineReasoner):
@@ -20,6 +23,11 @@ class AlwaysFirst(OfflineReasoner):
         return Prediction(chose_first=True)
 
 
+async def predict(reasoner, step):
+    _, reward, _ = await receive_and_predict(reasoner, step, parties(), seed=7)
+    return reward
+
+
 def parties():
     return party(user(), line(1, "jazz")), party(item(), line(1, "jazz")), party(item(NEGATIVE), line(1, "opera"))
 
@@ -27,16 +35,40 @@ def parties():
 @pytest.mark.parametrize(("scores", "reward"), [((0.7, 0.2), 1), ((0.2, 0.7), 0)])
 async def test_the_offline_choice_compares_the_scores_that_learn_stored(scores, reward):
     for sequence in range(20):
-        assert await predict(OfflineReasoner(), work(sequence, scores=scores), *parties(), seed=7) == reward
+        assert await predict(OfflineReasoner(), work(sequence, scores=scores)) == reward
 
 
 async def test_without_scores_the_profiles_shared_attributes_decide():
-    assert await predict(OfflineReasoner(), work(scores=None), *parties(), seed=7) == 1
+    assert await predict(OfflineReasoner(), work(scores=None)) == 1
 
 
 async def test_candidates_come_in_seeded_random_order_so_that_a_position_says_nothing():
     reasoner = AlwaysFirst()
-    rewards = [await predict(reasoner, work(sequence), *parties(), seed=7) for sequence in range(200)]
+    rewards = [await predict(reasoner, work(sequence)) for sequence in range(200)]
     assert 60 < sum(rewards) < 140
-    assert rewards == [await predict(AlwaysFirst(), work(sequence), *parties(), seed=7) for sequence in range(200)]
+    assert rewards == [await predict(AlwaysFirst(), work(sequence)) for sequence in range(200)]
     assert {(ref, scores) for ref, scores in reasoner.shown} == {(item().ref, (0.7, 0.2)), (NEGATIVE, (0.2, 0.7))}
+
+
+async def test_merges_come_back_in_the_order_of_the_parties_whatever_was_shown_first():
+    told = [replace(one, messages=(message(router, "soul"),)) for router, one in enumerate(parties())]
+    for sequence in range(20):
+        merges, _, _ = await receive_and_predict(OfflineReasoner(), work(sequence), told, seed=7)
+        assert [list(answer.outcomes) for answer in merges] == [[(0, 1)], [(1, 1)], [(2, 1)]]
+
+
+async def test_without_a_negative_there_is_nothing_to_predict():
+    merges, reward, _ = await receive_and_predict(OfflineReasoner(), work(negative=None), parties()[:2], seed=7)
+    assert (len(merges), reward) == (2, None)
+
+
+class Speechless(OfflineReasoner):
+    """Merges, and fails to choose."""
+
+    async def predict(self, work, user, first, second, scores):
+        return ReasonerFailed("no choice")
+
+
+async def test_a_failed_prediction_is_neither_right_nor_wrong():
+    with pytest.raises(ReasonerFailed, match="no choice"):
+        await predict(Speechless(), work())

@@ -1,80 +1,79 @@
 """Eq. 9: edits of profiles and filter memories from an interaction."""
 
-from propagation.adapters.offline.reasoner import OfflineReasoner
+from propagation.adapters.offline.reasoner import OfflineReasoner, own_gradients
+from propagation.model.errors import ReasonerFailed
 from propagation.model.gradient import Gradient, Module
 from propagation.model.profile import Author
 from propagation.model.text import ClientText
-from propagation.optimization.client_optimization import optimize_client
-from propagation.ports.reasoner import OptimizeAnswer
+from propagation.optimization.client_optimization import optimized
 from tests.unit.parties import NEGATIVE, POSITIVE, USER, heard, item, line, message, party, user, work
 
 
-async def optimized(one, other, reward=1, reasoner=None, gradients=()):
+async def after(one, other, reward=1):
     text = ClientText(profile=one.profile, filter_memory=one.filter_memory, watermark=4, dropped=2)
-    return await optimize_client(reasoner or OfflineReasoner(), work(), reward, one, other, text, gradients, 12)
+    return optimized(text, await OfflineReasoner().optimize(work(), reward, one, other, ()), 12)
 
 
 async def test_a_choice_becomes_a_line_that_cites_its_interaction():
-    after = await optimized(party(user()), party(item()))
-    [one] = after.profile.lines
+    found = await after(party(user()), party(item()))
+    [one] = found.profile.lines
     assert one.attributes == ("jazz",)
     assert "“Kind of Blue”" in one.text
     assert [source.sequence for source in one.sources] == [50]
-    assert (after.profile.version, after.watermark, after.dropped) == (2, 4, 2)
+    assert (found.profile.version, found.watermark, found.dropped) == (2, 4, 2)
 
 
 async def test_a_second_choice_makes_the_line_stronger_by_one_after_decay():
-    after = await optimized(party(user(), line(1, "jazz", weight=2.0)), party(item()))
-    [one] = after.profile.lines
+    found = await after(party(user(), line(1, "jazz", weight=2.0)), party(item()))
+    [one] = found.profile.lines
     assert (one.id, one.weight) == (1, 2.0 * 0.95 + 1)
 
 
 async def test_what_was_heard_gains_when_borne_out_fades_when_not_and_leaves_when_stale():
     told = (heard(1, 3, "jazz"), heard(2, 4, "opera"), heard(3, 5, "folk", weight=0.15))
-    after = await optimized(party(user(), *told), party(item()))
-    weights = {one.attributes: round(one.weight, 6) for one in after.profile.lines if one.author == Author.RECEPTION}
+    found = await after(party(user(), *told), party(item()))
+    weights = {one.attributes: round(one.weight, 6) for one in found.profile.lines if one.author == Author.RECEPTION}
     assert weights == {("jazz",): 0.5, ("opera",): round(0.4 * 0.97, 6)}
 
 
 async def test_a_right_prediction_confirms_the_router_that_spoke_of_the_choice():
     one = party(user(), line(1, "jazz"), heard(2, 3, "jazz"), messages=(message(3, "jazz"),))
-    [rule] = (await optimized(one, party(item()), reward=1)).filter_memory.rules
+    [rule] = (await after(one, party(item()), reward=1)).filter_memory.rules
     assert (rule.router, rule.factor, rule.evidence, rule.age) == (3, 1.25, (50,), 50)
     assert rule.text == "Welcome what the soul and funk community passes on."
 
 
 async def test_a_wrong_prediction_doubts_the_router_that_spoke_of_something_else():
     one = party(user(), line(1, "jazz"), heard(2, 3, "opera"), messages=(message(3, "opera"),))
-    [rule] = (await optimized(one, party(item()), reward=0)).filter_memory.rules
+    [rule] = (await after(one, party(item()), reward=0)).filter_memory.rules
     assert (rule.router, rule.factor) == (3, 0.8)
 
 
 async def test_news_that_led_to_a_first_choice_is_worth_more():
-    rules = (await optimized(party(user(), heard(1, 3, "jazz")), party(item()))).filter_memory.rules
+    rules = (await after(party(user(), heard(1, 3, "jazz")), party(item()))).filter_memory.rules
     assert [(rule.attribute, rule.factor) for rule in rules] == [("jazz", 1.25)]
 
 
 async def test_an_item_learns_who_chose_it_and_nothing_that_a_user_says_of_itself():
     secret = line(1, "lives in smalltown", author=Author.CATALOGUE, weight=9.0)
-    after = await optimized(party(item()), party(user(), secret, line(2, "soul", weight=1.0)))
-    assert after.profile.lines[-1].attributes == ("soul",)
-    assert "smalltown" not in after.profile.text
+    found = await after(party(item()), party(user(), secret, line(2, "soul", weight=1.0)))
+    assert found.profile.lines[-1].attributes == ("soul",)
+    assert "smalltown" not in found.profile.text
 
 
 async def test_an_item_rightly_passed_over_stays_as_it_is():
     one = party(item(NEGATIVE), heard(1, 3, "opera"))
     text = ClientText(profile=one.profile)
-    assert await optimize_client(OfflineReasoner(), work(), 1, one, party(user()), text, (), 12) is text
+    answer = await OfflineReasoner().optimize(work(), 1, one, party(user()), ())
+    assert optimized(text, answer, 12) is text
 
 
-async def test_a_client_is_given_its_own_gradients_and_never_a_routers_of_the_same_number():
-    class Listening(OfflineReasoner):
-        async def optimize(self, work, reward, party, other, gradients):
-            self.given = [g.text for g in gradients]
-            return OptimizeAnswer(edits=())
-
-    reasoner = Listening()
+def test_a_client_is_given_its_own_gradients_and_never_a_routers_of_the_same_number():
     gradients = [Gradient(sequence=50, module=module, owner=owner, writer=USER, reward=1, text=f"{module}-{owner}")
                  for module in Module for owner in (USER, POSITIVE)]
-    await optimized(party(user()), party(item()), reasoner=reasoner, gradients=gradients)
-    assert reasoner.given == [f"profile-{USER}", f"filter_memory-{USER}"]
+    assert [g.text for g in own_gradients(gradients, party(user()))] == [f"profile-{USER}", f"filter_memory-{USER}"]
+
+
+def test_a_failed_part_changes_nothing():
+    text = ClientText(profile=party(user(), line(1, "jazz")).profile)
+    assert optimized(text, ReasonerFailed("not JSON"), 12) is text

@@ -1,10 +1,12 @@
 """Eq. 5: P_c^pro = merge({R_c}, F_c, P_c)."""
 
 from propagation.adapters.offline.reasoner import OfflineReasoner
+from propagation.model.errors import ReasonerFailed
 from propagation.model.filter_memory import FilterMemory, FilterRule
 from propagation.model.profile import Author, Profile
 from propagation.model.text import ClientText
-from propagation.reception.merge import receive
+from propagation.reception.merge import inbox, receive
+from propagation.reception.merge import received as merge_part
 from tests.unit.parties import USER, heard, item, line, message, profile, user
 
 LAST_ROUND = 5
@@ -75,3 +77,10 @@ async def test_equal_news_of_two_routers_is_one_line_with_both_sources():
 async def test_an_item_hears_of_its_audience():
     reception = await received(ClientText(profile=Profile(ref=item().ref)), [message(1, "soul")], client=item())
     assert "soul" in lines_heard(reception.text)[0].text
+
+
+def test_where_the_merge_failed_the_messages_go_on_waiting():
+    text = ClientText(profile=profile(USER, line(1, "jazz")), watermark=2)
+    reception = merge_part(inbox(user(), text, [message(3, "soul")], 8), ReasonerFailed("not JSON"), LAST_ROUND, 12)
+    assert reception.text is text
+    assert (reception.merged, reception.messages) == ((), ())

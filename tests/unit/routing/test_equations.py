@@ -10,10 +10,11 @@ from propagation.model.attribute import Attribute
 from propagation.model.profile import Author, Line, Profile, Source
 from propagation.model.router import RouterVersion
 from propagation.model.text import ClientText
+from propagation.ports.reasoner import Summary
 from propagation.ports.vector_index import Collection, Point
 from propagation.reception.buffer import buffered
 from propagation.routing.canonical import canonical_names
-from propagation.routing.integration import integrate
+from propagation.routing.integration import asked_of, integrated
 from propagation.routing.perception import arrivals_of, counted, own_attributes
 from propagation.routing.point_to_point import PointToPointPolicy, sender_router
 from propagation.routing.policy import Arrival
@@ -35,11 +36,11 @@ class TableEmbedder:
         return np.array([VECTORS[text] for text in texts], np.float32).reshape(-1, 2)
 
 
-class PlainReasoner:
-    """Eq. 3 in a form that can be worked out by hand: it repeats what it is given."""
-
-    async def summarize(self, before, router, arrived, standing, common, examples):
-        return f"router {router}", f"arrived {arrived}, standing {standing}"
+def integrate(before, arrivals, round_number, epoch, router=4):
+    """Eq. 3 with an answer that says nothing: what is asked, and the version it makes."""
+    asked = asked_of(router, before, arrivals, epoch, {}, [])
+    return integrated(asked, Summary(f"router {router}", "A text."), before.version + 1 if before else 1, arrivals, round_number,
+                      epoch)
 
 
 @pytest.fixture
@@ -97,19 +98,19 @@ async def test_eq2_an_attribute_goes_to_the_router_of_highest_cosine(index):
     assert await policy.perceive([arrival("blues"), arrival("opera"), arrival("blues", BOB)]) == [[4], [9], [4]]
 
 
-async def test_eq3_a_router_takes_what_arrived_into_its_profile():
+def test_eq3_a_router_takes_what_arrived_into_its_profile():
     """Standing decays by .95 a round; what arrived adds one a client."""
     before = RouterVersion(router=4, version=2, round=1, epoch=1, name="", text="", standing=(("jazz", 2.0), ("soul", 1.0)))
-    after = await integrate(PlainReasoner(), 4, before, [arrival("jazz"), arrival("jazz", BOB)], 5, 1, {}, [])
+    after = integrate(before, [arrival("jazz"), arrival("jazz", BOB)], 5, 1)
     assert (after.version, after.round) == (3, 5)
     assert dict(after.standing) == {"jazz": pytest.approx(3.9), "soul": pytest.approx(0.95)}
     assert after.attributes == ("jazz",)
     assert after.senders == {ANN, BOB}
 
 
-async def test_eq3_a_router_of_an_earlier_epoch_was_another_community():
+def test_eq3_a_router_of_an_earlier_epoch_was_another_community():
     before = RouterVersion(router=4, version=2, round=1, epoch=1, name="", text="", standing=(("jazz", 2.0),))
-    after = await integrate(PlainReasoner(), 4, before, [arrival("opera")], 5, 2, {}, [])
+    after = integrate(before, [arrival("opera")], 5, 2)
     assert (after.version, dict(after.standing)) == (3, {"opera": 1.0})
 
 
@@ -160,7 +161,7 @@ async def test_point_to_point_reaches_the_nearest_and_never_itself(index):
 
 
 async def test_a_message_never_reaches_the_one_client_it_came_from():
-    alone = await integrate(PlainReasoner(), 4, None, [arrival("jazz"), arrival("blues")], 1, 1, {}, [])
-    shared = await integrate(PlainReasoner(), 5, None, [arrival("jazz"), arrival("jazz", BOB)], 1, 1, {}, [])
+    alone = integrate(None, [arrival("jazz"), arrival("blues")], 1, 1)
+    shared = integrate(None, [arrival("jazz"), arrival("jazz", BOB)], 1, 1, router=5)
     assert buffered(ANN, [alone, shared], 8) == ([shared], [])
     assert buffered(BOB, [alone, shared], 8) == ([alone, shared], [])

@@ -1,0 +1,52 @@
+"""What reasoning cost: calls, tokens and time, by prompt and its version."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """`calls` that reached a model, retries counted; `cached`: answers that needed none; `lost`: parts of answers that were not
+    usable. Tokens as the server counts them; `seconds` of waiting; `money` in the price list's currency."""
+
+    calls: int = 0
+    cached: int = 0
+    lost: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+    money: float = 0.0
+
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(self.calls + other.calls, self.cached + other.cached, self.lost + other.lost,
+                     self.prompt_tokens + other.prompt_tokens, self.completion_tokens + other.completion_tokens,
+                     self.seconds + other.seconds, self.money + other.money)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """By prompt, as `name@version`, what an answer took. `stand_in`: who answered in the reasoner's place where it could not;
+    "" where nobody had to."""
+
+    by_prompt: tuple[tuple[str, Spent], ...] = ()
+    stand_in: str = ""
+
+    def __add__(self, other: "Usage") -> "Usage":
+        if not other:
+            return self
+        if not self:
+            return other
+        sums = dict(self.by_prompt)
+        for prompt, spent in other.by_prompt:
+            sums[prompt] = sums[prompt] + spent if prompt in sums else spent
+        return Usage(tuple(sums.items()), self.stand_in or other.stand_in)
+
+    def __bool__(self) -> bool:
+        return bool(self.by_prompt or self.stand_in)
+
+    @property
+    def total(self) -> Spent:
+        return sum((spent for _, spent in self.by_prompt), Spent())
+
+
+NOTHING = Usage()
+"""An answer that took no call: the offline reasoner's."""
