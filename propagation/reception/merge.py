@@ -17,10 +17,12 @@ NO_ROOM = "no room"
 
 @dataclass(frozen=True, slots=True)
 class Inbox:
-    """A client before reception: of what waits in its buffer, what its filter memory lets in and keeps out, and what fell out."""
+    """A client before reception: the messages in its buffer, newest first, which of them its filter memory lets in, weightiest
+    first, and keeps out, and what fell out."""
 
     client: Client
     text: ClientText
+    messages: Sequence[RouterVersion] = ()
     let_in: Sequence[RouterVersion] = ()
     kept_out: Sequence[RouterVersion] = ()
     fallen: Sequence[RouterVersion] = ()
@@ -47,13 +49,13 @@ def inbox(client: Client, text: ClientText, waiting: Sequence[RouterVersion], ca
     if not messages:
         return Inbox(client, text)
     let_in, kept_out = admitted(text.filter_memory, messages)
-    return Inbox(client, text, let_in, kept_out, fallen)
+    return Inbox(client, text, messages, let_in, kept_out, fallen)
 
 
 def received(inbox: Inbox, answer: Part[MergeAnswer], last_round: int, max_lines: int) -> Reception:
     """Eq. 5, answered. An empty buffer is no work; where the answer failed, the messages go on waiting. Raises EditClash."""
     text = inbox.text
-    if isinstance(answer, ReasonerFailed) or not (inbox.let_in or inbox.kept_out):
+    if isinstance(answer, ReasonerFailed) or not inbox.messages:
         return Reception(text=text, merged=(), messages=())
     profile = text.profile.edited(answer.edits, max_lines)
     if profile is text.profile:
@@ -64,7 +66,7 @@ def received(inbox: Inbox, answer: Part[MergeAnswer], last_round: int, max_lines
               for (router, version), outcome in outcomes.items() if outcome != NO_ROOM]
     after = ClientText(profile=profile, filter_memory=text.filter_memory, watermark=last_round,
                        dropped=text.dropped + len(inbox.fallen))
-    taken = [message for message in inbox.let_in if answer.outcomes.get((message.router, message.version)) == "merged"]
+    taken = [message for message in inbox.messages if answer.outcomes.get((message.router, message.version)) == "merged"]
     return Reception(text=after, merged=merged, messages=taken, usage=answer.usage)
 
 
