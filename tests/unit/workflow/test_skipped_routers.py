@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -30,11 +31,11 @@ class Silent(OfflineReasoner):
         self.silent = frozenset()
         self.asked = []
 
-    async def summarize(self, before, router, *rest):
-        self.asked.append(router)
-        if router in self.silent:
-            raise ReasonerFailed("the model timed out")
-        return await super().summarize(before, router, *rest)
+    async def summarize(self, routers):
+        self.asked.extend(one.router for one in routers)
+        answer = await super().summarize(routers)
+        return replace(answer, summaries=[ReasonerFailed("the model timed out") if one.router in self.silent else summary
+                                          for one, summary in zip(routers, answer.summaries, strict=True)])
 
 
 @asynccontextmanager
