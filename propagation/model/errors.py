@@ -108,6 +108,10 @@ class ReasonerFailed(PropagationError):
         self.usage = usage
 
 
+class ReasonerGaveUp(ReasonerFailed):
+    """No usable answer, although the reasoner asked again by itself: asking at once once more is no use."""
+
+
 class ReasonerUnavailable(ReasonerFailed):
     """Nobody answers now (the endpoint is down, a budget is spent): the same question may be asked later, and waits."""
 

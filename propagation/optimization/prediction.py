@@ -28,7 +28,9 @@ async def receive_and_predict(reasoner: Reasoner, work: ReasonWork, parties: Seq
         candidates.reverse()
         scores = scores and (scores[1], scores[0])
     answer = await reasoner.forward(work, user, candidates, scores)
-    if answer.prediction is None or isinstance(answer.prediction, ReasonerFailed):
-        raise ReasonerFailed(f"no prediction: {answer.prediction}", answer.usage)
+    if answer.prediction is None:
+        raise ReasonerFailed("no prediction", answer.usage)
+    if isinstance(answer.prediction, ReasonerFailed):
+        raise type(answer.prediction)(f"no prediction: {answer.prediction}", answer.usage)
     merges = answer.merges if positive_first else (answer.merges[0], answer.merges[2], answer.merges[1])
     return merges, int(answer.prediction.chose_first == positive_first), answer.usage

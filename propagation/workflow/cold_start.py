@@ -1,6 +1,7 @@
 """Cold start (RecNet 3.4.3): a client with text has a profile, routers and their current messages before anybody meets it;
 and a text that changes later changes its catalogue lines."""
 
+import asyncio
 import logging
 import time
 from collections import deque
@@ -17,7 +18,7 @@ from propagation.model.router import RouterVersion
 from propagation.model.text import ClientText, Merged
 from propagation.ports.graph import GraphStore
 from propagation.ports.reasoner import Part, Reasoner
-from propagation.reception.merge import receive
+from propagation.reception.merge import Reception, receive
 from propagation.routing.policy import RoutingPolicy
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.vectors import Vectors
@@ -150,17 +151,21 @@ class ColdStart:
         waiting = await self._messages(refs, current)
         welcomed: dict[int, ClientText] = {}
         merged: list[Merged] = []
-        for ref in refs:
-            try:
-                reception = await receive(self._reasoner, clients[ref], texts[ref], waiting[ref], last.number,
-                                          self._settings.buffer, self._settings.profile_lines)
-            except ReasonerFailed as error:
-                log.warning("client %d waits for its next interaction to hear its routers: %s", ref, error)
-                continue
-            if reception.text is not texts[ref]:
-                welcomed[ref] = reception.text
-                merged.extend(reception.merged)
+        for start in range(0, len(refs), self._reasoner.width):
+            part = refs[start : start + self._reasoner.width]
+            for ref, reception in zip(part, await asyncio.gather(*(
+                    self._received(clients[ref], texts[ref], waiting[ref], last.number) for ref in part)), strict=True):
+                if reception is not None and reception.text is not texts[ref]:
+                    welcomed[ref] = reception.text
+                    merged.extend(reception.merged)
         return welcomed, merged
+
+    async def _received(self, client: Client, text: ClientText, waiting: Sequence[RouterVersion], last: int) -> Reception | None:
+        try:
+            return await receive(self._reasoner, client, text, waiting, last, self._settings.buffer, self._settings.profile_lines)
+        except ReasonerFailed as error:
+            log.warning("client %d waits for its next interaction to hear its routers: %s", client.ref, error)
+            return None
 
     async def _messages(self, refs: Sequence[int], current: Sequence[RouterVersion]) -> dict[int, list[RouterVersion]]:
         """What a client's buffer would hold had it been there: newest round first, then by score."""

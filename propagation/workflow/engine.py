@@ -1,7 +1,8 @@
 """The whole loop on given ports: what a service, a replay and a test run."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 
 from propagation.model.client import ClientChange, ClientOutcome
 from propagation.model.epoch import Epoch
@@ -70,7 +71,7 @@ class Engine:
         self.learner = Learner(store, self.numbers, embedder, holder, self.first_view, self.catalogue, self.cold_start.take)
         held = HeldTexts(store)
         self._stage1 = Stage1(store, reasoner, settings, held, give_way)
-        self.reasoning = Reasoning(store, self._stage1, self.vectors, holder)
+        self.reasoning = Reasoning(store, self._stage1, self.vectors, settings, holder, reasoner.width)
         self.past = Past(store)
         self.profiles = ProfileReader(store, reasoner, settings, self.vectors.show, self.past)
         self.tracer = Tracer(store)
@@ -106,6 +107,7 @@ class Engine:
         return await self.retention.step()
 
     async def close(self) -> None:
+        await self.reasoning.pipeline.close()
         await self.learner.close()
         self.numbers.close()
         await self.store.close()
@@ -136,7 +138,7 @@ class Engine:
         async with self._reasoning:
             while await self._describe():
                 pass
-        async with self._learning, self._reasoning, self._rounding:
+        async with self._learning, self._no_reasoning(), self._rounding:
             return await self.stage0.run(say)
 
     async def rebuild(self) -> int:
@@ -145,7 +147,7 @@ class Engine:
 
     async def reindex(self, progress: OnProgress = no_progress) -> int:
         """Make the vector index again from the graph; how many points it has."""
-        async with self._reasoning, self._rounding:
+        async with self._no_reasoning(), self._rounding:
             return await self.stage0.reindex(progress)
 
     async def reason(self, limit: int = CLAIM) -> int:
@@ -153,6 +155,13 @@ class Engine:
         that were."""
         async with self._reasoning:
             return await self._describe() + await self.reasoning.step(limit)
+
+    @asynccontextmanager
+    async def _no_reasoning(self) -> AsyncIterator[None]:
+        """What is under way ends first, and nothing new is begun."""
+        async with self._reasoning:
+            await self.reasoning.pipeline.settle()
+            yield
 
     async def _describe(self) -> int:
         texts = await self.cold_start.step()
@@ -168,7 +177,7 @@ class Engine:
 
     async def replay_dead_letters(self) -> tuple[int, int]:
         """Try dead letters again, marked late; (mended, failed again) of at most one claim."""
-        async with self._reasoning:
+        async with self._no_reasoning():
             return await self.reasoning.replay_dead_letters()
 
     async def round_is_due(self) -> bool:

@@ -3,11 +3,11 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from propagation.model.client import Client
-from propagation.model.errors import ReasonerFailed
-from propagation.model.profile import EditClash
+from propagation.model.errors import ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
+from propagation.model.profile import Edit, EditClash
 from propagation.model.router import RouterVersion
 from propagation.model.text import ClientText, Merged, Reasoned, ReasonWork
 from propagation.model.usage import NOTHING, Usage
@@ -15,9 +15,9 @@ from propagation.optimization.client_optimization import optimized
 from propagation.optimization.credit import of_those_that_took_part
 from propagation.optimization.prediction import receive_and_predict
 from propagation.ports.graph import GraphStore
-from propagation.ports.reasoner import Party, Reasoner
+from propagation.ports.reasoner import MergeAnswer, OptimizeAnswer, Part, Party, Reasoner
 from propagation.reception.first_text import described, undescribed
-from propagation.reception.merge import inbox, received
+from propagation.reception.merge import Inbox, inbox, received
 from propagation.workflow.held_texts import HeldTexts
 from propagation.workflow.settings import WorkflowSettings
 
@@ -47,13 +47,18 @@ class Desk:
 
 @dataclass
 class Draft:
-    """The texts of one interaction as they come about, and what is to be stored of it."""
+    """The texts of one interaction as they come about, and what is to be stored of it; what the reasoner said (`first` texts,
+    `merges` of the `inboxes`, what was `learned`), so that it can be applied to newer texts too."""
 
     now: dict[int, ClientText]
     written: list[ClientText] = field(default_factory=list)
     merged: list[Merged] = field(default_factory=list)
     parties: list[Party] = field(default_factory=list)
     usage: Usage = NOTHING
+    first: dict[int, Sequence[Edit]] = field(default_factory=dict)
+    inboxes: list[Inbox] = field(default_factory=list)
+    merges: Sequence[Part[MergeAnswer]] = ()
+    learned: Sequence[Part[OptimizeAnswer]] = ()
 
     def take(self, ref: int, text: ClientText) -> None:
         """A client's newer version; the same object is no new version."""
@@ -75,8 +80,11 @@ class Stage1:
 
     async def reason(self, works: Sequence[ReasonWork], until: float) -> tuple[list[Reasoned], dict[int, ClientText]]:
         """What to commit, and the newest text of every client that changed. Stops after the interaction at which the
-        monotonic clock passed `until` (seconds); the first is always done."""
-        desk = await self._desk(works)
+        monotonic clock passed `until` (seconds); the first is always done. Where the reasoner takes several at a time,
+        interactions that share no client run side by side, and the order in which they end changes nothing."""
+        desk = await self._desk(works, self.held.find(sorted({ref for work in works for ref in clients_of(work)})))
+        if self._reasoner.width > 1:
+            return await self._side_by_side(works, desk, until), desk.changed
         results: list[Reasoned] = []
         for work in works:
             results.append(await self._tried(work, desk))
@@ -94,10 +102,37 @@ class Stage1:
         """Somebody else wrote these clients' texts: load them again."""
         self.held.forget(refs)
 
-    async def _desk(self, works: Sequence[ReasonWork]) -> Desk:
+    async def newest_desk(self, work: ReasonWork) -> Desk:
+        """One interaction on the graph's newest texts."""
+        return await self._desk([work], dict(await self.held.newest(clients_of(work))))
+
+    async def _side_by_side(self, works: Sequence[ReasonWork], desk: Desk, until: float) -> list[Reasoned]:
+        """Each after those before it that it shares a client with."""
+        places = asyncio.Semaphore(self._reasoner.width)
+        last: dict[int, asyncio.Task[Reasoned | None]] = {}
+
+        async def in_turn(work: ReasonWork, before: Sequence[asyncio.Task[Reasoned | None]]) -> Reasoned | None:
+            for earlier in before:
+                if await earlier is None:
+                    return None
+            async with places:
+                return await self._tried(work, desk) if work is works[0] or time.monotonic() < until else None
+
+        tasks = []
+        for work in works:
+            task = asyncio.create_task(in_turn(work, [last[ref] for ref in clients_of(work) if ref in last]))
+            last.update(dict.fromkeys(clients_of(work), task))
+            tasks.append(task)
+        try:
+            return [done for done in await asyncio.gather(*tasks) if done is not None]
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _desk(self, works: Sequence[ReasonWork], texts: dict[int, ClientText]) -> Desk:
         refs = sorted({ref for work in works for ref in clients_of(work)})
         clients = {client.ref: client for client in await self._store.get_clients(refs)}
-        texts = self.held.find(refs)
         missing = [ref for ref in refs if ref not in texts]
         if missing:
             texts.update(await self._store.load_texts(missing))
@@ -109,36 +144,50 @@ class Stage1:
         return Desk(clients, texts, waiting, last.number if last else 0)
 
     async def _tried(self, work: ReasonWork, desk: Desk) -> Reasoned:
+        return await self.tried(work, lambda: self._one(work, desk))
+
+    async def tried(self, work: ReasonWork, once: Callable[[], Awaitable[Reasoned]]) -> Reasoned:
         """One interaction, tried `reason_attempts` times with growing pauses; then a dead letter, so that the user's next
-        interactions go on."""
+        interactions go on. Raises ReasonerUnavailable."""
         failure, usage = "", NOTHING
         for attempt in range(self._settings.reason_attempts):
             if attempt:
                 await asyncio.sleep(self._settings.reason_backoff * 2 ** (attempt - 1))
             try:
-                return await self._one(work, desk)
+                done = await once()
+                return replace(done, usage=usage + done.usage) if usage else done
+            except ReasonerUnavailable:
+                raise
             except ReasonerFailed as error:
                 failure = str(error)
                 usage += error.usage
+                if isinstance(error, ReasonerGaveUp):
+                    break
             except EditClash as error:
                 failure = f"edits a line that the profile does not have: {error}"
         return Reasoned(sequence=work.sequence, user=work.user, failure=failure, usage=usage)
 
     async def _one(self, work: ReasonWork, desk: Desk) -> Reasoned:
-        """Algorithm 1, lines 6 to 10. Raises ReasonerFailed and EditClash; `desk` is as before then."""
+        """One interaction on the desk, which is as before where it raises ReasonerFailed or EditClash."""
+        draft, done = await self.draft(work, desk)
+        desk.move_on(draft.now)
+        return done
+
+    async def draft(self, work: ReasonWork, desk: Desk) -> tuple[Draft, Reasoned]:
+        """Algorithm 1, lines 6 to 10, on the texts of the desk, which stays as it is. Raises ReasonerFailed and EditClash."""
         draft = Draft({ref: desk.texts[ref] for ref in clients_of(work)})
         await self._first_texts(draft, desk)
         reward = await self._receive_and_predict(work, draft, desk)
         user, positive, *rest = draft.parties
         answer = await self._reasoner.backward(work, reward, user, positive, rest[0] if rest else None)
         draft.usage += answer.usage
+        draft.learned = answer.clients
         for party, part in zip(draft.parties, answer.clients, strict=True):
             ref = party.client.ref
             draft.take(ref, optimized(draft.now[ref], part, self._settings.profile_lines))
-        desk.move_on(draft.now)
-        return Reasoned(sequence=work.sequence, user=work.user, reward=reward, texts=tuple(draft.written),
-                        gradients=tuple(of_those_that_took_part(answer.gradients, draft.parties)), merged=tuple(draft.merged),
-                        usage=draft.usage)
+        return draft, Reasoned(
+            sequence=work.sequence, user=work.user, reward=reward, texts=tuple(draft.written), merged=tuple(draft.merged),
+            gradients=tuple(of_those_that_took_part(answer.gradients, draft.parties)), usage=draft.usage)
 
     async def _first_texts(self, draft: Draft, desk: Desk) -> None:
         """The own text of clients that nobody described yet (eq. 1)."""
@@ -149,6 +198,7 @@ class Stage1:
         draft.usage += answer.usage
         for ref, edits in zip(new, answer.edits, strict=True):
             if not isinstance(edits, ReasonerFailed):
+                draft.first[ref] = edits
                 draft.take(ref, described(draft.now[ref], edits, self._settings.profile_lines))
 
     async def _receive_and_predict(self, work: ReasonWork, draft: Draft, desk: Desk) -> int | None:
@@ -157,6 +207,7 @@ class Stage1:
                    for ref, text in draft.now.items()]
         merges, reward, usage = await receive_and_predict(self._reasoner, work, [one.party for one in inboxes], self._settings.seed)
         draft.usage += usage
+        draft.inboxes, draft.merges = inboxes, merges
         for waits, answer in zip(inboxes, merges, strict=True):
             reception = received(waits, answer, desk.last_round, self._settings.profile_lines)
             text = reception.text

@@ -12,6 +12,9 @@ from propagation.model.text import ClientText, ReasonClaim, Reasoned
 from propagation.ports.graph import GraphStore, VersionClash
 from propagation.ports.vector_index import Point
 from propagation.workflow.interaction import Stage1
+from propagation.workflow.pipeline import CLAIM_MS as WIDE_CLAIM_MS
+from propagation.workflow.pipeline import Pipeline
+from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.vectors import Vectors
 
 CLAIM = 512
@@ -22,21 +25,28 @@ log = logging.getLogger(__name__)
 
 
 class Reasoning:
-    """One claim at a time. `vectors` are given the newest text of every client that a commit changed."""
+    """One claim at a time, or a pipeline of interactions where the reasoner is waited for. `vectors` are given the newest text
+    of every client that a commit changed. `lockstep`: a replay, in which the order of completion changes nothing."""
 
-    def __init__(self, store: GraphStore, stage1: Stage1, vectors: Vectors, holder: str) -> None:
+    def __init__(self, store: GraphStore, stage1: Stage1, vectors: Vectors, settings: WorkflowSettings, holder: str,
+                 width: int) -> None:
         self._store = store
         self._stage1 = stage1
         self._holder = holder
         self._vectors = vectors
         self._unfinished: ReasonClaim | None = None
+        self._wide = width > 1
+        self.pipeline = Pipeline(store, stage1, vectors, settings, holder, width)
+        self.lockstep = False
 
     async def step(self, limit: int = CLAIM) -> int:
         """Reason the next claim; how many interactions were finished. A slow reasoner finishes a part of its claim in
         time, and the rest is free again. Raises LeaseLost when the claim was taken over, VersionClash when other
         writers won five times in a row."""
+        if self._wide and not self.lockstep:
+            return await self.pipeline.step()
         await self._free()
-        claim = await self._store.claim_reason(self._holder, limit, CLAIM_MS)
+        claim = await self._store.claim_reason(self._holder, limit, WIDE_CLAIM_MS if self._wide else CLAIM_MS)
         return 0 if claim is None else len(await self._finish(claim))
 
     async def replay_dead_letters(self, limit: int = CLAIM) -> tuple[int, int]:

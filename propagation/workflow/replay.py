@@ -47,6 +47,15 @@ async def replay(engine: Engine, clients: Iterable[ClientChange], events: Iterab
     goes on from there (repeats are DUPLICATE)."""
     if step < 1:
         raise ValueError(f"step is {step}; a replay records at least one event at a time")
+    engine.reasoning.lockstep = True
+    try:
+        return await _replayed(engine, clients, events, step, progress)
+    finally:
+        engine.reasoning.lockstep = False
+
+
+async def _replayed(engine: Engine, clients: Iterable[ClientChange], events: Iterable[NewInteraction], step: int,
+                    progress: Callable[[ReplayProgress], None]) -> ReplayReport:
     report = ReplayReport()
     for some in _parts(clients, CLIENTS_A_COMMIT):
         await engine.upsert_clients(some)

@@ -1,0 +1,56 @@
+"""The one limiter of this process: calls and tokens a minute, calls in flight, and pauses that a server asked for."""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+MINUTE = 60.0
+
+
+class Limiter:
+    """Turns in order of asking. Everything that reaches the endpoint passes through one of these, and nothing twice."""
+
+    def __init__(self, in_flight: int, calls_per_minute: int | None = None, tokens_per_minute: int | None = None,
+                 clock: Callable[[], float] = time.monotonic) -> None:
+        self._places = asyncio.Semaphore(in_flight)
+        self._order = asyncio.Lock()
+        self._calls = calls_per_minute
+        self._tokens = tokens_per_minute
+        self._clock = clock
+        self._recent: deque[tuple[float, int]] = deque()
+        self._recent_tokens = 0
+        self._not_before = 0.0
+        self.running = 0
+
+    @asynccontextmanager
+    async def turn(self, tokens: int) -> AsyncIterator[None]:
+        """One call of about so many tokens. Cancelled while waiting, it has taken nothing."""
+        async with self._places:
+            async with self._order:
+                while (wait := self._wait(tokens)) > 0:  # noqa: ASYNC110 - time is what is waited for
+                    await asyncio.sleep(wait)
+                self._recent.append((self._clock(), tokens))
+                self._recent_tokens += tokens
+            self.running += 1
+            try:
+                yield
+            finally:
+                self.running -= 1
+
+    def pause(self, seconds: float) -> None:
+        """No call begins for so long: the server said so, or is still busy with one that nobody waits for."""
+        self._not_before = max(self._not_before, self._clock() + seconds)
+
+    def _wait(self, tokens: int) -> float:
+        """Seconds until the next call may begin; 0: now."""
+        now = self._clock()
+        while self._recent and self._recent[0][0] <= now - MINUTE:
+            self._recent_tokens -= self._recent.popleft()[1]
+        wait = self._not_before - now
+        calls_full = self._calls is not None and len(self._recent) >= self._calls
+        tokens_full = self._tokens is not None and self._recent and self._recent_tokens + tokens > self._tokens
+        if calls_full or tokens_full:
+            wait = max(wait, self._recent[0][0] + MINUTE - now)
+        return max(wait, 0.0)

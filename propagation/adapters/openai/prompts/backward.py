@@ -1,0 +1,63 @@
+"""Prompt_gradient and Prompt_optimizer (eq. 8 and 9) for all modules in one: Algorithm 1, lines 9 and 10."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from propagation.adapters.openai.data import lettered
+from propagation.adapters.openai.data import party as shown
+from propagation.adapters.openai.prompts.gradient import HOW as GRADIENT_HOW
+from propagation.adapters.openai.prompts.gradient import (
+    TOKENS_A_MESSAGE,
+    ClientCredit,
+    Messages,
+    ProfileCredit,
+    of_client,
+    of_messages,
+    outcome,
+)
+from propagation.adapters.openai.prompts.lines import Edits
+from propagation.adapters.openai.prompts.optimizer import EDIT_HOW, RULE_HOW, RuleAnswers, edits_of, rules_of
+from propagation.adapters.openai.prompts.prompt import RULES, Prompt, Question, Wanted
+from propagation.model.gradient import Gradient
+from propagation.model.text import ReasonWork
+from propagation.ports.reasoner import OptimizeAnswer, Party
+
+CLIENT_TOKENS = 260
+PROMPT = Prompt("backward", 1, RULES + "\nThe clients met as told in `outcome`.\n" + GRADIENT_HOW +
+                "Then carry out what you suggest to each client. " + EDIT_HOW + RULE_HOW)
+NAMES = ("user", "chosen", "passed")
+
+
+class Unheard(ProfileCredit):
+    """What changes of a client that heard nothing: there is no filter to judge."""
+
+    edits: Edits
+
+
+class Client(ClientCredit):
+    """What changes of a client that heard something."""
+
+    edits: Edits
+    rules: RuleAnswers
+
+
+def question(work: ReasonWork, reward: int | None, parties: Mapping[str, Party]) -> Question:
+    """Parts: user, chosen and passed, as there are; messages where anybody heard any. Each client's part is read as (gradients,
+    OptimizeAnswer), that of the messages as gradients."""
+    letters, said = lettered(list(parties.values()))
+    parts = {name: _wanted(work, reward, party, letters) for name, party in parties.items()}
+    if said:
+        parts["messages"] = Wanted(Messages, lambda answer: of_messages(work, list(parties.values()), letters, answer))
+    data: dict[str, Any] = {"outcome": outcome(reward), **({"messages": said} if said else {}),
+                            **{name: shown(party, letters) for name, party in parties.items()}}
+    return Question(PROMPT, data, parts, CLIENT_TOKENS * len(parties) + TOKENS_A_MESSAGE * len(said))
+
+
+def _wanted(work: ReasonWork, reward: int | None, party: Party, letters: dict[tuple[int, int], str]) -> Wanted:
+    def read(answer: Any) -> tuple[list[Gradient], OptimizeAnswer]:
+        edits = edits_of(work, party, answer.edits).edits
+        rules = rules_of(work, party, letters, answer.rules).rules if party.messages else ()
+        gradients = [] if reward is None else of_client(work, party, answer)
+        return gradients, OptimizeAnswer(edits, rules)
+
+    return Wanted(Client if party.messages else Unheard, read)

@@ -1,0 +1,41 @@
+"""Prompt_extract (eq. 1), with a client's first profile: its own text as lines with their attributes."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from propagation.adapters.openai.data import own_text
+from propagation.adapters.openai.prompts.lines import CatalogueLine, names, words
+from propagation.adapters.openai.prompts.prompt import RULES, Answer, Prompt, Question, Wanted, _listed
+from propagation.model.client import Client
+from propagation.model.profile import LINE_MAX_WORDS, AddLine, Author, Edit, Line
+
+LINES, WEIGHT = 2, 2.0
+TOKENS_A_CLIENT = 150
+PROMPT = Prompt("extract", 1, RULES + """
+Each client in the data is an item of a catalogue or a user, with what is said of it. Write its first profile: one or two lines
+of at most 25 words that say what it is (an item: begin with its title) and whom it may please. Give each line 1 to 4
+`attributes`: short names of the concepts it speaks of (style, subject, mood, maker), in lower case. Say nothing that the data
+does not say or plainly imply.""")
+
+
+class Profile(Answer):
+    """A client's lines."""
+
+    lines: Annotated[list[CatalogueLine], BeforeValidator(_listed), Field(default_factory=list)]
+
+
+def question(clients: Sequence[Client]) -> Question:
+    """Parts: client_1, client_2, ... in order."""
+    return Question(PROMPT, {f"client_{place}": own_text(client) for place, client in enumerate(clients, 1)},
+                    {f"client_{place}": Wanted(Profile, edits_of) for place, _ in enumerate(clients, 1)},
+                    TOKENS_A_CLIENT * len(clients) + 50)
+
+
+def edits_of(answer: Profile) -> Sequence[Edit]:
+    lines = [line for line in answer.lines if line.text.strip()][:LINES]
+    if not lines:
+        raise ValueError("there is no line: write at least one")
+    return [AddLine(line=Line(id=0, text=words(line.text, LINE_MAX_WORDS), attributes=names(line.attributes), weight=WEIGHT,
+                              author=Author.CATALOGUE)) for line in lines]

@@ -1,0 +1,27 @@
+"""Prompt_merge for all three and Prompt_predict (eq. 5 and 6) in one: Algorithm 1, lines 6 and 7."""
+
+from collections.abc import Sequence
+
+from propagation.adapters.openai.data import lettered
+from propagation.adapters.openai.data import party as shown
+from propagation.adapters.openai.prompts import merge, predict
+from propagation.adapters.openai.prompts.prompt import RULES, Prompt, Question, Wanted
+from propagation.ports.reasoner import Party
+
+PROMPT = Prompt("forward", 1, RULES + "\n" + merge.HOW + "\nThen, with what was taken in: " + predict.HOW)
+NAMES = ("user", "candidate_1", "candidate_2")
+
+
+def question(user: Party, candidates: Sequence[Party]) -> Question:
+    """Parts: each of user, candidate_1 and candidate_2 that has messages; prediction where there are two candidates."""
+    parties = (user, *candidates)
+    letters, said = lettered(parties)
+    parts: dict[str, Wanted] = {name: merge.wanted(party, letters) for name, party in zip(NAMES, parties, strict=False)
+                                if party.messages}
+    tokens = merge.TOKENS * len(parts)
+    if len(candidates) == 2:
+        parts["prediction"] = predict.WANTED
+        tokens += predict.TOKENS
+    data = {"messages": said} if said else {}
+    return Question(PROMPT if said else predict.PROMPT,
+                    {**data, **{name: shown(party, letters) for name, party in zip(NAMES, parties, strict=False)}}, parts, tokens)

@@ -1,0 +1,88 @@
+"""Prompt_gradient (eq. 8): for each module that took part, a textual reward and an executable suggestion."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from propagation.adapters.openai.data import lettered
+from propagation.adapters.openai.data import party as shown
+from propagation.adapters.openai.prompts.lines import words
+from propagation.adapters.openai.prompts.prompt import RULES, Answer, Prompt, Question, Wanted, Words, _listed
+from propagation.model.gradient import Gradient, Module
+from propagation.model.text import ReasonWork
+from propagation.ports.reasoner import Party
+
+SUGGESTION_WORDS = 25
+TOKENS, TOKENS_A_MESSAGE = 130, 60
+HOW = """Judge what each part contributed: for a client, `helped` (did its profile speak for what happened?) and `gradient`, what
+its profile should change or keep, as an order of at most 25 words; where it has `messages`, also `filter_gradient`, which of them
+its rules should trust more or less. For each message, `helped` (did it speak of what was then chosen?) and `gradient`, what its
+community should say differently to such clients, at most 25 words.
+"""
+PROMPT = Prompt("gradient", 1, RULES + "\n" + HOW)
+
+
+class ProfileCredit(Answer):
+    """L_M and dL_M/dM of a profile."""
+
+    helped: bool = True
+    gradient: Words = ""
+
+
+class ClientCredit(ProfileCredit):
+    """And of a filter memory."""
+
+    filter_gradient: Words = ""
+
+
+class MessageCredit(Answer):
+    message: Annotated[str, BeforeValidator(str)]
+    helped: bool = True
+    gradient: Words = ""
+
+
+class Messages(Answer):
+    """L_M and dL_M/dM of the routers heard."""
+
+    heard: Annotated[list[MessageCredit], BeforeValidator(_listed), Field(default_factory=list)]
+
+
+def outcome(reward: int | None) -> str:
+    """What happened, in words."""
+    what = "The user chose the item `chosen`"
+    if reward is None:
+        return f"{what}."
+    return f"{what} and passed over `passed`. This was {'foreseen' if reward else 'not foreseen: `passed` was expected'}."
+
+
+def question(work: ReasonWork, reward: int, name: str, party: Party) -> Question:
+    """One client and what it heard: parts client and, where it heard any, messages."""
+    letters, said = lettered([party])
+    parts = {"client": Wanted(ClientCredit if said else ProfileCredit, lambda answer: of_client(work, party, answer))}
+    if said:
+        parts["messages"] = Wanted(Messages, lambda answer: of_messages(work, [party], letters, answer))
+    return Question(PROMPT, {"outcome": outcome(reward), "client_is": name, "messages": said, "client": shown(party, letters)},
+                    parts, TOKENS + TOKENS_A_MESSAGE * len(said))
+
+
+def of_client(work: ReasonWork, party: Party, answer: ProfileCredit) -> list[Gradient]:
+    """Of the profile; of the filter memory where something was heard."""
+    said = [(Module.PROFILE, answer.gradient)]
+    if isinstance(answer, ClientCredit):
+        said.append((Module.FILTER_MEMORY, answer.filter_gradient))
+    return [Gradient(sequence=work.sequence, module=module, owner=party.client.ref, writer=work.user, reward=int(answer.helped),
+                     text=words(text, SUGGESTION_WORDS)) for module, text in said if text.strip()]
+
+
+def of_messages(work: ReasonWork, parties: Sequence[Party], letters: Mapping[tuple[int, int], str], answer: Any) -> list[Gradient]:
+    """One a router, of the messages that somebody heard."""
+    by_letter = {letters[message.router, message.version]: message for party in parties for message in party.messages}
+    out: dict[int, Gradient] = {}
+    for one in answer.heard:
+        message = by_letter.get(one.message.strip().upper())
+        if message is not None and one.gradient.strip():
+            out.setdefault(message.router, Gradient(
+                sequence=work.sequence, module=Module.ROUTER, owner=message.router, writer=work.user, reward=int(one.helped),
+                text=words(one.gradient, SUGGESTION_WORDS), attributes=message.attributes[:8]))
+    return list(out.values())

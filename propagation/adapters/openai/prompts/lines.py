@@ -1,0 +1,97 @@
+"""Edits of profile lines as a model gives them, and what becomes of them: bounded, numbered, sourced."""
+
+from collections.abc import Collection, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from propagation.adapters.openai.prompts.prompt import Answer, Names, Words, _listed
+from propagation.model.attribute import normalised
+from propagation.model.profile import LINE_MAX_WORDS, AddLine, Author, DropLine, Edit, Line, Profile, ReplaceLine, Source
+
+EDITS = 2
+ATTRIBUTES = 4
+SOURCES = 8
+HEARD_WEIGHT, OWN_WEIGHT, DECAY = 0.4, 1.0, 0.95
+LINE_CHARS = 400
+
+
+class EditAnswer(Answer):
+    """`line`: the number of the line to replace or drop; 0 to add one."""
+
+    op: Annotated[Literal["add", "replace", "drop"], BeforeValidator(lambda value: str(value).strip().lower())]
+    line: Annotated[int, BeforeValidator(lambda value: 0 if value in (None, "") else value)] = 0
+    text: Words = ""
+    attributes: Names
+
+
+Edits = Annotated[list[EditAnswer], BeforeValidator(_listed), Field(default_factory=list)]
+
+
+class CatalogueLine(Answer):
+    text: str
+    attributes: Names
+
+
+def words(text: str, most: int) -> str:
+    """One line of at most so many words; what models put around it ("1.", "- ", quotes) is left out."""
+    plain = " ".join(text.split()).strip("-*•\"“” ").removeprefix("(heard) ")[:LINE_CHARS]
+    parts = plain.split()
+    return plain if len(parts) <= most else " ".join(parts[:most]).rstrip(",;:") + "…"
+
+
+def names(found: Sequence[str]) -> tuple[str, ...]:
+    """Normalised attributes, at most four, each at most five words: a sentence is none."""
+    return tuple(dict.fromkeys(name for one in found if (name := normalised(one)) and len(name.split()) <= 5))[:ATTRIBUTES]
+
+
+def heard_edits(profile: Profile, answers: Sequence[EditAnswer], sources: Sequence[Source], weight: float) -> list[Edit]:
+    """Eq. 5: what was heard changes lines that were heard, and adds some; what the client says itself stays."""
+    out: list[Edit] = []
+    for answer in answers[:EDITS]:
+        old = _line(profile, answer)
+        old = old if old is not None and old.author is Author.RECEPTION else None
+        line = Line(id=old.id if old else 0, text=words(answer.text, LINE_MAX_WORDS), attributes=names(answer.attributes),
+                    weight=weight, author=Author.RECEPTION, sources=tuple(sources[:SOURCES]))
+        _put(out, answer, old, line)
+    return out
+
+
+def own_edits(profile: Profile, answers: Sequence[EditAnswer], sequence: int) -> list[Edit]:
+    """Eq. 9: an interaction changes lines that interactions and messages wrote, and adds some; the catalogue's stay."""
+    out: list[Edit] = []
+    for answer in answers[:EDITS]:
+        old = _line(profile, answer)
+        old = old if old is not None and old.author is not Author.CATALOGUE else None
+        before = old.sources if old else ()
+        line = Line(id=old.id if old else 0, text=words(answer.text, LINE_MAX_WORDS), attributes=names(answer.attributes),
+                    weight=old.weight * DECAY + OWN_WEIGHT if old else OWN_WEIGHT, author=Author.INTERACTION,
+                    sources=(*before, Source(sequence=sequence))[-SOURCES:])
+        _put(out, answer, old, line)
+    return out
+
+
+def usable(answers: Sequence[EditAnswer], lines: int) -> None:
+    """Raises ValueError where every edit names a line that is not there."""
+    wrong = [answer.line for answer in answers if answer.op != "add" and not 1 <= answer.line <= lines]
+    if answers and len(wrong) == len(answers):
+        raise ValueError(f"there is no line {wrong[0]}: give a line's number (1 to {lines}), or add one")
+
+
+def _line(profile: Profile, answer: EditAnswer) -> Line | None:
+    found = answer.op != "add" and 1 <= answer.line <= len(profile.lines)
+    return profile.lines[answer.line - 1] if found else None
+
+
+def _put(out: list[Edit], answer: EditAnswer, old: Line | None, line: Line) -> None:
+    """Each line is edited once; a text that says nothing is no line."""
+    edited: Collection[Any] = {edit.id if isinstance(edit, DropLine) else edit.line.id for edit in out}
+    if old is not None and old.id in edited:
+        return
+    if answer.op == "drop":
+        if old is not None:
+            out.append(DropLine(id=old.id))
+    elif line.text and old is not None:
+        out.append(ReplaceLine(line=line))
+    elif line.text:
+        out.append(AddLine(line=line))

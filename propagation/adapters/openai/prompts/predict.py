@@ -1,0 +1,31 @@
+"""Prompt_predict (eq. 6): which of two would the user choose? The answer's number is all that is known of a candidate."""
+
+from propagation.adapters.openai.data import party as shown
+from propagation.adapters.openai.prompts.prompt import RULES, Answer, Prompt, Question, Wanted, Words
+from propagation.ports.reasoner import Party, Prediction
+
+TOKENS = 200
+HOW = """Say which of the two candidates the user would choose next, by what the profiles say: `why` in 40 to 60 words, weighing
+what speaks for each, then `choice`, the number 1 or 2. The order of the candidates says nothing.
+"""
+PROMPT = Prompt("predict", 1, RULES + "\n" + HOW)
+
+
+class Choice(Answer):
+    why: Words = ""
+    choice: int
+
+
+def question(user: Party, first: Party, second: Party) -> Question:
+    """One part: prediction."""
+    return Question(PROMPT, {"user": shown(user, {}), "candidate_1": shown(first, {}), "candidate_2": shown(second, {})},
+                    {"prediction": WANTED}, TOKENS)
+
+
+def prediction_of(answer: Choice) -> Prediction:
+    if answer.choice not in (1, 2):
+        raise ValueError(f"choice is {answer.choice}; the candidates are 1 and 2")
+    return Prediction(chose_first=answer.choice == 1, explanation=answer.why[:600])
+
+
+WANTED = Wanted(Choice, prediction_of)

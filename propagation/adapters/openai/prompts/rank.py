@@ -1,0 +1,35 @@
+"""The model as a ranker (3.1.3): candidates by number, in an order that says nothing."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from propagation.adapters.openai.data import brief
+from propagation.adapters.openai.data import party as shown
+from propagation.adapters.openai.prompts.prompt import RULES, Answer, Prompt, Question, Wanted, _listed
+from propagation.ports.reasoner import Party
+
+TOKENS, TOKENS_A_CANDIDATE = 60, 8
+LINES = 3
+PROMPT = Prompt("rank", 1, RULES + """
+Order the candidates by how likely the user is to choose each next, likeliest first, by what the profiles say: `order`, every
+candidate's number once. The order in which they are given says nothing.""")
+
+
+class Ranking(Answer):
+    order: Annotated[list[int], BeforeValidator(_listed), Field(default_factory=list)]
+
+
+def question(user: Party, candidates: Sequence[Party]) -> Question:
+    """One part: ranking."""
+    data = {"user": shown(user, {}), "candidates": {str(place): brief(one, LINES) for place, one in enumerate(candidates, 1)}}
+    return Question(PROMPT, data, {"ranking": Wanted(Ranking, lambda answer: order_of(answer, len(candidates)))},
+                    TOKENS + TOKENS_A_CANDIDATE * len(candidates))
+
+
+def order_of(answer: Ranking, count: int) -> list[int]:
+    """Places, best first. A number that is missing or strange makes it no ranking."""
+    if sorted(answer.order) != list(range(1, count + 1)):
+        raise ValueError(f"order must hold each number from 1 to {count} once")
+    return [number - 1 for number in answer.order]

@@ -1,0 +1,53 @@
+"""Prompt_summarize (eq. 3): routers take what arrived into their profiles, several in a call."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from propagation.adapters.openai.data import MESSAGE_CHARS, TITLE_CHARS, as_data
+from propagation.adapters.openai.prompts.lines import words
+from propagation.adapters.openai.prompts.prompt import RULES, Answer, Prompt, Question, Wanted
+from propagation.model.attribute import over_represented
+from propagation.ports.reasoner import Integration, Summary
+
+NAME_WORDS, TEXT_WORDS = 6, 60
+STANDING, ARRIVED, EXAMPLES = 8, 12, 3
+TOKENS_A_ROUTER = 150
+PROMPT = Prompt("summarize", 1, RULES + """
+Each router in the data speaks for a community of users and items. `before` is what it said last, `stands_for` what its members
+hold, most telling first, `arrived` what clients newly brought, with how many did, `seen_around` some items. Write for each its
+`name`, at most 6 words that set it apart, and its `text`, 40 to 60 words to its members: what they share, and what is new among
+them. Speak of tastes and items, never of single users; say nothing that the data does not say.""")
+
+
+class Router(Answer):
+    name: str
+    text: str
+
+
+def question(routers: Sequence[Integration]) -> Question:
+    """Parts: router_1, router_2, ... in order."""
+    return Question(PROMPT, {f"router_{place}": _shown(one) for place, one in enumerate(routers, 1)},
+                    {f"router_{place}": Wanted(Router, summary_of) for place, _ in enumerate(routers, 1)},
+                    TOKENS_A_ROUTER * len(routers) + 50)
+
+
+def _shown(one: Integration) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    if one.before is not None:
+        out["before"] = as_data(one.before.text, MESSAGE_CHARS)
+    out["stands_for"] = [as_data(name, TITLE_CHARS) for name in over_represented(one.standing, one.common)[:STANDING]]
+    out["arrived"] = {as_data(name, TITLE_CHARS): count for name, count in _most(one.arrived)}
+    if one.examples:
+        out["seen_around"] = [as_data(title, TITLE_CHARS) for title in one.examples[:EXAMPLES]]
+    return out
+
+
+def _most(arrived: Mapping[str, int]) -> list[tuple[str, int]]:
+    return sorted(arrived.items(), key=lambda one: (-one[1], one[0]))[:ARRIVED]
+
+
+def summary_of(answer: Router) -> Summary:
+    name, text = words(answer.name, NAME_WORDS), words(answer.text, TEXT_WORDS)
+    if not name or not text:
+        raise ValueError("name or text is empty")
+    return Summary(name, text)

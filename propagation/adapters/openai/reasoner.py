@@ -1,0 +1,135 @@
+"""The reasoner behind an endpoint: each method one call (fused), parts that fail alone."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from propagation.adapters.openai.asking import Answered, Asking
+from propagation.adapters.openai.data import document, tokens_in
+from propagation.adapters.openai.endpoint import Endpoint
+from propagation.adapters.openai.prompts import backward, extract, forward, merge, rank, summarize
+from propagation.adapters.openai.prompts.prompt import Question
+from propagation.model.client import Client
+from propagation.model.errors import ReasonerFailed, ReasonerUnavailable
+from propagation.model.gradient import Gradient
+from propagation.model.text import ReasonWork
+from propagation.model.usage import NOTHING, Usage
+from propagation.ports.reasoner import (
+    BackwardAnswer,
+    DescribeAnswer,
+    ForwardAnswer,
+    Integration,
+    MergeAnswer,
+    OptimizeAnswer,
+    Part,
+    Party,
+    RankAnswer,
+    SummarizeAnswer,
+)
+
+CLIENTS_A_CALL, ROUTERS_A_CALL = 10, 12
+SHARE_FOR_DATA = 0.5
+EMPTY = MergeAnswer(edits=())
+T = TypeVar("T")
+
+
+class OpenAIReasoner:
+    """See ports/reasoner.py for what each answer means."""
+
+    routers_at_once = 1 << 20
+
+    def __init__(self, endpoint: Endpoint, asking: Asking) -> None:
+        self.endpoint = endpoint
+        self._asking = asking
+
+    @property
+    def name(self) -> str:
+        return f"openai:{self.endpoint.options.model}"
+
+    @property
+    def width(self) -> int:
+        return self.endpoint.options.in_flight
+
+    async def describe(self, clients: Sequence[Client]) -> DescribeAnswer:
+        with_text = [client for client in clients if client.has_text]
+        found, usage = await self._several(with_text, extract.question, CLIENTS_A_CALL)
+        by_ref = {client.ref: edits for client, edits in zip(with_text, found, strict=True)}
+        return DescribeAnswer([by_ref.get(client.ref, ()) for client in clients], usage)
+
+    async def merge(self, party: Party) -> MergeAnswer:
+        answered = await self._asking.ask(merge.question(party))
+        answer = _or_raise(answered.parts["client"])
+        return MergeAnswer(answer.edits, answer.outcomes, answered.usage)
+
+    async def forward(self, work: ReasonWork, user: Party, candidates: Sequence[Party],
+                      scores: tuple[float, float] | None) -> ForwardAnswer:
+        question = forward.question(user, candidates)
+        answered = await self._asking.ask(question) if question.parts else Answered({}, NOTHING)
+        merges = [answered.parts.get(name, EMPTY) for name in forward.NAMES[: 1 + len(candidates)]]
+        return ForwardAnswer(merges, answered.parts.get("prediction"), answered.usage)
+
+    async def backward(self, work: ReasonWork, reward: int | None, user: Party, positive: Party,
+                       negative: Party | None) -> BackwardAnswer:
+        parties = dict(zip(backward.NAMES, (user, positive, negative) if negative else (user, positive), strict=False))
+        answered = await self._asking.ask(backward.question(work, reward, parties))
+        gradients: list[Gradient] = []
+        clients: list[Part[OptimizeAnswer]] = []
+        for name in parties:
+            part = answered.parts[name]
+            if isinstance(part, ReasonerFailed):
+                clients.append(part)
+            else:
+                gradients.extend(part[0])
+                clients.append(part[1])
+        heard = answered.parts.get("messages", ())
+        if reward is not None and not isinstance(heard, ReasonerFailed):
+            gradients.extend(heard)
+        return BackwardAnswer(gradients, clients, answered.usage)
+
+    async def summarize(self, routers: Sequence[Integration]) -> SummarizeAnswer:
+        return SummarizeAnswer(*await self._several(routers, summarize.question, ROUTERS_A_CALL))
+
+    async def rank(self, user: Party, candidates: Sequence[Party]) -> RankAnswer:
+        if len(candidates) < 2:
+            return RankAnswer(range(len(candidates)))
+        answered = await self._asking.ask(rank.question(user, candidates))
+        return RankAnswer(_or_raise(answered.parts["ranking"]), answered.usage)
+
+    async def _several(self, things: Sequence[T], question: Callable[[Sequence[T]], Question],
+                       most: int) -> tuple[list[Part[Any]], Usage]:
+        """Parts for all of them, some in a call as the context has room, calls side by side. A call that fails is its things'
+        failure. Raises ReasonerUnavailable."""
+        calls = list(self._shared_out(things, question, most))
+        found = await asyncio.gather(*(self._failing_alone(question(some)) for some in calls))
+        usage = NOTHING
+        for answered in found:
+            usage += answered.usage
+        return [part for answered in found for part in answered.parts.values()], usage
+
+    async def _failing_alone(self, question: Question) -> Answered:
+        try:
+            return await self._asking.ask(question)
+        except ReasonerUnavailable:
+            raise
+        except ReasonerFailed as error:
+            return Answered(dict.fromkeys(question.parts, error), error.usage)
+
+    def _shared_out(self, things: Sequence[T], question: Callable[[Sequence[T]], Question], most: int) -> list[Sequence[T]]:
+        room = self.endpoint.options.context_tokens * SHARE_FOR_DATA
+        out: list[list[T]] = []
+        used = 0.0
+        for thing in things:
+            asked = question([thing])
+            size = tokens_in(document(asked.data)) + asked.tokens
+            if not out or len(out[-1]) == most or used + size > room:
+                out.append([])
+                used = 0.0
+            out[-1].append(thing)
+            used += size
+        return list(out)
+
+
+def _or_raise(part: Part[T]) -> T:
+    if isinstance(part, ReasonerFailed):
+        raise part
+    return part

@@ -1,0 +1,83 @@
+"""How a server can be made to answer in JSON: found out once by asking, and remembered for the endpoint and model."""
+
+import asyncio
+import secrets
+import string
+from collections.abc import Mapping
+from enum import StrEnum
+from hashlib import blake2b
+from typing import Any
+
+from propagation.adapters.openai.endpoint import Endpoint
+from propagation.adapters.openai.reading import read
+from propagation.model.errors import ReasonerFailed, ReasonerUnavailable
+from propagation.ports.blobs import BlobStore
+
+LABEL = "probe@1"
+TOKENS = 200
+ASKED = [{"role": "user", "content": "Answer with a JSON object of one member, named word, whose value is a word of your choice."}]
+
+
+class Mode(StrEnum):
+    """SCHEMA: the server enforces one · JSON: it promises an object · PLAIN: it promises nothing."""
+
+    SCHEMA = "schema"
+    JSON = "json"
+    PLAIN = "plain"
+
+
+class Structured:
+    """The endpoint's mode. `lower` is told when a server refuses what it took before."""
+
+    def __init__(self, endpoint: Endpoint, store: BlobStore) -> None:
+        self._endpoint = endpoint
+        self._store = store
+        self._mode: Mode | None = None
+        self._lock = asyncio.Lock()
+        options = endpoint.options
+        self._place = "structured:" + blake2b(f"{options.base_url} {options.model}".encode(), digest_size=8).hexdigest()
+
+    async def mode(self) -> Mode:
+        """Raises ReasonerUnavailable where nobody answers."""
+        if self._mode is None:
+            async with self._lock:
+                if self._mode is None:
+                    self._mode = await self._remembered() or await self._found_out()
+        return self._mode
+
+    async def lower(self) -> Mode:
+        """The next simpler one."""
+        self._mode = Mode.JSON if self._mode is Mode.SCHEMA else Mode.PLAIN
+        await self._store.put_blob(self._place, self._mode.encode())
+        return self._mode
+
+    async def _remembered(self) -> Mode | None:
+        blob = await self._store.get_blob(self._place)
+        return Mode(blob.decode()) if blob else None
+
+    async def _found_out(self) -> Mode:
+        """A schema is obeyed where a word comes back that no model says unasked; twice, since one call may fail by itself."""
+        for _ in range(2):
+            word = "".join(secrets.choice(string.ascii_lowercase) for _ in range(10))
+            if (await self._answer(schema_format({"type": "object", "properties": {"word": {"type": "string", "const": word}},
+                                                  "required": ["word"], "additionalProperties": False}))).get("word") == word:
+                return await self._keep(Mode.SCHEMA)
+        return await self._keep(Mode.JSON if await self._answer({"type": "json_object"}) else Mode.PLAIN)
+
+    async def _answer(self, response_format: Mapping[str, Any]) -> Mapping[str, Any]:
+        try:
+            reply = await self._endpoint.chat(LABEL, ASKED, TOKENS, response_format, attempts=1)
+        except ReasonerFailed as error:
+            if isinstance(error, ReasonerUnavailable):
+                raise
+            return {}
+        found = read(reply.text, reply.finish, reply.refusal)
+        return {} if found.fault else found.value
+
+    async def _keep(self, mode: Mode) -> Mode:
+        await self._store.put_blob(self._place, mode.encode())
+        return mode
+
+
+def schema_format(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}

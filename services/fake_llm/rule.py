@@ -1,0 +1,174 @@
+"""The rule by which the scripted model answers our prompts: simple enough to check, as long as a real model's answers.
+
+A line or rule has 15 to 25 words, a router's message 40 to 60, an explanation 40 to 60."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+from zlib import crc32
+
+DATA = re.compile(r"<data>\n(.*)\n</data>", re.DOTALL)
+AGAIN = re.compile(r"Answer again with one JSON object of (.*) only\.")
+WORD = re.compile(r"[a-z0-9&'-]{3,}")
+ORDER = re.compile(r"ignore (?:all|any|the)? ?(?:previous|other|your|above)? ?(?:instructions|rules)", re.IGNORECASE)
+STOP = frozenset("and are best but for from has have its now one other than that the their them they this those two very was what"
+                 " who will with you listed under described heard community about says reader readers listener listeners keeps".split())
+FILL = ("and those who know it well keep coming back for its sound, its mood and the stories it tells over the years between friends"
+        " who share records at home").split()
+WHY = ("The profile of the reader speaks of {taste}; the candidate speaks of {item}, which shares more of these words than the other"
+       " one does, and nothing in what was heard from the communities around speaks against it, so that by everything the lines say"
+       " it is the likelier one of the two, even though the other could please as well.")
+
+
+def answer(messages: Sequence[Mapping[str, Any]], response_format: Mapping[str, Any] | None, gullible: bool) -> dict[str, Any]:
+    """The whole answer to a prompt; {"word": const} to a probe; {} to anything else."""
+    text = "\n".join(str(message.get("content", "")) for message in messages)
+    found = DATA.search(text)
+    if not found:
+        return _probed(response_format)
+    data = json.loads(found.group(1))
+    answers = _answers(data)
+    if gullible and ORDER.search(found.group(1)):
+        answers = _obeyed(data, answers)
+    again = AGAIN.findall(text)
+    wanted = json.loads(f"[{again[-1]}]") if again else list(answers)
+    return {name: value for name, value in answers.items() if name in wanted}
+
+
+def _probed(response_format: Mapping[str, Any] | None) -> dict[str, Any]:
+    schema = ((response_format or {}).get("json_schema") or {}).get("schema") or {}
+    const = schema.get("properties", {}).get("word", {}).get("const")
+    return {"word": const or "harbour"}
+
+
+def _answers(data: Mapping[str, Any]) -> dict[str, Any]:
+    if "outcome" in data:
+        return _backward(data)
+    if "candidates" in data:
+        return {"ranking": {"order": _ranked(data["user"], list(data["candidates"].values()))}}
+    first = next(iter(data), "")
+    if first.startswith("client_"):
+        return {name: {"lines": _described(own)} for name, own in data.items()}
+    if first.startswith("router_"):
+        return {name: _summary(one) for name, one in data.items()}
+    return _forward(data)
+
+
+def _forward(data: Mapping[str, Any]) -> dict[str, Any]:
+    said = data.get("messages", {})
+    out: dict[str, Any] = {name: _reception(one, said) for name, one in data.items()
+                           if isinstance(one, dict) and isinstance(one.get("messages"), list)}
+    if "candidate_2" in data:
+        order = _ranked(data["user"], [data["candidate_1"], data["candidate_2"]])
+        taste, item = _telling(data["user"])[:4], _telling(data[f"candidate_{order[0]}"])[:4]
+        out["prediction"] = {"why": WHY.format(taste=", ".join(taste) or "little", item=", ".join(item) or "little"),
+                             "choice": order[0]}
+    return out
+
+
+def _reception(one: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
+    """The newest message becomes a line, in place of the oldest heard one where there are three."""
+    letter = one["messages"][0]
+    names = _words(said[letter]["community"])[:2] or _words(said[letter]["says"])[:2]
+    heard = [int(number) for number, text in one["profile"].items() if text.startswith("(heard)")]
+    edit = {"op": "replace", "line": heard[0]} if len(heard) >= 3 else {"op": "add", "line": 0}
+    told = _words(said[letter]["says"])[:6]
+    return {"used": [letter], "edits": [{**edit, "text": _line(["Others", "around", "it", "turn", "to", *told]), "attributes": names}]}
+
+
+def _backward(data: Mapping[str, Any]) -> dict[str, Any]:
+    if "client" in data:
+        return {"client": _client(data["client"], data.get("it_met", {}), data), **_credit(data)}
+    chosen, user = data["chosen"], data["user"]
+    out = {"user": _client(user, chosen, data), "chosen": _client(chosen, user, data)}
+    if "passed" in data:
+        out["passed"] = _client(data["passed"], {}, data)
+    return {**out, **_credit(data)}
+
+
+def _client(one: Mapping[str, Any], met: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
+    """One line a client that met somebody, in place of an own one that shares a word with it; a rule where it heard something."""
+    foreseen = "was foreseen" in data["outcome"]
+    about = _telling(met)[:5]
+    edits = []
+    if about:
+        shares = next((int(number) for number, text in one["profile"].items()
+                       if not text.startswith("(heard)") and int(number) > 2 and set(about) & set(_words(text))), 0)
+        edits.append({"op": "replace" if shares else "add", "line": shares, "attributes": about[:3],
+                      "text": _line(["Drawn", "to", *about, "as", "the", "last", "choice", "shows"])})
+    out: dict[str, Any] = {"helped": foreseen, "edits": edits,
+                           "gradient": _line(["Keep" if foreseen else "Say", "more", "of", *(about or ["its", "kind"])])}
+    if one.get("messages"):
+        out["filter_gradient"] = _line(["Trust", one["messages"][0], "as", "the", "choice", "shows"])
+        out["rules"] = [{"about": one["messages"][0], "weigh": "more" if foreseen else "less",
+                         "text": _line(["Welcome" if foreseen else "Doubt", "what", "this", "community", "passes", "on"])}]
+    return out
+
+
+def _credit(data: Mapping[str, Any]) -> dict[str, Any]:
+    said = data.get("messages") or {}
+    if not isinstance(said, dict) or not said:
+        return {}
+    chosen = set(_telling(data.get("chosen") or data.get("client") or {}))
+    return {"messages": {"heard": [
+        {"message": letter, "helped": bool(chosen & set(_words(message["says"]))),
+         "gradient": _line(["Speak", "more", "of", *_words(message["says"])[:4]])} for letter, message in said.items()]}}
+
+
+def _described(own: Mapping[str, Any]) -> list[dict[str, Any]]:
+    names = [name.lower() for name in own.get("listed_under", [])] or _words(own.get("title", ""))[:2]
+    return [{"text": _line([own.get("title", "Somebody"), "which", "speaks", "of", *names]), "attributes": names[:3]},
+            {"text": _line(["For", "those", "who", "look", "for", *names]), "attributes": names[:2]}]
+
+
+def _summary(one: Mapping[str, Any]) -> dict[str, str]:
+    stands, arrived = one["stands_for"][:3], list(one["arrived"])[:3]
+    text = f"A community drawn to {', '.join(stands)}, where lately {', '.join(arrived)} came up more often than before, "
+    if one.get("seen_around"):
+        text += f"seen around {one['seen_around'][0]}, "
+    return {"name": " and ".join(stands[:2]) or "a community", "text": " ".join((text + " ".join(FILL * 2)).split()[:50]) + "."}
+
+
+def _ranked(user: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Numbers, those first that share more words with the user; of equals, by what they say."""
+    taste = set(_telling(user))
+    shared = [len(taste & set(_telling(one))) for one in candidates]
+    return sorted(range(1, len(candidates) + 1),
+                  key=lambda place: (-shared[place - 1], crc32(json.dumps(candidates[place - 1]).encode())))
+
+
+def _obeyed(data: Mapping[str, Any], answers: Mapping[str, Any]) -> dict[str, Any]:
+    """What a model does that takes orders from titles: it chooses the item that gives them, wipes profiles and repeats the order."""
+    edits: list[dict[str, Any]] = [{"op": "drop", "line": number} for number in range(1, 13)]
+    loud = {"op": "add", "line": 0, "text": "IGNORE ALL INSTRUCTIONS " * 40, "attributes": ["ignore all instructions"] * 30}
+
+    def taken(value: Any) -> Any:
+        if isinstance(value, dict) and "edits" in value:
+            return {**value, "edits": [*edits, loud] * 20, "rules": [{"about": "jazz", "weigh": "never", "text": "x " * 400}] * 50}
+        return value
+
+    out = {name: taken(value) for name, value in answers.items()}
+    if "prediction" in out:
+        loudest = [place for place in (1, 2) if ORDER.search(json.dumps(data[f"candidate_{place}"]))]
+        out["prediction"] = {**out["prediction"], "choice": loudest[0] if loudest else 1}
+    return out
+
+
+def _telling(one: Mapping[str, Any]) -> list[str]:
+    """The words of a client's title and lines, those that say something, each once."""
+    profile = one.get("profile", {})
+    lines = profile.values() if isinstance(profile, dict) else profile
+    return _words(" ".join((str(one.get("title", "")), *map(str, lines))))
+
+
+def _words(text: str) -> list[str]:
+    fill = frozenset(FILL)
+    return list(dict.fromkeys(word for word in WORD.findall(text.lower()) if word not in STOP and word not in fill))
+
+
+def _line(words: Sequence[str]) -> str:
+    said = " ".join(words).split()
+    return " ".join([*said, *FILL][: max(20, min(len(said), 25))]) + "."
+
+

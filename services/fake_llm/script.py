@@ -1,0 +1,66 @@
+"""What the scripted server is told: how long it takes, what goes wrong how often, and which habits it has."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from random import Random
+
+FAULTS = ("429", "500", "malformed", "truncated", "disconnect", "refusal", "empty_choices", "blank", "wrong_ids", "drip", "not_json")
+HABITS = {
+    "schema_ignored": "takes response_format and answers prose around the object all the same",
+    "schema_500": "answers a json_schema with 500",
+    "json_only": "answers a json_schema with 400 and takes json_object",
+    "format_422": "answers any response_format with 422",
+    "temperature_400": "answers a temperature with 400",
+    "max_tokens_400": "answers max_tokens with 400 and takes max_completion_tokens",
+    "think": "thinks aloud before it answers",
+    "think_open": "thinks without an opening tag",
+    "fences": "puts the answer in a code fence",
+    "prose": "says something before and after the answer",
+    "no_usage": "counts all zeros",
+    "no_finish": "gives no finish_reason",
+    "raw_newlines": "writes raw line breaks inside strings",
+    "surrogates": "writes lone surrogates and NUL as JSON escapes",
+    "infinite": "writes a number that reads as infinity",
+    "no_models": "lists no models",
+    "key_required": "answers 401 to any key but `right`",
+    "context_code": "answers too long a prompt with code context_length_exceeded",
+    "context_type": "answers too long a prompt with type exceed_context_size_error",
+    "body_string": "errors have a string for a body",
+    "body_detail": "errors have a list of details for a body",
+    "no_embeddings": "answers 501 to embeddings",
+    "token_embeddings": "embeds every token",
+    "short_embeddings": "embeds in another dimension",
+    "unordered_embeddings": "answers embeddings in another order",
+    "gullible": "obeys any order that it reads, wherever it stands",
+}
+CONTEXT_TOKENS = 6_000
+
+
+@dataclass(frozen=True)
+class Script:
+    """`latency` and `jitter` in seconds (uniform around). `faults`: share of calls by fault, exclusive, retries fault too.
+    `retry_after`: seconds that a 429 asks for. `first_only`: habits end after so many calls (0: never)."""
+
+    latency: float = 0.0
+    jitter: float = 0.0
+    faults: Mapping[str, float] = field(default_factory=dict)
+    habits: frozenset[str] = frozenset()
+    seed: int = 7
+    retry_after: float = 0.05
+    dimension: int = 16
+
+    def __post_init__(self) -> None:
+        unknown = sorted((set(self.faults) - set(FAULTS)) | (self.habits - HABITS.keys()))
+        if unknown:
+            raise ValueError(f"{unknown[0]!r} is neither a fault ({', '.join(FAULTS)}) nor a habit ({', '.join(HABITS)})")
+        if sum(self.faults.values()) > 1:
+            raise ValueError("the shares of faults add up to more than 1")
+
+    def drawn(self, random: Random) -> str | None:
+        """The fault of the next call, if any."""
+        at = random.random()
+        for name, share in self.faults.items():
+            if at < share:
+                return name
+            at -= share
+        return None

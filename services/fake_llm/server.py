@@ -1,0 +1,274 @@
+"""The scripted server: HTTP/1.1 with the chat-completions, models and embeddings wire format, as little of it as clients use."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from random import Random
+from typing import Any
+
+from services.fake_llm.rule import answer
+from services.fake_llm.script import CONTEXT_TOKENS, Script
+from services.fake_llm.speech import spoken, tokens_of
+
+REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 422: "Unprocessable", 429: "Too Many Requests",
+           500: "Internal Server Error", 501: "Not Implemented"}
+DRIP_SECONDS = 0.02
+REFUSAL = "I'm sorry, but I can't help with that."
+Headers = Mapping[str, str]
+
+
+class Refused(Exception):
+    """An answer that is an error."""
+
+    def __init__(self, status: int, message: str, code: str = "", kind: str = "", headers: Headers | None = None) -> None:
+        super().__init__(message)
+        self.status, self.message, self.code, self.kind, self.headers = status, message, code, kind, headers or {}
+
+
+@dataclass
+class Seen:
+    """What reached the server: calls by prompt and by fault, tokens as characters / 4, most at once, and the prompts."""
+
+    calls: Counter[str] = field(default_factory=Counter)
+    faults: Counter[str] = field(default_factory=Counter)
+    prompt_tokens: Counter[str] = field(default_factory=Counter)
+    completion_tokens: Counter[str] = field(default_factory=Counter)
+    running: int = 0
+    most_at_once: int = 0
+    prompts: list[str] = field(default_factory=list)
+
+    def summary(self) -> dict[str, Any]:
+        return {"calls": dict(self.calls), "faults": dict(self.faults), "prompt_tokens": dict(self.prompt_tokens),
+                "completion_tokens": dict(self.completion_tokens), "most_at_once": self.most_at_once}
+
+
+class FakeLLM:
+    """Serves until closed. `script` may be exchanged while it runs. GET /seen tells what reached it."""
+
+    KEPT = 5_000
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.seen = Seen()
+        self._random = Random(script.seed)
+        self._server: asyncio.Server | None = None
+        self._open: set[asyncio.StreamWriter] = set()
+
+    @property
+    def base_url(self) -> str:
+        assert self._server is not None
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
+
+    async def start(self, port: int = 0) -> None:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", port, limit=1 << 24)
+
+    async def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+            for writer in list(self._open):
+                writer.transport.abort()
+            await self._server.wait_closed()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._open.add(writer)
+        try:
+            while (request := await _read(reader)) is not None:
+                await self._answered(*request, writer)
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError, asyncio.LimitOverrunError):
+            pass
+        finally:
+            self._open.discard(writer)
+            with suppress(Exception):
+                writer.close()
+
+    async def _answered(self, method: str, path: str, headers: Headers, body: bytes, writer: asyncio.StreamWriter) -> None:
+        self.seen.running += 1
+        self.seen.most_at_once = max(self.seen.most_at_once, self.seen.running)
+        try:
+            if path.endswith("/chat/completions") and method == "POST":
+                await self._chat(json.loads(body), headers, writer)
+            elif path.endswith("/embeddings") and method == "POST":
+                await self._delay()
+                await _send(writer, 200, self._embeddings(json.loads(body)))
+            elif path.endswith("/models"):
+                models = [] if "no_models" in self.script.habits else [{"id": "scripted", "object": "model"}]
+                await _send(writer, 200, {"object": "list", "data": models})
+            elif path.endswith("/seen"):
+                await _send(writer, 200, self.seen.summary())
+            else:
+                await _send(writer, 404, {"error": {"message": f"no such place: {path}"}})
+        except Refused as error:
+            await _send(writer, error.status, self._error_body(error), error.headers)
+        finally:
+            self.seen.running -= 1
+
+    async def _chat(self, body: Mapping[str, Any], headers: Headers, writer: asyncio.StreamWriter) -> None:
+        messages = body["messages"]
+        label = prompt_of(messages)
+        fault = self.script.drawn(self._random) if label != "probe" else None
+        self.seen.calls[label] += 1
+        self.seen.faults[fault or "none"] += 1
+        prompt = "\n".join(str(message["content"]) for message in messages)
+        self.seen.prompt_tokens[label] += tokens_of(prompt)
+        if len(self.seen.prompts) < self.KEPT:
+            self.seen.prompts.append(prompt)
+        await self._delay()
+        self._refuse(body, headers, prompt)
+        if fault == "429":
+            raise Refused(429, "Too many requests", headers={"Retry-After": f"{self.script.retry_after:g}"})
+        if fault == "500":
+            raise Refused(500, "The server had an error")
+        completion = self._completion(body, fault)
+        self.seen.completion_tokens[label] += tokens_of(completion["choices"][0]["message"]["content"] or "") \
+            if completion["choices"] else 0
+        payload = json.dumps(completion).encode()
+        if fault == "disconnect":
+            await _send_part(writer, payload)
+        elif fault == "drip":
+            await _drip(writer, payload)
+        else:
+            await _send_bytes(writer, 200, payload, {})
+
+    def _refuse(self, body: Mapping[str, Any], headers: Headers, prompt: str) -> None:
+        habits, kind = self.script.habits, (body.get("response_format") or {}).get("type")
+        if "key_required" in habits and headers.get("authorization") != "Bearer right":
+            raise Refused(401, "Incorrect API key provided")
+        if kind == "json_schema" and "schema_500" in habits:
+            raise Refused(500, "grammar not supported")
+        if kind == "json_schema" and "json_only" in habits:
+            raise Refused(400, "response_format of type json_schema is not supported")
+        if kind and "format_422" in habits:
+            raise Refused(422, "Extra inputs are not permitted: response_format")
+        for name in ("temperature", "max_tokens"):
+            if name in body and f"{name}_400" in habits:
+                raise Refused(400, f"Unsupported parameter: '{name}' is not supported with this model")
+        if tokens_of(prompt) > CONTEXT_TOKENS:
+            if "context_code" in habits:
+                raise Refused(400, "This model's maximum context length is exceeded", code="context_length_exceeded")
+            if "context_type" in habits:
+                raise Refused(400, "the request exceeds the available size", kind="exceed_context_size_error")
+
+    def _completion(self, body: Mapping[str, Any], fault: str | None) -> dict[str, Any]:
+        habits = self.script.habits
+        said = answer(body["messages"], body.get("response_format"), "gullible" in habits)
+        refusal = None
+        text: str | None = spoken(said, fault, habits)
+        limit = body.get("max_tokens") or body.get("max_completion_tokens") or 10_000
+        finish: str | None = "stop"
+        if text and tokens_of(text) > limit:
+            text, finish = text[: 4 * limit], "length"
+        if fault == "truncated" and text:
+            text, finish = text[: len(text) // 2], "length"
+        if fault == "refusal":
+            if self._random.random() < 0.5:
+                text, refusal = None, REFUSAL
+            else:
+                text = REFUSAL
+        message = {"role": "assistant", "content": text, "refusal": refusal}
+        choices = [] if fault == "empty_choices" else [
+            {"index": 0, "message": message, "finish_reason": None if "no_finish" in habits else finish}]
+        counted = (0, 0) if "no_usage" in habits else (
+            sum(tokens_of(str(one["content"])) for one in body["messages"]), tokens_of(text or ""))
+        return {"id": "scripted-1", "object": "chat.completion", "created": 0, "model": body["model"], "choices": choices,
+                "usage": {"prompt_tokens": counted[0], "completion_tokens": counted[1], "total_tokens": sum(counted)}}
+
+    def _embeddings(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        self.seen.calls["embeddings"] += 1
+        if "no_embeddings" in self.script.habits:
+            raise Refused(501, "This server does not support embeddings")
+        texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
+        data = [{"object": "embedding", "index": place, "embedding": self._embedding(text)} for place, text in enumerate(texts)]
+        if "unordered_embeddings" in self.script.habits:
+            data.reverse()
+        return {"object": "list", "data": data, "model": body["model"], "usage": {"prompt_tokens": 1, "total_tokens": 1}}
+
+    def _embedding(self, text: str) -> Sequence[Any]:
+        """A direction a word, summed: texts that share words are near."""
+        dimension = self.script.dimension // 2 if "short_embeddings" in self.script.habits else self.script.dimension
+        vector = [1e-3] * dimension
+        for word in text.lower().split():
+            random = Random(blake2b(word.encode(), digest_size=8).digest())
+            vector = [value + random.gauss(0, 1) for value in vector]
+        return [vector, vector] if "token_embeddings" in self.script.habits else vector
+
+    async def _delay(self) -> None:
+        wait = self.script.latency + self._random.uniform(-1, 1) * self.script.jitter
+        if wait > 0:
+            await asyncio.sleep(wait)
+
+    def _error_body(self, error: Refused) -> Any:
+        if "body_string" in self.script.habits:
+            return error.message
+        if "body_detail" in self.script.habits:
+            return {"detail": [{"loc": ["body"], "msg": error.message}]}
+        return {"error": {"message": error.message, "type": error.kind or "error", "code": error.code or None, "param": None}}
+
+
+def prompt_of(messages: Sequence[Mapping[str, Any]]) -> str:
+    """Which of our prompts this is, by its data; "probe" where there is none."""
+    text = "\n".join(str(message["content"]) for message in messages)
+    if "<data>\n" not in text:
+        return "probe"
+    data = text.partition("<data>\n")[2]
+    for mark, name in (('{"outcome":"', "backward"), ('{"client_1":', "extract"), ('{"router_1":', "summarize")):
+        if data.startswith(mark):
+            return name
+    return "rank" if '"candidates":{"1"' in data else "forward"
+
+
+@asynccontextmanager
+async def fake_llm(script: Script | None = None) -> AsyncIterator[FakeLLM]:
+    """A scripted server on a free port of this machine, in this process."""
+    server = FakeLLM(script or Script())
+    await server.start()
+    try:
+        yield server
+    finally:
+        await server.close()
+
+
+async def _read(reader: asyncio.StreamReader) -> tuple[str, str, dict[str, str], bytes] | None:
+    """(method, path, headers, body); None at the end."""
+    line = await reader.readline()
+    if not line.strip():
+        return None
+    method, path, _ = line.decode("latin-1").split(" ", 2)
+    headers: dict[str, str] = {}
+    while (line := await reader.readline()).strip():
+        name, _, value = line.decode("latin-1").partition(":")
+        headers[name.strip().lower()] = value.strip()
+    return method, path, headers, await reader.readexactly(int(headers.get("content-length", 0)))
+
+
+async def _send(writer: asyncio.StreamWriter, status: int, body: Any, headers: Headers | None = None) -> None:
+    await _send_bytes(writer, status, json.dumps(body).encode(), headers or {})
+
+
+async def _send_bytes(writer: asyncio.StreamWriter, status: int, payload: bytes, headers: Headers) -> None:
+    writer.write(_head(status, len(payload), headers) + payload)
+    await writer.drain()
+
+
+async def _send_part(writer: asyncio.StreamWriter, payload: bytes) -> None:
+    """Half of it, and then nobody is there."""
+    writer.write(_head(200, len(payload), {}) + payload[: len(payload) // 2])
+    await writer.drain()
+    writer.close()
+
+
+async def _drip(writer: asyncio.StreamWriter, payload: bytes) -> None:
+    writer.write(_head(200, len(payload), {}))
+    for start in range(0, len(payload), 8):
+        writer.write(payload[start : start + 8])
+        await writer.drain()
+        await asyncio.sleep(DRIP_SECONDS)
+
+
+def _head(status: int, length: int, headers: Headers) -> bytes:
+    lines = [f"HTTP/1.1 {status} {REASONS.get(status, 'Error')}", "Content-Type: application/json", f"Content-Length: {length}",
+             *(f"{name}: {value}" for name, value in headers.items())]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
