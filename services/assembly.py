@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 
 from propagation.adapters.numpy.index import NumpyIndex
 from propagation.adapters.offline.embedder import HashedEmbedder
-from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.files import SqliteFiles
 from propagation.adapters.sqlite.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
@@ -14,6 +13,7 @@ from propagation.ports.clock import Clock
 from propagation.workflow.engine import Engine
 from propagation.workflow.interaction import turn_of_others
 from services.clock import SystemClock
+from services.reasoners import reasoner_of, workflow_of
 from services.settings import Settings
 
 
@@ -29,8 +29,9 @@ def laptop_files(settings: Settings) -> SqliteFiles:
 
 def laptop_engine(settings: Settings, give_way: Callable[[], Awaitable[None]] = turn_of_others,
                   clock: Clock | None = None) -> Engine:
-    """SQLite, NumPy, offline reasoner and fitted embedder: no server, no network, no key. `clock`: the system's."""
+    """SQLite, NumPy, offline reasoner and fitted embedder: no server, no network, no key; or the reasoner that the settings
+    name. `clock`: the system's."""
     store = laptop_store(settings, clock)
-    return Engine(store, HashedEmbedder(settings.workflow.seed), NumpyIndex(SqlitePoints(store.database)),
-                  OfflineReasoner(settings.workflow.profile_lines), settings.workflow,
-                  holder=f"{socket.gethostname()}:{os.getpid()}", give_way=give_way)
+    holder, workflow = f"{socket.gethostname()}:{os.getpid()}", workflow_of(settings)
+    return Engine(store, HashedEmbedder(workflow.seed), NumpyIndex(SqlitePoints(store.database)),
+                  reasoner_of(settings, store, holder), workflow, holder=holder, give_way=give_way)

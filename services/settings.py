@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
+from propagation.adapters.openai.options import OpenAIOptions
 from propagation.model.base import Term
 from propagation.workflow.settings import WorkflowSettings
 from services.schedule.calendar import Calendar, zone_of
@@ -57,6 +58,8 @@ class Settings(Term):
     server: ServerSettings = ServerSettings()
     schedule: ScheduleSettings = ScheduleSettings()
     workflow: WorkflowSettings = WorkflowSettings()
+    reasoner: Literal["offline", "openai"] = "offline"
+    openai: OpenAIOptions = OpenAIOptions()
 
 
 # RecNet as published: routers from attributes (2.2.1), one router an attribute (eq. 2), multicast by cosine (eq. 4). Its

@@ -50,3 +50,21 @@ class Usage:
 
 NOTHING = Usage()
 """An answer that took no call: the offline reasoner's."""
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetState:
+    """A limit, and what was used of it in its period, as this process knows it."""
+
+    name: str
+    used: float
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class Expenses:
+    """What a reasoner spent since this process began and, where it is known, in all; and its budgets."""
+
+    this_run: Usage = NOTHING
+    ever: Usage = NOTHING
+    budgets: tuple[BudgetState, ...] = ()

@@ -15,7 +15,7 @@ from propagation.model.gradient import Gradient
 from propagation.model.profile import Edit, Profile
 from propagation.model.router import RouterVersion
 from propagation.model.text import ReasonWork
-from propagation.model.usage import NOTHING, Usage
+from propagation.model.usage import NOTHING, Expenses, Usage
 
 T = TypeVar("T")
 Part: TypeAlias = T | ReasonerFailed
@@ -137,6 +137,13 @@ class Reasoner(Protocol):
     @property
     def routers_at_once(self) -> int:
         """How many routers to hand over at once; 1 where reasoning computes on this loop."""
+
+    @property
+    def expenses(self) -> Expenses:
+        """What was spent, by prompt, and what the budgets are."""
+
+    async def close(self) -> None:
+        """Let go of connections, and write down what was spent; nothing is asked afterwards. The graph is still open."""
 
     async def describe(self, clients: Sequence[Client]) -> DescribeAnswer:
         """Prompt_extract, eq. 1: new or changed clients' own texts."""

@@ -108,6 +108,7 @@ class Engine:
 
     async def close(self) -> None:
         await self.reasoning.pipeline.close()
+        await self.reasoner.close()
         await self.learner.close()
         self.numbers.close()
         await self.store.close()

@@ -8,6 +8,7 @@ from services.cli.dead_letters import dead_letters
 from services.cli.demo import demo
 from services.cli.doctor import doctor
 from services.cli.evaluate import evaluate
+from services.cli.fake_llm import fake_llm
 from services.cli.importing import import_
 from services.cli.keeping import backup, compact, export, restore
 from services.cli.operate import run_round, status
@@ -57,6 +58,7 @@ app.command("replay")(replay)
 app.command("report")(report)
 app.command("evaluate")(evaluate)
 app.command("demo")(demo)
+app.command("fake-llm")(fake_llm)
 app.command("init")(init)
 app.command("rebuild")(rebuild)
 app.command("reindex")(reindex)

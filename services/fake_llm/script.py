@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
 
-FAULTS = ("429", "500", "malformed", "truncated", "disconnect", "refusal", "empty_choices", "blank", "wrong_ids", "drip", "not_json")
+FAULTS = ("429", "500", "malformed", "truncated", "disconnect", "refusal", "empty_choices", "blank", "wrong_ids", "drip",
+          "not_json")
 HABITS = {
     "schema_ignored": "takes response_format and answers prose around the object all the same",
     "schema_500": "answers a json_schema with 500",
@@ -39,7 +40,7 @@ CONTEXT_TOKENS = 6_000
 @dataclass(frozen=True)
 class Script:
     """`latency` and `jitter` in seconds (uniform around). `faults`: share of calls by fault, exclusive, retries fault too.
-    `retry_after`: seconds that a 429 asks for. `first_only`: habits end after so many calls (0: never)."""
+    `retry_after`: seconds that a 429 asks for."""
 
     latency: float = 0.0
     jitter: float = 0.0

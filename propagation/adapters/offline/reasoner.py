@@ -10,6 +10,7 @@ from propagation.adapters.offline.summarize import router_text
 from propagation.model.client import Client
 from propagation.model.gradient import Gradient, Module
 from propagation.model.text import ReasonWork
+from propagation.model.usage import Expenses
 from propagation.ports.reasoner import (
     BackwardAnswer,
     DescribeAnswer,
@@ -39,6 +40,13 @@ class OfflineReasoner:
         """Of a profile's lines a quarter are for what others said, the others for the catalogue's and the client's own."""
         self._heard = max(1, profile_lines // 4)
         self._not_heard = max(1, profile_lines - self._heard)
+
+    @property
+    def expenses(self) -> Expenses:
+        return Expenses()
+
+    async def close(self) -> None:
+        """Nothing is open."""
 
     async def describe(self, clients: Sequence[Client]) -> DescribeAnswer:
         return DescribeAnswer([catalogue_edits(client) for client in clients])

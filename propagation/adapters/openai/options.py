@@ -25,7 +25,8 @@ class BudgetOptions(Term):
 class OpenAIOptions(Term):
     """`timeout`: seconds an answer may take. `attempts`: how often a call is tried that nobody answered. `temperature` None:
     the server's own. `context_tokens`: what fits a prompt and its answer. `fused` false: the paper's prompts one by one.
-    `cached_answers`: places for answers to equal inputs, 0 for none. `price_*`: money a million tokens."""
+    `cached_answers`: places for answers to equal inputs, 0 for none. `stand_in`: where the offline reasoner answers instead,
+    marked (`unavailable`: also while nobody answers or a budget is spent). `price_*`: money a million tokens."""
 
     base_url: str = "https://api.openai.com/v1"
     model: str = "gpt-4o-mini"
@@ -41,7 +42,7 @@ class OpenAIOptions(Term):
     cached_answers: int = Field(20_000, ge=0)
     price_prompt: float = Field(0.0, ge=0)
     price_completion: float = Field(0.0, ge=0)
-    stand_in: bool = False
+    stand_in: Literal["never", "failed", "unavailable"] = "never"
     budget: BudgetOptions = BudgetOptions()
     embedding_model: str = ""
     embedding_dimension: int = Field(0, ge=0)

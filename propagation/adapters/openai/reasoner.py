@@ -13,7 +13,7 @@ from propagation.model.client import Client
 from propagation.model.errors import ReasonerFailed, ReasonerUnavailable
 from propagation.model.gradient import Gradient
 from propagation.model.text import ReasonWork
-from propagation.model.usage import NOTHING, Usage
+from propagation.model.usage import NOTHING, Expenses, Usage
 from propagation.ports.reasoner import (
     BackwardAnswer,
     DescribeAnswer,
@@ -49,6 +49,14 @@ class OpenAIReasoner:
     @property
     def width(self) -> int:
         return self.endpoint.options.in_flight
+
+    @property
+    def expenses(self) -> Expenses:
+        return self.endpoint.spending.expenses
+
+    async def close(self) -> None:
+        await self.endpoint.close()
+        await self.endpoint.spending.save(closing=True)
 
     async def describe(self, clients: Sequence[Client]) -> DescribeAnswer:
         with_text = [client for client in clients if client.has_text]

@@ -14,7 +14,7 @@ import orjson
 
 from propagation.adapters.openai.options import OpenAIOptions, Period
 from propagation.model.errors import ReasonerUnavailable
-from propagation.model.usage import NOTHING, Spent, Usage
+from propagation.model.usage import NOTHING, BudgetState, Expenses, Spent, Usage
 from propagation.ports.blobs import BlobStore
 from propagation.ports.leases import Lease, LeaseStore
 
@@ -62,9 +62,10 @@ class Spending:
         self.earlier: Usage = NOTHING
 
     @property
-    def budgets(self) -> list[tuple[str, float, float]]:
-        """(name, used, limit) of each budget, as this process knows it."""
-        return [(pot.name, pot.used - pot.left, pot.limit) for pot in self._pots]
+    def expenses(self) -> Expenses:
+        """As this process knows it: what others spent since it last saved is not in it."""
+        return Expenses(self.this_run, self.earlier + self._unsaved,
+                        tuple(BudgetState(pot.name, pot.used - pot.left, pot.limit) for pot in self._pots))
 
     def money(self, prompt_tokens: int, completion_tokens: int) -> float:
         return (prompt_tokens * self._options.price_prompt + completion_tokens * self._options.price_completion) / MILLION
@@ -114,10 +115,6 @@ class Spending:
                         granted[pot.unit] = max(granted.get(pot.unit, 0.0) - pot.left, 0.0)
                         pot.left = 0.0
             await self._give(lease, ledger)
-
-    async def load(self) -> None:
-        """What was spent before this process began."""
-        self.earlier = usage_of((await self._read()).get("prompts", {}))
 
     async def _grant(self, pot: Pot, need: float) -> None:
         wish = max(need - pot.left, pot.limit / GRANTS)
