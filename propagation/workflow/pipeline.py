@@ -128,7 +128,7 @@ class Pipeline:
     async def _publish(self, done: Reasoned) -> None:
         texts: Mapping[int, ClientText] = {text.profile.ref: text for text in done.texts}
         self._stage1.committed(texts)
-        await self._vectors.take_texts(texts.values())
+        await self._vectors.show(list(texts.values()))
 
 
 def _counted(done: set[asyncio.Task[None]]) -> int:

@@ -17,11 +17,12 @@ STOP = frozenset({
     "they", "this", "those", "two", "very", "was", "what", "who", "will", "with", "you", "listed", "under", "described", "heard",
     "community", "about", "says", "reader", "readers", "keeps", "which", "speaks", "look", "others", "around", "turn", "drawn",
     "last", "choice", "shows"})
-FILLING = "and those who know it well keep coming back for its sound, its mood and the stories it tells over the years between friends"
-FILL = FILLING.split()
+FILLING = ("and those who know it well keep coming back for its sound, its mood and the stories it tells over the years"
+           " between friends")
+FILL = tuple(FILLING.split(" "))
 WHY = ("The profile of the reader speaks of {taste}; the candidate speaks of {item}, which shares more of these words than the"
-       " other one does, and nothing in what was heard from the communities around speaks against it, so that by everything the lines say"
-       " it is the likelier one of the two, even though the other could please as well.")
+       " other one does, and nothing in what was heard from the communities around speaks against it, so that by everything the"
+       " lines say it is the likelier one of the two, even though the other could please as well.")
 
 
 def answer(messages: Sequence[Mapping[str, Any]], response_format: Mapping[str, Any] | None, gullible: bool) -> dict[str, Any]:
@@ -131,7 +132,7 @@ def _summary(one: Mapping[str, Any]) -> dict[str, str]:
     text = f"A community drawn to {', '.join(stands)}, where lately {', '.join(arrived)} came up more often than before, "
     if one.get("seen_around"):
         text += f"seen around {one['seen_around'][0]}, "
-    return {"name": " and ".join(stands[:2]) or "a community", "text": " ".join((text + " ".join(FILL * 2)).split()[:50]) + "."}
+    return {"name": " and ".join(stands[:2]) or "a community", "text": " ".join((text + f"{FILLING} {FILLING}").split()[:50]) + "."}
 
 
 def _ranked(user: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]]) -> list[int]:

@@ -33,10 +33,10 @@ class Flaky(OfflineReasoner):
         self.strange = set()
         self.mute = False
 
-    async def describe(self, client):
+    async def describe(self, clients):
         if self.mute:
             raise ReasonerFailed("the model timed out")
-        return await super().describe(client)
+        return await super().describe(clients)
 
     async def optimize(self, work, reward, party, other, gradients):
         title = other.client.title
