@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 DATA ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-neo4j lint types imports proto proto-check bench bench-short bench-life bench-life-short up down lock clean
+.PHONY: help setup demo test test-slow test-neo4j lint types imports proto proto-check bench bench-short bench-life bench-life-short up down lock clean bench-llm
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -57,6 +57,9 @@ bench: $(READY)  ## every figure of the README (ONLY=group for one group)
 
 bench-short: $(READY)  ## the same programs for a few seconds each: they work, the figures mean nothing
 	$(BIN)/python -m benchmarks --short
+
+bench-llm: $(READY)  ## what a language model costs, against a scripted server (CDS=folder)
+	$(BIN)/python -m benchmarks --llm $(if $(CDS),--cds "$(CDS)")
 
 bench-life: $(READY)  ## what a service that lives is judged by: evolution, erasure, back-up, size, half an hour of soak (ONLY=group)
 	$(BIN)/python -m benchmarks --life $(if $(ONLY),--only $(ONLY))

@@ -10,11 +10,11 @@ import subprocess
 import tempfile
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks.groups import BENCH, LIFE
+from benchmarks.groups import BENCH, LIFE, LLM
 from benchmarks.run import Run
 from benchmarks.targets import TARGETS
 from services.kernel_cache import use_kernel_cache
@@ -26,14 +26,14 @@ PACKAGES = ("grpcio", "numba", "numpy", "protobuf", "pydantic")
 
 def main() -> None:
     options = _options()
-    groups = LIFE if options.life else BENCH
+    groups = _groups(options)
     use_kernel_cache()
     print(_circumstances())
     figures: dict[str, float | None] = {}
     STATES.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix="run-", dir=STATES))
     try:
-        run = Run(options.short, STATES, scratch, _ml100k(options.ml100k))
+        run = Run(options.short, STATES, scratch, _ml100k(options.ml100k), options.cds)
         for group in [options.only] if options.only else groups:
             figures |= _measured(group, groups[group], run)
     finally:
@@ -46,15 +46,21 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--life", action="store_true", help="the figures of a service that lives: evolution, back-up, soak")
+    parser.add_argument("--llm", action="store_true", help="the figures of language models, against a scripted server")
+    parser.add_argument("--cds", type=Path, metavar="FOLDER", help="cds-dense; default: ../shared/datasets/cds-dense")
     parser.add_argument("--only", metavar="GROUP", help=f"one group of figures: {', '.join(BENCH)}; with --life {', '.join(LIFE)}")
     parser.add_argument("--short", action="store_true", help="a few seconds each: the programs work, the figures mean nothing")
     parser.add_argument("--ml100k", type=Path, default=os.environ.get("ML100K"), metavar="FOLDER",
                         help="MovieLens 100k (or ML100K=FOLDER); default: ../shared/datasets/ml-100k, where there is one")
     options = parser.parse_args()
-    groups = LIFE if options.life else BENCH
+    groups = _groups(options)
     if options.only and options.only not in groups:
         parser.error(f"--only {options.only}: there are {', '.join(groups)}")
     return options
+
+
+def _groups(options: argparse.Namespace) -> Mapping[str, Sequence[str]]:
+    return LLM if options.llm else LIFE if options.life else BENCH
 
 
 def _ml100k(given: Path | None) -> Path | None:

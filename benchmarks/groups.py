@@ -12,6 +12,12 @@ BENCH: Mapping[str, tuple[str, ...]] = {
     "quality": ("n10_off", "n10_placebo", "n10_adoption", "delta", "delta_t", "n10_offk", "n10_offk_adoption", "n10_rules",
                 "n10_text"),
 }
+# `make bench-llm`: what a language model costs.
+LLM: Mapping[str, tuple[str, ...]] = {
+    "llm": ("llm_calls_per_interaction", "llm_prompt_tokens_per_interaction", "llm_completion_tokens_per_interaction",
+            "llm_500_interactions_s_at_500ms", "llm_overhead_ms_per_call", "llm_calls_ratio_under_faults", "llm_lost",
+            "llm_doubled", "llm_read_p99_ms"),
+}
 # `make bench-life`: what months of service are judged by. A module that is not there yet leaves its keys null.
 LIFE: Mapping[str, tuple[str, ...]] = {
     "leave_one_out": ("loo_n10_10", "loo_n10_100", "loo_shuffled_n10_10", "loo_delta_10", "loo_placebo_delta_10"),

@@ -16,6 +16,7 @@ class Run:
     states: Path
     scratch: Path
     ml100k: Path | None
+    cds: Path | None = None
     notes: list[str] = field(default_factory=list)
 
     def seconds(self, full: float) -> float:

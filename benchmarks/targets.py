@@ -54,4 +54,13 @@ TARGETS = {
     "recommend_p99_during_backup_ms": Target(100, 30, at_least=False),
     "file_bytes_per_interaction": Target(3_000, 1_000, at_least=False),
     "soak_rss_growth_pct": Target(10, 2, at_least=False),
+    "llm_calls_per_interaction": Target(3.0, 2.3, at_least=False),
+    "llm_prompt_tokens_per_interaction": Target(2_900, 2_000, at_least=False),
+    "llm_completion_tokens_per_interaction": Target(720, 500, at_least=False),
+    "llm_500_interactions_s_at_500ms": Target(60, 30, at_least=False),
+    "llm_overhead_ms_per_call": Target(5, 2, at_least=False),
+    "llm_calls_ratio_under_faults": Target(1.40, 1.34, at_least=False),
+    "llm_lost": Target(0, None, at_least=False),
+    "llm_doubled": Target(0, None, at_least=False),
+    "llm_read_p99_ms": Target(10, 3, at_least=False),
 }

@@ -40,6 +40,12 @@ def answer(messages: Sequence[Mapping[str, Any]], response_format: Mapping[str, 
     return {name: value for name, value in answers.items() if name in wanted}
 
 
+def data_of(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The data of a prompt; {} where it has none."""
+    found = DATA.search("\n".join(str(message.get("content", "")) for message in messages))
+    return json.loads(found.group(1)) if found else {}
+
+
 def _probed(response_format: Mapping[str, Any] | None) -> dict[str, Any]:
     schema = ((response_format or {}).get("json_schema") or {}).get("schema") or {}
     const = schema.get("properties", {}).get("word", {}).get("const")

@@ -2,15 +2,16 @@
 
 import asyncio
 import json
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from random import Random
 from typing import Any
 
-from services.fake_llm.rule import answer
+from services.fake_llm.rule import answer, data_of
 from services.fake_llm.script import CONTEXT_TOKENS, Script
 from services.fake_llm.speech import spoken, tokens_of
 
@@ -40,14 +41,47 @@ class Seen:
     running: int = 0
     most_at_once: int = 0
     prompts: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    receptions: int = 0
+    with_message: int = 0
+    profiles: int = 0
+    profile_words: int = 0
+    lengths: Counter[str] = field(default_factory=Counter)
+    spoken: Counter[str] = field(default_factory=Counter)
+
+    def read(self, messages: Sequence[Mapping[str, Any]]) -> None:
+        """Clients in a first asking for eq. 5 to 9: how long their profiles are, and how many have messages."""
+        data = data_of(messages)
+        clients = [one for one in data.values() if isinstance(one, dict) and isinstance(one.get("profile"), dict)]
+        if "outcome" not in data and "user" in data and "candidates" not in data and len(messages) == 2:
+            self.receptions += 3
+            self.with_message += sum(1 for one in clients if one.get("messages"))
+        self.profiles += len(clients)
+        self.profile_words += sum(len(" ".join(one["profile"].values()).split()) for one in clients)
+
+    def heard(self, said: Any, name: str = "") -> None:
+        """How many words each kind of text in an answer has."""
+        if isinstance(said, dict):
+            for key, value in said.items():
+                self.heard(value, key)
+        elif isinstance(said, list):
+            for value in said:
+                self.heard(value, name)
+        elif isinstance(said, str) and " " in said:
+            self.lengths[name] += len(said.split())
+            self.spoken[name] += 1
 
     def summary(self) -> dict[str, Any]:
         return {"calls": dict(self.calls), "faults": dict(self.faults), "prompt_tokens": dict(self.prompt_tokens),
-                "completion_tokens": dict(self.completion_tokens), "most_at_once": self.most_at_once}
+                "completion_tokens": dict(self.completion_tokens), "most_at_once": self.most_at_once, "seconds": self.seconds,
+                "receptions": self.receptions, "with_message": self.with_message,
+                "profile_words": self.profile_words / max(self.profiles, 1),
+                "words": {name: round(self.lengths[name] / count, 1) for name, count in self.spoken.items()}}
 
 
 class FakeLLM:
-    """Serves until closed. `script` may be exchanged while it runs. GET /seen tells what reached it."""
+    """Serves until closed. `script` may be exchanged while it runs. GET /seen tells what reached it,
+    POST /script with a latency changes it."""
 
     KEPT = 5_000
 
@@ -86,6 +120,7 @@ class FakeLLM:
                 writer.close()
 
     async def _answered(self, method: str, path: str, headers: Headers, body: bytes, writer: asyncio.StreamWriter) -> None:
+        started = time.monotonic()
         self.seen.running += 1
         self.seen.most_at_once = max(self.seen.most_at_once, self.seen.running)
         try:
@@ -97,6 +132,9 @@ class FakeLLM:
             elif path.endswith("/models"):
                 models = [] if "no_models" in self.script.habits else [{"id": "scripted", "object": "model"}]
                 await _send(writer, 200, {"object": "list", "data": models})
+            elif path.endswith("/script") and method == "POST":
+                self.script = replace(self.script, latency=float(json.loads(body)["latency"]))
+                await _send(writer, 200, {})
             elif path.endswith("/seen"):
                 await _send(writer, 200, self.seen.summary())
             else:
@@ -105,6 +143,7 @@ class FakeLLM:
             await _send(writer, error.status, self._error_body(error), error.headers)
         finally:
             self.seen.running -= 1
+            self.seen.seconds += time.monotonic() - started
 
     async def _chat(self, body: Mapping[str, Any], headers: Headers, writer: asyncio.StreamWriter) -> None:
         messages = body["messages"]
@@ -116,6 +155,7 @@ class FakeLLM:
         self.seen.prompt_tokens[label] += tokens_of(prompt)
         if len(self.seen.prompts) < self.KEPT:
             self.seen.prompts.append(prompt)
+        self.seen.read(messages)
         await self._delay()
         self._refuse(body, headers, prompt)
         if fault == "429":
@@ -155,6 +195,7 @@ class FakeLLM:
     def _completion(self, body: Mapping[str, Any], fault: str | None) -> dict[str, Any]:
         habits = self.script.habits
         said = answer(body["messages"], body.get("response_format"), "gullible" in habits)
+        self.seen.heard(said)
         refusal = None
         text: str | None = spoken(said, fault, habits)
         limit = body.get("max_tokens") or body.get("max_completion_tokens") or 10_000
