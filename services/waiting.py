@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 
 class Steps:
@@ -13,6 +14,11 @@ class Steps:
     def moved(self) -> None:
         self._next.set()
         self._next = asyncio.Event()
+
+    async def following(self, seconds: float) -> None:
+        """The next step, or so many seconds."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._next.wait(), seconds)
 
     async def until(self, reached: Callable[[], Awaitable[int]], wanted: int, seconds: float) -> int:
         """The number as soon as it is at least `wanted`, or as it is after `seconds`."""

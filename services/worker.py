@@ -41,7 +41,7 @@ class Worker:
         self._courtesy = courtesy
         self.timings = Timings()
         self._steps = Steps()
-        self._wake = {name: asyncio.Event() for name in ("learn", "reason", "round", "merge", "retention", "index")}
+        self._wake = {name: asyncio.Event() for name in ("learn", "reason", "round", "merge", "retention", "index", "follow")}
         self._to_merge: dict[int, None] = {}
         self._stopping = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -55,7 +55,7 @@ class Worker:
     def start(self) -> None:
         steps: dict[str, Callable[[], Awaitable[int]]] = {
             "learn": self._learn, "reason": self._reason, "round": self._due_round, "merge": self._merge_next,
-            "retention": self._engine.retain, "index": self._engine.settle}
+            "retention": self._engine.retain, "index": self._engine.settle, "follow": self._follow}
         self._tasks = [asyncio.create_task(self._loop(name, step), name=name) for name, step in steps.items()]
         self._jobs.start()
 
@@ -112,6 +112,10 @@ class Worker:
         if reached < sequence:
             raise NotReached(sequence, reached)
 
+    async def progressed(self, seconds: float) -> None:
+        """Until something was learned, reasoned or published here, or so many seconds: another process may have done it."""
+        await self._steps.following(seconds)
+
     async def _reasoned_through(self) -> int:
         return min(self._engine.numbers.view.applied_through, await self._engine.store.reasoned_through())
 
@@ -128,6 +132,10 @@ class Worker:
             self._steps.moved()
             self._wake["round"].set()
         return done
+
+    async def _follow(self) -> int:
+        await self._engine.follow()
+        return 0
 
     async def _due_round(self) -> int:
         if self._engine.settings.propagate and await self._engine.round_is_due():

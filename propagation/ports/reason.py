@@ -7,6 +7,7 @@ from propagation.model.gradient import Gradient, Module
 from propagation.model.interaction import InteractionRow
 from propagation.model.reach import Reach
 from propagation.model.text import ClientText, Merged, ReasonClaim, Reasoned
+from propagation.model.watched import NumberedMerge, NumberedText
 
 
 class ReasonStore(Protocol):
@@ -39,6 +40,13 @@ class ReasonStore(Protocol):
     async def texts_of_versions(self, versions: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], ClientText]:
         """Texts by (ref, version); those that never were, or that retention dropped, are left out."""
 
+    async def texts_through(self) -> int:
+        """The number of the last text that was committed, kept or not."""
+
+    async def texts_after(self, number: int, limit: int) -> Sequence[NumberedText]:
+        """At most `limit` versions of texts of a larger number, in order: how a process follows what others write. Numbers grow
+        with each commit, and become visible in that order; those of versions that were dropped are left out."""
+
     async def reasoned_through(self) -> int:
         """All interactions at or below it are reasoned or dead letters."""
 
@@ -58,6 +66,13 @@ class ReasonStore(Protocol):
 
     async def reach(self) -> Sequence[Reach]:
         """How far each router's messages went, by router, of what retention keeps."""
+
+    async def merges_through(self) -> int:
+        """How many merges were ever committed: the number of the last one, kept or not."""
+
+    async def merges_after(self, number: int, through: int, limit: int) -> Sequence[NumberedMerge]:
+        """At most `limit` merges with number < their own <= through, in order. Numbers are given in the order of commits, from 1,
+        one after another and never twice, and become visible in that order: a hole is a merge that was dropped."""
 
     async def gradients(self, module: Module, owner: int | None, after: int, limit: int) -> Sequence[Gradient]:
         """Gradients of one kind of module with sequence > after, by (sequence, owner); of one owner, or of all (None)."""

@@ -16,6 +16,12 @@ class RoundStore(Protocol):
     async def last_rounds(self, limit: int) -> Sequence[Round]:
         """The newest published rounds, at most `limit`, the newest last."""
 
+    async def rounds_after(self, number: int, limit: int) -> Sequence[Round]:
+        """At most `limit` published rounds of a larger number, in order."""
+
+    async def messages_of(self, number: int) -> Sequence[RouterVersion]:
+        """What a published round sent and retention has kept, by router; `integrated` is shortened, see `router_versions`."""
+
     async def changed_clients(self, after: int, through: int) -> Sequence[int]:
         """Refs, ascending, of clients with a profile version written for a sequence in (after, through]."""
 
@@ -52,11 +58,11 @@ class RoundStore(Protocol):
     async def edges_at(self, ref: int, sequence: int) -> Sequence[RoutingEdge]:
         """A client's edges that stood at a sequence."""
 
-    async def members_of(self, router: int, limit: int) -> Sequence[RoutingEdge]:
-        """A router's standing edges, by descending score, then ref."""
+    async def members_of(self, router: int, limit: int, at: int | None = None) -> Sequence[RoutingEdge]:
+        """A router's edges that stand, or stood `at` a sequence, by descending score, then ref."""
 
-    async def count_members(self, routers: Sequence[int]) -> Mapping[int, int]:
-        """How many standing edges each of these routers has; routers without any are left out."""
+    async def count_members(self, routers: Sequence[int], at: int | None = None) -> Mapping[int, int]:
+        """How many such edges each of these routers has; routers without any are left out."""
 
     async def waiting_messages(self, refs_after: Mapping[int, int],
                                through: int | None = None) -> Mapping[int, Sequence[RouterVersion]]:
@@ -66,9 +72,9 @@ class RoundStore(Protocol):
         than its watermark, or that were current when its first edge opened; what comes from the client alone was not sent
         to it, and supersedes nothing. `integrated` is shortened, see `router_versions`."""
 
-    async def router_versions(self, routers: Sequence[int]) -> Sequence[RouterVersion]:
-        """The newest published version of each router, by router. `integrated` is shortened to one part of each of at
-        most two senders: enough to say whether a message comes from one client alone."""
+    async def router_versions(self, routers: Sequence[int], at: int | None = None) -> Sequence[RouterVersion]:
+        """The newest published version of each router (`at` a sequence: the newest then), by router. `integrated` is shortened to
+        one part of each of at most two senders: enough to say whether a message comes from one client alone."""
 
     async def router_version(self, router: int, version: int) -> RouterVersion | None:
         """One published version, whole; None where there is none, or where retention dropped it."""

@@ -1466,7 +1466,7 @@ class Router(_message.Message):
     text: _builtins.str
     version: _builtins.int
     mass: _builtins.float
-    """Adoption mass, start included."""
+    """Adoption mass, start included. 0 with as_of: of the past there are texts and tables, no numbers."""
     members: _builtins.int
     epoch: _builtins.int
     sequence: _builtins.int
@@ -1513,7 +1513,11 @@ class ListRoutersRequest(_message.Message):
     """next_page_token of the answer before; opaque. The other fields must be the same."""
     min_sequence: _builtins.int
     @_builtins.property
-    def as_of(self) -> Global___AsOf: ...
+    def as_of(self) -> Global___AsOf:
+        """The routers of the epoch that was open then, their texts and how many belonged to them. Taste routers only: with
+        BANK_SESSION INVALID_ARGUMENT. Older than retention, or in the future: OUT_OF_RANGE, naming the oldest or the newest.
+        """
+
     def __init__(
         self,
         *,
@@ -1583,7 +1587,9 @@ class GetRouterRequest(_message.Message):
     page_token: _builtins.str
     min_sequence: _builtins.int
     @_builtins.property
-    def as_of(self) -> Global___AsOf: ...
+    def as_of(self) -> Global___AsOf:
+        """As ListRouters'."""
+
     def __init__(
         self,
         *,
@@ -1947,8 +1953,11 @@ class WatchPropagationRequest(_message.Message):
     RESUME_TOKEN_FIELD_NUMBER: _builtins.int
     KINDS_FIELD_NUMBER: _builtins.int
     resume_token: _builtins.str
+    """resume_token of an event of a stream for the same kinds; opaque, good over restarts. Absent: from now on."""
     @_builtins.property
-    def kinds(self) -> _containers.RepeatedScalarFieldContainer[Global___PropagationEventKind.ValueType]: ...
+    def kinds(self) -> _containers.RepeatedScalarFieldContainer[Global___PropagationEventKind.ValueType]:
+        """Absent: all."""
+
     def __init__(
         self,
         *,

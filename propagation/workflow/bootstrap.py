@@ -120,6 +120,15 @@ class Stage0:
                 await QuantileTau(self._store, self._index, self._embedder.dimension, self._settings.seed, self._holder).fix()
         return count
 
+    async def take_epoch(self, number: int) -> None:
+        """The numbers go over to an epoch, that another process may have opened: so does the embedder. Raises
+        IncompatibleSettings where it was opened under other settings than this process'."""
+        if blob := await self._store.get_blob(made_with_name(number)):
+            self.made_with = MadeWith.of_blob(blob)
+        if self.made_with.embedder == self._wanted.embedder:
+            self.made_with.check(self._wanted)
+            await self._take_embedder(number)
+
     async def _take_embedder(self, epoch: int) -> None:
         if epoch and isinstance(self._embedder, FittableEmbedder):
             self._embedder.restore(await self._store.get_blob(embedder_name(epoch)))

@@ -17,6 +17,7 @@ from propagation.ports.vector_index import VectorIndex
 from propagation.workflow.bootstrap import Say, Stage0, first_view, no_words
 from propagation.workflow.catalogue import Catalogue
 from propagation.workflow.cold_start import ColdStart
+from propagation.workflow.following import Following
 from propagation.workflow.gauging import gauge_of
 from propagation.workflow.held_texts import HeldTexts
 from propagation.workflow.interaction import Stage1, turn_of_others
@@ -40,8 +41,6 @@ from propagation.workflow.unlearned import Unlearned
 from propagation.workflow.vectors import OnProgress, Vectors, no_progress
 from propagation.workflow.view import NumbersView
 from propagation.workflow.warm_up import warm_up
-
-LOG_PART = 10_000
 
 
 class Engine:
@@ -68,12 +67,14 @@ class Engine:
         self.vectors = Vectors(store, embedder, index, self.numbers)
         policy = policy_for(settings, store, index, embedder, self.numbers, holder)
         self.cold_start = ColdStart(store, reasoner, policy, self.vectors, settings)
-        self.learner = Learner(store, self.numbers, embedder, holder, self.first_view, self.catalogue, self.cold_start.take)
+        self.learner = Learner(store, self.numbers, embedder, holder, self.first_view, self.catalogue, self.cold_start.take,
+                               self._take_epoch)
         held = HeldTexts(store)
         self._stage1 = Stage1(store, reasoner, settings, held, give_way)
         self.reasoning = Reasoning(store, self._stage1, self.vectors, settings, holder, reasoner.width)
         self.past = Past(store)
         self.profiles = ProfileReader(store, reasoner, settings, self.vectors.show, self.past)
+        self.following = Following(store, self.vectors, self.unlearned, self._stage1.forget)
         self.tracer = Tracer(store)
         self.stage2 = Stage2(store, reasoner, policy, Perceiver(store, held, index, embedder, self.numbers, settings),
                              self.vectors, settings, holder, self.cold_start.through, give_way)
@@ -93,14 +94,12 @@ class Engine:
         await self.cold_start.open(await self.store.learned_through())
         await self.learner.open()
         await self.catalogue.load(self.store)
-        await self._note_unlearned()
+        await self.following.open(self.numbers.view.applied_through)
         await self.stage0.open_index(adopt=adopt)
 
-    async def _note_unlearned(self) -> None:
-        after = self.numbers.view.applied_through
-        while (part := await self.store.read_log(after, LOG_PART)).through > after:
-            self.unlearned.logged(part.interactions)
-            after = part.through
+    async def follow(self) -> int:
+        """Take in what other processes committed; how much that was. What this one records, learns and reasons it knows."""
+        return await self.following.step()
 
     async def retain(self) -> int:
         """One step of retention; how many rows it dropped, 0 when nothing is due."""
@@ -114,24 +113,33 @@ class Engine:
         await self.store.close()
 
     async def upsert_clients(self, changes: Sequence[ClientChange]) -> Sequence[ClientOutcome]:
-        return await self.store.upsert_clients(changes)
+        outcomes = await self.store.upsert_clients(changes)
+        for sequence in {outcome.sequence for outcome in outcomes if outcome.changed or outcome.created}:
+            self.unlearned.passed(sequence)
+        return outcomes
 
     async def record(self, events: Sequence[NewInteraction]) -> Recorded:
         recorded = await self.store.record(events, auto_create=self.settings.auto_create)
-        self.unlearned.recorded(events, recorded.outcomes)
+        self.unlearned.recorded(events, recorded.outcomes, entries=bool(recorded.created))
         return recorded
 
     async def learn(self) -> int:
         """One step of the learner, one at a time in this process; how many log entries it covered. Bootstraps when the
         catalogue has become large enough."""
         async with self._learning:
+            epoch = self.numbers.view.epoch
             covered = await self.learner.step()
+            if self.numbers.view.epoch != epoch:
+                await self.following.new_epoch()
         self.unlearned.learned(self.numbers.view.applied_through)
         if covered:
             async with self._bootstrapping:  # a second caller looks again once the first is done
                 if await self.stage0.due(self.cold_start.changes):
                     await self.init()
         return covered
+
+    async def _take_epoch(self, number: int) -> None:
+        await self.stage0.take_epoch(number)
 
     async def init(self, say: Say = no_words) -> Epoch:
         """Stage 0, now: fit the embedder, find the routers' centres, learn everything again, and open an epoch; reads and

@@ -1,7 +1,7 @@
 """Learn: the log's interactions into the numbers, in sequence order, by the holder of the lease (DESIGN, State, 2)."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,8 @@ class Learner:
 
     def __init__(self, store: GraphStore, numbers: Numbers, embedder: Embedder, holder: str,
                  first_view: Callable[[], NumbersView], catalogue: Catalogue | None = None,
-                 on_entries: Callable[[Sequence[LogEntry]], None] | None = None) -> None:
+                 on_entries: Callable[[Sequence[LogEntry]], None] | None = None,
+                 on_epoch: Callable[[int], Awaitable[None]] | None = None) -> None:
         self._store = store
         self._numbers = numbers
         self._embedder = embedder
@@ -42,6 +43,7 @@ class Learner:
         self._first_view = first_view
         self._catalogue = catalogue
         self._on_entries = on_entries
+        self._on_epoch = on_epoch
         self._lease: Lease | None = None
         self._block = BLOCK_LEAST
         self._ahead = False
@@ -62,8 +64,11 @@ class Learner:
             await self._store.release_lease(self._lease)
 
     async def reload(self) -> None:
-        """The view anew from the store: the newest checkpoint and what was learned after it."""
+        """The view anew from the store: the newest checkpoint and what was learned after it. Of another epoch than the view's: it
+        is told first, so that what follows is read with that epoch's embedder."""
         checkpoint = await self._store.newest_checkpoint()
+        if checkpoint is not None and checkpoint.epoch != self._numbers.view.epoch and self._on_epoch is not None:
+            await self._on_epoch(checkpoint.epoch)
         fresh = self._first_view() if checkpoint is None else restored(checkpoint, self._numbers.view.seed)
         self._checkpointed = int(fresh.state.clock[INTERACTIONS])
         await self._numbers.run(NumbersView.become, fresh)
@@ -81,8 +86,8 @@ class Learner:
         while blocks := await self._store.read_learned(self._numbers.view.applied_through, BLOCKS_A_READ):
             for block in blocks:
                 if not follows(self._numbers.view, block):
-                    newest = await self._store.newest_checkpoint()
-                    if newest is None or newest.sequence <= self._numbers.view.applied_through:
+                    newest, view = await self._store.newest_checkpoint(), self._numbers.view
+                    if newest is None or (newest.sequence <= view.applied_through and newest.epoch == view.epoch):
                         raise StoreCorrupt(f"learned numbers after sequence {self._numbers.view.applied_through} are incomplete;"
                                            " run `rebuild`")
                     return False

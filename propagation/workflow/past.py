@@ -1,9 +1,23 @@
 """Time travel: which sequences can be asked for, and what routers and their tables were then (DESIGN, "Guarantees")."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from propagation.model.errors import TooNew, TooOld
+from propagation.model.router import RouterVersion, RoutingEdge
 from propagation.ports.graph import GraphStore
+from propagation.workflow.made_with import MadeWith, made_with_name
+
+
+@dataclass(frozen=True)
+class PastRouter:
+    """A taste router as it was: its newest version then (None: it had sent nothing yet) and how many belonged to it."""
+
+    number: int
+    epoch: int
+    text: RouterVersion | None
+    members: int
 
 
 class Past:
@@ -35,3 +49,30 @@ class Past:
         oldest = await self._store.oldest_kept()
         if sequence < oldest:
             raise TooOld(sequence, oldest)
+
+    async def routers(self, sequence: int) -> Sequence[PastRouter]:
+        """The taste routers of the epoch that was open at a sequence, by number; those that were retired then are left out.
+        Raises TooOld where retention dropped something meanwhile."""
+        number, numbers = await self._router_set(sequence)
+        texts = {version.router: version for version in await self._store.router_versions(numbers, sequence)}
+        members = await self._store.count_members(numbers, sequence)
+        await self.is_kept(sequence)
+        return [PastRouter(router, number, texts.get(router), members.get(router, 0)) for router in numbers]
+
+    async def members(self, router: int, sequence: int, limit: int) -> Sequence[RoutingEdge]:
+        """A router's rows of the routing table as they stood at a sequence, by descending score, then ref. Raises TooOld as
+        above."""
+        edges = await self._store.members_of(router, limit, sequence)
+        await self.is_kept(sequence)
+        return edges
+
+    async def _router_set(self, sequence: int) -> tuple[int, Sequence[int]]:
+        """(epoch, its router numbers) at a sequence."""
+        open_then = [epoch for epoch in await self._store.epochs() if epoch.sequence <= sequence]
+        if not open_then:
+            blob = await self._store.get_blob(made_with_name(0))
+            return 0, range(MadeWith.of_blob(blob).taste_k) if blob is not None else ()
+        epoch = open_then[-1]
+        maps = (await self._store.router_maps()).maps
+        retired = {router for one in maps if one.to_epoch == epoch.number for router in one.retired}
+        return epoch.number, [router for router in range(epoch.taste_k) if router not in retired]

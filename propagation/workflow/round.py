@@ -88,6 +88,7 @@ class Stage2:
         current = await self._store.current_epoch()
         epoch = current.number if current else 0
         round_ = await self._store.begin_round(lease, due.boundary)
+        await self._vectors.know_names(round_.number - 1)
         perceived = await self._perceiver.perceive(due.changed, due.after, self._vectors.canonical)
         self._vectors.canonical.update(perceived.mapped)
         await self._vectors.take_texts(perceived.remapped)
@@ -99,6 +100,7 @@ class Stage2:
         done = await self._store.publish_round(lease, round_.model_copy(update={
             "changed": len(due.changed), "touched": len(versions), "edges_opened": len(opened), "edges_closed": len(closed),
             "reached": len({edge.ref for edge in opened})}))
+        self._vectors.named(done.number, perceived.mapped)
         self.skipped = failed
         await self._vectors.show_round(perceived.fresh, versions)
         return done

@@ -4,7 +4,7 @@ in it can be made again from the graph."""
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,11 @@ from propagation.ports.vector_index import Collection, Point, VectorIndex
 from propagation.routing.canonical import in_canonical
 from propagation.routing.perception import own_attributes
 from propagation.workflow.numbers import Numbers
+from propagation.workflow.recent import Recent
 from propagation.workflow.view import NumbersView
 
 LINES_KEPT = 65_536
+SHOWN_KEPT = 65_536
 CLIENTS_A_CALL = 2_000
 TEXTS_A_PART = 32
 ATTRIBUTE_VERSION = 1
@@ -76,9 +78,36 @@ class Vectors:
         self._numbers = numbers
         self._lines = LineVectors(embedder)
         self._canonical: dict[str, str] = {}
+        self._named_through = 0
+        self._shown: Recent[int, int] = Recent(SHOWN_KEPT)
         self._owed_texts: set[int] = set()
         self._owed_attributes: set[str] = set()
         self._owed_routers: set[int] = set()
+
+    def has_shown(self, ref: int, version: int) -> bool:
+        """Whether this process' view has a client's text of this version, or a later one."""
+        return self._shown.find((ref,)).get(ref, 0) >= version
+
+    async def see(self, texts: Iterable[ClientText]) -> None:
+        """What another process committed, into this one's view, unless it has newer ones by now; that process has it put into
+        the index."""
+        points = await self.points_of(texts)
+        shown = self._shown.find([int(point.key) for point in points])
+        points = [point for point in points if shown.get(int(point.key), 0) <= point.version]
+        if points:
+            await self._into_view(points)
+
+    async def know_names(self, published: int) -> bool:
+        """Mapped attributes as of a published round; whether they had to be read again."""
+        if published <= self._named_through:
+            return False
+        await self.load()
+        return True
+
+    def named(self, published: int, mapped: Mapping[str, str]) -> None:
+        """This process published a round that mapped these, knowing all that was mapped before."""
+        self._canonical.update(mapped)
+        self._named_through = max(self._named_through, published)
 
     @property
     def canonical(self) -> dict[str, str]:
@@ -92,8 +121,10 @@ class Vectors:
 
     async def load(self) -> None:
         """What start-up needs in memory: the mapped attributes."""
+        last = await self._store.last_round()
         self._canonical = {attribute.name: attribute.canonical for attribute in await self._store.all_attributes()
                            if attribute.canonical is not None}
+        self._named_through = last.number if last else 0
 
     async def show(self, texts: Sequence[ClientText], points: Sequence[Point] | None = None) -> None:
         """Committed texts, into the index and the view (`points`: what was worked out of them already). The graph is right
@@ -155,8 +186,13 @@ class Vectors:
             part = points[start : start + CLIENTS_A_CALL]
             await asyncio.gather(*(self._index.upsert(collection, [point for point in part if kind_of(int(point.key)) == kind])
                                    for collection, kind in KINDS))
-            await self._numbers.run(NumbersView.set_profiles, [int(point.key) for point in part],
-                                    np.stack([point.vector for point in part]))
+            await self._into_view(part)
+
+    async def _into_view(self, points: Sequence[Point]) -> None:
+        await self._numbers.run(NumbersView.set_profiles, [int(point.key) for point in points],
+                                np.stack([point.vector for point in points]))
+        for point in points:
+            self._shown.put(int(point.key), point.version)
 
     async def take_attributes(self, names: Sequence[str]) -> None:
         """New canonical attributes."""

@@ -21,6 +21,7 @@ from services.cli.serve import serve
 from services.cli.settings import settings
 from services.cli.trace import trace
 from services.cli.upkeep import init, rebuild, reindex
+from services.cli.watch import watch
 
 EPILOG = """Exit codes: 0 done, 1 something is wrong with what was looked at, 2 wrong use, 3 bad data or settings, 4 service
 unreachable, 5 database held by another process, 6 refused by the service, 70 a fault of this program, 130 interrupted."""
@@ -52,6 +53,7 @@ app.command("similar")(similar)
 app.command("recommend")(recommend)
 app.command("trace")(trace)
 app.command("routers")(routers)
+app.command("watch")(watch)
 app.command("round")(run_round)
 app.command("status")(status)
 app.command("replay")(replay)

@@ -26,6 +26,11 @@ def print_json(value: object) -> None:
     print(json.dumps(value, ensure_ascii=False, default=_plain, indent=2 if sys.stdout.isatty() else None))
 
 
+def print_json_line(value: object) -> None:
+    """One of several documents, a line each, at once."""
+    print(json.dumps(value, ensure_ascii=False, default=_plain), flush=True)
+
+
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], numbers: Sequence[str] = ()) -> None:
     """`numbers`: columns that are right-aligned."""
     from rich import box

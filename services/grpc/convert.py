@@ -1,7 +1,10 @@
 """Terms of the vocabulary that say the same to every caller, as the proto's messages."""
 
+from google.protobuf.timestamp_pb2 import Timestamp
+
 from propagation.model.client import ClientKey, ClientKind
 from propagation.model.epoch import BankName
+from propagation.model.evolution import EvolutionKind, EvolutionRun
 from propagation.model.filter_memory import FilterRule
 from propagation.model.profile import Author
 from propagation.model.router import RouterVersion
@@ -10,6 +13,8 @@ from propagation.v1 import propagation_pb2 as pb
 AUTHORS = {Author.CATALOGUE: pb.AUTHOR_CATALOGUE, Author.INTERACTION: pb.AUTHOR_INTERACTION,
            Author.RECEPTION: pb.AUTHOR_RECEPTION}
 KINDS = {ClientKind.USER: pb.CLIENT_KIND_USER, ClientKind.ITEM: pb.CLIENT_KIND_ITEM}
+EVOLUTIONS = {EvolutionKind.SPLIT: pb.EVOLUTION_KIND_SPLIT, EvolutionKind.MERGE: pb.EVOLUTION_KIND_MERGE,
+              EvolutionKind.REWRITE: pb.EVOLUTION_KIND_REWRITE}
 BANKS = {BankName.SESSION: pb.BANK_SESSION, BankName.TASTE: pb.BANK_TASTE}
 
 
@@ -20,6 +25,15 @@ def key_to_proto(key: ClientKey) -> pb.ClientKey:
 def message_to_proto(message: RouterVersion) -> pb.Message:
     return pb.Message(router=message.router, version=message.version, router_name=message.name, text=message.text,
                       attributes=message.attributes, sequence=message.sequence)
+
+
+def evolution_to_proto(run: EvolutionRun) -> pb.EvolutionRun:
+    return pb.EvolutionRun(
+        run=run.run, sequence=run.sequence, published=run.published, verdict=run.verdict, undoes=run.undoes,
+        log_loss_before=run.log_loss_before, log_loss_after=run.log_loss_after, standard_error=run.standard_error,
+        time=Timestamp(seconds=run.time // 1_000, nanos=run.time % 1_000 * 1_000_000),
+        changes=[pb.EvolutionChange(kind=EVOLUTIONS[change.kind], before=change.before, after=change.after, reason=change.reason)
+                 for change in run.changes])
 
 
 def rule_to_proto(rule: FilterRule) -> pb.FilterRule:

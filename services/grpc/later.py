@@ -9,7 +9,6 @@ from services.grpc.base import Context, Servicer
 
 EVOLUTION = "0.2"
 PRIVACY = "0.3"
-WATCHING = "0.3"
 
 
 def _not_served(rpc: str, release: str) -> NoReturn:
@@ -35,8 +34,3 @@ class Later(Servicer):
                            context: Context) -> AsyncGenerator[pb.ExportClientResponse, None]:
         _not_served("ExportClient", PRIVACY)
         yield pb.ExportClientResponse()
-
-    async def WatchPropagation(self, request: pb.WatchPropagationRequest,
-                               context: Context) -> AsyncGenerator[pb.WatchPropagationResponse, None]:
-        _not_served("WatchPropagation", WATCHING)
-        yield pb.WatchPropagationResponse()

@@ -3,7 +3,7 @@
 from propagation.model.errors import InvalidInput
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.profile_reading import ProfileReading
-from services.grpc.as_of import sequence_of
+from services.grpc.as_of import as_of
 from services.grpc.base import Context, Servicer
 from services.grpc.check import checked_key
 from services.grpc.facts import facts_of
@@ -33,16 +33,10 @@ class Profiles(Servicer):
 
     async def _read(self, ref: int, request: pb.GetProfileRequest, merged: bool) -> ProfileReading:
         if request.HasField("as_of"):
-            return await self._engine.profiles.at(ref, await self._as_of(request))
+            return await self._engine.profiles.at(ref, await as_of(request, self._engine.past))
         if merged:
             return await self._engine.profiles.merged(ref)
         reading = await self._engine.profiles.current(ref)
         if reading.waiting:
             self._worker.merge_behind(ref)
         return reading
-
-    async def _as_of(self, request: pb.GetProfileRequest) -> int:
-        sequence = await sequence_of(request.as_of, self._engine.past)
-        if request.min_sequence > sequence:
-            raise InvalidInput("min_sequence", f"is {request.min_sequence}, later than as_of, which is {sequence}; leave it out")
-        return sequence

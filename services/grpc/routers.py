@@ -1,53 +1,70 @@
 """ListRouters and GetRouter."""
 
+from propagation.model.client import ClientKind, kind_of
 from propagation.model.epoch import BankName
 from propagation.model.errors import InvalidInput, NotFound
 from propagation.model.router import RouterVersion
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.communities import masses, session_community, session_users
-from services.errors import NotServed
+from services.grpc.as_of import as_of
 from services.grpc.base import Context, Servicer
 from services.grpc.convert import BANKS, key_to_proto
 from services.grpc.paging import page_size_of, start_of, token_for
-from services.grpc.roles import caller_of
+from services.grpc.roles import Caller, caller_of
 
+ALL = 1 << 31
 ASKED = {pb.BANK_UNSPECIFIED: (BankName.TASTE, BankName.SESSION), pb.BANK_TASTE: (BankName.TASTE,),
          pb.BANK_SESSION: (BankName.SESSION,)}
 
 
 class Routers(Servicer):
-    """Routers of both banks, and their members."""
+    """Routers of both banks, and their members, now or as of a sequence."""
 
     async def ListRouters(self, request: pb.ListRoutersRequest, context: Context) -> pb.ListRoutersResponse:
-        banks = _banks(request, context)
+        banks = _banks(request)
+        at = await self._at(request)
         size = page_size_of(request.page_size if request.HasField("page_size") else None)
-        question = f"routers {request.bank}"
+        question = f"routers {request.bank} {at}"
         start = start_of(request.page_token, question)
         if request.HasField("min_sequence"):
             await self._wait_for(request.min_sequence, context)
         reflects = await self._reflects()
-        routers = [router for bank in banks for router in await self._routers(bank)]
+        routers = [router for bank in banks for router in await self._routers(bank)] if at is None else await self._past(at)
         more = start + size < len(routers)
         return pb.ListRoutersResponse(routers=routers[start : start + size], reflects=reflects,
                                       next_page_token=token_for(question, start + size) if more else "")
 
     async def GetRouter(self, request: pb.GetRouterRequest, context: Context) -> pb.GetRouterResponse:
-        (bank, *_) = _banks(request, context)
+        (bank, *_) = _banks(request)
         if not request.HasField("number"):
             raise InvalidInput("number", "is missing; routers are numbered from 0")
+        at = await self._at(request)
         size = page_size_of(request.page_size if request.HasField("page_size") else None)
-        question = f"members {bank} {request.number}"
+        question = f"members {bank} {request.number} {at}"
         start = start_of(request.page_token, question)
         if request.HasField("min_sequence"):
             await self._wait_for(request.min_sequence, context)
         reflects = await self._reflects()
-        routers = await self._routers(bank)
-        if not 0 <= request.number < len(routers):
+        routers = await self._routers(bank) if at is None else await self._past(at)
+        router = next((router for router in routers if router.number == request.number), None)
+        if router is None:
             raise NotFound("router", str(request.number))
-        members = await self._members(bank, request.number, start + size + 1, context)
+        members = await self._members(bank, request.number, start + size + 1, at, caller_of(context))
         more = start + size < len(members)
-        return pb.GetRouterResponse(router=routers[request.number], members=members[start : start + size], reflects=reflects,
+        return pb.GetRouterResponse(router=router, members=members[start : start + size], reflects=reflects,
                                     next_page_token=token_for(question, start + size) if more else "")
+
+    async def _at(self, request: pb.ListRoutersRequest | pb.GetRouterRequest) -> int | None:
+        """The sequence that is asked for; None: now."""
+        if not request.HasField("as_of"):
+            return None
+        if request.bank == pb.BANK_SESSION:
+            raise InvalidInput("as_of", "does not go with BANK_SESSION: its routers have neither texts nor a routing table")
+        return await as_of(request, self._engine.past)
+
+    async def _past(self, at: int) -> list[pb.Router]:
+        return [_router(past.number, BankName.TASTE, 0.0, past.members, past.epoch, past.text)
+                for past in await self._engine.past.routers(at)]
 
     async def _routers(self, bank: BankName) -> list[pb.Router]:
         store, numbers = self._engine.store, self._engine.numbers
@@ -62,25 +79,25 @@ class Routers(Servicer):
         return [_router(number, bank, mass[number], members.get(number, 0), epoch.number if epoch else 0, texts.get(number))
                 for number in range(len(mass))]
 
-    async def _members(self, bank: BankName, number: int, limit: int, context: Context) -> list[pb.RouterMember]:
-        store, sees_users = self._engine.store, caller_of(context).sees_users
+    async def _members(self, bank: BankName, number: int, limit: int, at: int | None, caller: Caller) -> list[pb.RouterMember]:
+        """The first `limit` of them; before them how many users there are where the caller may not know whom."""
+        store, engine = self._engine.store, self._engine
         if bank == BankName.SESSION:
-            community = await self._engine.numbers.run(session_community, number, limit)
-            rows = [(ref, lift, 0) for ref, lift in community.items]
-            hidden = community.users
+            community = await engine.numbers.run(session_community, number, limit)
+            rows, hidden = [(ref, lift, 0) for ref, lift in community.items], community.users
         else:
-            edges = await store.members_of(number, limit)
-            rows = [(edge.ref, edge.score, edge.from_sequence) for edge in edges if sees_users or edge.ref & 1]
+            most = limit if caller.sees_users else ALL
+            edges = await (store.members_of(number, most) if at is None else engine.past.members(number, at, most))
+            rows = [(edge.ref, edge.score, edge.from_sequence) for edge in edges
+                    if caller.sees_users or kind_of(edge.ref) == ClientKind.ITEM]
             hidden = len(edges) - len(rows)
-        clients = {client.ref: client for client in await store.get_clients([ref for ref, _, _ in rows])}
+        clients = {client.ref: client for client in await store.get_clients([ref for ref, _, _ in rows[:limit]], at)}
         named = [pb.RouterMember(client=key_to_proto(clients[ref].key), title=clients[ref].title, score=score,
-                                 from_sequence=since) for ref, score, since in rows if ref in clients]
+                                 from_sequence=since) for ref, score, since in rows[:limit] if ref in clients]
         return ([pb.RouterMember(count=hidden)] if hidden else []) + named
 
 
-def _banks(request: pb.ListRoutersRequest | pb.GetRouterRequest, context: Context) -> tuple[BankName, ...]:
-    if request.HasField("as_of"):
-        raise NotServed("as_of of routers", "0.2")
+def _banks(request: pb.ListRoutersRequest | pb.GetRouterRequest) -> tuple[BankName, ...]:
     if request.bank not in ASKED:
         raise InvalidInput("bank", f"is {request.bank}; give BANK_TASTE, BANK_SESSION, or nothing")
     return ASKED[request.bank]

@@ -16,6 +16,7 @@ from services.grpc.roles import CallerOf, anybody
 from services.grpc.routers import Routers
 from services.grpc.streaming import Streaming
 from services.grpc.tracing import Tracing
+from services.grpc.watching import Watching
 from services.grpc.writing import Writing
 from services.timings import Timings
 
@@ -24,7 +25,7 @@ LONGEST_IDLE_MS = 120_000
 SHORTEST_PING_MS = 10_000
 
 
-class PropagationService(Writing, Streaming, Profiles, Recommending, Routers, Tracing, Operating, Later,
+class PropagationService(Writing, Streaming, Profiles, Recommending, Routers, Tracing, Watching, Operating, Later,
                          pb_grpc.PropagationServiceServicer):
     """Every RPC of propagation.v1."""
 

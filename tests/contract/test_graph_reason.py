@@ -198,3 +198,30 @@ async def test_reach_counts_clients_once_and_every_outcome(store, sequences):
     await store.commit_reasoned(claim, [reasoned(sequences[0], merged=tuple(heard))])
     assert await store.reach() == [Reach(router=3, clients=2, merged=3, filtered=1, empty=0, fell_out=0),
                                    Reach(router=5, clients=0, merged=0, filtered=0, empty=1, fell_out=1)]
+
+
+async def test_merges_are_numbered_in_the_order_of_their_commits_and_no_number_comes_twice(store, sequences):
+    def merges(*routers):
+        return [Merged(ref=user(0), profile_version=1, router=router, router_version=1, outcome="merged") for router in routers]
+
+    assert (await store.merges_through(), await store.merges_after(0, 9, 9)) == (0, [])
+    await store.commit_texts([text(user(0), 1)], merges(3, 1), sequences[2])
+    claim = await store.claim_reason("a", 10, 1_000)
+    await finish(store, claim, reasoned(sequences[0], merged=tuple(merges(2))), reasoned(sequences[1], failure="no answer"))
+    assert await store.merges_through() == 3
+    found = await store.merges_after(0, 9, 9)
+    assert [(one.number, one.sequence, one.merge.router) for one in found] == [
+        (1, sequences[2], 3), (2, sequences[2], 1), (3, sequences[0], 2)]
+    assert [one.number for one in await store.merges_after(1, 9, 1)] == [2]
+    assert [one.number for one in await store.merges_after(0, 2, 9)] == [1, 2]
+
+
+async def test_the_number_of_a_merge_that_was_dropped_is_not_given_again(store, sequences, opened):
+    merge = Merged(ref=user(0), profile_version=1, router=3, router_version=1, outcome="merged")
+    await store.commit_texts([text(user(0), 1)], [merge, merge], sequences[0])
+    while await store.prune(await store.recorded_through(), 10):
+        pass
+    store = await opened()
+    assert (await store.merges_through(), await store.merges_after(0, 9, 9)) == (2, [])
+    await store.commit_texts([], [merge], sequences[0])
+    assert [one.number for one in await store.merges_after(0, 9, 9)] == [3]

@@ -237,3 +237,17 @@ async def arrives_as_if_copied(store, rounds):
                     watermarks[ref] = number
     finally:
         await store.close()
+
+
+async def test_rounds_one_after_another_and_what_each_sent(store):
+    first = await run_round(store, versions=(message(4, 1, BOB), message(3, 1, BOB)))
+    second = await run_round(store, versions=(message(3, 2, BOB),))
+    await run_round(store, versions=(message(3, 3, BOB), message(5, 1, BOB)), publish=False)
+    assert await store.rounds_after(0, 9) == [first, second]
+    assert await store.rounds_after(0, 1) == [first]
+    assert await store.rounds_after(first.number, 9) == [second]
+    assert await store.rounds_after(second.number, 9) == []
+    assert [(sent.router, sent.version, sent.sequence) for sent in await store.messages_of(first.number)] == [
+        (3, 1, first.sequence), (4, 1, first.sequence)]
+    assert [(sent.router, sent.version) for sent in await store.messages_of(second.number)] == [(3, 2)]
+    assert await store.messages_of(second.number + 1) == []

@@ -83,6 +83,31 @@ def test_round_says_when_nothing_changed(service):
     assert answer("round", "--address", service.address)["round"] is None
 
 
+def test_watch_goes_on_where_it_was_left(service):
+    watching = subprocess.Popen([*COMMAND, "watch", "--kind", "round", "-n", "1", "--json", "--address", service.address],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    numbers = []
+    while watching.poll() is None:
+        numbers.append(adopted(service, f"w{len(numbers)}"))
+    out, err = watching.communicate(timeout=30)
+    assert watching.returncode == 0, err
+    first = json.loads(out)
+    assert first["round"]["number"] in numbers
+    adopted(service, "later")
+    done = run("watch", "--kind", "round", "-n", "1", "--resume", first["resume_token"], "--address", service.address)
+    assert done.stdout.startswith(f"round {first['round']['number'] + 1}: "), done.stderr
+    assert "--resume" in done.stdout
+
+
+def adopted(service, user):
+    """One more event and its round; the round's number."""
+    folder = service.database.parent / user
+    folder.mkdir()
+    (folder / "events.jsonl").write_text(json.dumps({"user_id": user, "item_id": "i1", "event_id": user}) + "\n")
+    assert run("import", folder, "--address", service.address).returncode == 0
+    return answer("round", "--drain", "--address", service.address)["round"]["number"]
+
+
 def test_what_the_service_refuses_is_one_line(service):
     done = run("profile", "user", "nobody", "--address", service.address)
     assert done.returncode == 6
@@ -131,6 +156,7 @@ def test_replay_takes_no_more_than_the_service_would(client, says, tmp_path):
     (["trace"], 2, "exactly one"),
     (["trace", "--line", "user:ann"], 2, "user:ann#3"),
     (["routers", "--bank", "river"], 2, "taste or session"),
+    (["watch", "--kind", "river"], 2, "evolution"),
     (["doctor", "--database", "gone.db"], 2, "gone.db"),
     (["import", "gone"], 3, "gone"),
 ])
@@ -183,8 +209,8 @@ def test_help_is_quick_and_lists_every_command():
     started = time.monotonic()
     done = run("--help")
     assert time.monotonic() - started < 2
-    for name in ("serve", "import", "replay", "report", "profile", "recommend", "trace", "routers", "round", "status", "doctor",
-                 "settings"):
+    for name in ("serve", "import", "replay", "report", "profile", "recommend", "trace", "routers", "watch", "round", "status",
+                 "doctor", "settings"):
         assert f"  {name} " in done.stdout
 
 

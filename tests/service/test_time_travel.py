@@ -68,6 +68,69 @@ async def test_what_does_not_go_together_is_named(service, request_, field):
     assert caught.value.details().startswith(f"{field}: ")
 
 
+async def router_at(service, number, **as_of):
+    return await service.stub.GetRouter(pb.GetRouterRequest(number=number, page_size=1_000, as_of=pb.AsOf(**as_of)))
+
+
+async def test_routers_their_texts_and_tables_as_they_were(service):
+    await travelled(service)
+    first, second = await service.engine.store.rounds_after(0, 9)
+    now = await service.stub.ListRouters(pb.ListRoutersRequest(bank=pb.BANK_TASTE))
+    for bank in (pb.BANK_UNSPECIFIED, pb.BANK_TASTE):
+        newest = await service.stub.ListRouters(pb.ListRoutersRequest(bank=bank, as_of=pb.AsOf(sequence=second.sequence)))
+        assert [(one.number, one.text, one.version, one.members) for one in newest.routers] == [
+            (one.number, one.text, one.version, one.members) for one in now.routers]
+    then = await service.stub.ListRouters(pb.ListRoutersRequest(as_of=pb.AsOf(sequence=second.sequence - 1)))
+    assert {one.sequence for one in then.routers} <= {0, first.sequence}
+    assert [one.text for one in then.routers] != [one.text for one in now.routers]
+    before = await service.stub.ListRouters(pb.ListRoutersRequest(as_of=pb.AsOf(sequence=first.sequence - 1)))
+    assert [(one.number, one.text, one.members) for one in before.routers] == [(number, "", 0) for number in range(4)]
+    for one in then.routers:
+        answer = await router_at(service, one.number, sequence=second.sequence - 1)
+        assert len(answer.members) == answer.router.members == one.members
+        assert all(member.from_sequence <= first.sequence for member in answer.members)
+    by_time = await service.stub.ListRouters(pb.ListRoutersRequest(as_of=pb.AsOf(commit_time=Timestamp(seconds=1))))
+    assert not any(one.members for one in by_time.routers)
+
+
+async def test_pages_of_the_past_are_of_one_sequence(service):
+    await travelled(service)
+    (first, _) = await service.engine.store.rounds_after(0, 9)
+    busiest = max((await service.stub.ListRouters(pb.ListRoutersRequest(as_of=pb.AsOf(sequence=first.sequence)))).routers,
+                  key=lambda one: one.members)
+    request = pb.GetRouterRequest(number=busiest.number, page_size=2, as_of=pb.AsOf(sequence=first.sequence))
+    found = []
+    while True:
+        page = await service.stub.GetRouter(request)
+        found += [(member.client.kind, member.client.id) for member in page.members]
+        if not page.next_page_token:
+            break
+        request.page_token = page.next_page_token
+    assert len(set(found)) == len(found) == busiest.members > 2
+    request.as_of.sequence += 1
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await service.stub.GetRouter(request)
+    assert caught.value.details().startswith("page_token: ")
+
+
+async def test_session_routers_have_no_past(service):
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await service.stub.ListRouters(pb.ListRoutersRequest(bank=pb.BANK_SESSION, as_of=pb.AsOf(sequence=1)))
+    assert caught.value.details().startswith("as_of: ")
+
+
+async def test_before_a_new_epoch_the_old_routers_are_shown(service):
+    await travelled(service)
+    before = await service.engine.store.recorded_through()
+    old = await service.stub.ListRouters(pb.ListRoutersRequest(as_of=pb.AsOf(sequence=before)))
+    epoch = await service.engine.init()
+    new = await service.stub.ListRouters(pb.ListRoutersRequest(as_of=pb.AsOf(sequence=epoch.sequence)))
+    again = await service.stub.ListRouters(pb.ListRoutersRequest(as_of=pb.AsOf(sequence=before)))
+    assert again.routers == old.routers
+    assert {one.epoch for one in old.routers} == {0}
+    assert {one.epoch for one in new.routers} == {epoch.number}
+
+
 async def test_what_retention_dropped_is_refused_and_the_oldest_named(service):
     await travelled(service)
     store = service.engine.store
@@ -78,3 +141,6 @@ async def test_what_retention_dropped_is_refused_and_the_oldest_named(service):
     assert caught.value.code() == grpc.StatusCode.OUT_OF_RANGE
     assert reason_of(caught.value).metadata["oldest"] == "5"
     assert (await profile_at(service, sequence=5)).key == ANN
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await router_at(service, 0, sequence=4)
+    assert reason_of(caught.value).metadata["oldest"] == "5"

@@ -35,8 +35,11 @@ SELECT json_group_array(json_array(ref, router, version)) FROM (
 """
 
 
-def last_round(connection: sqlite3.Connection) -> int:
-    return int(one(connection, "SELECT coalesce(max(number), 0) FROM round"))
+def last_round(connection: sqlite3.Connection, at: int | None = None) -> int:
+    """The number of the newest published round, or of the one that was the newest at a sequence; 0 before the first."""
+    if at is None:
+        return int(one(connection, "SELECT coalesce(max(number), 0) FROM round"))
+    return one(connection, "SELECT number FROM round WHERE sequence <= ? ORDER BY number DESC LIMIT 1", at) or 0
 
 
 def waiting_keys(connection: sqlite3.Connection, refs_after: Mapping[int, int], through: int) -> dict[int, list[tuple[int, int]]]:
@@ -56,11 +59,11 @@ def brief_versions(connection: sqlite3.Connection, keys: Sequence[tuple[int, int
     return {(row[0], row[1]): _version(row, row[9]) for row in rows}
 
 
-def newest_versions(connection: sqlite3.Connection, routers: Sequence[int]) -> list[RouterVersion]:
-    """The newest published version of each router, by router."""
+def newest_versions(connection: sqlite3.Connection, routers: Sequence[int], at: int | None = None) -> list[RouterVersion]:
+    """The newest published version of each router, or the newest at a sequence, by router."""
     keys = connection.execute("SELECT v.router, max(v.version) FROM json_each(?) e CROSS JOIN router_version v"
                               " ON v.router = e.value WHERE v.round <= ? GROUP BY v.router ORDER BY v.router",
-                              (dumped(list(routers)), last_round(connection))).fetchall()
+                              (dumped(list(routers)), last_round(connection, at))).fetchall()
     return list(brief_versions(connection, keys).values())
 
 

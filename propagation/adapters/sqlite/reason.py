@@ -26,6 +26,7 @@ from propagation.adapters.sqlite.texts import (
     put_texts,
     text_at,
     texts_of_versions,
+    texts_through,
 )
 from propagation.model.client import ClientKind, kind_of, ref_of
 from propagation.model.errors import LeaseLost
@@ -33,6 +34,7 @@ from propagation.model.gradient import Gradient, Module
 from propagation.model.interaction import InteractionRow
 from propagation.model.reach import Reach
 from propagation.model.text import ClientText, Merged, ReasonClaim, Reasoned, ReasonWork
+from propagation.model.watched import NumberedMerge, NumberedText
 from propagation.ports.clock import Clock
 
 LOOK_AHEAD = 8
@@ -123,6 +125,13 @@ class SqliteReason:
     async def texts_of_versions(self, versions: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], ClientText]:
         return await self._database.read(lambda connection: texts_of_versions(connection, versions))
 
+    async def texts_through(self) -> int:
+        return await self._database.read(texts_through)
+
+    async def texts_after(self, number: int, limit: int) -> Sequence[NumberedText]:
+        return await self._database.read(lambda connection: [NumberedText(*row) for row in connection.execute(
+            "SELECT rowid, ref, version FROM profile_version WHERE rowid > ? ORDER BY rowid LIMIT ?", (number, limit)).fetchall()])
+
     async def reasoned_through(self) -> int:
         return await self._database.read(reasoned_through)
 
@@ -156,6 +165,16 @@ class SqliteReason:
         return await self._database.read(lambda connection: [
             Reach(router=row[0], clients=row[1], merged=row[2], filtered=row[3], empty=row[4], fell_out=row[5])
             for row in connection.execute(REACH).fetchall()])
+
+    async def merges_through(self) -> int:
+        return await self._database.read(lambda connection: one(
+            connection, "SELECT value FROM progress WHERE name = 'merged'") or 0)
+
+    async def merges_after(self, number: int, through: int, limit: int) -> Sequence[NumberedMerge]:
+        return await self._database.read(lambda connection: [
+            NumberedMerge(number=row[0], sequence=row[1], merge=merged_of(row[2:])) for row in connection.execute(
+                f"SELECT number, sequence, {MERGED} FROM merged WHERE number > ? AND number <= ? ORDER BY number LIMIT ?",
+                (number, through, limit)).fetchall()])
 
     async def gradients(self, module: Module, owner: int | None, after: int, limit: int) -> Sequence[Gradient]:
         which, parameters = ("owner = ? AND", (owner,)) if owner is not None else ("", ())

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from propagation.adapters.sqlite.database import Database
 from propagation.adapters.sqlite.directory import Directory
@@ -47,7 +48,18 @@ class SqliteRounds:
     async def last_rounds(self, limit: int) -> Sequence[Round]:
         def work(connection: sqlite3.Connection) -> Sequence[Round]:
             rows = connection.execute(f"SELECT {ROUND} FROM round ORDER BY number DESC LIMIT ?", (limit,)).fetchall()
-            return [Round.model_construct(**dict(zip(ROUND.split(", "), row, strict=True))) for row in reversed(rows)]
+            return [_round(row) for row in reversed(rows)]
+
+        return await self._database.read(work)
+
+    async def rounds_after(self, number: int, limit: int) -> Sequence[Round]:
+        return await self._database.read(lambda connection: [_round(row) for row in connection.execute(
+            f"SELECT {ROUND} FROM round WHERE number > ? ORDER BY number LIMIT ?", (number, limit)).fetchall()])
+
+    async def messages_of(self, number: int) -> Sequence[RouterVersion]:
+        def work(connection: sqlite3.Connection) -> Sequence[RouterVersion]:
+            keys = connection.execute("SELECT router, version FROM router_version WHERE round = ?", (number,)).fetchall()
+            return sorted(brief_versions(connection, keys).values(), key=lambda version: version.router)
 
         return await self._database.read(work)
 
@@ -154,15 +166,15 @@ class SqliteRounds:
             f"{EDGE} WHERE e.ref = ? AND o.sequence <= ? AND (c.sequence IS NULL OR c.sequence > ?)"
             " ORDER BY e.score DESC, e.router", (ref, sequence, sequence)).fetchall()])
 
-    async def members_of(self, router: int, limit: int) -> Sequence[RoutingEdge]:
+    async def members_of(self, router: int, limit: int, at: int | None = None) -> Sequence[RoutingEdge]:
         return await self._database.read(lambda connection: [_edge(*row[:4]) for row in connection.execute(
             f"{EDGE} WHERE e.router = ?2 AND {STANDING} ORDER BY e.score DESC, e.ref LIMIT ?3",
-            (last_round(connection), router, limit)).fetchall()])
+            (last_round(connection, at), router, limit)).fetchall()])
 
-    async def count_members(self, routers: Sequence[int]) -> Mapping[int, int]:
+    async def count_members(self, routers: Sequence[int], at: int | None = None) -> Mapping[int, int]:
         return await self._database.read(lambda connection: dict(connection.execute(
             f"{COUNTED} WHERE {STANDING} AND e.router IN (SELECT value FROM json_each(?2)) GROUP BY e.router",
-            (last_round(connection), dumped(list(routers)))).fetchall()))
+            (last_round(connection, at), dumped(list(routers)))).fetchall()))
 
     async def waiting_messages(self, refs_after: Mapping[int, int],
                                through: int | None = None) -> Mapping[int, Sequence[RouterVersion]]:
@@ -174,8 +186,8 @@ class SqliteRounds:
 
         return await self._database.read(work)
 
-    async def router_versions(self, routers: Sequence[int]) -> Sequence[RouterVersion]:
-        return await self._database.read(lambda connection: newest_versions(connection, routers))
+    async def router_versions(self, routers: Sequence[int], at: int | None = None) -> Sequence[RouterVersion]:
+        return await self._database.read(lambda connection: newest_versions(connection, routers, at))
 
     async def router_version(self, router: int, version: int) -> RouterVersion | None:
         return await self._database.read(lambda connection: whole_version(connection, router, version))
@@ -207,6 +219,11 @@ def discard_unpublished(connection: sqlite3.Connection, last: int) -> None:
     connection.execute("DELETE FROM router_version WHERE round > ?", (last,))
     connection.execute("DELETE FROM edge WHERE opened > ?", (last,))
     connection.execute("UPDATE edge SET closed = NULL WHERE closed > ?", (last,))
+
+
+def _round(row: Sequence[Any]) -> Round:
+    """A row of ROUND."""
+    return Round.model_construct(**dict(zip(ROUND.split(", "), row, strict=True)))
 
 
 def _senders(version: RouterVersion) -> list[tuple[str, int, int, int]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from propagation.adapters.sqlite.bodies import body_of, parts_of
-from propagation.adapters.sqlite.rows import dumped, many, put
+from propagation.adapters.sqlite.rows import dumped, many, one, put
 from propagation.model.gradient import Gradient, Module
 from propagation.model.profile import Profile
 from propagation.model.text import ClientText, Merged, Reasoned
@@ -16,8 +16,9 @@ TEXTS_A_PART = 32
 MERGED = "ref, profile_version, router, router_version, outcome"
 GRADIENT = "sequence, module, owner, writer, reward, text, attributes, epoch"
 TEXT = "json_array(v.ref, v.version, v.next_id, hex(v.body), v.watermark, v.dropped)"
-PUT_TEXTS = ("INSERT INTO profile_version (ref, version, sequence, next_id, body, watermark, dropped, at)"
-             " SELECT value->>0, value->>1, value->>2, value->>3, substr(?2, value->>6, value->>7), value->>4, value->>5, ?3"
+PUT_TEXTS = ("INSERT INTO profile_version (rowid, ref, version, sequence, next_id, body, watermark, dropped, at)"
+             " SELECT ?4 + key, value->>0, value->>1, value->>2, value->>3, substr(?2, value->>6, value->>7), value->>4,"
+             " value->>5, ?3"
              " FROM json_each(?1)")
 
 
@@ -44,12 +45,26 @@ def put_texts(connection: sqlite3.Connection, texts: Sequence[tuple[ClientText, 
         rows.append((profile.ref, profile.version, sequence, profile.next_id, text.watermark, text.dropped, start, len(body)))
         start += len(body)
     if rows:
-        connection.execute(PUT_TEXTS, (dumped(rows), b"".join(bodies), at))
+        through = one(connection, "INSERT INTO progress VALUES ('texts', ?1 + ?2) ON CONFLICT (name) DO UPDATE"
+                                  " SET value = value + ?2 RETURNING value", texts_through(connection), len(rows))
+        connection.execute(PUT_TEXTS, (dumped(rows), b"".join(bodies), at, through - len(rows) + 1))
+
+
+def texts_through(connection: sqlite3.Connection) -> int:
+    """The number of the last text that was committed. A text's number is its row's: a compaction may make those of older rows
+    smaller, which nobody asks for again; new ones are counted on."""
+    return int(one(connection, "SELECT max(coalesce((SELECT value FROM progress WHERE name = 'texts'), 0),"
+                               " coalesce((SELECT max(rowid) FROM profile_version), 0))"))
 
 
 def put_merged(connection: sqlite3.Connection, merged: Sequence[tuple[Merged, int]]) -> None:
-    put(connection, "merged", 6, [(merge.ref, merge.profile_version, merge.router, merge.router_version, merge.outcome, sequence)
-                                  for merge, sequence in merged])
+    if not merged:
+        return
+    through = one(connection, "INSERT INTO progress VALUES ('merged', ?1) ON CONFLICT (name) DO UPDATE"
+                              " SET value = value + ?1 RETURNING value", len(merged))
+    put(connection, f"merged (number, {MERGED}, sequence)", 7, [
+        (number, merge.ref, merge.profile_version, merge.router, merge.router_version, merge.outcome, sequence)
+        for number, (merge, sequence) in enumerate(merged, through - len(merged) + 1)])
 
 
 def put_gradients(connection: sqlite3.Connection, reasoned: Sequence[Reasoned]) -> None:

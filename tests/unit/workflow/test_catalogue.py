@@ -4,7 +4,7 @@ import numpy as np
 
 from propagation.model.client import Client, ClientKey, ClientKind, ref_of
 from propagation.model.interaction import NewInteraction, RecordOutcome, RecordStatus
-from propagation.model.log import Interactions
+from propagation.model.log import Interactions, LogSlice
 from propagation.workflow.catalogue import Catalogue
 from propagation.workflow.unlearned import Unlearned
 
@@ -48,8 +48,9 @@ def test_only_what_was_accepted_waits_and_only_until_it_is_learned():
                         RecordOutcome(status=RecordStatus.DUPLICATE, sequence=2),
                         RecordOutcome(status=RecordStatus.ACCEPTED, sequence=6)])
     column = np.array([7, 8])
-    unlearned.logged(Interactions(sequence=column, user=np.array([0, 1]), item=np.array([3, 4]), negative=-column,
-                                  weight=column.astype(np.float64), seed=column.astype(np.uint64), day=column))
+    unlearned.logged(6, LogSlice(interactions=Interactions(
+        sequence=column, user=np.array([0, 1]), item=np.array([3, 4]), negative=-column, weight=column.astype(np.float64),
+        seed=column.astype(np.uint64), day=column), entries=(), through=8))
     assert (unlearned.ids_of("ann"), unlearned.ids_of("bob"), unlearned.rows_of(0)) == (["a", "c"], [], [3])
     unlearned.learned(5)
     assert unlearned.ids_of("ann") == ["c"]

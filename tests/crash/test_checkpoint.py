@@ -1,0 +1,89 @@
+"""Kill -9 of the real service while it writes a checkpoint: the half-written one is as if it had never been begun."""
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import sqlite3
+import time
+
+import pytest
+
+from propagation.workflow.checkpointing import same_numbers
+from propagation.workflow.rebuild import rebuilt
+from propagation.workflow.settings import BankSettings, WorkflowSettings
+from services.assembly import laptop_engine
+from services.settings import ServerSettings, Settings
+from tests.crash.service import Caller
+
+LONGEST_SECONDS = 120
+UNFINISHED = ("SELECT count(DISTINCT c.id), count(p.part) FROM checkpoint c JOIN checkpoint_part p ON p.checkpoint = c.id"
+              " WHERE NOT complete")
+
+
+def settings_of(database):
+    return Settings(database=database, server=ServerSettings(port=0), workflow=WorkflowSettings(
+        session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, auto_create=True))
+
+
+def serve_with_many_checkpoints(database, pipe):
+    """The service, with a checkpoint every few hundred interactions, each in many small parts."""
+    from propagation.adapters.sqlite import checkpoints
+    from propagation.workflow import learner
+    from services.server import serve
+
+    learner.CHECKPOINT_EVERY, checkpoints.PART_BYTES = 300, 2_048
+    asyncio.run(serve(settings_of(database), pipe.send))
+
+
+def unfinished(database):
+    """(checkpoints that are being written, their parts so far)."""
+    with sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=10) as connection:
+        return connection.execute(UNFINISHED).fetchone()
+
+
+async def killed_amid_a_checkpoint(process, database):
+    """Wait until one is half written, and kill; what was on disk then."""
+    until = time.monotonic() + LONGEST_SECONDS
+    while time.monotonic() < until:
+        checkpoints, parts = await asyncio.to_thread(unfinished, database)
+        if checkpoints and parts >= 3:
+            os.kill(process.pid, signal.SIGKILL)
+            await asyncio.to_thread(process.join)
+            if unfinished(database)[0]:
+                return
+            raise AssertionError("it was complete before the kill: make parts smaller")
+        await asyncio.sleep(0.001)
+    raise AssertionError("no checkpoint was seen while it was written")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("times", [2])
+async def test_a_kill_amid_a_checkpoint(tmp_path, times):
+    database, caller = tmp_path / "graph.db", Caller()
+    for _ in range(times):
+        ours, theirs = multiprocessing.Pipe()
+        process = multiprocessing.get_context("spawn").Process(target=serve_with_many_checkpoints, args=(database, theirs))
+        process.start()
+        load = asyncio.create_task(caller.push(await asyncio.to_thread(ours.recv)))
+        await killed_amid_a_checkpoint(process, database)
+        assert process.exitcode == -signal.SIGKILL
+        await load
+    engine = laptop_engine(settings_of(database))
+    await engine.open()
+    try:
+        store = engine.store
+        while await engine.learn():
+            pass
+        rows = await store.interactions(range(1, await store.recorded_through() + 1))
+        assert {row.event_id: row.sequence for row in rows}.items() >= caller.acked.items()
+        assert await store.check() == []
+        view = await rebuilt(store, engine.embedder, engine.first_view)
+        assert same_numbers(view.state, engine.numbers.view.state) == []
+    finally:
+        await engine.close()
+    lease_holder = laptop_engine(settings_of(database))
+    await lease_holder.open()
+    await lease_holder.rebuild()
+    await lease_holder.close()
+    assert unfinished(database) == (0, 0)

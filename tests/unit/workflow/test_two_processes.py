@@ -1,0 +1,208 @@
+"""Two engines on one graph and one index, as two processes are: what one commits, the other's views follow."""
+
+from contextlib import asynccontextmanager
+
+import numpy as np
+import pytest
+
+from propagation.adapters.numpy.index import NumpyIndex
+from propagation.adapters.offline.embedder import HashedEmbedder
+from propagation.adapters.offline.reasoner import OfflineReasoner
+from propagation.adapters.sqlite.points import SqlitePoints
+from propagation.adapters.sqlite.store import SqliteStore
+from propagation.model.client import ClientChange, ClientKey, ClientKind, index_of
+from propagation.model.errors import LeaseHeld
+from propagation.model.interaction import NewInteraction
+from propagation.workflow.checkpointing import same_numbers
+from propagation.workflow.engine import Engine
+from propagation.workflow.recommend import Wish
+from propagation.workflow.settings import BankSettings, WorkflowSettings
+from services.clock import SystemClock
+
+SETTINGS = WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, auto_create=True, update_size=1_000,
+                            bootstrap_items=1_000)
+
+
+class Shared:
+    """A store that somebody else opens and closes."""
+
+    def __init__(self, store):
+        self._store = store
+
+    def __getattr__(self, name):
+        return getattr(self._store, name)
+
+    async def open(self):
+        return None
+
+    async def close(self):
+        return None
+
+
+@asynccontextmanager
+async def two_on(folder):
+    store = SqliteStore(folder / "graph.db", SystemClock())
+    await store.open()
+    index = NumpyIndex(SqlitePoints(store.database))
+    engines = [Engine(Shared(store), HashedEmbedder(SETTINGS.seed), index, OfflineReasoner(), SETTINGS, name) for name in "ab"]
+    for engine in engines:
+        await engine.open()
+    try:
+        yield engines
+    finally:
+        for engine in engines:
+            await engine.close()
+        await store.close()
+
+
+@pytest.fixture
+async def two(tmp_path):
+    async with two_on(tmp_path) as engines:
+        await engines[0].upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"), title=f"Record {n}",
+                                                      attributes=(("jazz", "opera")[n % 2],)) for n in range(20)])
+        yield engines
+
+
+async def push(engine, user, *items):
+    return await engine.record([NewInteraction(event_id=f"{user}-{n}", user_id=user, item_id=f"i{n}", time=n, content_hash="c")
+                                for n in items])
+
+
+async def ref_of(engine, user):
+    [ref] = await engine.store.find_refs([ClientKey(kind=ClientKind.USER, id=user)])
+    return ref
+
+
+async def ids(engine, user):
+    found = await engine.recommender.recommend(Wish(user_id=user, limit=100))
+    return {item.item_id for item in found.items}
+
+
+def profiles(engine):
+    view = engine.numbers.view
+    return view.state.user_profile[: view.users].copy(), view.state.item_profile[: view.items].copy()
+
+
+async def test_what_one_recorded_the_other_leaves_out_before_anybody_learned_it(two):
+    here, there = two
+    await push(here, "ann", 1, 2, 3)
+    await here.drain()
+    assert await there.learn() == 0, "the other one learns; this one follows"
+    assert {"i1", "i2", "i3"}.isdisjoint(await ids(there, "ann"))
+    await push(here, "ann", 7, 8)
+    await push(there, "ann", 9)
+    assert await there.follow() > 0
+    for engine in two:
+        await engine.follow()
+        assert {"i7", "i8", "i9"}.isdisjoint(await ids(engine, "ann"))
+        assert await engine.follow() == 0
+    await here.drain()
+    await there.learn()
+    assert len(there.unlearned) == len(here.unlearned) == 0
+    assert {"i7", "i8", "i9"}.isdisjoint(await ids(there, "ann"))
+
+
+async def test_profiles_that_one_wrote_are_in_the_others_numbers(two):
+    here, there = two
+    for user in ("ann", "bob", "cid"):
+        await push(here, user, 1, 3, 5)
+    await here.drain()
+    await here.run_round()
+    await push(here, "ann", 4)
+    await here.drain()
+    await there.learn()
+    assert not profiles(there)[0].any()
+    assert await there.follow() > 0
+    for mine, theirs in zip(profiles(here), profiles(there), strict=True):
+        assert mine.any()
+        np.testing.assert_array_equal(mine, theirs)
+    assert same_numbers(here.numbers.view.state, there.numbers.view.state) == []
+    await push(there, "bob", 6)
+    await here.learn()
+    await there.learn()
+    await there.reason()
+    await here.follow()
+    row = index_of(await ref_of(here, "bob"))
+    np.testing.assert_array_equal(profiles(here)[0][row], profiles(there)[0][row])
+    assert await here.follow() == await there.follow() == 0
+
+
+async def test_texts_that_the_other_wrote_are_gone_on_with(two):
+    here, there = two
+    await push(here, "ann", 1)
+    await here.drain()
+    await there.learn()
+    await there.follow()
+    await push(there, "ann", 2)
+    await here.learn()
+    await there.learn()
+    assert await there.reason() > 0
+    await push(here, "ann", 3)
+    await here.drain()
+    text = (await here.store.load_texts([await ref_of(here, "ann")]))
+    lines = " ".join(line.text for found in text.values() for line in found.profile.lines)
+    assert all(f"Record {n}" in lines for n in (1, 2, 3))
+    assert await here.store.dead_letters(9) == []
+
+
+async def test_attributes_that_one_mapped_the_other_knows_by_its_next_round(two):
+    here, there = two
+    for user in ("ann", "bob"):
+        await push(here, user, 0, 2, 4)
+    await here.drain()
+    assert await here.run_round() is not None
+    synonym = [ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"), attributes=("jazz music",)) for n in (10, 12)]
+    await here.upsert_clients(synonym)
+    await here.drain()
+    assert await here.run_round() is not None
+    assert here.vectors.canonical["jazz music"] == "jazz"
+    assert "jazz music" not in there.vectors.canonical
+    await there.learn()
+    assert await there.follow() > 0
+    assert there.vectors.canonical == here.vectors.canonical
+    more = [ClientChange(key=ClientKey(kind=ClientKind.ITEM, id="i14"), attributes=("opera singing",))]
+    await here.upsert_clients(more)
+    await here.drain()
+    assert await here.run_round() is not None
+    known = dict(here.vectors.canonical)
+    await there.learn()
+    while await there.reason():
+        pass
+    await push(there, "cid", 14)
+    await there.learn()
+    await here.learn()
+    while await there.reason():
+        pass
+    assert await there.run_round() is not None, "a round begins with what was published before it"
+    assert known.items() <= there.vectors.canonical.items()
+
+
+async def test_one_of_them_runs_a_round_at_a_time(two):
+    here, there = two
+    lease = await here.store.acquire_lease("round", "a", 60_000)
+    with pytest.raises(LeaseHeld):
+        await there.run_round()
+    await here.store.release_lease(lease)
+    await push(here, "ann", 1)
+    await here.drain()
+    assert await there.run_round() is not None
+
+
+async def test_an_epoch_that_one_opened_is_the_others_too(two):
+    here, there = two
+    for user in ("ann", "bob", "cid"):
+        await push(here, user, 1, 3, 5)
+    await here.drain()
+    await there.learn()
+    await there.follow()
+    epoch = await here.init()
+    await push(here, "ann", 7)
+    await here.drain()
+    await there.learn()
+    await there.follow()
+    assert there.numbers.view.epoch == epoch.number
+    assert there.embedder.name == here.embedder.name == epoch.embedder
+    assert same_numbers(here.numbers.view.state, there.numbers.view.state) == []
+    for mine, theirs in zip(profiles(here), profiles(there), strict=True):
+        np.testing.assert_allclose(mine, theirs, atol=1e-6)
+    assert await ids(there, "ann") == await ids(here, "ann")
