@@ -153,6 +153,27 @@ async def test_a_back_up_holds_nothing_that_a_process_had_begun(path, tmp_path):
     assert SqliteFiles(path).leftovers() == []
 
 
+def test_what_is_none_of_ours_is_not_looked_into(tmp_path):
+    (tmp_path / "text").write_text("no database, whatever its name says" * 100)
+    with sqlite3.connect(tmp_path / "theirs.db") as theirs:
+        theirs.execute("CREATE TABLE lease (expires)")
+    theirs.close()
+    for name in ("text", "theirs.db"):
+        for look in (SqliteFiles(tmp_path / name).leftovers, SqliteFiles(tmp_path / name).stale_points,
+                     SqliteFiles(tmp_path / name).drop_leftovers):
+            with pytest.raises(StoreCorrupt):
+                look()
+
+
+def test_of_an_older_schema_opening_is_the_first_look(tmp_path):
+    with sqlite3.connect(tmp_path / "old.db") as old:
+        old.executescript(migrations()[0][1])
+        old.executescript("PRAGMA application_id=1347571761; PRAGMA user_version=1;")
+    old.close()
+    assert SqliteFiles(tmp_path / "old.db").leftovers() == []
+    assert SqliteFiles(tmp_path / "old.db").stale_points() == 0
+
+
 async def test_a_restored_copy_is_the_database_it_was(kept, tmp_path):
     SqliteFiles(kept).backup(tmp_path / "copy.db", silent)
     target = tmp_path / "new" / "graph.db"

@@ -1,14 +1,14 @@
 """What an operator does with a database file as a whole. Those that only read it work while a service writes it."""
 
 import sqlite3
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
-from propagation.adapters.sqlite.backup import OnProgress, backup
+from propagation.adapters.sqlite.backup import OnProgress, backup, check_ours
 from propagation.adapters.sqlite.exchange import compact, held, restore
 from propagation.adapters.sqlite.export import export, import_export
-from propagation.adapters.sqlite.file import connect, open_reader, translated
+from propagation.adapters.sqlite.file import connect, migrations, open_reader, translated
 from propagation.adapters.sqlite.leftovers import drop_leftovers, leftovers, stale_points
 
 SQLITE_HEADER = b"SQLite format 3\0"
@@ -40,21 +40,33 @@ class SqliteFiles:
         return compact(self._database)
 
     def leftovers(self) -> Sequence[tuple[str, int]]:
-        """What killed processes left behind: what, and how many. Raises StoreBusy while a service holds the database."""
-        try:
-            with held(self._database), closing(open_reader(self._database)) as reader:
-                return [(found.what, found.count) for found in leftovers(reader)]
-        except sqlite3.Error as error:
-            raise translated(error, self._database) from error
+        """What killed processes left behind: what, and how many. Raises StoreBusy while a service holds the database, StoreCorrupt
+        where it is none of ours, SchemaTooNew."""
+        with self._held(open_reader) as reader:
+            return [(found.what, found.count) for found in leftovers(reader)] if _is_current(reader) else []
 
     def stale_points(self) -> int:
-        """How many points of the vector index are not of the graph's versions."""
-        with held(self._database), closing(open_reader(self._database)) as reader:
-            return stale_points(reader)
+        """How many points of the vector index are not of the graph's versions. Raises the same."""
+        with self._held(open_reader) as reader:
+            return stale_points(reader) if _is_current(reader) else 0
 
     def drop_leftovers(self) -> None:
-        """Remove them. Raises StoreBusy."""
-        with held(self._database), closing(connect(self._database)) as connection:
+        """Remove them. Raises the same."""
+        with self._held(connect) as connection:
             connection.execute("BEGIN IMMEDIATE")
             drop_leftovers(connection)
             connection.execute("COMMIT")
+
+    @contextmanager
+    def _held(self, opening: Callable[[Path], sqlite3.Connection]) -> Iterator[sqlite3.Connection]:
+        try:
+            with held(self._database), closing(opening(self._database)) as connection:
+                check_ours(connection, self._database)
+                yield connection
+        except sqlite3.Error as error:
+            raise translated(error, self._database) from error
+
+
+def _is_current(connection: sqlite3.Connection) -> bool:
+    """Whether its tables are those of this release; others are first when it is opened."""
+    return bool(connection.execute("PRAGMA user_version").fetchone()[0] == migrations()[-1][0])
