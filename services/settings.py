@@ -65,5 +65,5 @@ class Settings(Term):
 # RecNet as published: routers from attributes (2.2.1), one router an attribute (eq. 2), multicast by cosine (eq. 4). Its
 # tau of .7 to .9 is of its own encoder and reaches hardly anybody under ours: `tau` stays the quantile until it is set.
 PRESETS: Mapping[str, Mapping[str, object]] = {
-    "paper": {"policy": "semantic", "taste.k": 20, "centres": "attributes"},
+    "paper": {"policy": "semantic", "taste.k": 20, "centres": "attributes", "evolve_every_rounds": 1},
 }

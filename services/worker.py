@@ -8,6 +8,7 @@ from contextlib import suppress
 import structlog
 
 from propagation.model.errors import LeaseHeld, LeaseLost, NotReached, PropagationError
+from propagation.model.evolution import EvolutionRun
 from propagation.model.round import Round
 from propagation.ports.clock import Clock
 from propagation.ports.graph import VersionClash
@@ -45,9 +46,11 @@ class Worker:
         self._to_merge: dict[int, None] = {}
         self._stopping = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
+        self._evolving: set[asyncio.Task[EvolutionRun]] = set()
         self.failing: dict[str, str] = {}
         self.counters = Counters()
-        self.nightly = by_calendar(schedule, {}, engine.store, engine.holder, clock, self.failing, self.counters)
+        runs = {"evolution": (self.evolve, self._evolved_between)}
+        self.nightly = by_calendar(schedule, runs, engine.store, engine.holder, clock, self.failing, self.counters)
         self._jobs = Jobs([Job("round_interval", engine.settings.round_interval, self._interval_round),
                            *(Job(f"look at {job.name}", LOOK_SECONDS, job.look, at_once=True) for job in self.nightly)],
                           self.failing, self.counters)
@@ -63,6 +66,7 @@ class Worker:
         """Each loop ends after the step it is in."""
         await self._jobs.stop()
         self._stopping.set()
+        await asyncio.gather(*self._evolving, return_exceptions=True)
         for wake in self._wake.values():
             wake.set()
         await asyncio.gather(*self._tasks)
@@ -102,6 +106,18 @@ class Worker:
             if drain:
                 await self._engine.drain()
             return await self.run_round()
+
+    async def evolve(self, *, dry_run: bool = False, undo: int | None = None) -> EvolutionRun:
+        """An evolution now; see Engine.evolve. A caller that goes away does not stop it half way."""
+        task = asyncio.create_task(self._engine.evolve(dry_run=dry_run, undo=undo))
+        self._evolving.add(task)
+        task.add_done_callback(self._evolving.discard)
+        run = await asyncio.shield(task)
+        self._steps.moved()
+        return run
+
+    async def _evolved_between(self, since_ms: int, until_ms: int) -> bool:
+        return any(since_ms <= run.time <= until_ms for run in await self._engine.store.evolution_runs(1))
 
     async def wait_for(self, sequence: int, seconds: float, *, texts: bool) -> None:
         """Inside of a call: until the numbers reflect `sequence`, and the texts where told. Raises NotReached after `seconds`."""

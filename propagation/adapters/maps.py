@@ -13,7 +13,7 @@ def map_body(one: RouterMap) -> bytes:
     bits = {router: np.packbits(halves.in_second).tobytes() for router, halves in one.halves.items()}
     header = orjson.dumps({
         "through": one.through, "home": one.home.tolist(), "routers": one.routers, "undoes": one.undoes,
-        "retired": sorted(one.retired),
+        "retired": sorted(one.retired), "versions": sorted(one.versions.items()),
         "centres": list(one.centres.shape), "start_shares": sorted(one.start_shares.items()),
         "halves": [(router, halves.first, halves.second, halves.larger_is_second, halves.share, len(halves.in_second))
                    for router, halves in one.halves.items()]})
@@ -33,7 +33,7 @@ def map_of(run: int, from_epoch: int, to_epoch: int, body: bytes) -> RouterMap:
     return RouterMap(run=run, through=header["through"], from_epoch=from_epoch, to_epoch=to_epoch,
                      home=np.array(header["home"], np.int64), routers=header["routers"], centres=centres,
                      retired=frozenset(header["retired"]), halves=halves, start_shares=dict(header["start_shares"]),
-                     undoes=header["undoes"])
+                     versions=dict(header["versions"]), undoes=header["undoes"])
 
 
 def _bits(body: bytes, start: int, users: int) -> NDArray[np.bool_]:

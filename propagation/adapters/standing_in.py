@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from propagation.model.client import Client
 from propagation.model.errors import ReasonerFailed, ReasonerUnavailable
+from propagation.model.router_case import RouterCase, RouterDecision
 from propagation.model.text import ReasonWork
 from propagation.model.usage import Expenses, Usage
 from propagation.ports.reasoner import (
@@ -76,6 +77,10 @@ class StandingIn:
     async def rank(self, user: Party, candidates: Sequence[Party]) -> RankAnswer:
         """Nobody stands in: the numbers' order is better than a guess."""
         return await self._first.rank(user, candidates)
+
+    async def decide_router(self, case: RouterCase) -> RouterDecision:
+        """Nobody stands in: a router that is not decided on stays as it is."""
+        return await self._first.decide_router(case)
 
     @property
     def _mark(self) -> Usage:

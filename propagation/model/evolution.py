@@ -24,13 +24,15 @@ class EvolutionChange(Term):
 
 
 class EvolutionRun(Term):
-    """What one run found. `run` and `time` (ms) are 0 for a dry run, `sequence` and `epoch` unless it was published.
+    """What one run found. `run` and `time` (ms) are 0 for a dry run, `sequence` and `epoch` unless it was published; `round`: the
+    newest round there was, its own where it was published.
     `judged_from` is T, a sequence; log-losses are means over `users` of what each chose in `interactions` after T;
     `standard_error` is that of new less old. None where nothing was judged (an undo, nothing to change, too little)."""
 
     run: int = 0
     sequence: int = 0
     epoch: int = 0
+    round: int = 0
     time: int = 0
     published: bool = False
     changes: tuple[EvolutionChange, ...] = ()

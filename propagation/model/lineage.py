@@ -38,7 +38,8 @@ class RouterMap:
 
     `home` [K before] i64: the new number of each router; of one that was split it is not used, see `halves`. `routers`: K
     after; `retired`: numbers below it that stand for no router any more. `centres` [K before, D] f32 and `start_shares`
-    (each merged router's part, 0..1, of the start mass of what it was merged into) are for an undo."""
+    (each merged router's part, 0..1, of the start mass of what it was merged into) are for an undo, and so are `versions`: of
+    each router that changed its newest text before the run."""
 
     run: int
     through: int
@@ -50,6 +51,7 @@ class RouterMap:
     retired: frozenset[int] = frozenset()
     halves: Mapping[int, Halves] = field(default_factory=dict)
     start_shares: Mapping[int, float] = field(default_factory=dict)
+    versions: Mapping[int, int] = field(default_factory=dict)
     undoes: int | None = None
 
     def mapped(self, routers: Routers, users: Routers) -> NDArray[np.int64]:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from propagation.numbers.evolve import retire_spare_rows
 from propagation.numbers.seen import rehash
 from propagation.numbers.state import BY_ITEM, BY_USER, SEEN, Bank, State
 
@@ -40,7 +41,9 @@ def with_room(state: State, users: int, items: int, more_seen: int) -> State:
 
 
 def _with_users(bank: Bank, rows: int) -> Bank:
-    return bank._replace(trust=_taller(bank.trust, rows))
+    grown = bank._replace(trust=_taller(bank.trust, rows))
+    retire_spare_rows(grown, len(bank.trust))
+    return grown
 
 
 def _with_items(bank: Bank, rows: int) -> Bank:

@@ -105,11 +105,19 @@ def drop_neighbour(state, item):
     state.neighbour_count[item] = 0
 
 
+@njit(cache=True)
+def forget_trust(bank, user):
+    """A user's trust as before the first interaction: in retired routers there is none, ever (-inf)."""
+    for router in range(bank.trust.shape[1]):
+        if not np.isneginf(bank.trust[user, router]):
+            bank.trust[user, router] = 0.0
+
+
 @njit(cache=True, nogil=True)
 def own_trust(state, user, items, weights):
     """Rule 4 over a user's interactions again, by the lifts as they are now."""
-    state.session.trust[user] = 0.0
-    state.taste.trust[user] = 0.0
+    forget_trust(state.session, user)
+    forget_trust(state.taste, user)
     increments = np.empty((2, max(state.session.mass.shape[1], state.taste.mass.shape[1])), np.float32)
     for row in range(len(items)):
         increments_of(state, items[row], weights[row], increments)

@@ -14,6 +14,7 @@ from propagation.model.filter_memory import FilterMemory, FilterRule
 from propagation.model.gradient import Gradient
 from propagation.model.profile import Edit, Profile
 from propagation.model.router import RouterVersion
+from propagation.model.router_case import RouterCase, RouterDecision
 from propagation.model.text import ReasonWork
 from propagation.model.usage import NOTHING, Expenses, Usage
 
@@ -167,3 +168,7 @@ class Reasoner(Protocol):
 
     async def rank(self, user: Party, candidates: Sequence[Party]) -> RankAnswer:
         """The model as a ranker (3.1.3): candidates in an order that says nothing."""
+
+    async def decide_router(self, case: RouterCase) -> RouterDecision:
+        """Prompt_optimizer, eq. 9, for a router: split, merged, rewritten or left as it is, from the gradients that its readers
+        gave; with the texts that it (or its halves) would have."""

@@ -1,7 +1,7 @@
 """The placebo: adoption routing whose routers' identities are shuffled for each client. What it gains over no propagation
 is chance, and what adoption gains over it is community (OFFLINE_ROUTING.md, "Controls")."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -10,9 +10,10 @@ from propagation.routing.policy import Arrival
 
 
 class ShuffledReading:
-    """Another reading, each client's routers renamed by a permutation of 0..routers-1, seeded by the client."""
+    """Another reading, each client's routers renamed by a permutation of those that `routers` says there are, seeded by the
+    client."""
 
-    def __init__(self, reading: TasteReading, routers: int, seed: int) -> None:
+    def __init__(self, reading: TasteReading, routers: Callable[[], Sequence[int]], seed: int) -> None:
         self._reading = reading
         self._routers = routers
         self._seed = seed
@@ -26,12 +27,13 @@ class ShuffledReading:
                 for arrival, weights in zip(arrivals, await self._reading.of_arrivals(arrivals), strict=True)]
 
     def _shuffled(self, ref: int, weights: Weights) -> Weights:
-        names = np.random.default_rng((self._seed, ref)).permutation(self._routers)
+        routers = self._routers()
+        names = dict(zip(routers, np.random.default_rng((self._seed, ref)).permutation(routers), strict=True))
         return [(int(names[router]), weight) for router, weight in weights]
 
 
 class PlaceboPolicy(AdoptionPolicy):
     name = "placebo"
 
-    def __init__(self, reading: TasteReading, table_edges: int, routers: int, seed: int) -> None:
+    def __init__(self, reading: TasteReading, table_edges: int, routers: Callable[[], Sequence[int]], seed: int) -> None:
         super().__init__(ShuffledReading(reading, routers, seed), table_edges)

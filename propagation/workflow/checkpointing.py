@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from propagation.model.learned import Checkpoint
 from propagation.numbers.combiner import packed, unpack
+from propagation.numbers.evolve import retire_spare_rows
 from propagation.numbers.growth import with_room
 from propagation.numbers.packing import packed_neighbours, refill_seen, unpack_neighbours
 from propagation.numbers.state import BY_ITEM, BY_SEEN, BY_USER, NO_LIMITS, SEEN, Bank, State
@@ -16,22 +17,30 @@ SCRATCH = ("near_slow", "near_fast")
 NEIGHBOURS = ("neighbour", "together")
 DERIVED = ("seen_set",)
 LATER = ("day", "day_mass")  # what checkpoints of the first release lack
+PACKED = ("near_items", "near_weights", "combiner")
 ITEM_ROWS = tuple(name for name in BY_ITEM if name not in (*SCRATCH, *NEIGHBOURS))
 Arrays = dict[str, NDArray[np.generic]]
 
 
 def snapshot(view: NumbersView, barrier: bool) -> Checkpoint:
     """A copy of everything that was learned. Run it where the view is owned."""
+    found = lent(view, barrier)
+    arrays = {name: array if name in PACKED else array.copy() for name, array in found.arrays.items()}
+    return Checkpoint(sequence=found.sequence, epoch=found.epoch, barrier=barrier, arrays=arrays)
+
+
+def lent(view: NumbersView, barrier: bool) -> Checkpoint:
+    """As `snapshot`, but the view's own arrays where that is possible: for as long as nobody learns."""
     state, users, items = view.state, view.users, view.items
-    arrays: Arrays = {name: getattr(state, name).copy() for name in COUNTED}
+    arrays: Arrays = {name: getattr(state, name) for name in COUNTED}
     for names, rows in ((ITEM_ROWS, items), (BY_USER, users), (BY_SEEN, int(state.clock[SEEN]))):
-        arrays |= {name: getattr(state, name)[:rows].copy() for name in names}
+        arrays |= {name: getattr(state, name)[:rows] for name in names}
     arrays["near_items"], arrays["near_weights"] = packed_neighbours(state.neighbour, state.together,
                                                                      state.neighbour_count[:items])
     for name in BANKS:
         bank: Bank = getattr(state, name)
-        arrays |= {f"{name}.mass": bank.mass[:items].copy(), f"{name}.trust": bank.trust[:users].copy(),
-                   f"{name}.total": bank.total.copy(), f"{name}.centres": bank.centres.copy()}
+        arrays |= {f"{name}.mass": bank.mass[:items], f"{name}.trust": bank.trust[:users], f"{name}.total": bank.total,
+                   f"{name}.centres": bank.centres}
     arrays["combiner"] = packed(view.combiner)
     return Checkpoint(sequence=view.applied_through, epoch=view.epoch, barrier=barrier, arrays=arrays)
 
@@ -53,6 +62,7 @@ def restored(checkpoint: Checkpoint, seed: int, limits: tuple[float, float] = NO
     for name in BANKS:
         for part in ("mass", "trust", "total"):
             _fill(getattr(getattr(state, name), part), arrays.pop(f"{name}.{part}"))
+        retire_spare_rows(getattr(state, name), view.users)
     unpack(view.combiner, np.asarray(arrays.pop("combiner"), np.float64))
     view.applied_through = checkpoint.sequence
     return view

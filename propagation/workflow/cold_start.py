@@ -147,7 +147,7 @@ class ColdStart:
         last = await self._store.last_round() if self._settings.propagate and refs else None
         if last is None:
             return {}, []
-        current = await self._store.router_versions(range(self._settings.taste.k))
+        current = await self._store.router_versions(self._vectors.routers)
         waiting = await self._messages(refs, current)
         welcomed: dict[int, ClientText] = {}
         merged: list[Merged] = []

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 from propagation.model.client import ClientChange, ClientOutcome
 from propagation.model.epoch import Epoch
+from propagation.model.evolution import EvolutionRun
 from propagation.model.gauge import Gauge
 from propagation.model.interaction import NewInteraction
 from propagation.model.round import Round
@@ -17,6 +18,7 @@ from propagation.ports.vector_index import VectorIndex
 from propagation.workflow.bootstrap import Say, Stage0, first_view, no_words
 from propagation.workflow.catalogue import Catalogue
 from propagation.workflow.cold_start import ColdStart
+from propagation.workflow.evolution import Evolution
 from propagation.workflow.following import Following
 from propagation.workflow.gauging import gauge_of
 from propagation.workflow.held_texts import HeldTexts
@@ -78,6 +80,9 @@ class Engine:
         self.tracer = Tracer(store)
         self.stage2 = Stage2(store, reasoner, policy, Perceiver(store, held, index, embedder, self.numbers, settings),
                              self.vectors, settings, holder, self.cold_start.through, give_way)
+        self.evolution = Evolution(store, reasoner, self.numbers, self.vectors, self.learner, settings,
+                                   self._learning, self._stillness, holder)
+        self._evolving = asyncio.Lock()
         self.stage0 = Stage0(store, embedder, index, self.numbers, self.learner, self.vectors, self.stage2, settings,
                              wanted, holder)
 
@@ -147,8 +152,17 @@ class Engine:
         async with self._reasoning:
             while await self._describe():
                 pass
-        async with self._learning, self._no_reasoning(), self._rounding:
+        async with self._evolving, self._learning, self._no_reasoning(), self._rounding:
             return await self.stage0.run(say)
+
+    async def evolve(self, *, dry_run: bool = False, undo: int | None = None) -> EvolutionRun:
+        """Evolve the routers now (RecNet 2.4), or with `undo` lead a run back; reads and record go on meanwhile, and learn but
+        for the publication. A dry run says what would be done, and changes nothing. Raises InvalidInput where the run cannot
+        be undone, LeaseLost where another process learns or runs a round."""
+        async with self._evolving:
+            if undo is not None:
+                return await self.evolution.undo(undo, dry_run=dry_run)
+            return await self.evolution.run(dry_run=dry_run)
 
     async def rebuild(self) -> int:
         """The numbers once more from the log, as the newest checkpoint; the sequence they stand at. Raises StoreBusy."""
@@ -170,6 +184,11 @@ class Engine:
         """What is under way ends first, and nothing new is begun."""
         async with self._reasoning:
             await self.reasoning.pipeline.settle()
+            yield
+
+    @asynccontextmanager
+    async def _stillness(self) -> AsyncIterator[None]:
+        async with self._no_reasoning(), self._rounding, self._learning:
             yield
 
     async def _describe(self) -> int:
@@ -202,6 +221,8 @@ class Engine:
         """A round now, whether due or not. None where nothing had changed, another process runs one, or propagation is off."""
         if not self.settings.propagate:
             return None
+        if await self.evolution.due_before_round():
+            await self.evolve()
         async with self._rounding:
             return await self.stage2.run()
 

@@ -1,7 +1,8 @@
 """Learn: the log's interactions into the numbers, in sequence order, by the holder of the lease (DESIGN, State, 2)."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +63,20 @@ class Learner:
             await self._store.save_checkpoint(self._lease, await self._snapshot())
         if self._lease is not None:
             await self._store.release_lease(self._lease)
+
+    @asynccontextmanager
+    async def still(self) -> AsyncIterator[None]:
+        """While the caller keeps others from learning: the view stands where the store does, no checkpoint is being written,
+        and what the caller leaves is a fresh one. Raises LeaseLost where another process is ahead."""
+        if self._saving is not None:
+            await asyncio.gather(self._saving, return_exceptions=True)
+        if self._ahead:
+            await self.reload()
+        await self.catch_up()
+        self._ahead = True
+        yield
+        self._ahead = False
+        self._checkpointed = int(self._numbers.view.state.clock[INTERACTIONS])
 
     async def reload(self) -> None:
         """The view anew from the store: the newest checkpoint and what was learned after it. Of another epoch than the view's: it

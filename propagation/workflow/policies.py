@@ -25,7 +25,7 @@ def policy_for(settings: WorkflowSettings, store: GraphStore, index: VectorIndex
         case "adoption":
             return AdoptionPolicy(LiveTaste(numbers, store), settings.table_edges)
         case "placebo":
-            return PlaceboPolicy(LiveTaste(numbers, store), settings.table_edges, settings.taste.k, settings.seed)
+            return PlaceboPolicy(LiveTaste(numbers, store), settings.table_edges, lambda: numbers.view.routers, settings.seed)
         case "point_to_point":
             return PointToPointPolicy(index, settings.table_edges)
         case "semantic":

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +65,7 @@ class Reader:
     """The two stages over one view: quantised scores of everything, exact scores of a short list. Lives on one thread."""
 
     def __init__(self) -> None:
-        self._totals: NDArray[np.float64] | None = None
+        self._totals: tuple[NDArray[np.float64], ...] = ()
         self._sketch: Sketch | None = None
         self._stamp = np.empty(0, np.int64)
         self._serial = 0
@@ -97,8 +98,9 @@ class Reader:
         return scores
 
     def _followed(self, view: NumbersView) -> Sketch:
-        if view.state.session.total is not self._totals:  # one array for as long as these numbers live
-            self._totals, self._sketch = view.state.session.total, None
+        totals = (view.state.session.total, view.state.taste.total)  # the same arrays for as long as these routers live
+        if any(one is not other for one, other in zip_longest(totals, self._totals)):
+            self._totals, self._sketch = totals, None
         self._sketch = up_to_date(self._sketch, view.state, view.take_restyled())
         if len(self._stamp) < len(view.state.adoptions):
             self._stamp = np.zeros(len(view.state.adoptions), np.int64)

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from propagation.model.client import Client, ClientKind, kind_of
+from propagation.model.epoch import Epoch
 from propagation.model.errors import LeaseHeld, ReasonerFailed, ReasonerUnavailable
 from propagation.model.round import Round
 from propagation.model.router import RouterVersion, RoutingEdge
@@ -93,7 +94,7 @@ class Stage2:
         self._vectors.canonical.update(perceived.mapped)
         await self._vectors.take_texts(perceived.remapped)
         groups = await arriving(perceived.arrivals, epoch, left, perceiving)
-        versions, failed = await self._integrate(round_, groups, epoch)
+        versions, failed = await self._integrate(round_, groups, epoch, current)
         closed, opened = await self._multicast(due.changed, versions)
         await self._stage(lease, round_, perceived, versions, closed, opened)
         await self._waiting.stage(lease, round_, epoch, {router: groups[router] for router in failed})
@@ -105,11 +106,11 @@ class Stage2:
         await self._vectors.show_round(perceived.fresh, versions)
         return done
 
-    async def _integrate(self, round_: Round, groups: Mapping[int, Sequence[Arrival]],
-                         epoch: int) -> tuple[list[RouterVersion], dict[int, str]]:
+    async def _integrate(self, round_: Round, groups: Mapping[int, Sequence[Arrival]], epoch: int,
+                         current: Epoch | None) -> tuple[list[RouterVersion], dict[int, str]]:
         """(new versions of the routers that something arrived at, and why each of the others failed)."""
-        routers = sorted({*range(self._settings.taste.k), *groups})
-        before = {version.router: version for version in await self._store.router_versions(routers)}
+        routers = sorted({*self._vectors.routers, *groups})
+        before = {version.router: of_now(version, current) for version in await self._store.router_versions(routers)}
         if not self.policy.summarises:
             return await self._verbatim(round_, groups, before, epoch), {}
         same = {router: version for router, version in before.items() if version.epoch == epoch}
@@ -176,6 +177,12 @@ class Stage2:
             self._store.stage_routers(lease, round_, versions),
             *(self._store.stage_edges(lease, round_, closed[start : start + EDGES_A_COMMIT],
                                       opened[start : start + EDGES_A_COMMIT]) for start in parts))
+
+
+def of_now(version: RouterVersion, current: Epoch | None) -> RouterVersion:
+    """As written in the current epoch, where its router is still the same: since the newest bootstrap, whatever evolved since."""
+    same = current is not None and version.epoch >= current.era
+    return version.model_copy(update={"epoch": current.number}) if current and same else version
 
 
 def _sender_name(client: Client) -> str:

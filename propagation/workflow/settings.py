@@ -15,7 +15,8 @@ class BankSettings(Term):
 
 
 class WorkflowSettings(Term):
-    """Sizes and limits of the loop."""
+    """Sizes and limits of the loop. An evolution is judged on the last `holdout` interactions, changes at most `evolve_most`
+    routers, of those with `evolve_support` gradients; it runs before every n-th round where `evolve_every_rounds` says so."""
 
     policy: Literal["adoption", "semantic", "point_to_point", "placebo"] = "adoption"
     seed: int = Field(7, ge=0)
@@ -36,6 +37,10 @@ class WorkflowSettings(Term):
     centres: Literal["items", "attributes"] = "items"
     user_mass_per_day: float = Field(0.0, ge=0)
     mass_min_support: int = Field(1, ge=1)
+    holdout: int = Field(2_000, ge=1)
+    evolve_most: int = Field(8, ge=1, le=64)
+    evolve_support: int = Field(30, ge=1)
+    evolve_every_rounds: int | None = Field(None, ge=1)
     propagate: bool = True
     auto_create: bool = False
 

@@ -202,12 +202,21 @@ class Vectors:
 
     async def take_routers(self, versions: Sequence[RouterVersion]) -> None:
         """New versions of taste routers (a point-to-point sender is none)."""
-        routers = len(self._numbers.view.state.taste.centres)
-        kept = [version for version in versions if version.router < routers]
+        routers = frozenset(self.routers)
+        kept = [version for version in versions if version.router in routers]
         vectors = await self._embedder.embed([version.text for version in kept])
         await self._index.upsert(Collection.ROUTERS, [
             Point(key=version.router, version=version.version, vector=vector, attributes=frozenset(version.attributes))
             for version, vector in zip(kept, vectors, strict=True)])
+
+    @property
+    def routers(self) -> list[int]:
+        """The taste routers that there are, by number."""
+        return self._numbers.view.routers
+
+    async def follow_routers(self) -> int:
+        """After an evolution: the routers' points as the graph has them now; how many changed."""
+        return await self._mend_routers()
 
     async def mend(self, progress: OnProgress = no_progress) -> int:
         """Find by version what differs from the graph, and make it good; how many points that were."""
@@ -260,10 +269,10 @@ class Vectors:
         return len(missing) + len(gone)
 
     async def _mend_routers(self) -> int:
-        """A router without a profile yet stands at its centre, as version 0."""
-        centres = self._numbers.view.state.taste.centres
-        versions = {version.router: version for version in await self._store.router_versions(range(len(centres)))}
-        stored = {router: versions[router].version if router in versions else UNWRITTEN for router in range(len(centres))}
+        """A router without a profile yet stands at its centre, as version 0; a retired one is not there."""
+        centres, routers = self._numbers.view.state.taste.centres, self.routers
+        versions = {version.router: version for version in await self._store.router_versions(routers)}
+        stored = {router: versions[router].version if router in versions else UNWRITTEN for router in routers}
         kept = await self._index.versions(Collection.ROUTERS)
         stale = [router for router in stored if kept.get(router) != stored[router]]
         gone = [key for key, version in kept.items() if version > stored.get(int(key), -1)]

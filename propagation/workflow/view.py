@@ -9,6 +9,7 @@ from propagation.model.client import ClientKind, index_of, kind_of
 from propagation.model.learned import NEGATIVES, WRITTEN, LearnedBlock
 from propagation.model.log import Interactions
 from propagation.numbers.combiner import START_WEIGHT, Combiner, new_combiner, packed, unpack
+from propagation.numbers.evolve import retired
 from propagation.numbers.features import FEATURES, PROPAGATED, READ_ROUTERS, Feature
 from propagation.numbers.growth import with_room
 from propagation.numbers.hashing import mixed
@@ -51,6 +52,14 @@ class NumbersView:
         self.applied_through = 0
         self._restyled: set[int] = set()
 
+    @classmethod
+    def on(cls, state: State, combiner: Combiner, epoch: int, applied_through: int) -> "NumbersView":
+        """A view of numbers that there are already; it shares them."""
+        view = cls.__new__(cls)
+        view.state, view.combiner, view.seed = state, combiner, int(state.seed)
+        view.epoch, view.applied_through, view._restyled = epoch, applied_through, set()
+        return view
+
     @property
     def users(self) -> int:
         return int(self.state.clock[USERS])
@@ -58,6 +67,11 @@ class NumbersView:
     @property
     def items(self) -> int:
         return int(self.state.clock[ITEMS])
+
+    @property
+    def routers(self) -> list[int]:
+        """The taste routers that there are, by number; those that evolution retired are left out."""
+        return [int(router) for router in np.flatnonzero(~retired(self.state.taste))]
 
     def add_users(self, count: int) -> None:
         """There are at least so many users."""
@@ -75,6 +89,9 @@ class NumbersView:
         if row >= self.items:
             start_mass(state.session, row, state.content[row])
             start_mass(state.taste, row, state.content[row])
+            gone = retired(state.taste)
+            state.taste.total[gone] -= state.taste.mass[row, gone]
+            state.taste.mass[row, gone] = 0
             state.clock[ITEMS] = row + 1
             state.totals[1] = row + 1
 
@@ -155,20 +172,25 @@ class NumbersView:
                 return self._taste_of_text(ref, state.content[row], count)
             row_lifts = np.empty(state.taste.mass.shape[1])
             lifts(state.taste, share(state, row), row, row_lifts)
+            row_lifts[retired(state.taste)] = -np.inf
             routers = largest(row_lifts, min(count, len(row_lifts)), ref, state.seed)
             values = row_lifts[routers]
         order = np.argsort(-values, kind="stable")[:count]
-        return [(int(routers[place]), float(values[place])) for place in order]
+        return [(int(routers[place]), float(values[place])) for place in order if self._is_there(int(routers[place]))]
+
+    def _is_there(self, router: int) -> bool:
+        return not np.isneginf(self.state.taste.trust[0, router])
 
     def _taste_of_text(self, ref: int, profile: NDArray[np.float32], count: int) -> list[tuple[int, float]]:
         """A client of whom the text is all that is known (or may be read): as an item's start mass, softmax(8 z.C_k)."""
         if not profile.any():
             return []
         taste = self.state.taste
-        routers, values = softmax_largest(START_SHARPNESS * (taste.centres @ profile).astype(np.float64),
-                                          min(count, len(taste.centres)), ref, self.state.seed)
+        logits = START_SHARPNESS * (taste.centres @ profile).astype(np.float64)
+        logits[retired(taste)] = -np.inf
+        routers, values = softmax_largest(logits, min(count, len(taste.centres)), ref, self.state.seed)
         order = np.argsort(-values, kind="stable")
-        return [(int(routers[place]), float(values[place])) for place in order]
+        return [(int(routers[place]), float(values[place])) for place in order if self._is_there(int(routers[place]))]
 
     def become(self, other: "NumbersView") -> None:
         """Take another view's numbers (one that reflects the store) and keep this one's profile vectors, which are not
@@ -179,3 +201,8 @@ class NumbersView:
         other.state.limits[:] = self.state.limits
         self.state, self.combiner = other.state, other.combiner
         self.epoch, self.applied_through = other.epoch, other.applied_through
+
+    def evolve(self, evolved: State, epoch: int) -> None:
+        """Go over to the routers of the next epoch: this state with another taste bank. Nobody learned since it was made."""
+        self.state = self.state._replace(taste=evolved.taste, seen_router=evolved.seen_router)
+        self.epoch = epoch

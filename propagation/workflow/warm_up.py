@@ -10,6 +10,7 @@ from propagation.numbers.sketch import follow_recent, up_to_date
 from propagation.workflow.checkpointing import restored, snapshot
 from propagation.workflow.reading import EMPTY_ROWS, Ask, Reader
 from propagation.workflow.view import NumbersView, seeded_directions
+from propagation.workflow.warm_evolution import warm_evolution
 
 SIZE = 4
 DIMENSION = 2
@@ -27,6 +28,7 @@ def warm_up() -> None:
     view.taste_weights([ref_of(ClientKind.USER, 0), ref_of(ClientKind.ITEM, 0)], count=2)
     rows = np.arange(SIZE)
     Reader().read(view, [Ask(user=0, arm=0, limit=1, explain=True), Ask(user=0, arm=0, limit=1, candidates=rows)])
+    warm_evolution(view)
     follow_recent(up_to_date(None, view.state, EMPTY_ROWS), view.state)
 
 

@@ -8,6 +8,7 @@ from services.cli.dead_letters import dead_letters
 from services.cli.demo import demo
 from services.cli.doctor import doctor
 from services.cli.evaluate import evaluate
+from services.cli.evolve import evolve
 from services.cli.fake_llm import fake_llm
 from services.cli.importing import import_
 from services.cli.keeping import backup, compact, export, restore
@@ -55,6 +56,7 @@ app.command("trace")(trace)
 app.command("routers")(routers)
 app.command("watch")(watch)
 app.command("round")(run_round)
+app.command("evolve")(evolve)
 app.command("status")(status)
 app.command("replay")(replay)
 app.command("report")(report)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from services.cli.asking import ask
+from services.cli.evolve import run_in_words
 from services.cli.options import LOOPBACK, Address, AsJson
 from services.cli.output import console, print_json, print_table
 
@@ -36,6 +37,7 @@ def _facts(answer: "pb.GetStatusResponse") -> list[tuple[str, object]]:
         ("last round", round_in_words(answer.last_round) if answer.HasField("last_round") else "none yet"),
         ("propagation", "on" if answer.propagate else "off: no rounds, no reception, ranked without it"),
         ("worth of propagation", gauge_in_words(answer.gauge) if answer.HasField("gauge") else "nothing ranked yet"),
+        ("last evolution", run_in_words(answer.last_evolution) if answer.HasField("last_evolution") else "none yet"),
         ("dead letters", f"{answer.dead_letters:,}")]
     facts += [(f"budget {budget.name}", f"{budget.used:g} of {budget.limit:g}") for budget in answer.budgets]
     facts += [(f"by the calendar: {job.name}", job_in_words(job)) for job in answer.jobs]

@@ -7,7 +7,6 @@ from propagation.v1 import propagation_pb2 as pb
 from services.errors import NotServed
 from services.grpc.base import Context, Servicer
 
-EVOLUTION = "0.2"
 PRIVACY = "0.3"
 
 
@@ -20,12 +19,6 @@ class Later(Servicer):
 
     async def RetractInteractions(self, request: pb.RetractInteractionsRequest, context: Context) -> pb.RetractInteractionsResponse:
         _not_served("RetractInteractions", PRIVACY)
-
-    async def EvolveRouters(self, request: pb.EvolveRoutersRequest, context: Context) -> pb.EvolveRoutersResponse:
-        _not_served("EvolveRouters", EVOLUTION)
-
-    async def ListEvolutionRuns(self, request: pb.ListEvolutionRunsRequest, context: Context) -> pb.ListEvolutionRunsResponse:
-        _not_served("ListEvolutionRuns", EVOLUTION)
 
     async def ForgetClient(self, request: pb.ForgetClientRequest, context: Context) -> pb.ForgetClientResponse:
         _not_served("ForgetClient", PRIVACY)

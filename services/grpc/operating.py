@@ -7,6 +7,7 @@ from propagation.model.reach import Reach
 from propagation.model.round import Round
 from propagation.v1 import propagation_pb2 as pb
 from services.grpc.base import Context, Servicer
+from services.grpc.evolving import run_to_proto
 from services.schedule.nightly import Nightly
 from services.timings import Timings
 from services.version import release
@@ -42,11 +43,13 @@ class Operating(Servicer):
         last, epoch = await store.last_round(), await store.current_epoch()
         letters = await store.dead_letters(DEAD_LETTERS_COUNTED)
         gauge = await engine.gauge()
+        evolutions = await store.evolution_runs(1)
         return pb.GetStatusResponse(
             recorded_through=recorded, learned_through=learned, reasoned_through=reasoned, learn_lag=recorded - learned,
             reason_lag=recorded - reasoned, users=await store.count_clients(ClientKind.USER),
             items=await store.count_clients(ClientKind.ITEM), epoch=epoch.number if epoch else 0,
             bootstrapped=epoch is not None, last_round=None if last is None else round_to_proto(last),
+            last_evolution=run_to_proto(evolutions[0]) if evolutions else None,
             dead_letters=len(letters), newest_dead_letters=[
                 pb.DeadLetter(sequence=sequence, reason=reason) for sequence, reason in letters[:-DEAD_LETTERS_SHOWN - 1:-1]],
             version=release(), policy=engine.settings.policy, failing=self._worker.failing, reasoner=engine.reasoner.name,

@@ -9,6 +9,7 @@ from propagation.workflow.communities import masses, session_community, session_
 from services.grpc.as_of import as_of
 from services.grpc.base import Context, Servicer
 from services.grpc.convert import BANKS, key_to_proto
+from services.grpc.evolving import step_to_proto
 from services.grpc.paging import page_size_of, start_of, token_for
 from services.grpc.roles import Caller, caller_of
 
@@ -29,7 +30,8 @@ class Routers(Servicer):
         if request.HasField("min_sequence"):
             await self._wait_for(request.min_sequence, context)
         reflects = await self._reflects()
-        routers = [router for bank in banks for router in await self._routers(bank)] if at is None else await self._past(at)
+        routers = ([router for bank in banks for router in await self._routers(bank) if self._is_there(bank, router.number)]
+                   if at is None else await self._past(at))
         more = start + size < len(routers)
         return pb.ListRoutersResponse(routers=routers[start : start + size], reflects=reflects,
                                       next_page_token=token_for(question, start + size) if more else "")
@@ -52,7 +54,7 @@ class Routers(Servicer):
         members = await self._members(bank, request.number, start + size + 1, at, caller_of(context))
         more = start + size < len(members)
         return pb.GetRouterResponse(router=router, members=members[start : start + size], reflects=reflects,
-                                    next_page_token=token_for(question, start + size) if more else "")
+                                    lineage=await self._lineage(bank, request.number), next_page_token=token_for(question, start + size) if more else "")
 
     async def _at(self, request: pb.ListRoutersRequest | pb.GetRouterRequest) -> int | None:
         """The sequence that is asked for; None: now."""
@@ -65,6 +67,18 @@ class Routers(Servicer):
     async def _past(self, at: int) -> list[pb.Router]:
         return [_router(past.number, BankName.TASTE, 0.0, past.members, past.epoch, past.text)
                 for past in await self._engine.past.routers(at)]
+
+    def _is_there(self, bank: BankName, number: int) -> bool:
+        """Evolution retires numbers of the taste bank; GetRouter still says what became of them."""
+        return bank == BankName.SESSION or number in self._engine.numbers.view.routers
+
+    async def _lineage(self, bank: BankName, number: int) -> list[pb.Lineage]:
+        """What the router came from and what it became, by run, since the newest bootstrap."""
+        if bank == BankName.SESSION:
+            return []
+        runs = {one.run for one in (await self._engine.store.router_maps()).maps}
+        return [step_to_proto(step) for step in await self._engine.store.router_lineage()
+                if step.run in runs and number in (step.before, step.after)]
 
     async def _routers(self, bank: BankName) -> list[pb.Router]:
         store, numbers = self._engine.store, self._engine.numbers

@@ -7,6 +7,7 @@ from grpc_reflection.v1alpha import reflection
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1 import propagation_pb2_grpc as pb_grpc
 from services.courtesy import Courtesy
+from services.grpc.evolving import Evolving
 from services.grpc.guard import Guard
 from services.grpc.later import Later
 from services.grpc.operating import Operating
@@ -25,7 +26,7 @@ LONGEST_IDLE_MS = 120_000
 SHORTEST_PING_MS = 10_000
 
 
-class PropagationService(Writing, Streaming, Profiles, Recommending, Routers, Tracing, Watching, Operating, Later,
+class PropagationService(Writing, Streaming, Profiles, Recommending, Routers, Tracing, Watching, Operating, Evolving, Later,
                          pb_grpc.PropagationServiceServicer):
     """Every RPC of propagation.v1."""
 

@@ -40,7 +40,7 @@ def router_map(through, epoch=0, **fields):
     halves = {1: Halves(1, 4, np.array([True, False, True]), False, 0.25)}
     return RouterMap(run=0, through=through, from_epoch=epoch, to_epoch=epoch + 1, home=np.array([0, 1, 2, 2]), routers=5,
                      centres=np.arange(8, dtype=np.float32).reshape(4, 2), retired=frozenset({3}), halves=halves,
-                     start_shares={2: 0.5, 3: 0.5}, **fields)
+                     start_shares={2: 0.5, 3: 0.5}, versions={1: 7}, **fields)
 
 
 def rules(*routers):
@@ -73,8 +73,9 @@ async def lived(store):
 
 
 def same_map(one, other):
-    assert (one.through, one.from_epoch, one.to_epoch, one.routers, one.retired, one.start_shares, one.undoes) == (
-        other.through, other.from_epoch, other.to_epoch, other.routers, other.retired, other.start_shares, other.undoes)
+    assert (one.through, one.from_epoch, one.to_epoch, one.routers, one.retired, one.start_shares, one.versions, one.undoes) == (
+        other.through, other.from_epoch, other.to_epoch, other.routers, other.retired, other.start_shares, other.versions,
+        other.undoes)
     np.testing.assert_array_equal(one.home, other.home, strict=True)
     np.testing.assert_array_equal(one.centres, other.centres, strict=True)
     assert one.halves.keys() == other.halves.keys()

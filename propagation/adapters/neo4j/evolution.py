@@ -51,7 +51,8 @@ class Neo4jEvolution:
             await transaction.do("texts/put", rows=rows_of([(text, sequence) for text in publication.texts]), now=self._time.now())
             await transaction.do("evolution/void_claims")
             run = await _kept(transaction, end.at, publication.run.model_copy(update={
-                "sequence": sequence, "epoch": epoch.number, "published": True}), publication.map, epoch.number)
+                "sequence": sequence, "epoch": epoch.number, "round": publication.round_.number, "published": True}),
+                publication.map, epoch.number)
             steps = list(_steps(run))
             await transaction.do("rounds/routers", numbers=sorted({number for step in steps for number in (step[1], step[2])}))
             await transaction.do("evolution/lineage_step", rows=[list(step) for step in steps])

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 
 from propagation.adapters.offline.credit import gradients_of
 from propagation.adapters.offline.describe import catalogue_edits
+from propagation.adapters.offline.evolve import decided
 from propagation.adapters.offline.merge import merged_messages
 from propagation.adapters.offline.optimize import optimized
 from propagation.adapters.offline.summarize import router_text
 from propagation.model.client import Client
 from propagation.model.gradient import Gradient, Module
+from propagation.model.router_case import RouterCase, RouterDecision
 from propagation.model.text import ReasonWork
 from propagation.model.usage import Expenses
 from propagation.ports.reasoner import (
@@ -96,11 +98,13 @@ class OfflineReasoner:
         shared = [_shared(user, party) for party in candidates]
         return RankAnswer(sorted(range(len(candidates)), key=lambda place: -shared[place]))
 
+    async def decide_router(self, case: RouterCase) -> RouterDecision:
+        return decided(case)
+
 
 def own_gradients(gradients: Sequence[Gradient], party: Party) -> list[Gradient]:
     """What eq. 8 said of this client's own modules."""
     return [gradient for gradient in gradients if gradient.module != Module.ROUTER and gradient.owner == party.client.ref]
-
 
 def _shared(user: Party, item: Party) -> float:
     return float(len(user.profile.attributes & item.profile.attributes))

@@ -7,11 +7,12 @@ from typing import Any, TypeVar
 from propagation.adapters.openai.asking import Answered, Asking
 from propagation.adapters.openai.data import document, tokens_in
 from propagation.adapters.openai.endpoint import Endpoint
-from propagation.adapters.openai.prompts import backward, extract, forward, merge, rank, summarize
+from propagation.adapters.openai.prompts import backward, evolve, extract, forward, merge, rank, summarize
 from propagation.adapters.openai.prompts.prompt import Question
 from propagation.model.client import Client
 from propagation.model.errors import ReasonerFailed, ReasonerUnavailable
 from propagation.model.gradient import Gradient
+from propagation.model.router_case import RouterCase, RouterDecision
 from propagation.model.text import ReasonWork
 from propagation.model.usage import NOTHING, Expenses, Usage
 from propagation.ports.reasoner import (
@@ -102,6 +103,11 @@ class OpenAIReasoner:
             return RankAnswer(range(len(candidates)))
         answered = await self._asking.ask(rank.question(user, candidates))
         return RankAnswer(_or_raise(answered.parts["ranking"]), answered.usage)
+
+    async def decide_router(self, case: RouterCase) -> RouterDecision:
+        answered = await self._asking.ask(evolve.question(case))
+        decision: Part[RouterDecision] = answered.parts["decision"]
+        return _or_raise(decision)
 
     async def _several(self, things: Sequence[T], question: Callable[[Sequence[T]], Question],
                        most: int) -> tuple[list[Part[Any]], Usage]:

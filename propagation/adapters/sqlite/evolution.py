@@ -53,7 +53,7 @@ class SqliteEvolution:
             put_texts(connection, [(text, sequence) for text in publication.texts], bodies, self._directory.now())
             connection.execute("DELETE FROM claim")
             run = self._kept(connection, publication.run.model_copy(update={
-                "sequence": sequence, "epoch": epoch.number, "published": True}))
+                "sequence": sequence, "epoch": epoch.number, "round": publication.round_.number, "published": True}))
             connection.execute("INSERT INTO router_map VALUES (?, ?, ?, ?)", (
                 run.run, publication.map.from_epoch, epoch.number, map_body(publication.map)))
             connection.executemany("INSERT INTO evolved_into VALUES (?, ?, ?, ?)", list(_steps(run)))

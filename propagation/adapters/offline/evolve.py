@@ -1,0 +1,51 @@
+"""Prompt_optimizer of routers (eq. 9), offline: whether the gradients of a router ask for a split, a merge or a rewrite."""
+
+from collections.abc import Mapping
+
+from propagation.adapters.offline.summarize import router_text
+from propagation.adapters.offline.wording import listed
+from propagation.model.attribute import over_represented
+from propagation.model.evolution import EvolutionKind
+from propagation.model.router_case import RouterCase, RouterDecision
+
+ONE_COMMUNITY = 0.95
+SMALLEST_HALF = 0.15
+LEAST_WANTED = 5
+MOST_SHARED = 0.5
+BLAMED = 0.5
+SHOWN = 2
+
+
+def decided(case: RouterCase) -> RouterDecision:
+    """Routers of one community are merged; one whose halves ask for different things is split; one that is mostly blamed is
+    rewritten towards what its readers chose."""
+    if case.nearest is not None and case.together is not None and case.likeness >= ONE_COMMUNITY:
+        reason = f"holds the community of router {case.nearest.router}: their adoptions agree to {case.likeness:.2f}"
+        return RouterDecision(EvolutionKind.MERGE, reason, (_text(case, case.together),))
+    if case.halves is not None and _differ(case):
+        one, other = (listed(over_represented(half.wanted, case.common)[:SHOWN]) for half in case.halves)
+        reason = f"holds two communities: one chose {one}, the other {other}"
+        return RouterDecision(EvolutionKind.SPLIT, reason, tuple(_text(case, half.standing, half.wanted) for half in case.halves))
+    said = case.praised + case.blamed
+    if case.wanted and case.blamed >= BLAMED * said:
+        reason = f"{case.blamed} of {said} readers chose something else: says more of what they chose"
+        standing = {name: float(count) for name, count in case.wanted.items()}
+        return RouterDecision(EvolutionKind.REWRITE, reason, (_text(case, standing, case.wanted),))
+    return RouterDecision(None, f"{case.praised} of {said} readers chose what it spoke of")
+
+
+def _differ(case: RouterCase) -> bool:
+    assert case.halves is not None
+    one, other = case.halves
+    enough = min(sum(one.wanted.values()), sum(other.wanted.values())) >= LEAST_WANTED
+    return enough and min(one.share, other.share) >= SMALLEST_HALF and _shared(one.wanted, other.wanted) <= MOST_SHARED
+
+
+def _shared(one: Mapping[str, int], other: Mapping[str, int]) -> float:
+    """The overlap (0..1) of two tallies as distributions."""
+    here, there = sum(one.values()), sum(other.values())
+    return sum(min(count / here, other.get(name, 0) / there) for name, count in one.items())
+
+
+def _text(case: RouterCase, standing: Mapping[str, float], arrived: Mapping[str, int] | None = None) -> tuple[str, str]:
+    return router_text(case.router.router, arrived or {}, standing, case.common, ())

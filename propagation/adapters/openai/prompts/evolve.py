@@ -1,0 +1,74 @@
+"""Prompt_optimizer of routers (eq. 9): split, merged, rewritten or left as they are, one router a call."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from propagation.adapters.openai.data import MESSAGE_CHARS, TITLE_CHARS, as_data
+from propagation.adapters.openai.prompts.lines import words
+from propagation.adapters.openai.prompts.prompt import RULES, Answer, Prompt, Question, Wanted, Words, _listed
+from propagation.adapters.openai.prompts.summarize import NAME_WORDS, TEXT_WORDS
+from propagation.model.evolution import EvolutionKind
+from propagation.model.router_case import RouterCase, RouterDecision
+
+GRADIENTS, NAMES = 20, 8
+REASON_WORDS, TOKENS = 25, 450
+TEXTS = {"keep": 0, "split": 2, "merge": 1, "rewrite": 1}
+PROMPT = Prompt("evolve", 1, RULES + """
+The router in the data speaks for a community of users and items. `says` is its message, `helped` and `misled` count readers for
+whom it did or did not speak of what they chose, `gradients` are what they ask of it, `chose` what they chose. `halves`, where
+given, are its two groups of users: each one's share and what it chose. `nearest`, where given, is the router most like it, and
+`likeness` (at most 1) how much the same is adopted through both. Decide: `split` where the halves want different things, `merge`
+where both routers hold one community, `rewrite` where its message misleads and should speak of what readers chose, else `keep`.
+Give `kind`, a `reason` of at most 25 words, and `routers`: for split one for each half in order, for merge or rewrite one, for keep
+none; each a `name`, at most 6 words, and a `text`, 40 to 60 words to its members. Speak of tastes and items, never of single
+users.""")
+
+
+class Spoken(Answer):
+    name: str
+    text: str
+
+
+class Decision(Answer):
+    kind: Literal["keep", "split", "merge", "rewrite"]
+    reason: Words = ""
+    routers: Annotated[list[Spoken], BeforeValidator(_listed), Field(default_factory=list)]
+
+
+def question(case: RouterCase) -> Question:
+    """One part: decision."""
+    wanted = Wanted(Decision, lambda answer: decision_of(answer, case))
+    return Question(PROMPT, {"router": _shown(case)}, {"decision": wanted}, TOKENS)
+
+
+def decision_of(answer: Decision, case: RouterCase) -> RouterDecision:
+    """Raises ValueError where it cannot be carried out."""
+    if answer.kind == "keep":
+        return RouterDecision(None, words(answer.reason, REASON_WORDS))
+    if answer.kind == "split" and case.halves is None:
+        raise ValueError("this router has no halves to split it into")
+    if answer.kind == "merge" and case.nearest is None:
+        raise ValueError("there is no router to merge this one with")
+    texts = tuple((words(one.name, NAME_WORDS), words(one.text, TEXT_WORDS)) for one in answer.routers)
+    if len(texts) != TEXTS[answer.kind] or not all(name and text for name, text in texts):
+        raise ValueError(f"routers must hold {TEXTS[answer.kind]} with a name and a text for {answer.kind}")
+    return RouterDecision(EvolutionKind(answer.kind), words(answer.reason, REASON_WORDS), texts)
+
+
+def _shown(case: RouterCase) -> dict[str, Any]:
+    out: dict[str, Any] = {
+        "says": as_data(case.router.text, MESSAGE_CHARS), "helped": case.praised, "misled": case.blamed,
+        "gradients": [as_data(one.text, MESSAGE_CHARS) for one in case.gradients[:GRADIENTS]], "chose": _most(case.wanted)}
+    if case.halves is not None:
+        out["halves"] = [{"share": round(half.share, 2), "chose": _most(half.wanted)} for half in case.halves]
+    if case.nearest is not None:
+        out["nearest"] = as_data(case.nearest.text, MESSAGE_CHARS)
+        out["likeness"] = round(case.likeness, 2)
+    return out
+
+
+def _most(counts: Mapping[str, int]) -> dict[str, int]:
+    kept = sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:NAMES]
+    return {as_data(name, TITLE_CHARS): count for name, count in kept}

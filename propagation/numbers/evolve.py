@@ -1,0 +1,162 @@
+"""The taste bank after an evolution (DESIGN, step 8): masses add or are divided, trust takes the larger or is copied.
+
+A retired router is one that nobody can trust: -inf in its whole column, which no rule ever raises again."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from propagation.model.lineage import Halves, RouterMap
+from propagation.numbers.state import Bank
+
+F64 = NDArray[np.float64]
+Floats = NDArray[Any]
+
+
+class Written(NamedTuple):
+    """By item row [I] f64, what interactions wrote to a router's first and to its second half."""
+
+    first: F64
+    second: F64
+
+
+def retired(bank: Bank) -> NDArray[np.bool_]:
+    """[K]: which numbers stand for no router any more."""
+    found: NDArray[np.bool_] = np.isneginf(bank.trust[0])
+    return found
+
+
+def retire_spare_rows(bank: Bank, first: int) -> None:
+    """Rows of users from `first` on: nobody who comes can trust a retired router either."""
+    bank.trust[first:, retired(bank)] = -np.inf
+
+
+def evolved_bank(bank: Bank, change: RouterMap, written: Mapping[int, Written], centres: NDArray[np.float32]) -> Bank:
+    """The bank through a map; `bank` stays as it is. `written`: by router that is split. `centres` [K after, D]."""
+    return Bank(evolved_mass(bank.mass, change, written), evolved_total(bank.total, change, written),
+                evolved_trust(bank.trust, change), np.ascontiguousarray(centres, np.float32), bank.discount, bank.sharpness)
+
+
+def evolved_mass(mass: Floats, change: RouterMap, written: Mapping[int, Written]) -> Floats:
+    """N [I,K after] of N [I,K before]; rows of `written` are those of `mass`, or fewer."""
+    out = np.zeros((len(mass), change.routers), mass.dtype)
+    add_columns(mass, _unsplit(change), out)
+    for router, halves in change.halves.items():
+        first, second = written[router]
+        divide_column(mass, router, first, second, halves.share, halves.first, halves.second, out)
+    return out
+
+
+def evolved_total(total: F64, change: RouterMap, written: Mapping[int, Written]) -> F64:
+    """n [K after]; `written` of all items."""
+    out = np.zeros(change.routers)
+    home = _unsplit(change)
+    np.add.at(out, home[home >= 0], total[home >= 0])
+    for router, halves in change.halves.items():
+        first, second = (float(part.sum()) for part in written[router])
+        out[halves.second] = second + (1 - halves.share) * max(total[router] - first - second, 0.0)
+        out[halves.first] = max(total[router] - out[halves.second], 0.0)
+    return out
+
+
+def evolved_trust(trust: Floats, change: RouterMap) -> Floats:
+    """L [U,K after] of L [U,K before]."""
+    targets = np.full((len(change.home), 2), -1, np.int64)
+    targets[:, 0] = change.home
+    for router, halves in change.halves.items():
+        targets[router] = halves.first, halves.second
+    out = np.full((len(trust), change.routers), -np.inf, trust.dtype)
+    raise_columns(trust, targets, out)
+    return out
+
+
+def _unsplit(change: RouterMap) -> NDArray[np.int64]:
+    """`home`, -1 for what is split."""
+    home = change.home.copy()
+    home[list(change.halves)] = -1
+    return home
+
+
+def evolved_centres(bank: Bank, change: RouterMap, written: Mapping[int, Written],
+                    content: NDArray[np.float32]) -> NDArray[np.float32]:
+    """[K after, D]: a merged router's is the direction of its parts by mass, a half's that of what it adopted, a retired
+    one's nothing; `content` [>= I, D] items' unit vectors."""
+    out = np.zeros((change.routers, bank.centres.shape[1]), np.float32)
+    for number in range(change.routers):
+        parts = [router for router in np.flatnonzero(change.home == number).tolist() if router not in change.halves]
+        if len(parts) == 1:
+            out[number] = bank.centres[parts[0]]
+        elif parts:
+            out[number] = _direction(bank.total[parts] @ bank.centres[parts], bank.centres[parts[0]])
+    for router, halves in change.halves.items():
+        for number, adopted in zip((halves.first, halves.second), written[router], strict=True):
+            out[number] = _direction(adopted @ content[: len(adopted)], bank.centres[router])
+    out[list(change.retired)] = 0
+    return out
+
+
+def _direction(vector: NDArray[np.floating], otherwise: NDArray[np.float32]) -> NDArray[np.float32]:
+    norm = np.linalg.norm(vector)
+    return (vector / norm).astype(np.float32) if norm > 0 else otherwise
+
+
+def evolved_seen(seen_router: NDArray[np.uint16], seen_last: NDArray[np.int64], seen_before: NDArray[np.int64],
+                 change: RouterMap) -> NDArray[np.uint16]:
+    """The routers that adoptions wrote most to, the taste bank's renamed."""
+    out = seen_router.copy()
+    splits = list(change.halves)
+    split_of = np.full(len(change.home), -1, np.int64)
+    split_of[splits] = np.arange(len(splits))
+    rename_seen(out, seen_last, seen_before, change.home, split_of, _half_of(list(change.halves.values()), len(seen_last)))
+    return out
+
+
+def _half_of(halves: Sequence[Halves], users: int) -> NDArray[np.int64]:
+    """[S, U] the number of each user's half."""
+    rows = np.arange(users)
+    return np.stack([one.of(rows) for one in halves]) if halves else np.zeros((0, users), np.int64)
+
+
+@njit(cache=True, nogil=True)
+def add_columns(old, home, out):
+    """out[:, home_k] += old[:, k]; -1 is left out."""
+    for row in range(old.shape[0]):
+        for router in range(len(home)):
+            if home[router] >= 0:
+                out[row, home[router]] += old[row, router]
+
+
+@njit(cache=True, nogil=True)
+def raise_columns(old, targets, out):
+    """out[:, t] = max with old[:, k], for both targets of k; -1 is left out."""
+    for row in range(old.shape[0]):
+        for router in range(len(targets)):
+            for place in range(2):
+                target = targets[router, place]
+                if target >= 0 and old[row, router] > out[row, target]:
+                    out[row, target] = old[row, router]
+
+
+@njit(cache=True, nogil=True)
+def divide_column(mass, router, first, second, share, one, other, out):
+    """What was written goes to the half that wrote it; the rest, start mass, in proportion."""
+    for row in range(len(mass)):
+        to_one = first[row] if row < len(first) else 0.0
+        to_other = second[row] if row < len(second) else 0.0
+        start = max(mass[row, router] - to_one - to_other, 0.0)
+        out[row, other] = min(to_other + (1.0 - share) * start, mass[row, router])
+        out[row, one] = mass[row, router] - out[row, other]
+
+
+@njit(cache=True, nogil=True)
+def rename_seen(seen_router, seen_last, seen_before, home, split_of, half_of):
+    for user in range(len(seen_last)):
+        place = seen_last[user]
+        while place >= 0:
+            router = np.int64(seen_router[place, 1])
+            split = split_of[router]
+            seen_router[place, 1] = home[router] if split < 0 else half_of[split, user]
+            place = seen_before[place]

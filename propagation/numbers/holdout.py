@@ -1,0 +1,159 @@
+"""The taste bank taken back to an earlier interaction, and run forward again, for the judge of an evolution (DESIGN, step 8).
+
+Only what an evolution touches is read: the taste routers' mass, trust and the adopters' counts of the rows that matter. All
+other features, and what the session bank and the kNN hold, are the same on both sides."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from propagation.numbers.combiner import adopter_bin, maturity
+from propagation.numbers.features import READ_ROUTERS
+from propagation.numbers.mass import PRIOR, share_of
+from propagation.numbers.trust import LIFT_CLIP, softmax_largest
+
+F64 = NDArray[np.float64]
+I64 = NDArray[np.int64]
+# Taking trust back divides it by the discount each time, and its rounding with it: by 96 in 150 of a user's interactions.
+MOST_BACK = 150
+
+
+class Events(NamedTuple):
+    """H interactions in order: user, positive and negative (-1: none) [H] as places in Tastes · weight [H] · routers, written
+    [H,W]: what each wrote, as the routers are now; all zero for a repeat."""
+
+    user: I64
+    positive: I64
+    negative: I64
+    weight: F64
+    routers: I64
+    written: F64
+
+
+class Tastes(NamedTuple):
+    """Mass [M,K], total [K], trust [V,K] of M items and V users; adoptions [M]; totals [2] (adoptions, items); history [V]
+    interactions; rows [V] the users' rows, for ties; least_support as in limits.withheld."""
+
+    mass: F64
+    total: F64
+    trust: F64
+    adoptions: F64
+    totals: F64
+    history: I64
+    rows: I64
+    discount: float
+    sharpness: float
+    least_support: float
+    seed: np.uint64
+
+
+def copied(tastes: Tastes) -> Tastes:
+    return tastes._replace(mass=tastes.mass.copy(), total=tastes.total.copy(), trust=tastes.trust.copy(),
+                           adoptions=tastes.adoptions.copy(), totals=tastes.totals.copy(), history=tastes.history.copy())
+
+
+@njit(cache=True)
+def _lift(tastes, item, router, share):
+    prior = PRIOR * share
+    return np.log((tastes.mass[item, router] + prior) / ((tastes.total[router] + PRIOR) * share))
+
+
+@njit(cache=True)
+def _withheld(tastes, item):
+    return tastes.adoptions[item] < tastes.least_support and tastes.least_support > 1.0
+
+
+@njit(cache=True)
+def _increment(tastes, item, router, share, weight):
+    if _withheld(tastes, item):
+        return 0.0
+    return weight * min(max(_lift(tastes, item, router, share), -LIFT_CLIP), LIFT_CLIP)
+
+
+@njit(cache=True, nogil=True)
+def rewind(tastes, events, known):
+    """Take all events back, the last one first. known [H] bool: whether the user's trust is right from this event on."""
+    back = np.zeros(len(tastes.history), np.int64)
+    for event in range(len(events.user) - 1, -1, -1):
+        user, item = events.user[event], events.positive[event]
+        if events.written[event].sum() > 0:
+            for place in range(events.routers.shape[1]):
+                router = events.routers[event, place]
+                tastes.mass[item, router] = max(tastes.mass[item, router] - events.written[event, place], 0.0)
+                tastes.total[router] -= events.written[event, place]
+            tastes.adoptions[item] -= 1.0
+            tastes.totals[0] -= 1.0
+        tastes.history[user] -= 1
+        back[user] += 1
+        known[event] = back[user] <= MOST_BACK
+        if known[event]:
+            share = share_of(tastes.adoptions[item], tastes.totals)
+            for router in range(len(tastes.total)):
+                increment = _increment(tastes, item, router, share, events.weight[event])
+                tastes.trust[user, router] = (tastes.trust[user, router] - increment) / tastes.discount
+
+
+@njit(cache=True)
+def _reading(tastes, routers, values, item):
+    if _withheld(tastes, item):
+        return 0.0
+    share = share_of(tastes.adoptions[item], tastes.totals)
+    total = 0.0
+    for place in range(len(routers)):
+        if values[place] > 0.0:
+            total += values[place] * np.exp(_lift(tastes, item, routers[place], share))
+    return np.log(total)
+
+
+@njit(cache=True)
+def _learn(tastes, event, events, known):
+    """Rules 4 and 5, and the counts."""
+    user, item = events.user[event], events.positive[event]
+    share = share_of(tastes.adoptions[item], tastes.totals)
+    if known:
+        for router in range(len(tastes.total)):
+            increment = _increment(tastes, item, router, share, events.weight[event])
+            tastes.trust[user, router] = tastes.discount * tastes.trust[user, router] + increment
+    tastes.history[user] += 1
+    mass = events.written[event].sum()
+    if mass > 0:
+        routers, values = softmax_largest(tastes.sharpness * tastes.trust[user], events.routers.shape[1], tastes.rows[user],
+                                          tastes.seed)
+        for place in range(len(routers)):
+            tastes.mass[item, routers[place]] += mass * values[place]
+            tastes.total[routers[place]] += mass * values[place]
+        tastes.adoptions[item] += 1.0
+        tastes.totals[0] += 1.0
+
+
+@njit(cache=True, nogil=True)
+def replay(tastes, events, known, readings, bins):
+    """Predict, then learn. readings [H,2]: s(u,i) of positive and negative, 0 without history; bins [H,3] i64: the user's, and
+    the two items', as rule 3 has them."""
+    for event in range(len(events.user)):
+        user, positive, negative = events.user[event], events.positive[event], events.negative[event]
+        bins[event, 0] = maturity(tastes.history[user])
+        bins[event, 1] = adopter_bin(tastes.adoptions[positive])
+        readings[event] = 0.0
+        if negative >= 0:
+            bins[event, 2] = adopter_bin(tastes.adoptions[negative])
+            if tastes.history[user] > 0:
+                routers, values = softmax_largest(tastes.sharpness * tastes.trust[user], READ_ROUTERS, tastes.rows[user],
+                                                  tastes.seed)
+                readings[event, 0] = _reading(tastes, routers, values, positive)
+                readings[event, 1] = _reading(tastes, routers, values, negative)
+        _learn(tastes, event, events, known[event])
+
+
+@njit(cache=True, nogil=True)
+def rewind_content(vectors, users, contents, decay, most):
+    """Users' decayed sums of embeddings [V,D] f64 taken back by events: users [H] and contents [H,D] of their items."""
+    back = np.zeros(len(vectors), np.int64)
+    for event in range(len(users) - 1, -1, -1):
+        user = users[event]
+        back[user] += 1
+        if back[user] <= most:
+            for column in range(vectors.shape[1]):
+                vectors[user, column] = (vectors[user, column] - contents[event, column]) / decay

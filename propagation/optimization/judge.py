@@ -1,0 +1,63 @@
+"""The judge of an evolution: a plan goes live only where what users chose next is foreseen as well with it as without (DESIGN,
+step 8). Prediction is eq. 6 and 7; the loss is that of the pair (i+, i-)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propagation.numbers.combiner import LEAST_DEVIATION, Combiner
+from propagation.numbers.features import Feature
+from propagation.numbers.state import F32
+
+F64 = NDArray[np.float64]
+LEAST_USERS = 2
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Means over users of each user's mean log-loss, before and after; `standard_error` is that of the difference."""
+
+    users: int
+    interactions: int
+    before: float
+    after: float
+    standard_error: float
+
+    @property
+    def published(self) -> bool:
+        """New minus old is at most one standard error."""
+        return self.after - self.before <= self.standard_error
+
+    @property
+    def verdict(self) -> str:
+        difference = self.after - self.before
+        words = "no worse than" if self.published else "worse than"
+        return (f"{words} the routers that are: log-loss {self.before:.4f} becomes {self.after:.4f} ({difference:+.4f}, one"
+                f" standard error is {self.standard_error:.4f}) over {self.users:,} users and {self.interactions:,} interactions")
+
+
+def slopes(weights: F64, deviation: float, user_bins: NDArray[np.int64], item_bins: NDArray[np.int64]) -> F64:
+    """[n]: what one unit of the taste bank's lift adds to a score; weights [9] as in Combiner."""
+    found: F64 = (weights[0] + weights[1 + user_bins] + weights[5 + item_bins]) / deviation
+    return found
+
+
+def deviation_of(combiner: Combiner, feature: Feature) -> float:
+    """The running deviation that a feature is divided by (rule 3)."""
+    variance = combiner.moments[feature, 1] / combiner.seen[0] if combiner.seen[0] > 1 else 1.0
+    return max(float(np.sqrt(variance)), LEAST_DEVIATION)
+
+
+def judged(users: NDArray[np.int64], scores: F32, before: F64, after: F64, slope: F64) -> Judged | None:
+    """users [H]; scores [H,2] of i+ and i- as learn stored them; taste readings of both, [H,2] before and after; slope [H,2].
+    None where fewer than two users have a prediction."""
+    old = scores[:, 0].astype(np.float64) - scores[:, 1]
+    new = old + ((after - before) * slope) @ np.array([1.0, -1.0])
+    old_loss, new_loss = np.logaddexp(0, -old), np.logaddexp(0, -new)
+    _, place, counts = np.unique(users, return_inverse=True, return_counts=True)
+    if len(counts) < LEAST_USERS:
+        return None
+    one, other = (np.bincount(place, loss) / counts for loss in (old_loss, new_loss))
+    error = float(np.std(other - one, ddof=1) / np.sqrt(len(counts)))
+    return Judged(len(counts), len(users), float(one.mean()), float(other.mean()), error)

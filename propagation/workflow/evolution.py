@@ -1,0 +1,145 @@
+"""Evolution (RecNet 2.4; Algorithm 1, line 15): plan from gradients, judge on the holdout, publish as a new epoch; and undo."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+from propagation.model.epoch import Epoch
+from propagation.model.evolution import EvolutionRun
+from propagation.model.lineage import RouterMaps
+from propagation.model.router import RouterVersion
+from propagation.ports.graph import GraphStore, VersionClash
+from propagation.ports.reasoner import Reasoner
+from propagation.workflow.learner import Learner
+from propagation.workflow.numbers import Numbers
+from propagation.workflow.plan import Plan, Planner, divided
+from propagation.workflow.publication import Agreed, Divided, Publisher, start_shares
+from propagation.workflow.settings import WorkflowSettings
+from propagation.workflow.sight import Sight, directions_of, sight_of, take_back
+from propagation.workflow.tail import Tail, tail_of
+from propagation.workflow.told import told_of
+from propagation.workflow.undoing import Undoing
+from propagation.workflow.vectors import Vectors
+from propagation.workflow.verdict import verdict_on
+from propagation.workflow.written import gather
+
+REDONE = 3
+RUNS_LOOKED_AT = 1_000
+NOT_YET = "routers evolve after bootstrap"
+NOTHING = "no router asks for a change"
+TOO_LITTLE = "too little to judge by: fewer than two users have chosen anything since the routers were last changed"
+
+
+class Evolution:
+    """One run at a time, which the caller sees to. `learning` keeps this process from learning, `stillness` from learning,
+    reasoning and rounds; planning and judging take the first for as long as a copy takes, publishing the second."""
+
+    def __init__(self, store: GraphStore, reasoner: Reasoner, numbers: Numbers, vectors: Vectors, learner: Learner,
+                 settings: WorkflowSettings, learning: asyncio.Lock,
+                 stillness: Callable[[], AbstractAsyncContextManager[None]], holder: str) -> None:
+        self._store = store
+        self._numbers = numbers
+        self._learner = learner
+        self._settings = settings
+        self._learning = learning
+        self._stillness = stillness
+        self._planner = Planner(store, reasoner, settings)
+        self._publisher = Publisher(store, numbers, vectors, holder)
+        self._undoing = Undoing(store, numbers)
+
+    async def run(self, *, dry_run: bool) -> EvolutionRun:
+        """Plan, judge, and publish what is no worse. A dry run stores nothing."""
+        epoch = await self._store.current_epoch()
+        if epoch is None:
+            return await self._kept(EvolutionRun(verdict=NOT_YET), dry_run)
+        maps = await self._store.router_maps()
+        sight, tail = await self._look()
+        versions = await self._versions(sight.routers, epoch)
+        told = await told_of(self._store, maps, await self._gathered_through(), tail.judged_from, epoch.era)
+        await asyncio.to_thread(take_back, sight)
+        plan = await self._planner.plan(sight, told, versions, maps, tail.judged_from)
+        run = EvolutionRun(changes=plan.numbering.changes, judged_from=tail.judged_from)
+        if not run.changes:
+            return await self._kept(run.model_copy(update={"verdict": NOTHING}), dry_run)
+        judged = await asyncio.to_thread(verdict_on, plan, sight, tail)
+        if judged is None:
+            return await self._kept(run.model_copy(update={"verdict": TOO_LITTLE}), dry_run)
+        run = run.model_copy(update={
+            "verdict": judged.verdict, "users": judged.users, "interactions": judged.interactions, "log_loss_before": judged.before,
+            "log_loss_after": judged.after, "standard_error": judged.standard_error})
+        if dry_run or not judged.published:
+            return await self._kept(run, dry_run)
+        del sight
+        return await self._publish(plan, run, maps, epoch)
+
+    async def due_before_round(self) -> bool:
+        """Whether there were `evolve_every_rounds` rounds since the last run (Algorithm 1, line 15)."""
+        every = self._settings.evolve_every_rounds
+        if every is None or self._numbers.view.epoch == 0:
+            return False
+        runs = await self._store.evolution_runs(1)
+        return await self._round() - (runs[0].round if runs else 0) >= every
+
+    async def _round(self) -> int:
+        last = await self._store.last_round()
+        return last.number if last else 0
+
+    async def undo(self, number: int, *, dry_run: bool) -> EvolutionRun:
+        """One more run that leads back. Raises InvalidInput where this one cannot be undone, or not before another one."""
+        async with self._still():
+            epoch = await self._store.current_epoch()
+            agreed = await self._undoing.agreed(number)
+            if dry_run or epoch is None:
+                return agreed.run.model_copy(update={"changes": agreed.numbering.changes})
+            return await self._published(agreed, epoch)
+
+    async def _look(self) -> tuple[Sight, Tail]:
+        """The copy and its holdout at one sequence: nobody learns between the two."""
+        async with self._learning:
+            view = self._numbers.view
+            tail = await tail_of(self._store, view.applied_through, view.epoch, self._settings.holdout)
+            return await self._numbers.run(sight_of, tail), tail
+
+    async def _versions(self, routers: int, epoch: Epoch) -> dict[int, RouterVersion]:
+        found = await self._store.router_versions(range(routers))
+        return {version.router: version for version in found if version.epoch >= epoch.era}
+
+    async def _gathered_through(self) -> int:
+        """Gradients up to here have done their work: T of the last run that was published."""
+        runs = await self._store.evolution_runs(RUNS_LOOKED_AT)
+        return next((run.judged_from for run in runs if run.published and run.judged_from is not None), 0)
+
+    async def _publish(self, plan: Plan, run: EvolutionRun, maps: RouterMaps, epoch: Epoch) -> EvolutionRun:
+        view = self._numbers.view
+        await gather(self._store, maps, plan.written, plan.wanted, view.applied_through)
+        async with self._still():
+            await gather(self._store, maps, plan.written, plan.wanted, view.applied_through)
+            split = await asyncio.to_thread(self._divided, plan)
+            shares = start_shares(plan.numbering, view.state.taste.total, plan.written.totals)
+            return await self._published(Agreed(run, plan.numbering, split, plan.texts, shares), epoch)
+
+    def _divided(self, plan: Plan) -> Divided:
+        view = self._numbers.view
+        directions = directions_of(view.state.user_content[: view.users])
+        return {router: divided(numbers, router, plan.communities[router], plan.written, directions, view.items)
+                for router, numbers in plan.numbering.halves.items()}
+
+    async def _published(self, agreed: Agreed, epoch: Epoch) -> EvolutionRun:
+        """A reader may merge messages into a client whose rules follow: then the texts are made once more."""
+        for attempt in range(REDONE):
+            try:
+                run, _ = await self._publisher.publish(agreed, epoch)
+            except VersionClash:
+                if attempt == REDONE - 1:
+                    raise
+            else:
+                return run
+        raise AssertionError("unreachable")
+
+    async def _kept(self, run: EvolutionRun, dry_run: bool) -> EvolutionRun:
+        return run if dry_run else await self._store.save_evolution(run.model_copy(update={"round": await self._round()}))
+
+    @asynccontextmanager
+    async def _still(self) -> AsyncIterator[None]:
+        async with self._stillness(), self._learner.still():
+            yield

@@ -1,0 +1,165 @@
+"""A plan goes live (DESIGN, step 8): numbers, texts, edges and rules follow the new routers, in one publication.
+
+Nobody reasons in this process, runs a round or learns meanwhile; reads and record go on. What other processes have in flight is
+void with the publication, and is done again in the new epoch."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propagation.model.epoch import Epoch
+from propagation.model.errors import LeaseLost
+from propagation.model.evolution import EvolutionKind, EvolutionRun
+from propagation.model.lineage import Halves, RouterMap
+from propagation.model.router import RouterVersion, RoutingEdge
+from propagation.model.text import ClientText
+from propagation.numbers.evolve import Written as WrittenMass
+from propagation.numbers.evolve import evolved_bank, evolved_centres, evolved_seen
+from propagation.numbers.state import State
+from propagation.optimization.lineage import Numbering, edges_followed, rules_followed
+from propagation.ports.evolution import Publication
+from propagation.ports.graph import GraphStore
+from propagation.ports.leases import Lease
+from propagation.workflow import learner, round
+from propagation.workflow.checkpointing import lent
+from propagation.workflow.holding import holding
+from propagation.workflow.made_with import embedder_name, made_with_name
+from propagation.workflow.numbers import Numbers
+from propagation.workflow.plan import NewText
+from propagation.workflow.vectors import Vectors
+from propagation.workflow.view import NumbersView
+
+ALL_MEMBERS = 1 << 31
+EDGES_A_COMMIT = 10_000
+CLIENTS_A_CALL = 2_000
+Divided = Mapping[int, tuple[Halves, WrittenMass]]
+
+
+@dataclass(frozen=True)
+class Agreed:
+    """What goes live: `divided` by router that is split; `centres` [K,D] of routers that come back, by number (an undo);
+    `texts` what changed routers say; `start_shares` as in RouterMap."""
+
+    run: EvolutionRun
+    numbering: Numbering
+    divided: Divided
+    texts: Sequence[NewText]
+    start_shares: Mapping[int, float]
+    centres: NDArray[np.float32] | None = None
+
+
+class Publisher:
+    """The caller keeps learn, reason and rounds still."""
+
+    def __init__(self, store: GraphStore, numbers: Numbers, vectors: Vectors, holder: str) -> None:
+        self._store = store
+        self._numbers = numbers
+        self._vectors = vectors
+        self._holder = holder
+
+    async def publish(self, agreed: Agreed, epoch: Epoch) -> tuple[EvolutionRun, Sequence[ClientText]]:
+        """The run as it is stored, and the clients' texts that changed with it. `epoch`: the one that ends. Raises LeaseLost,
+        VersionClash: nothing has changed then."""
+        async with (holding(self._store, round.LEASE, self._holder, round.LEASE_MS) as rounds,
+                    holding(self._store, learner.LEASE, self._holder, learner.LEASE_MS) as learn):
+            if rounds is None or learn is None:
+                raise LeaseLost("another process learns or runs a round; evolve there, or stop it first")
+            change = await self._map(agreed, epoch)
+            state = await asyncio.to_thread(_evolved, self._numbers.view.state, change, agreed)
+            texts = await self._texts(change)
+            publication = await self._staged(rounds, agreed, change, epoch, state, texts)
+            await self._copy_blobs(learn, epoch.number)
+            run = await self._store.publish_evolution(learn, rounds, publication)
+            await self._numbers.run(NumbersView.evolve, state, epoch.number + 1)
+        await self._vectors.follow_routers()
+        await self._vectors.take_texts(texts)
+        return run, texts
+
+    async def _map(self, agreed: Agreed, epoch: Epoch) -> RouterMap:
+        numbering, view = agreed.numbering, self._numbers.view
+        touched = sorted({router for change in numbering.changes for router in change.before})
+        versions = {version.router: version.version for version in await self._store.router_versions(touched)}
+        return RouterMap(
+            run=0, through=view.applied_through, from_epoch=epoch.number, to_epoch=epoch.number + 1, home=numbering.home,
+            routers=numbering.routers, retired=numbering.retired, centres=view.state.taste.centres.copy(),
+            halves={router: halves for router, (halves, _) in agreed.divided.items()}, start_shares=agreed.start_shares,
+            versions=versions, undoes=agreed.run.undoes)
+
+    async def _staged(self, rounds: Lease, agreed: Agreed, change: RouterMap, epoch: Epoch, state: State,
+                      texts: Sequence[ClientText]) -> Publication:
+        last = await self._store.last_round()
+        round_ = await self._store.begin_round(rounds, last.boundary if last else 0)
+        number = epoch.number + 1
+        spoken = await self._spoken(agreed.texts, round_.number, number)
+        closed, opened = await self._edges(change)
+        await self._store.stage_routers(rounds, round_, spoken)
+        for start in range(0, max(len(closed), len(opened)), EDGES_A_COMMIT):
+            end = start + EDGES_A_COMMIT
+            await self._store.stage_edges(rounds, round_, closed[start:end], opened[start:end])
+        view = NumbersView.on(state, self._numbers.view.combiner, number, self._numbers.view.applied_through)
+        start_ = await asyncio.to_thread(lent, view, True)
+        return Publication(
+            run=agreed.run.model_copy(update={"changes": agreed.numbering.changes}), map=change, start=start_, texts=texts,
+            epoch=epoch.model_copy(update={"number": number, "sequence": 0, "taste_k": change.routers}),
+            round_=round_.model_copy(update={"touched": len(spoken), "edges_opened": len(opened), "edges_closed": len(closed)}))
+
+    async def _spoken(self, texts: Sequence[NewText], round_number: int, epoch: int) -> list[RouterVersion]:
+        numbers = [text.router for text in texts]
+        before = {version.router: version.version for version in await self._store.router_versions(numbers)}
+        return [RouterVersion(router=text.router, version=before.get(text.router, 0) + 1, round=round_number, epoch=epoch,
+                              name=text.name, text=text.text, attributes=text.attributes, standing=text.standing)
+                for text in texts]
+
+    async def _edges(self, change: RouterMap) -> tuple[list[tuple[int, int]], list[RoutingEdge]]:
+        moved = [router for router in range(len(change.home)) if change.becomes(router) != (router,)]
+        meant = sorted({*moved, *(number for router in moved for number in change.becomes(router))})
+        standing: list[RoutingEdge] = []
+        for router in meant:
+            standing.extend(await self._store.members_of(router, ALL_MEMBERS))
+        return await asyncio.to_thread(edges_followed, change, moved, standing)
+
+    async def _texts(self, change: RouterMap) -> list[ClientText]:
+        """Next versions of clients whose rules name a router that is another now."""
+        moved = [router for router in range(len(change.home)) if change.becomes(router) != (router,)]
+        refs = await self._store.clients_with_rules(moved)
+        out: list[ClientText] = []
+        for start in range(0, len(refs), CLIENTS_A_CALL):
+            for text in (await self._store.load_texts(refs[start : start + CLIENTS_A_CALL])).values():
+                memory = rules_followed(text.filter_memory, change)
+                if memory is not text.filter_memory:
+                    profile = replace(text.profile, version=text.profile.version + 1)
+                    out.append(replace(text, profile=profile, filter_memory=memory))
+            await asyncio.sleep(0)
+        return out
+
+    async def _copy_blobs(self, learn: Lease, epoch: int) -> None:
+        """What the data was made with, and the embedder, are those of the epoch that ends."""
+        for name in (made_with_name, embedder_name):
+            blob = await self._store.get_blob(name(epoch))
+            if blob is not None:
+                await self._store.put_blob(name(epoch + 1), blob, learn)
+
+
+def _evolved(state: State, change: RouterMap, agreed: Agreed) -> State:
+    """The state with the next epoch's taste bank. Beside the loop and the view's thread: nobody learns, so nothing moves."""
+    written = {router: mass for router, (_, mass) in agreed.divided.items()}
+    centres = evolved_centres(state.taste, change, written, state.content)
+    if agreed.centres is not None:
+        centres[: len(agreed.centres)] = agreed.centres[: len(centres)]
+        centres[list(change.retired)] = 0
+    return state._replace(taste=evolved_bank(state.taste, change, written, centres),
+                          seen_router=evolved_seen(state.seen_router, state.seen_last, state.seen_before, change))
+
+
+def start_shares(changes: Numbering, totals: NDArray[np.float64], written: NDArray[np.float64]) -> dict[int, float]:
+    """Of merged routers, each one's part of their start mass: what its total [K] is more than what was written [K]."""
+    out: dict[int, float] = {}
+    for change in changes.changes:
+        if change.kind == EvolutionKind.MERGE:
+            starts = np.maximum(totals[list(change.before)] - written[list(change.before)], 0.0)
+            parts = starts / starts.sum() if starts.sum() > 0 else np.full(len(starts), 1 / len(starts))
+            out.update(zip(change.before, parts.tolist(), strict=True))
+    return out

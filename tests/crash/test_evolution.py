@@ -1,0 +1,60 @@
+"""Evolution killed in the middle did not happen; killed after its commit it did, whole, and the next start finishes what lagged."""
+
+import multiprocessing
+import os
+import signal
+
+import pytest
+
+from propagation.workflow.checkpointing import same_numbers
+from propagation.workflow.rebuild import rebuilt
+from tests.unit.workflow.evolving import STYLES, engine_on, lived, push, stream
+
+BEFORE = ("stage_checkpoint", "stage_edges", "put_blob")
+AFTER = "publish_evolution"
+
+
+def evolve_and_die(folder, step):
+    """Killed just before a step of the store, or just after the publication's commit."""
+    import asyncio
+
+    async def run():
+        engine = engine_on(folder / "graph.db")
+        await lived(engine, STYLES[:3], 160)
+        found = getattr(engine.store, step)
+
+        async def dying(*arguments, **named):
+            if step == AFTER:
+                await found(*arguments, **named)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        setattr(engine.store, step, dying)
+        await engine.evolve()
+
+    asyncio.run(run())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", [*BEFORE, AFTER])
+async def test_kill_9_inside_an_evolution_leaves_the_old_or_the_new_epoch_whole(tmp_path, step):
+    process = multiprocessing.get_context("spawn").Process(target=evolve_and_die, args=(tmp_path, step))
+    process.start()
+    process.join(240)
+    assert process.exitcode == -signal.SIGKILL
+    engine = engine_on(tmp_path / "graph.db")
+    await engine.open()
+    try:
+        store, happened = engine.store, step == AFTER
+        epoch = await store.current_epoch()
+        assert epoch.number == 1 + happened
+        assert [run.published for run in await store.evolution_runs(9)] == [True] * happened
+        assert len((await store.router_maps()).maps) == happened
+        assert engine.numbers.view.epoch == epoch.number
+        view = await rebuilt(store, engine.embedder, engine.first_view)
+        assert same_numbers(view.state, engine.numbers.view.state) == []
+        assert await engine.vectors.mend() == 0
+        await push(engine, stream(STYLES[:3], 40, seed=4))
+        assert await store.check() == []
+        assert (await engine.evolve()).verdict
+    finally:
+        await engine.close()

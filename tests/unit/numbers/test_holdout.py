@@ -1,0 +1,73 @@
+"""Taking the taste bank back to T gives the state of T, and running it forward again gives the readings that were."""
+
+import numpy as np
+import pytest
+
+from propagation.numbers.features import fill_features
+from propagation.workflow.sight import sight_of, take_back
+from propagation.workflow.tail import Tail
+from propagation.workflow.verdict import readings_of
+from propagation.workflow.view import live_combiner
+from tests.unit.numbers.states import DIMENSION, K, learn, small_state
+
+USERS, ITEMS, PAST, HELD = 12, 40, 300, 80
+
+
+class View:
+    """What sight_of reads of a view."""
+
+    def __init__(self, state):
+        self.state, self.combiner = state, live_combiner()
+        self.users, self.items, self.applied_through, self.epoch = USERS, ITEMS, PAST + HELD, 1
+
+
+def drawn(seed, count):
+    draw = np.random.default_rng(seed)
+    return [(int(draw.integers(USERS)), int(draw.integers(ITEMS))) for _ in range(count)]
+
+
+@pytest.fixture
+def lived():
+    """(the state at T, a view 80 interactions later, their tail, taste readings as they were)"""
+    state = small_state(USERS, ITEMS)
+    learn(state, drawn(1, PAST))
+    earlier = state._replace(taste=state.taste._replace(mass=state.taste.mass.copy(), trust=state.taste.trust.copy(),
+                                                        total=state.taste.total.copy()),
+                             adoptions=state.adoptions.copy(), totals=state.totals.copy(), user_content=state.user_content.copy())
+    events, blocks, readings = drawn(2, HELD), [], np.zeros((HELD, 2))
+    for place, (user, item) in enumerate(events):
+        raw = np.empty((2, 10))
+        fill_features(state, user, np.array([item, (item + 1) % ITEMS]), raw)
+        readings[place] = raw[:, 8]
+        blocks.append(learn(state, [(user, item)], first_seed=1_000 + place))
+    users, items = (np.array(column, np.int64) for column in zip(*events, strict=True))
+    tail = Tail(through=PAST + HELD, judged_from=PAST, users=users, items=items, negatives=(items + 1) % ITEMS,
+                weights=np.ones(HELD), routers=np.concatenate([block.routers[:, 1] for block in blocks]).astype(np.int64),
+                written=np.concatenate([block.weights[:, 1] for block in blocks]).astype(np.float64),
+                scores=np.concatenate([block.scores for block in blocks]))
+    return earlier, View(state), tail, readings
+
+
+def test_taken_back_it_is_the_state_of_then(lived):
+    earlier, view, tail, _ = lived
+    sight = sight_of(view, tail)
+    take_back(sight)
+    assert sight.known.all()
+    assert sight.mass == pytest.approx(earlier.taste.mass, abs=1e-5)
+    assert sight.total == pytest.approx(earlier.taste.total, rel=1e-9)
+    assert sight.tastes.trust == pytest.approx(earlier.taste.trust[sight.users], abs=1e-3)
+    assert sight.adoptions.tolist() == earlier.adoptions.tolist()
+    assert sight.totals.tolist() == earlier.totals.tolist()
+    assert sight.content == pytest.approx(earlier.user_content, abs=1e-4)
+    assert sight.content.shape == (USERS, DIMENSION)
+
+
+def test_run_forward_it_reads_what_was_read(lived):
+    _, view, tail, readings = lived
+    sight = sight_of(view, tail)
+    take_back(sight)
+    again, bins = readings_of(sight.tastes, sight)
+    assert again == pytest.approx(readings, abs=2e-3)
+    assert bins.min() >= 0
+    assert sight.tastes.mass == pytest.approx(view.state.taste.mass[sight.items], abs=1e-3)
+    assert len(sight.tastes.total) == K

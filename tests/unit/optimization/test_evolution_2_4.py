@@ -1,0 +1,181 @@
+"""Evolution of routers by hand (RecNet 2.4): halves, numbers, what follows lineage, the judge, the offline decision."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from propagation.adapters.offline.evolve import decided
+from propagation.model.client import ClientKind, ref_of
+from propagation.model.errors import InvalidInput
+from propagation.model.evolution import EvolutionChange, EvolutionKind
+from propagation.model.filter_memory import FilterMemory, FilterRule
+from propagation.model.lineage import Halves, RouterMap
+from propagation.model.router import RouterVersion, RoutingEdge
+from propagation.model.router_case import Half, RouterCase
+from propagation.numbers.evolve import Written, evolved_mass, evolved_total, evolved_trust
+from propagation.optimization.halves import nearer_second, two_means
+from propagation.optimization.judge import judged
+from propagation.optimization.likeness import likeness
+from propagation.optimization.lineage import edges_followed, numbered, rules_followed
+from propagation.optimization.undo import led_back, undoable
+
+SPLIT, MERGE, REWRITE = EvolutionKind.SPLIT, EvolutionKind.MERGE, EvolutionKind.REWRITE
+ANN, BOB, AIDA = ref_of(ClientKind.USER, 0), ref_of(ClientKind.USER, 1), ref_of(ClientKind.ITEM, 0)
+
+
+def change(kind, *before):
+    return EvolutionChange(kind=kind, before=before, after=())
+
+
+def mapped(home, halves=None, routers=None, retired=(), run=1, undoes=None, **fields):
+    return RouterMap(run=run, through=9, from_epoch=1, to_epoch=2, home=np.array(home), routers=routers or len(home),
+                     centres=np.zeros((len(home), 2), np.float32), retired=frozenset(retired), halves=halves or {}, undoes=undoes,
+                     **fields)
+
+
+# Router 1 is split: Ann stays, Bob goes to 3. Routers 0 and 2 are merged.
+BOTH = mapped([0, 1, 0], {1: Halves(1, 3, np.array([False, True]), False, 0.25)}, routers=4, retired=(2,))
+
+
+def test_two_means_finds_two_directions_and_weight_decides():
+    vectors = np.array([[1, 0], [0.9, 0.1], [0, 1], [0.1, 0.9]], np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    centres = two_means(vectors, np.ones(4), seed=3)
+    sides = nearer_second(vectors, centres)
+    assert sides[0] == sides[1] != sides[2] == sides[3]
+    heavy = two_means(vectors, np.array([1, 1e-9, 1, 1e-9]), seed=3)
+    assert sorted(heavy @ vectors[0] > 0.999) == [False, True]
+    assert (two_means(vectors, np.ones(4), seed=3) == centres).all()
+
+
+def test_one_direction_gives_two_equal_centres():
+    centres = two_means(np.tile(np.array([[0.6, 0.8]], np.float32), (3, 1)), np.ones(3), seed=1)
+    assert not nearer_second(np.array([[0.6, 0.8]], np.float32), centres).any()
+
+
+def test_numbers_keep_their_meaning_and_retired_ones_are_used_again():
+    done = numbered([change(SPLIT, 3), change(MERGE, 1, 4), change(SPLIT, 0), change(REWRITE, 5)], 6, frozenset({2}))
+    assert done.halves == {3: (3, 2), 0: (0, 6)}
+    assert (done.routers, done.retired) == (7, frozenset({4}))
+    assert done.home.tolist() == [0, 1, 2, 3, 1, 5]
+    assert [one.after for one in done.changes] == [(3, 2), (1,), (0, 6), (5,)]
+
+
+def test_masses_add_or_are_divided_and_trust_takes_the_larger_or_is_copied():
+    mass = np.array([[1.0, 5.0, 2.0], [0.5, 4.0, 0.0]])
+    written = {1: Written(np.array([3.0, 0.0]), np.array([1.0, 4.0]))}
+    after = evolved_mass(mass, BOTH, written)
+    assert after == pytest.approx(np.array([[3, 3.25, 0, 1.75], [0.5, 0, 0, 4]]))  # the start mass of 1 goes one to three
+    assert evolved_total(mass.sum(axis=0), BOTH, written) == pytest.approx(after.sum(axis=0))
+    trust = evolved_trust(np.array([[1.0, 2.0, 7.0], [4.0, 0.0, 3.0]], np.float32), BOTH)
+    assert trust.tolist() == [[7, 2, -np.inf, 2], [4, 0, -np.inf, 0]]
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_no_mass_is_lost_or_made(seed):
+    draw = np.random.default_rng(seed)
+    mass = draw.random((5, 3)).astype(np.float32)
+    both = mass[:, 1] * draw.random(5)
+    written = {1: Written(both * 0.3, both * 0.7)}
+    after = evolved_mass(mass, BOTH, written)
+    assert after.min() >= 0
+    assert after.sum(axis=1) == pytest.approx(mass.sum(axis=1), rel=1e-5)
+    assert evolved_total(mass.sum(axis=0, dtype=np.float64), BOTH, written) == pytest.approx(after.sum(axis=0), rel=1e-5)
+
+
+def edge(router, ref, score):
+    return RoutingEdge(router=router, ref=ref, score=score, from_sequence=1)
+
+
+def test_edges_follow_a_user_to_its_half_an_item_to_both_and_a_merge_keeps_the_larger_score():
+    standing = [edge(1, ANN, 0.4), edge(1, BOB, 0.5), edge(1, AIDA, 0.6), edge(0, ANN, 0.2), edge(2, ANN, 0.3), edge(2, BOB, 0.1)]
+    closed, opened = edges_followed(BOTH, [1, 2], standing)
+    assert sorted(closed) == [(0, ANN), (1, BOB), (2, ANN), (2, BOB)]
+    assert {(one.router, one.ref): one.score for one in opened} == {(3, BOB): 0.5, (3, AIDA): 0.6, (0, ANN): 0.3, (0, BOB): 0.1}
+
+
+def rule(router, factor, evidence=(), attribute=None):
+    return FilterRule(router=router, attribute=attribute, factor=factor, text="", evidence=evidence)
+
+
+def test_rules_follow_to_both_halves_and_at_a_merge_the_stronger_stays():
+    memory = FilterMemory(rules=(rule(1, 0.5), rule(0, 1.25), rule(2, 0.4), rule(None, 2.0, attribute="jazz")))
+    followed = rules_followed(memory, BOTH)
+    assert {one.target: one.factor for one in followed.rules} == {
+        (1, None): 0.5, (3, None): 0.5, (0, None): 0.4, (None, "jazz"): 2.0}
+    untouched = FilterMemory(rules=(rule(0, 2.0), rule(None, 0.5, attribute="opera")))
+    assert rules_followed(untouched, BOTH) is untouched
+
+
+def test_there_are_never_more_than_eight_rules():
+    memory = FilterMemory(rules=(rule(1, 0.5, (1,)), *(rule(None, 2.0, (1, 2), str(n)) for n in range(7))))
+    assert len(rules_followed(memory, BOTH).rules) == 8
+
+
+def test_the_judge_by_hand():
+    users = np.array([0, 0, 1])
+    scores = np.zeros((3, 2), np.float32)
+    before, after = np.zeros((3, 2)), np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    verdict = judged(users, scores, before, after, np.ones((3, 2)))
+    better, worse = np.log1p(np.exp(-1.0)) - np.log(2), np.log1p(np.exp(1.0)) - np.log(2)
+    assert verdict.before == pytest.approx(np.log(2))
+    assert verdict.after - verdict.before == pytest.approx((better + worse) / 2)
+    assert verdict.standard_error == pytest.approx(abs(worse - better) / 2)
+    assert verdict.published  # one user each way: within one standard error
+    alike = judged(np.array([0, 1]), scores[:2], before[:2], -after[:2], np.ones((2, 2)))
+    assert not alike.published
+    assert judged(users, scores, before, before, np.ones((3, 2))).published
+    assert judged(users[:2], scores[:2], before[:2], after[:2], np.ones((2, 2))) is None
+
+
+def test_routers_through_which_the_same_is_adopted_are_alike():
+    mass = np.array([[4, 2, 0, 0], [4, 2, 0, 0], [0, 0, 5, 0], [0, 0, 5, 0]], np.float32)
+    found = likeness(mass, mass.sum(axis=0, dtype=np.float64), np.array([6.0, 6, 5, 5]), np.array([22.0, 4]))
+    assert found[0, 1] == pytest.approx(1)
+    assert found[0, 2] == pytest.approx(0)
+    assert (found[3] == -1).all()
+    assert (np.diag(found) == -1).all()
+
+
+def test_an_undo_leads_back_to_the_numbers_of_before():
+    back = led_back(BOTH)
+    assert (back.home.tolist(), back.halves, back.routers, back.retired) == ([0, 1, 2, 1], {0: (0, 2)}, 3, frozenset())
+    assert [(one.kind, one.before, one.after) for one in back.changes] == [(MERGE, (1, 3), (1,)), (SPLIT, (0,), (0, 2))]
+    reused = mapped([0, 1, 2], {1: Halves(1, 2, np.zeros(1, np.bool_), False, 0.5)})
+    assert led_back(reused).retired == frozenset({2})
+
+
+def test_which_run_can_be_undone():
+    first, second = mapped([0, 1], run=1), mapped([0, 1], run=2)
+    undone = mapped([0, 1], run=3, undoes=2)
+    assert undoable([first, second], 2) is second
+    assert undoable([first, second, undone], 1) is first
+    assert undoable([first, second, undone], 3) is undone
+    for maps, run, words in (([first, second], 1, "undo run 2 first"), ([first, second, undone], 2, "is undone"), ([], 7, "is 7")):
+        with pytest.raises(InvalidInput, match=words):
+            undoable(maps, run)
+
+
+def case(**fields):
+    version = RouterVersion(router=4, version=1, round=1, epoch=1, name="jazz", text="t", standing=(("jazz", 3.0),))
+    return RouterCase(**{"router": version, "gradients": (), "praised": 8, "blamed": 2, "wanted": {"jazz": 9}, "common": {},
+                         **fields})
+
+
+def half(share, **wanted):
+    return Half(share=share, wanted=wanted, standing={name: float(count) for name, count in wanted.items()})
+
+
+def test_the_offline_decision():
+    other = RouterVersion(router=2, version=1, round=1, epoch=1, name="bop", text="t")
+    assert decided(case()).kind is None
+    merge = decided(case(nearest=other, likeness=0.97, together={"jazz": 3.0}))
+    assert (merge.kind, len(merge.texts), "router 2" in merge.reason) == (MERGE, 1, True)
+    assert decided(case(nearest=other, likeness=0.9, together={"jazz": 3.0})).kind is None
+    split = decided(case(halves=(half(0.4, jazz=9), half(0.6, opera=7))))
+    assert (split.kind, [name for name, _ in split.texts]) == (SPLIT, ["jazz", "opera"])
+    assert decided(case(halves=(half(0.95, jazz=9), half(0.05, opera=7)))).kind is None
+    assert decided(case(halves=(half(0.5, jazz=9), half(0.5, jazz=5, opera=4)))).kind is None
+    rewrite = decided(case(praised=2, blamed=8, wanted={"opera": 8, "jazz": 2}))
+    assert (rewrite.kind, "opera" in rewrite.texts[0][1]) == (REWRITE, True)

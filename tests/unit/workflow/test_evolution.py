@@ -1,0 +1,267 @@
+"""Evolution through the whole loop: planted communities are split and merged, harm is refused, mass stays what was written."""
+
+from contextlib import suppress
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from propagation.adapters.offline.reasoner import OfflineReasoner
+from propagation.model.errors import InvalidInput, StoreBusy
+from propagation.model.evolution import EvolutionKind
+from propagation.model.router_case import RouterDecision
+from propagation.numbers.features import Feature
+from propagation.optimization.judge import Judged
+from propagation.workflow.checkpointing import same_numbers, snapshot
+from propagation.workflow.rebuild import rebuilt
+from propagation.workflow.settings import BankSettings
+from tests.unit.workflow.evolving import STYLES, engine_on, lived, push, stream, written_mass
+
+START = 0.2
+
+
+class Told(OfflineReasoner):
+    """Decides what a test tells it: a kind, or a function of the case."""
+
+    def __init__(self, decide):
+        super().__init__()
+        self.decide = decide
+
+    async def decide_router(self, case):
+        kind = self.decide(case) if callable(self.decide) else self.decide
+        return RouterDecision(kind, "told to", (("a name", "a text"),) * (2 if kind == EvolutionKind.SPLIT else 1))
+
+
+class Restless:
+    """Splits what can be split while there are few routers, else merges or rewrites; seeded."""
+
+    def __init__(self, seed):
+        self.draw = np.random.default_rng(seed)
+        self.routers = lambda: 0
+
+    def __call__(self, case):
+        can = [EvolutionKind.REWRITE]
+        if case.halves is not None and self.routers() < 9:
+            can += [EvolutionKind.SPLIT, EvolutionKind.SPLIT]
+        if case.nearest is not None and self.routers() > 3:
+            can += [EvolutionKind.MERGE, EvolutionKind.MERGE]
+        return can[self.draw.integers(len(can))]
+
+
+
+
+@pytest.fixture
+async def made(tmp_path):
+    """A function that makes an engine with a past; closed afterwards."""
+    engines = []
+
+    async def make(styles=STYLES[:2], events=240, reasoner=None, past=None, **settings):
+        engine = engine_on(tmp_path / f"{len(engines)}.db", reasoner, **settings)
+        engines.append(engine)
+        await lived(engine, styles, events, **(past or {}))
+        return engine
+
+    yield make
+    for engine in engines:
+        with suppress(StoreBusy):  # a test closed it
+            await engine.close()
+
+
+def rest_on_routers(view):
+    """A ranking that believes the taste routers above all."""
+    view.combiner.weights[0, Feature.LIFT_TASTE, 0] = 3.0
+
+
+async def seen(engine):
+    """What a caller could tell the difference by."""
+    store = engine.store
+    texts = await store.load_texts(sorted(await store.text_versions()))
+    return (await store.current_epoch(), await store.recorded_through(), await store.last_round(), texts,
+            await store.edges_of(sorted(texts)), await store.evolution_runs(9), await store.router_lineage(),
+            {name: array.tobytes() for name, array in snapshot(engine.numbers.view, barrier=False).arrays.items()})
+
+
+async def mass_is_what_was_written(engine):
+    taste = engine.numbers.view.state.taste
+    written = await written_mass(engine)
+    items = engine.numbers.view.items
+    assert taste.total.sum() == pytest.approx(written.sum() + START * items, rel=1e-5)
+    assert taste.mass[:items].sum(axis=0, dtype=np.float64) == pytest.approx(taste.total, rel=1e-5, abs=1e-4)
+    start = taste.total - written
+    assert (start > -1e-3).all()
+    assert start.sum() == pytest.approx(START * items, rel=1e-3)
+
+
+async def test_a_router_that_holds_two_communities_is_split_between_them(made):
+    engine = await made(STYLES[:3], 400, past={"loyal": 1.0}, evolve_most=1)
+    await engine.numbers.run(rest_on_routers)
+    run = await engine.evolve()
+    splits = [change for change in run.changes if change.kind == EvolutionKind.SPLIT]
+    assert run.published
+    assert splits
+    assert len(engine.numbers.view.routers) == 2 + len(splits)
+    (change,) = (await engine.store.router_maps()).maps
+    halves = change.halves[splits[0].before[0]]
+    users = {client.ref >> 1: client.key.id.split("-")[0] for client in await engine.store.scan_clients(0, -1, 1_000)}
+    sides = {style: {bool(halves.in_second[row]) for row, mine in users.items() if mine == style} for style in STYLES[:3]}
+    assert all(len(side) == 1 for side in sides.values()), sides
+    assert len({side for both in sides.values() for side in both}) == 2
+
+
+async def test_two_routers_that_hold_one_community_are_merged(made):
+    engine = await made(("jazz",), 240)
+    run = await engine.evolve()
+    assert [(change.kind, change.before, change.after) for change in run.changes] == [(EvolutionKind.MERGE, (0, 1), (0,))]
+    assert run.published
+    assert engine.numbers.view.routers == [0]
+    await mass_is_what_was_written(engine)
+    await push(engine, stream(("jazz",), 60, seed=5))
+    assert {edge.router for edges in (await engine.store.edges_of(list(range(40)))).values() for edge in edges} == {0}
+    await mass_is_what_was_written(engine)
+
+
+async def test_a_harmful_evolution_is_refused_and_changes_nothing(made):
+    engine = await made(STYLES, 400, Told(EvolutionKind.MERGE), taste=BankSettings(k=4), past={"loyal": 1.0, "users": 6})
+    await engine.numbers.run(rest_on_routers)
+    before = await seen(engine)
+    run = await engine.evolve()
+    assert not run.published
+    assert len(run.changes) == 2
+    assert run.log_loss_after - run.log_loss_before > run.standard_error
+    assert run.verdict.startswith("worse")
+    after = await seen(engine)
+    assert await engine.store.evolution_runs(9) == [run]
+    assert [*after[:5], *after[6:]] == [*before[:5], *before[6:]]
+
+
+async def test_a_dry_run_changes_nothing(made):
+    engine = await made(STYLES[:3])
+    before = await seen(engine)
+    run = await engine.evolve(dry_run=True)
+    assert run.changes
+    assert (run.run, run.sequence, run.published) == (0, 0, False)
+    assert await seen(engine) == before
+    done = await engine.evolve()
+    assert (done.changes, done.verdict, done.log_loss_after) == (run.changes, run.verdict, run.log_loss_after)
+
+
+async def test_before_bootstrap_and_without_gradients_there_is_nothing_to_do(made):
+    engine = await made(events=0)
+    assert (await engine.evolve()).verdict == "no router asks for a change"
+    early = engine_on(engine.store.database.path.with_name("early.db"))
+    await early.open()
+    try:
+        assert "bootstrap" in (await early.evolve()).verdict
+    finally:
+        await early.close()
+
+
+async def test_an_evolution_is_an_epoch_that_a_restart_a_rebuild_and_a_follower_find(made, tmp_path):
+    engine = await made(STYLES[:3])
+    run = await engine.evolve()
+    assert (await engine.store.current_epoch()).sequence == run.sequence
+    await push(engine, stream(STYLES[:3], 60, seed=9))
+    state = engine.numbers.view.state
+    view = await rebuilt(engine.store, engine.embedder, engine.first_view)
+    assert same_numbers(view.state, state) == []
+    assert await engine.vectors.mend() == 0
+    assert await engine.store.check() == []
+    await engine.close()
+    again = engine_on(tmp_path / "0.db")
+    await again.open()
+    try:
+        assert same_numbers(again.numbers.view.state, state) == []
+        assert again.numbers.view.epoch == run.epoch
+        assert again.numbers.view.routers == engine.numbers.view.routers
+        await push(again, stream(STYLES[:3], 40, seed=11))
+        await mass_is_what_was_written(again)
+    finally:
+        await again.store.close()
+
+
+async def evolutions(engine, restless, count, events=6):
+    """So many published runs, every seventh an undo of the one before, with a little of the stream between them."""
+    restless.routers = lambda: len(engine.numbers.view.routers)
+    published = undone = 0
+    last = None
+    for number in range(count):
+        await push(engine, stream(STYLES[:3], events, seed=100 + number))
+        if number % 7 == 6 and last is not None:
+            run = await engine.evolve(undo=last)
+            undone += 1
+            last = None
+        else:
+            run = await engine.evolve()
+            last = run.run
+        published += run.published
+    return published, undone
+
+
+@pytest.mark.parametrize(("count", "events"), [(8, 6), pytest.param(100, 12, marks=pytest.mark.slow)])
+async def test_after_many_evolutions_mass_is_the_sum_of_what_interactions_wrote(made, monkeypatch, count, events):
+    monkeypatch.setattr(Judged, "published", True)
+    restless = Restless(seed=count)
+    engine = await made(STYLES[:3], 160, Told(restless), evolve_support=1, evolve_most=2, holdout=40)
+    published, undone = await evolutions(engine, restless, count, events)
+    assert published >= count * 0.8
+    assert undone
+    await mass_is_what_was_written(engine)
+    view = await rebuilt(engine.store, engine.embedder, engine.first_view)
+    assert same_numbers(view.state, engine.numbers.view.state) == []
+    assert await engine.store.check() == []
+
+
+@pytest.mark.parametrize("kind", [EvolutionKind.SPLIT, EvolutionKind.MERGE, EvolutionKind.REWRITE])
+async def test_undo_leads_back(made, monkeypatch, kind):
+    monkeypatch.setattr(Judged, "published", True)
+    engine = await made(STYLES[:3], 200, Told(kind), taste=BankSettings(k=3), evolve_most=1)
+    taste = engine.numbers.view.state.taste
+    texts = {version.router: version.text for version in await engine.store.router_versions(range(3))}
+    run = await engine.evolve()
+    assert [change.kind for change in run.changes] == [kind]
+    trial = await engine.evolve(undo=run.run, dry_run=True)
+    assert (trial.run, trial.undoes, len(trial.changes)) == (0, run.run, kind != EvolutionKind.REWRITE)
+    back = await engine.evolve(undo=run.run)
+    assert (back.published, back.undoes) == (True, run.run)
+    now = engine.numbers.view.state.taste
+    assert engine.numbers.view.routers == [0, 1, 2]
+    assert now.total == pytest.approx(taste.total, rel=1e-4)
+    tolerance = 1e-5 if kind != EvolutionKind.MERGE else 0.2  # start mass, .2 an item, is divided in proportion
+    assert now.mass[:36] == pytest.approx(taste.mass[:36], abs=tolerance)
+    assert {version.router: version.text for version in await engine.store.router_versions(range(3))} == texts
+    await push(engine, stream(STYLES[:3], 40, seed=4))
+    await mass_is_what_was_written(engine)
+
+
+async def test_what_was_written_since_a_merge_goes_to_its_users_earlier_router(made, monkeypatch):
+    monkeypatch.setattr(Judged, "published", True)
+    engine = await made(STYLES[:3], 240, Told(EvolutionKind.MERGE), taste=BankSettings(k=3), evolve_most=1)
+    merged = await engine.evolve()
+    await push(engine, stream(STYLES[:3], 120, seed=8))
+    await engine.evolve(undo=merged.run)
+    assert engine.numbers.view.routers == [0, 1, 2]
+    await mass_is_what_was_written(engine)
+
+
+async def test_only_the_last_standing_run_can_be_undone(made, monkeypatch):
+    monkeypatch.setattr(Judged, "published", True)
+    engine = await made(STYLES[:3], 200, Told(EvolutionKind.REWRITE))
+    first = await engine.evolve()
+    await push(engine, stream(STYLES[:3], 240, seed=3))
+    second = await engine.evolve()
+    with pytest.raises(InvalidInput, match=f"undo run {second.run} first"):
+        await engine.evolve(undo=first.run)
+    with pytest.raises(InvalidInput, match="is 99"):
+        await engine.evolve(undo=99)
+    await engine.evolve(undo=second.run)
+    with pytest.raises(InvalidInput, match="is undone"):
+        await engine.evolve(undo=second.run)
+    assert (await engine.evolve(undo=first.run)).published
+
+
+async def test_before_every_nth_round_where_the_setting_says_so(made):
+    engine = await made(STYLES[:3], 200, evolve_every_rounds=2)
+    runs = await engine.store.evolution_runs(100)
+    rounds = (await engine.store.last_round()).number
+    assert 2 <= len(runs) <= rounds / 2
+    assert all(newer.round - older.round >= 2 for newer, older in pairwise(runs))
