@@ -54,7 +54,8 @@ class Routers(Servicer):
         members = await self._members(bank, request.number, start + size + 1, at, caller_of(context))
         more = start + size < len(members)
         return pb.GetRouterResponse(router=router, members=members[start : start + size], reflects=reflects,
-                                    lineage=await self._lineage(bank, request.number), next_page_token=token_for(question, start + size) if more else "")
+                                    lineage=await self._lineage(bank, request.number),
+                                    next_page_token=token_for(question, start + size) if more else "")
 
     async def _at(self, request: pb.ListRoutersRequest | pb.GetRouterRequest) -> int | None:
         """The sequence that is asked for; None: now."""
