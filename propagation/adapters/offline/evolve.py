@@ -17,15 +17,15 @@ SHOWN = 2
 
 
 def decided(case: RouterCase) -> RouterDecision:
-    """Routers of one community are merged; one whose halves ask for different things is split; one that is mostly blamed is
-    rewritten towards what its readers chose."""
-    if case.nearest is not None and case.together is not None and case.likeness >= ONE_COMMUNITY:
-        reason = f"holds the community of router {case.nearest.router}: their adoptions agree to {case.likeness:.2f}"
-        return RouterDecision(EvolutionKind.MERGE, reason, (_text(case, case.together),))
+    """A router whose halves ask for different things is split; routers of one community are merged; one that is mostly blamed
+    is rewritten towards what its readers chose."""
     if case.halves is not None and _differ(case):
         one, other = (listed(over_represented(half.wanted, case.common)[:SHOWN]) for half in case.halves)
         reason = f"holds two communities: one chose {one}, the other {other}"
         return RouterDecision(EvolutionKind.SPLIT, reason, tuple(_text(case, half.standing, half.wanted) for half in case.halves))
+    if case.nearest is not None and case.together is not None and case.likeness >= ONE_COMMUNITY:
+        reason = f"holds the community of router {case.nearest.router}: their adoptions agree to {case.likeness:.2f}"
+        return RouterDecision(EvolutionKind.MERGE, reason, (_text(case, case.together),))
     said = case.praised + case.blamed
     if case.wanted and case.blamed >= BLAMED * said:
         reason = f"{case.blamed} of {said} readers chose something else: says more of what they chose"

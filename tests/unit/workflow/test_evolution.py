@@ -93,8 +93,7 @@ async def mass_is_what_was_written(engine):
 
 
 async def test_a_router_that_holds_two_communities_is_split_between_them(made):
-    engine = await made(STYLES[:3], 400, past={"loyal": 1.0}, evolve_most=1)
-    await engine.numbers.run(rest_on_routers)
+    engine = await made(STYLES[:3], 600, past={"loyal": 1.0}, holdout=100)
     run = await engine.evolve()
     splits = [change for change in run.changes if change.kind == EvolutionKind.SPLIT]
     assert run.published
