@@ -78,7 +78,7 @@ class Planner:
             if router not in free or len(decided) == self._settings.evolve_most:
                 continue
             community = await asyncio.to_thread(community_of, router, written, directions, self._settings.seed)
-            case = cases.of(router, told[router], community, free)
+            case = await asyncio.to_thread(cases.of, router, told[router], community, free)
             decision = await self._decision(case)
             if decision is not None:
                 decided.append((case, decision))

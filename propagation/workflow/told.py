@@ -34,7 +34,10 @@ class Told:
 
     @property
     def all_wanted(self) -> Counter[str]:
-        return sum(self.wanted.values(), Counter())
+        total: Counter[str] = Counter()
+        for names in self.wanted.values():
+            total.update(names)
+        return total
 
 
 async def told_of(store: GraphStore, maps: RouterMaps, after: int, through: int, era: int) -> Mapping[int, Told]:
