@@ -68,14 +68,17 @@ bench-life-short: $(READY)  ## the same programs for a few seconds each
 	$(BIN)/python -m benchmarks --life --short
 
 up:  ## what docker-compose.yml holds
+	@test -f .env || { echo "Passwords come from .env, which is not committed: cp .env.example .env, and set them."; exit 2; }
 	docker compose up --detach --build --wait
 
 down:  ## stop it; volumes stay
 	docker compose down
 
-lock: $(READY)  ## requirements.lock from pyproject.toml
+lock: $(READY)  ## requirements.lock (all), requirements-service.lock (the image) from pyproject.toml
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
 		--all-extras pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
+		--extra image --constraint requirements.lock pyproject.toml -o requirements-service.lock
 
 clean:  ## everything that was made here
 	rm -rf $(VENV) .cache demo-out build dist *.egg-info

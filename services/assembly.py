@@ -1,15 +1,19 @@
-"""Settings to an engine: the one place that chooses adapters."""
+"""Settings to an engine: the one place that chooses adapters. A row of a table builds one; what an adapter needs installed or
+running is imported and asked for only where it is chosen."""
 
 import os
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 from propagation.adapters.numpy.index import NumpyIndex
+from propagation.adapters.numpy.points import NoPoints
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.sqlite.files import SqliteFiles
 from propagation.adapters.sqlite.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.ports.clock import Clock
+from propagation.ports.graph import GraphStore
+from propagation.ports.vector_index import VectorIndex
 from propagation.workflow.engine import Engine
 from propagation.workflow.interaction import turn_of_others
 from services.clock import SystemClock
@@ -27,11 +31,42 @@ def laptop_files(settings: Settings) -> SqliteFiles:
     return SqliteFiles(settings.database)
 
 
-def laptop_engine(settings: Settings, give_way: Callable[[], Awaitable[None]] = turn_of_others,
-                  clock: Clock | None = None) -> Engine:
-    """SQLite, NumPy, offline reasoner and fitted embedder: no server, no network, no key; or the reasoner that the settings
-    name. `clock`: the system's."""
-    store = laptop_store(settings, clock)
-    holder, workflow = f"{socket.gethostname()}:{os.getpid()}", workflow_of(settings)
-    return Engine(store, HashedEmbedder(workflow.seed), NumpyIndex(SqlitePoints(store.database)),
-                  reasoner_of(settings, store, holder), workflow, holder=holder, give_way=give_way)
+def numpy_index(settings: Settings, store: GraphStore) -> VectorIndex:
+    """Its points lie in the graph's file; beside a graph server they are made from its texts at start."""
+    return NumpyIndex(SqlitePoints(store.database) if isinstance(store, SqliteStore) else NoPoints())
+
+
+def qdrant_index(settings: Settings, store: GraphStore) -> VectorIndex:
+    """A server; nothing is connected yet."""
+    from propagation.adapters.qdrant.connection import connect
+    from propagation.adapters.qdrant.index import QdrantIndex
+
+    qdrant = settings.qdrant
+    key = qdrant.api_key.get_secret_value() if qdrant.api_key else None
+    return QdrantIndex(connect(qdrant.url, qdrant.grpc_port, key, qdrant.timeout_seconds), qdrant.prefix)
+
+
+STORES: Mapping[str, Callable[[Settings, Clock | None], GraphStore]] = {"sqlite": laptop_store}
+Around = Callable[[GraphStore, VectorIndex], tuple[GraphStore, VectorIndex]]
+INDEXES: Mapping[str, Callable[[Settings, GraphStore], VectorIndex]] = {"numpy": numpy_index, "qdrant": qdrant_index}
+
+
+def as_they_are(store: GraphStore, index: VectorIndex) -> tuple[GraphStore, VectorIndex]:
+    """Unwatched."""
+    return store, index
+
+
+def holder_name() -> str:
+    """Of this process, in leases and traces."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def laptop_engine(settings: Settings, give_way: Callable[[], Awaitable[None]] = turn_of_others, clock: Clock | None = None,
+                  around: Around = as_they_are) -> Engine:
+    """Not opened. As the settings say; by default SQLite, NumPy, offline reasoner and fitted embedder: no server, no network,
+    no key. `clock`: the system's. `around` may put something in their place that watches them."""
+    store = STORES["sqlite"](settings, clock)
+    holder, workflow = holder_name(), workflow_of(settings)
+    reasoner = reasoner_of(settings, store, holder)
+    store, index = around(store, INDEXES[settings.index](settings, store))
+    return Engine(store, HashedEmbedder(workflow.seed), index, reasoner, workflow, holder=holder, give_way=give_way)

@@ -8,22 +8,24 @@ import grpc
 
 from propagation.model.errors import PropagationError
 from propagation.v1 import propagation_pb2_grpc as pb_grpc
+from services.access import Access
 from services.failures import Refused, Unreachable, UsageProblem
 
 if TYPE_CHECKING:
     from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
 
 DETAILS_KEY = "grpc-status-details-bin"
+OPENLY = Access()
 OPTIONS = (("grpc.max_receive_message_length", -1), ("grpc.enable_http_proxy", 0))
 
 
 @asynccontextmanager
-async def connected(address: str) -> "AsyncIterator[PropagationServiceAsyncStub]":
-    """A stub for HOST:PORT; a call that fails inside raises Unreachable or Refused."""
+async def connected(address: str, access: Access = OPENLY) -> "AsyncIterator[PropagationServiceAsyncStub]":
+    """A stub for HOST:PORT that shows `access` with every call; a call that fails inside raises Unreachable or Refused."""
     host, colon, port = address.rpartition(":")
     if not (host and colon and port.isdecimal()):
         raise UsageProblem(f"--address is {address!r}; give HOST:PORT, for example 127.0.0.1:50051")
-    async with grpc.aio.insecure_channel(address, options=OPTIONS) as channel:
+    async with access.channel(address, OPTIONS) as channel:
         try:
             yield pb_grpc.PropagationServiceStub(channel)
         except grpc.aio.AioRpcError as error:

@@ -22,11 +22,12 @@ class NotAllowed(PropagationError):
 
 
 class NotLoopback(PropagationError):
-    """The address can be reached from other machines, and there are no TLS and tokens yet."""
+    """The address can be reached from other machines, and there are no TLS and tokens."""
 
     def __init__(self, host: str) -> None:
         super().__init__(f"server.host is {host!r}, which is not loopback: anybody who reaches it could read and write."
-                         " Use 127.0.0.1, or say --insecure if the network is trusted")
+                         " Set server.tls.certificate, server.tls.key and server.tokens, use 127.0.0.1, or say --insecure"
+                         " if the network is trusted")
         self.host = host
 
 
@@ -43,3 +44,10 @@ class Stopping(PropagationError):
 
     def __init__(self) -> None:
         super().__init__("the service is stopping; send what was not acknowledged again")
+
+
+class NotInstalled(PropagationError):
+    """A setting asks for what an extra brings."""
+
+    def __init__(self, setting: str, extra: str) -> None:
+        super().__init__(f"{setting} needs what is not installed here; pip install 'preference-propagation[{extra}]'")

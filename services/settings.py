@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, SecretStr, field_validator
 
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.model.base import Term
@@ -14,12 +14,31 @@ from services.schedule.calendar import Calendar, zone_of
 LogFormat = Literal["console", "json"]
 
 
+class TlsSettings(Term):
+    """PEM files, read again when they change. `client_ca`: callers must show a certificate that one of these signed."""
+
+    certificate: Path | None = None
+    key: Path | None = None
+    client_ca: Path | None = None
+
+
+class LimitSettings(Term):
+    """What one client (a token, or an address) may ask for; none: as much as it can."""
+
+    calls_per_second: float | None = Field(None, gt=0)
+    bytes_per_second: float | None = Field(None, ge=1 << 10)
+
+
 class ServerSettings(Term):
-    """The gRPC service. `port` 0: a free one. `insecure`: other addresses than loopback, without TLS or tokens."""
+    """The gRPC service. `port` 0: a free one. `tokens`: a file made by `propagation token new`; read again when it changes, or at
+    SIGHUP. `insecure`: other addresses than loopback, without TLS or tokens."""
 
     host: str = Field("127.0.0.1", min_length=1)
     port: int = Field(50051, ge=0, le=65535)
     insecure: bool = False
+    tls: TlsSettings = TlsSettings()
+    tokens: Path | None = None
+    limits: LimitSettings = LimitSettings()
     max_message_bytes: int = Field(4 << 20, ge=1 << 10)
     grace_seconds: float = Field(10.0, gt=0)
     log_format: LogFormat = "console"
@@ -50,12 +69,36 @@ class ScheduleSettings(Term):
         return value
 
 
+class MonitoringSettings(Term):
+    """What an operator watches; all off by default. `port`: of GET /metrics, 0: a free one. `traces`: where OpenTelemetry spans
+    go (OTLP over gRPC, http://127.0.0.1:4317), for `trace_share` of all interactions."""
+
+    host: str = Field("127.0.0.1", min_length=1)
+    port: int | None = Field(None, ge=0, le=65535)
+    traces: str | None = Field(None, pattern="^https?://[^ ]+$")
+    trace_share: float = Field(0.01, ge=0, le=1)
+
+
+class QdrantSettings(Term):
+    """A Qdrant server. `url` is that of its HTTP port (https: TLS for gRPC too); `prefix` begins the names of our
+    collections there."""
+
+    url: str = Field("http://127.0.0.1:6333", pattern="^https?://[^ ]+$")
+    grpc_port: int = Field(6334, ge=1, le=65535)
+    api_key: SecretStr | None = None
+    prefix: str = Field("propagation", pattern="^[A-Za-z0-9_]{1,64}$")
+    timeout_seconds: float = Field(10.0, ge=1)
+
+
 class Settings(Term):
     """`database`: the SQLite file of the laptop deployment. The workflow's own settings are named without a prefix
     (`taste.k`, not `workflow.taste.k`), as DESIGN and the method page name them."""
 
     database: Path = Path("propagation.db")
+    index: Literal["numpy", "qdrant"] = "numpy"
+    qdrant: QdrantSettings = QdrantSettings()
     server: ServerSettings = ServerSettings()
+    monitoring: MonitoringSettings = MonitoringSettings()
     schedule: ScheduleSettings = ScheduleSettings()
     workflow: WorkflowSettings = WorkflowSettings()
     reasoner: Literal["offline", "openai"] = "offline"

@@ -20,7 +20,7 @@ PREFIX = "PROPAGATION_"
 DEFAULT_FILE = Path("propagation.toml")
 PRESET = "preset"
 UNPREFIXED = "workflow."
-NOT_SETTINGS = frozenset({"CONFIG", "ADDRESS"})
+NOT_SETTINGS = frozenset({"CONFIG", "ADDRESS", "TOKEN", "TLS", "TLS_CA", "TLS_CERTIFICATE", "TLS_KEY"})
 DEFAULT = "default"
 
 
@@ -191,7 +191,12 @@ def _sentence(error: ErrorDetails, given: Mapping[str, Given]) -> str:
     problem = error["msg"].replace("Input should", "must").replace("Value error, ", "")
     if source is None:
         return f"{key or 'settings'}: {problem}"
-    return f"{key} is {source.value!r} ({source.origin}): {problem}"
+    return f"{key} is {'a secret' if is_secret(key) else repr(source.value)} ({source.origin}): {problem}"
+
+
+def is_secret(key: str) -> bool:
+    """Whether a key's value is shown to nobody."""
+    return SecretStr in (annotation := _annotation(path_of(key)), *get_args(annotation))
 
 
 def from_process(config: Path | None, flags: Mapping[str, Given]) -> Loaded:

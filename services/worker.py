@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import structlog
 
-from propagation.model.errors import LeaseHeld, LeaseLost, NotReached, PropagationError
+from propagation.model.errors import IndexUnavailable, LeaseHeld, LeaseLost, NotReached, PropagationError
 from propagation.model.evolution import EvolutionRun
 from propagation.model.round import Round
 from propagation.ports.clock import Clock
@@ -58,7 +58,7 @@ class Worker:
     def start(self) -> None:
         steps: dict[str, Callable[[], Awaitable[int]]] = {
             "learn": self._learn, "reason": self._reason, "round": self._due_round, "merge": self._merge_next,
-            "retention": self._engine.retain, "index": self._engine.settle, "follow": self._follow}
+            "retention": self._engine.retain, "index": self._carry, "follow": self._follow}
         self._tasks = [asyncio.create_task(self._loop(name, step), name=name) for name, step in steps.items()]
         self._jobs.start()
 
@@ -81,6 +81,11 @@ class Worker:
         if len(self._to_merge) < MERGES_WAITING:
             self._to_merge[ref] = None
             self._wake["merge"].set()
+
+    @property
+    def merges_waiting(self) -> int:
+        """Clients that were read with messages waiting."""
+        return len(self._to_merge)
 
     async def run_round(self) -> Round | None:
         """A round now, whether due or not."""
@@ -162,6 +167,12 @@ class Worker:
         if self._engine.settings.propagate:
             with suppress(LeaseHeld):
                 await self.run_round()
+
+    async def _carry(self) -> int:
+        done = await self._engine.carry()
+        if problem := self._engine.upkeep.problem:
+            raise IndexUnavailable(problem)
+        return done
 
     async def _merge_next(self) -> int:
         if not self._to_merge:

@@ -100,6 +100,10 @@ class IncompatibleSettings(PropagationError):
     """A setting disagrees with what the data was made with; the message names the command that changes it."""
 
 
+class IndexUnavailable(PropagationError):
+    """The vector index does not answer. What it has to learn waits in the graph's outbox; rounds wait, all else goes on."""
+
+
 class ReasonerFailed(PropagationError):
     """The reasoner gave no usable answer. Never the same as having found nothing. `usage` is what it cost all the same."""
 

@@ -7,6 +7,7 @@ from propagation.ports.clients import ClientStore
 from propagation.ports.evolution import EvolutionStore
 from propagation.ports.learn import LearnStore
 from propagation.ports.leases import LeaseStore
+from propagation.ports.outbox import OutboxStore
 from propagation.ports.reason import ReasonStore
 from propagation.ports.record import RecordStore
 from propagation.ports.retention import RetentionStore
@@ -22,7 +23,7 @@ class VersionClash(Exception):
 
 
 class GraphStore(RecordStore, ClientStore, LearnStore, ReasonStore, RoundStore, RetentionStore, LeaseStore, BlobStore,
-                 EvolutionStore, Protocol):
+                 EvolutionStore, OutboxStore, Protocol):
     """Strings hold any Unicode but U+0000, which the edge refuses (the stores raise InvalidInput)."""
 
     async def open(self) -> None:

@@ -33,16 +33,41 @@ class Hit:
     score: float
 
 
-class VectorIndex(Protocol):
-    async def ensure(self, embedder: str, dimension: int) -> None:
-        """First of all calls: collections exist, for this embedder and dimension. Raises IncompatibleSettings naming
-        `propagation reindex` where they were made for others."""
+def check_vector(vector: NDArray[np.float32], dimension: int, what: str) -> None:
+    """What every adapter refuses before anything else. Raises ValueError: one vector that is not finite would come first
+    everywhere, or empty each query that meets it."""
+    if vector.shape != (dimension,):
+        raise ValueError(f"{what}: the vector has shape {vector.shape}, the index {dimension} dimensions")
+    if not np.isfinite(vector).all():
+        raise ValueError(f"{what}: the vector holds NaN or infinity")
+
+
+class IndexWriter(Protocol):
+    """What takes points. Every call raises IndexUnavailable where the index cannot be reached, or has lost its collections."""
 
     async def upsert(self, collection: Collection, points: Sequence[Point]) -> None:
         """Visible to the next query. Raises ValueError on a vector that is not finite or of another dimension,
         and writes none of the call's points then."""
 
     async def delete(self, collection: Collection, keys: Sequence[int | str]) -> None: ...
+
+    async def versions(self, collection: Collection) -> dict[int | str, int]:
+        """Every point's version: what the start-up comparison looks at."""
+
+
+class Successor(IndexWriter, Protocol):
+    """An index being made beside the one that is served."""
+
+    async def publish(self) -> None:
+        """In one step everything that asks the index is answered from this one, in this process and in others; the points
+        of before are dropped."""
+
+
+class VectorIndex(IndexWriter, Protocol):
+    async def ensure(self, embedder: str, dimension: int) -> None:
+        """First of all calls: collections exist, for this embedder and dimension. Raises IncompatibleSettings naming
+        `propagation reindex` where they were made for others, IndexUnavailable where it cannot be reached; then it may be
+        called again."""
 
     async def nearest(self, collection: Collection, vector: NDArray[np.float32], limit: int) -> Sequence[Hit]:
         """At most `limit` points, exactly those of largest cosine; order (-score, key). Raises ValueError on a vector that
@@ -56,8 +81,8 @@ class VectorIndex(Protocol):
     async def vectors(self, collection: Collection, keys: Sequence[int | str]) -> dict[int | str, NDArray[np.float32]]:
         """The points' vectors, as unit vectors; keys without a point are left out."""
 
-    async def versions(self, collection: Collection) -> dict[int | str, int]:
-        """Every point's version: what the start-up comparison looks at."""
+    async def successor(self, embedder: str, dimension: int) -> Successor:
+        """An empty one for this embedder and dimension, for `reindex`; this index is served meanwhile, and keeps taking
+        points. One that was never published is dropped. May be called in place of `ensure`."""
 
-    async def drop(self, embedder: str, dimension: int) -> None:
-        """Empty it and take it for this embedder from now on, for `reindex`; ready as after `ensure`."""
+    async def close(self) -> None: ...

@@ -4,12 +4,13 @@ import logging
 from collections.abc import Callable
 
 from propagation.model.epoch import Epoch
-from propagation.model.errors import IncompatibleSettings, LeaseHeld
+from propagation.model.errors import LeaseHeld
 from propagation.ports.embedder import Embedder, FittableEmbedder
 from propagation.ports.graph import GraphStore
 from propagation.ports.vector_index import VectorIndex
 from propagation.routing.centres import CentrePerception
 from propagation.workflow.holding import holding
+from propagation.workflow.index_upkeep import IndexUpkeep, OnProgress, no_progress
 from propagation.workflow.learner import Learner
 from propagation.workflow.made_with import MadeWith, embedder_name, made_with_name
 from propagation.workflow.new_epoch import NewEpoch, catalogue_of
@@ -17,7 +18,7 @@ from propagation.workflow.numbers import Numbers
 from propagation.workflow.policies import QuantileTau
 from propagation.workflow.round import LEASE, LEASE_MS, Stage2
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.vectors import OnProgress, Vectors, no_progress
+from propagation.workflow.vectors import Vectors
 from propagation.workflow.view import NumbersView, seeded_directions
 
 Say = Callable[[str], None]
@@ -39,13 +40,15 @@ class Stage0:
     """`made_with`: what the open data was made with; until it is opened, what the settings say."""
 
     def __init__(self, store: GraphStore, embedder: Embedder, index: VectorIndex, numbers: Numbers, learner: Learner,
-                 vectors: Vectors, stage2: Stage2, settings: WorkflowSettings, wanted: MadeWith, holder: str) -> None:
+                 vectors: Vectors, upkeep: IndexUpkeep, stage2: Stage2, settings: WorkflowSettings, wanted: MadeWith,
+                 holder: str) -> None:
         self._store = store
         self._embedder = embedder
         self._index = index
         self._numbers = numbers
         self._learner = learner
         self._vectors = vectors
+        self._upkeep = upkeep
         self._stage2 = stage2
         self._settings = settings
         self._wanted = wanted
@@ -60,6 +63,8 @@ class Stage0:
         needed = self._settings.bootstrap_items
         if self._numbers.view.epoch or self._numbers.view.items < needed or changed_clients < self._look_after:
             return False
+        if self._upkeep.problem:  # the new epoch's index has to be made
+            return False
         with_text = len(await catalogue_of(self._store))
         self._look_after = changed_clients + needed - with_text
         return with_text >= needed
@@ -71,7 +76,7 @@ class Stage0:
         await self._take_embedder(epoch.number)
         await self._learner.reload()
         say("embedding profiles, attributes and routers")
-        await self._vectors.reindex()
+        await self._upkeep.reindex()
         if self._settings.propagate and self._stage2.policy.summarises:
             say("writing the routers' first profiles")
             centres = self._numbers.view.state.taste.centres
@@ -96,23 +101,14 @@ class Stage0:
             await self._take_embedder(number)
 
     async def open_index(self, *, adopt: bool) -> None:
-        """At start, after the view: the index as the graph has it. An index of another embedder than the epoch's is one
-        that a crash kept from following its bootstrap."""
+        """At start, after the view: the index as the graph has it."""
         await self._vectors.load()
-        if adopt and self.made_with != self._wanted:
-            return
-        try:
-            await self._index.ensure(self._embedder.name, self._embedder.dimension)
-        except IncompatibleSettings:
-            log.warning("the vector index belongs to an earlier epoch: making it again")
-            await self._vectors.reindex()
-        else:
-            await self._vectors.mend()
-        await self._vectors.fill_view()
+        if not adopt or self.made_with == self._wanted:
+            await self._upkeep.open()
 
     async def reindex(self, progress: OnProgress = no_progress) -> int:
         """The index anew, and tau of eq. 4 with it where it is a quantile."""
-        count = await self._vectors.reindex(progress)
+        count = await self._upkeep.reindex(progress)
         if self._settings.policy == "semantic" and self._settings.tau is None:
             async with holding(self._store, LEASE, self._holder, LEASE_MS) as lease:
                 if lease is None:

@@ -22,6 +22,8 @@ from propagation.workflow.evolution import Evolution
 from propagation.workflow.following import Following
 from propagation.workflow.gauging import gauge_of
 from propagation.workflow.held_texts import HeldTexts
+from propagation.workflow.index_feed import IndexFeed
+from propagation.workflow.index_upkeep import IndexUpkeep, OnProgress, no_progress
 from propagation.workflow.interaction import Stage1, turn_of_others
 from propagation.workflow.learner import Learner
 from propagation.workflow.made_with import MadeWith
@@ -40,7 +42,7 @@ from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.similar import Similar
 from propagation.workflow.trace import Tracer
 from propagation.workflow.unlearned import Unlearned
-from propagation.workflow.vectors import OnProgress, Vectors, no_progress
+from propagation.workflow.vectors import Vectors
 from propagation.workflow.view import NumbersView
 from propagation.workflow.warm_up import warm_up
 
@@ -66,7 +68,9 @@ class Engine:
         self.retention = Retention(store)
         self.recommender = Recommender(store, self.numbers, embedder, self.catalogue, self.unlearned)
         self.similar = Similar(store, self.numbers)
-        self.vectors = Vectors(store, embedder, index, self.numbers)
+        feed = IndexFeed(store, index)
+        self.vectors = Vectors(store, embedder, feed, self.numbers)
+        self.upkeep = IndexUpkeep(store, embedder, index, feed, self.vectors, self.numbers, holder)
         policy = policy_for(settings, store, index, embedder, self.numbers, holder)
         self.cold_start = ColdStart(store, reasoner, policy, self.vectors, settings)
         self.learner = Learner(store, self.numbers, embedder, holder, self.first_view, self.catalogue, self.cold_start.take,
@@ -80,10 +84,10 @@ class Engine:
         self.tracer = Tracer(store)
         self.stage2 = Stage2(store, reasoner, policy, Perceiver(store, held, index, embedder, self.numbers, settings),
                              self.vectors, settings, holder, self.cold_start.through, give_way)
-        self.evolution = Evolution(store, reasoner, self.numbers, self.vectors, self.learner, settings,
-                                   self._learning, self._stillness, holder)
+        self.evolution = Evolution(store, reasoner, self.numbers, self.vectors, self.upkeep, self.learner,
+                                   settings, self._learning, self._stillness, holder)
         self._evolving = asyncio.Lock()
-        self.stage0 = Stage0(store, embedder, index, self.numbers, self.learner, self.vectors, self.stage2, settings,
+        self.stage0 = Stage0(store, embedder, index, self.numbers, self.learner, self.vectors, self.upkeep, self.stage2, settings,
                              wanted, holder)
 
     def first_view(self) -> NumbersView:
@@ -114,6 +118,7 @@ class Engine:
         await self.reasoning.pipeline.close()
         await self.reasoner.close()
         await self.learner.close()
+        await self.upkeep.close()
         self.numbers.close()
         await self.store.close()
 
@@ -173,6 +178,13 @@ class Engine:
         async with self._no_reasoning(), self._rounding:
             return await self.stage0.reindex(progress)
 
+    async def carry(self) -> int:
+        """One step of the outbox: what the vector index missed; how many changes that were."""
+        if not await self.upkeep.due():
+            return 0
+        async with self._reasoning, self._rounding:
+            return await self.upkeep.step()
+
     async def reason(self, limit: int = CLAIM) -> int:
         """Describe clients that are new or changed, then reason a claim of at most `limit`; how many texts and interactions
         that were."""
@@ -195,13 +207,6 @@ class Engine:
         texts = await self.cold_start.step()
         self._stage1.committed(texts)
         return len(texts)
-
-    async def settle(self) -> int:
-        """Show in the index what was committed and could not be shown then; how many points that were."""
-        if not self.vectors.owes:
-            return 0
-        async with self._reasoning, self._rounding:
-            return await self.vectors.settle()
 
     async def replay_dead_letters(self) -> tuple[int, int]:
         """Try dead letters again, marked late; (mended, failed again) of at most one claim."""

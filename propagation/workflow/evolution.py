@@ -10,6 +10,7 @@ from propagation.model.lineage import RouterMaps
 from propagation.model.router import RouterVersion
 from propagation.ports.graph import GraphStore, VersionClash
 from propagation.ports.reasoner import Reasoner
+from propagation.workflow.index_upkeep import IndexUpkeep
 from propagation.workflow.learner import Learner
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.plan import Plan, Planner, divided
@@ -34,8 +35,8 @@ class Evolution:
     """One run at a time, which the caller sees to. `learning` keeps this process from learning, `stillness` from learning,
     reasoning and rounds; planning and judging take the first for as long as a copy takes, publishing the second."""
 
-    def __init__(self, store: GraphStore, reasoner: Reasoner, numbers: Numbers, vectors: Vectors, learner: Learner,
-                 settings: WorkflowSettings, learning: asyncio.Lock,
+    def __init__(self, store: GraphStore, reasoner: Reasoner, numbers: Numbers, vectors: Vectors, upkeep: IndexUpkeep,
+                 learner: Learner, settings: WorkflowSettings, learning: asyncio.Lock,
                  stillness: Callable[[], AbstractAsyncContextManager[None]], holder: str) -> None:
         self._store = store
         self._numbers = numbers
@@ -44,7 +45,7 @@ class Evolution:
         self._learning = learning
         self._stillness = stillness
         self._planner = Planner(store, reasoner, settings)
-        self._publisher = Publisher(store, numbers, vectors, holder)
+        self._publisher = Publisher(store, numbers, vectors, upkeep, holder)
         self._undoing = Undoing(store, numbers)
 
     async def run(self, *, dry_run: bool) -> EvolutionRun:

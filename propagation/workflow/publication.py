@@ -26,6 +26,7 @@ from propagation.ports.leases import Lease
 from propagation.workflow import learner, round
 from propagation.workflow.checkpointing import lent
 from propagation.workflow.holding import holding
+from propagation.workflow.index_upkeep import IndexUpkeep
 from propagation.workflow.made_with import embedder_name, made_with_name
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.plan import NewText
@@ -54,10 +55,11 @@ class Agreed:
 class Publisher:
     """The caller keeps learn, reason and rounds still."""
 
-    def __init__(self, store: GraphStore, numbers: Numbers, vectors: Vectors, holder: str) -> None:
+    def __init__(self, store: GraphStore, numbers: Numbers, vectors: Vectors, upkeep: IndexUpkeep, holder: str) -> None:
         self._store = store
         self._numbers = numbers
         self._vectors = vectors
+        self._upkeep = upkeep
         self._holder = holder
 
     async def publish(self, agreed: Agreed, epoch: Epoch) -> tuple[EvolutionRun, Sequence[ClientText]]:
@@ -74,7 +76,7 @@ class Publisher:
             await self._copy_blobs(learn, epoch.number)
             run = await self._store.publish_evolution(learn, rounds, publication)
             await self._numbers.run(NumbersView.evolve, state, epoch.number + 1)
-        await self._vectors.follow_routers()
+        await self._upkeep.follow_routers()
         await self._vectors.take_texts(texts)
         return run, texts
 

@@ -103,7 +103,7 @@ class Stage2:
             "reached": len({edge.ref for edge in opened})}))
         self._vectors.named(done.number, perceived.mapped)
         self.skipped = failed
-        await self._vectors.show_round(perceived.fresh, versions)
+        await self._vectors.show_round(done, perceived.remapped, perceived.fresh, versions)
         return done
 
     async def _integrate(self, round_: Round, groups: Mapping[int, Sequence[Arrival]], epoch: int,
@@ -175,6 +175,7 @@ class Stage2:
         await asyncio.gather(
             self._store.stage_attributes(lease, round_, perceived.rows, perceived.held),
             self._store.stage_routers(lease, round_, versions),
+            self._store.stage_changes(lease, round_, self._vectors.changes_of_round(perceived.remapped, perceived.fresh, versions)),
             *(self._store.stage_edges(lease, round_, closed[start : start + EDGES_A_COMMIT],
                                       opened[start : start + EDGES_A_COMMIT]) for start in parts))
 

@@ -1,22 +1,24 @@
-"""The vector index kept in step with the graph, and the view's profile vectors with it. The index is derived: everything
-in it can be made again from the graph."""
+"""Texts, attributes and routers as vectors: into the index, and profiles' into the view."""
 
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model.client import ClientKind, kind_of
+from propagation.model.round import Round
 from propagation.model.router import RouterVersion
 from propagation.model.text import ClientText
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph import GraphStore
-from propagation.ports.vector_index import Collection, Point, VectorIndex
+from propagation.ports.outbox import IndexChange
+from propagation.ports.vector_index import Collection, Point
 from propagation.routing.canonical import in_canonical
 from propagation.routing.perception import own_attributes
+from propagation.workflow.index_feed import IndexFeed
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.recent import Recent
 from propagation.workflow.view import NumbersView
@@ -26,14 +28,8 @@ SHOWN_KEPT = 65_536
 CLIENTS_A_CALL = 2_000
 TEXTS_A_PART = 32
 ATTRIBUTE_VERSION = 1
-UNWRITTEN = 0
-KINDS = ((Collection.USERS, ClientKind.USER), (Collection.ITEMS, ClientKind.ITEM))
+COLLECTIONS = {ClientKind.USER: Collection.USERS, ClientKind.ITEM: Collection.ITEMS}
 log = logging.getLogger(__name__)
-OnProgress = Callable[[int, int], None]
-
-
-def no_progress(done: int, total: int) -> None:
-    """For callers that show nothing."""
 
 
 class LineVectors:
@@ -71,18 +67,15 @@ class LineVectors:
 class Vectors:
     """Every writer of texts, attributes and routers says here what it committed."""
 
-    def __init__(self, store: GraphStore, embedder: Embedder, index: VectorIndex, numbers: Numbers) -> None:
+    def __init__(self, store: GraphStore, embedder: Embedder, feed: IndexFeed, numbers: Numbers) -> None:
         self._store = store
         self._embedder = embedder
-        self._index = index
+        self._feed = feed
         self._numbers = numbers
         self._lines = LineVectors(embedder)
         self._canonical: dict[str, str] = {}
         self._named_through = 0
         self._shown: Recent[int, int] = Recent(SHOWN_KEPT)
-        self._owed_texts: set[int] = set()
-        self._owed_attributes: set[str] = set()
-        self._owed_routers: set[int] = set()
 
     def has_shown(self, ref: int, version: int) -> bool:
         """Whether this process' view has a client's text of this version, or a later one."""
@@ -94,8 +87,7 @@ class Vectors:
         points = await self.points_of(texts)
         shown = self._shown.find([int(point.key) for point in points])
         points = [point for point in points if shown.get(int(point.key), 0) <= point.version]
-        if points:
-            await self._into_view(points)
+        await self.into_view(points)
 
     async def know_names(self, published: int) -> bool:
         """Mapped attributes as of a published round; whether they had to be read again."""
@@ -114,11 +106,6 @@ class Vectors:
         """Attributes that were mapped to another one, and to which."""
         return self._canonical
 
-    @property
-    def owes(self) -> bool:
-        """Whether something is committed and not shown."""
-        return bool(self._owed_texts or self._owed_attributes or self._owed_routers)
-
     async def load(self) -> None:
         """What start-up needs in memory: the mapped attributes."""
         last = await self._store.last_round()
@@ -128,47 +115,51 @@ class Vectors:
 
     async def show(self, texts: Sequence[ClientText], points: Sequence[Point] | None = None) -> None:
         """Committed texts, into the index and the view (`points`: what was worked out of them already). The graph is right
-        without them: what fails here is owed, and `settle` tries it again."""
+        without them: what fails here waits in the outbox, and is carried over by upkeep."""
         try:
             await self.take_points(await self.points_of(texts) if points is None else points)
         except Exception as error:
-            self.owe([text.profile.ref for text in texts], error)
+            log.warning("the index lags: %d texts not shown, they will be tried again: %s", len(texts), error)
 
-    async def show_round(self, attributes: Sequence[str], versions: Sequence[RouterVersion]) -> None:
-        """The same, of a round that was published: new canonical attributes, and router versions."""
+    async def show_round(self, done: Round, remapped: Sequence[ClientText], fresh: Sequence[str],
+                         versions: Sequence[RouterVersion]) -> None:
+        """The same, of what a round published: clients that hold a newly mapped attribute, new canonical attributes, and router
+        versions."""
         try:
-            await self.take_attributes(attributes)
-            await self.take_routers(versions)
+            await self._feed.put({**by_kind(await self.points_of(remapped)),
+                                  Collection.ATTRIBUTES: await self.points_of_attributes(fresh),
+                                  Collection.ROUTERS: await self.points_of_routers(versions)}, done.number)
         except Exception as error:
-            self._owed_attributes.update(attributes)
-            self._owed_routers.update(version.router for version in versions)
-            log.warning("the index lags: round not shown, it will be tried again: %s", error)
-
-    def owe(self, refs: Sequence[int], error: Exception) -> None:
-        """These clients' committed texts could not be shown."""
-        self._owed_texts.update(refs)
-        log.warning("the index lags: %d texts not shown, they will be tried again: %s", len(refs), error)
-
-    async def settle(self) -> int:
-        """Show what is owed, as it stands now; how many points that were. What it raises, it raises with all still owed."""
-        texts, attributes, routers = sorted(self._owed_texts), sorted(self._owed_attributes), sorted(self._owed_routers)
-        if texts:
-            await self.take_texts((await self._store.load_texts(texts)).values())
-            self._owed_texts.difference_update(texts)
-        if attributes:
-            await self.take_attributes(attributes)
-            self._owed_attributes.difference_update(attributes)
-        if routers:
-            await self.take_routers(await self._store.router_versions(routers))
-            self._owed_routers.difference_update(routers)
-        return len(texts) + len(attributes) + len(routers)
+            log.warning("the index lags: round %d not shown, it will be tried again: %s", done.number, error)
 
     async def take_texts(self, texts: Iterable[ClientText]) -> None:
         """New versions of clients' texts, one a client."""
         await self.take_points(await self.points_of(texts))
 
+    async def take_points(self, points: Sequence[Point]) -> None:
+        """Into the index and the view: committed texts' points."""
+        for start in range(0, len(points), CLIENTS_A_CALL):
+            part = points[start : start + CLIENTS_A_CALL]
+            await self._feed.put(by_kind(part))
+            await self.into_view(part)
+
+    async def into_view(self, points: Sequence[Point]) -> None:
+        """Clients' vectors into this process' view."""
+        if points:
+            await self._numbers.run(NumbersView.set_profiles, [int(point.key) for point in points],
+                                    np.stack([point.vector for point in points]))
+        for point in points:
+            self._shown.put(int(point.key), point.version)
+
+    def changes_of_round(self, remapped: Sequence[ClientText], fresh: Sequence[str],
+                         versions: Sequence[RouterVersion]) -> list[IndexChange]:
+        """What a round will publish of the index, for the outbox."""
+        return [*(IndexChange(COLLECTIONS[kind_of(text.profile.ref)], text.profile.ref, text.profile.version) for text in remapped),
+                *(IndexChange(Collection.ATTRIBUTES, name, ATTRIBUTE_VERSION) for name in fresh),
+                *(IndexChange(Collection.ROUTERS, version.router, version.version) for version in self._of_routers(versions))]
+
     async def points_of(self, texts: Iterable[ClientText]) -> list[Point]:
-        """What the index would hold of these texts; in small parts, so that others get their turns on the loop."""
+        """What the index holds of these texts; in small parts, so that others get their turns on the loop."""
         texts = list(texts)
         points: list[Point] = []
         for start in range(0, len(texts), TEXTS_A_PART):
@@ -179,106 +170,30 @@ class Vectors:
             await asyncio.sleep(0)
         return points
 
-    async def take_points(self, points: Sequence[Point]) -> None:
-        """Into the index and the view: committed texts' points. Users and items at once, so that a store which groups its
-        commits needs one."""
-        for start in range(0, len(points), CLIENTS_A_CALL):
-            part = points[start : start + CLIENTS_A_CALL]
-            await asyncio.gather(*(self._index.upsert(collection, [point for point in part if kind_of(int(point.key)) == kind])
-                                   for collection, kind in KINDS))
-            await self._into_view(part)
-
-    async def _into_view(self, points: Sequence[Point]) -> None:
-        await self._numbers.run(NumbersView.set_profiles, [int(point.key) for point in points],
-                                np.stack([point.vector for point in points]))
-        for point in points:
-            self._shown.put(int(point.key), point.version)
-
-    async def take_attributes(self, names: Sequence[str]) -> None:
-        """New canonical attributes."""
+    async def points_of_attributes(self, names: Sequence[str]) -> list[Point]:
+        """Of canonical attributes."""
         vectors = await self._embedder.embed(names)
-        await self._index.upsert(Collection.ATTRIBUTES, [
-            Point(key=name, version=ATTRIBUTE_VERSION, vector=vector) for name, vector in zip(names, vectors, strict=True)])
+        return [Point(key=name, version=ATTRIBUTE_VERSION, vector=vector) for name, vector in zip(names, vectors, strict=True)]
 
-    async def take_routers(self, versions: Sequence[RouterVersion]) -> None:
-        """New versions of taste routers (a point-to-point sender is none)."""
-        routers = frozenset(self.routers)
-        kept = [version for version in versions if version.router in routers]
+    async def points_of_routers(self, versions: Sequence[RouterVersion]) -> list[Point]:
+        """Of taste routers."""
+        kept = self._of_routers(versions)
         vectors = await self._embedder.embed([version.text for version in kept])
-        await self._index.upsert(Collection.ROUTERS, [
-            Point(key=version.router, version=version.version, vector=vector, attributes=frozenset(version.attributes))
-            for version, vector in zip(kept, vectors, strict=True)])
+        return [Point(key=version.router, version=version.version, vector=vector, attributes=frozenset(version.attributes))
+                for version, vector in zip(kept, vectors, strict=True)]
 
     @property
     def routers(self) -> list[int]:
         """The taste routers that there are, by number."""
         return self._numbers.view.routers
 
-    async def follow_routers(self) -> int:
-        """After an evolution: the routers' points as the graph has them now; how many changed."""
-        return await self._mend_routers()
+    def _of_routers(self, versions: Sequence[RouterVersion]) -> list[RouterVersion]:
+        """A point-to-point sender is no router."""
+        routers = frozenset(self.routers)
+        return [version for version in versions if version.router in routers]
 
-    async def mend(self, progress: OnProgress = no_progress) -> int:
-        """Find by version what differs from the graph, and make it good; how many points that were."""
-        mended = await self._mend_attributes() + await self._mend_routers()
-        stored = await self._store.text_versions()
-        kept: dict[int | str, int] = {}
-        for collection in (Collection.USERS, Collection.ITEMS):
-            found = await self._index.versions(collection)
-            gone = [key for key in found if key not in stored]
-            if gone:
-                await self._index.delete(collection, gone)
-                mended += len(gone)
-            kept |= found
-        stale = sorted(ref for ref, version in stored.items() if kept.get(ref) != version)
-        for start in range(0, len(stale), CLIENTS_A_CALL):
-            part = stale[start : start + CLIENTS_A_CALL]
-            await self._retake(part, kept)
-            progress(start + len(part), len(stale))
-        return mended + len(stale)
 
-    async def reindex(self, progress: OnProgress = no_progress) -> int:
-        """Empty the index, and make all of it again from the graph; how many points it has."""
-        await self._index.drop(self._embedder.name, self._embedder.dimension)
-        return await self.mend(progress)
-
-    async def fill_view(self) -> None:
-        """Give the view every profile vector that the index holds."""
-        for collection in (Collection.USERS, Collection.ITEMS):
-            keys = sorted(await self._index.versions(collection), key=int)
-            for start in range(0, len(keys), CLIENTS_A_CALL):
-                found = await self._index.vectors(collection, keys[start : start + CLIENTS_A_CALL])
-                await self._numbers.run(NumbersView.set_profiles, [int(key) for key in found], np.stack(list(found.values())))
-
-    async def _retake(self, refs: Sequence[int], kept: dict[int | str, int]) -> None:
-        """Points newer than the graph's text are dropped first: an index never goes back by itself."""
-        texts = await self._store.load_texts(refs)
-        for collection, kind in ((Collection.USERS, ClientKind.USER), (Collection.ITEMS, ClientKind.ITEM)):
-            ahead = [ref for ref in refs if kind_of(ref) == kind and kept.get(ref, 0) > texts[ref].profile.version]
-            if ahead:
-                await self._index.delete(collection, ahead)
-        await self.take_texts(texts.values())
-
-    async def _mend_attributes(self) -> int:
-        stored = {attribute.name for attribute in await self._store.all_attributes() if attribute.canonical is None}
-        kept = await self._index.versions(Collection.ATTRIBUTES)
-        missing, gone = sorted(stored - kept.keys()), [key for key in kept if key not in stored]
-        if gone:
-            await self._index.delete(Collection.ATTRIBUTES, gone)
-        await self.take_attributes(missing)
-        return len(missing) + len(gone)
-
-    async def _mend_routers(self) -> int:
-        """A router without a profile yet stands at its centre, as version 0; a retired one is not there."""
-        centres, routers = self._numbers.view.state.taste.centres, self.routers
-        versions = {version.router: version for version in await self._store.router_versions(routers)}
-        stored = {router: versions[router].version if router in versions else UNWRITTEN for router in routers}
-        kept = await self._index.versions(Collection.ROUTERS)
-        stale = [router for router in stored if kept.get(router) != stored[router]]
-        gone = [key for key, version in kept.items() if version > stored.get(int(key), -1)]
-        if gone:
-            await self._index.delete(Collection.ROUTERS, gone)
-        await self._index.upsert(Collection.ROUTERS, [
-            Point(key=router, version=UNWRITTEN, vector=centres[router]) for router in stale if router not in versions])
-        await self.take_routers([versions[router] for router in stale if router in versions])
-        return len(stale)
+def by_kind(points: Sequence[Point]) -> dict[Collection, Sequence[Point]]:
+    """Clients' points, users and items apart."""
+    return {collection: [point for point in points if kind_of(int(point.key)) == kind]
+            for kind, collection in COLLECTIONS.items()}

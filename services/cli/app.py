@@ -10,6 +10,7 @@ from services.cli.doctor import doctor
 from services.cli.evaluate import evaluate
 from services.cli.evolve import evolve
 from services.cli.fake_llm import fake_llm
+from services.cli.health import health
 from services.cli.importing import import_
 from services.cli.keeping import backup, compact, export, restore
 from services.cli.operate import run_round, status
@@ -20,6 +21,7 @@ from services.cli.report import report
 from services.cli.routers import routers
 from services.cli.serve import serve
 from services.cli.settings import settings
+from services.cli.token import token
 from services.cli.trace import trace
 from services.cli.upkeep import init, rebuild, reindex
 from services.cli.watch import watch
@@ -58,6 +60,7 @@ app.command("watch")(watch)
 app.command("round")(run_round)
 app.command("evolve")(evolve)
 app.command("status")(status)
+app.command("health")(health)
 app.command("replay")(replay)
 app.command("report")(report)
 app.command("evaluate")(evaluate)
@@ -72,4 +75,5 @@ app.command("restore")(restore)
 app.command("export")(export)
 app.command("compact")(compact)
 app.add_typer(dead_letters, name="dead-letters")
+app.add_typer(token, name="token")
 app.command("settings")(settings)

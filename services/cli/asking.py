@@ -1,6 +1,7 @@
 """Commands that talk to a service: connect, ask, print."""
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,10 +16,11 @@ T = TypeVar("T")
 
 def ask(address: str, call: "Callable[[PropagationServiceAsyncStub], Awaitable[T]]") -> T:
     """Run `call` with a stub of the service. Raises Unreachable, Refused."""
+    from services.access import Access
     from services.client import connected
 
     async def run() -> T:
-        async with connected(address) as stub:
+        async with connected(address, Access.of_environment(os.environ)) as stub:
             return await call(stub)
 
     return asyncio.run(run())

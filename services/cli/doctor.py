@@ -60,7 +60,7 @@ def doctor(mend: Mend = False, database: Database = None, config: Config = None,
 
 def _left_behind(files: "SqliteFiles", mend: bool) -> "Iterator[Finding]":
     """Before the engine opens, which makes the index good and frees leases by itself."""
-    found, stale = files.leftovers(), files.stale_points()
+    found = files.leftovers()
     if mend and found:
         files.drop_leftovers()
     for what, count in found:
@@ -68,9 +68,6 @@ def _left_behind(files: "SqliteFiles", mend: bool) -> "Iterator[Finding]":
                       done="removed" if mend else "")
     if not found:
         yield Finding("what killed processes left", "")
-    yield Finding("vector index against the graph", f"{stale:,} points of other versions" if stale else "",
-                  "none needed: made good now, as at each start" if stale else "", wrong=False,
-                  done=f"{stale:,} made good" if mend and stale else "")
 
 
 async def _examined(engine: "Engine", settings: "Settings") -> list[Finding]:
@@ -78,7 +75,16 @@ async def _examined(engine: "Engine", settings: "Settings") -> list[Finding]:
     opened = [Finding(f"{settings.database} opens, its schema and settings fit this release", "")]
     problems = await engine.store.check()
     stored = [Finding("stored data", problem, "restore a back-up, or export what is readable") for problem in problems]
-    return [*opened, *(stored or [Finding("stored data", "")]), await _numbers(engine), _disk(settings)]
+    return [*opened, *(stored or [Finding("stored data", "")]), await _numbers(engine), _index(engine), _disk(settings)]
+
+
+def _index(engine: "Engine") -> Finding:
+    """Opening compared it with the graph and made it good, as each start does."""
+    looked_at, stale = "vector index against the graph", engine.upkeep.mended
+    if engine.upkeep.problem:
+        return Finding(looked_at, engine.upkeep.problem, "start it; a running service then makes it good by itself")
+    made_good = f"{stale:,} made good" if stale else ""
+    return Finding(looked_at, f"{stale:,} points of other versions" if stale else "", wrong=False, done=made_good)
 
 
 async def _numbers(engine: "Engine") -> Finding:

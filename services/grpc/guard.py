@@ -1,27 +1,30 @@
-"""Around every call: a request id, who calls, no work past the deadline, and errors as statuses."""
+"""Around every call: who calls, a request id, no work past the deadline, and errors as statuses."""
 
 import asyncio
 import contextlib
 import re
 import uuid
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from typing import Any, NoReturn
 
 import grpc
 import structlog
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError, Message
 from google.rpc.status_pb2 import Status
 
 from propagation.model.errors import InvalidInput, PropagationError
 from services.courtesy import Courtesy
 from services.grpc.base import Context
-from services.grpc.roles import CallerOf, calling
+from services.grpc.roles import calling
 from services.grpc.status import DETAILS_KEY, status_of, unexpected
+from services.security.door import Door, Metadata
+from services.security.limits import Limits
 from services.timings import Timings
 
 # No call is answered in less: what would be done in it, the caller would not learn of.
 LEAST_SECONDS = 0.005
 REQUEST_ID = re.compile(r"[\w.:/+=-]{1,128}", re.ASCII)
+Enter = Callable[[Any, Context], Any]
 log = structlog.get_logger()
 
 
@@ -34,13 +37,13 @@ def request_id_of(details: grpc.HandlerCallDetails) -> str:
 
 
 class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in its stubs only
-    """No stack trace reaches a client, and no user text a log. `courtesy` knows of every call that waits for its answer, and
-    `timings` how long each took (streams, which last as long as their callers like, left out)."""
+    """No stack trace reaches a client, and no user text or token a log. `door` says who comes in; `courtesy` knows of every call
+    that waits for its answer, and `timings` how long each took (streams, which last as long as their callers like, left out)."""
 
-    def __init__(self, courtesy: Courtesy, timings: Timings, callers: CallerOf) -> None:
+    def __init__(self, courtesy: Courtesy, timings: Timings, door: Door) -> None:
         self._courtesy = courtesy
         self._timings = timings
-        self._callers = callers
+        self._door = door
 
     async def intercept_service(self, continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Any]],
                                 handler_call_details: grpc.HandlerCallDetails) -> Any:
@@ -48,15 +51,41 @@ class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in
         if handler is None:
             return None
         method, request_id = handler_call_details.method, request_id_of(handler_call_details)
+        enter = _entering(self._door, method, handler_call_details.invocation_metadata or ())
         parse = _parsing(handler.request_deserializer, streaming=handler.request_streaming)
         if not handler.response_streaming:
             make, call = ((grpc.stream_unary_rpc_method_handler, handler.stream_unary) if handler.request_streaming
                           else (grpc.unary_unary_rpc_method_handler, handler.unary_unary))
-            answering = _answering(call, method, request_id, self._courtesy, self._timings, self._callers)
+            answering = _answering(call, method, request_id, self._courtesy, self._timings, enter)
             return make(answering, parse, handler.response_serializer)
         make, call = ((grpc.stream_stream_rpc_method_handler, handler.stream_stream) if handler.request_streaming
                       else (grpc.unary_stream_rpc_method_handler, handler.unary_stream))
-        return make(_streaming(call, method, request_id, self._callers), parse, handler.response_serializer)
+        return make(_streaming(call, method, request_id, enter), parse, handler.response_serializer)
+
+
+def _entering(door: Door, method: str, metadata: Metadata) -> Enter:
+    """Says who calls, or raises; gives back the request, metered where sizes are limited: a call that is too much is refused, a
+    stream waits."""
+    def enter(request: Any, context: Context) -> Any:
+        caller = door.admit(method, metadata, context.peer())
+        calling.set(caller)
+        if not door.limits.weighs or request is None:
+            return request
+        if isinstance(request, Message):
+            door.limits.message(caller.name, request.ByteSize())
+            return request
+        return _paced(request, door.limits, caller.name)
+
+    return enter
+
+
+async def _paced(requests: AsyncIterator[Message], limits: Limits, client: str) -> AsyncIterator[Message]:
+    async for request in requests:
+        wait = limits.pause(client, request.ByteSize())
+        while wait:  # time alone brings it
+            await asyncio.sleep(wait)
+            wait = limits.pause(client, request.ByteSize())
+        yield request
 
 
 def _parsing(parse: Callable[[bytes], Any], *, streaming: bool) -> Callable[[bytes], Any]:
@@ -72,13 +101,13 @@ def _parsing(parse: Callable[[bytes], Any], *, streaming: bool) -> Callable[[byt
 
 
 def _answering(call: Callable[[Any, Context], Awaitable[Any]], method: str, request_id: str,
-               courtesy: Courtesy, timings: Timings, callers: CallerOf) -> Callable[..., Awaitable[Any]]:
+               courtesy: Courtesy, timings: Timings, enter: Enter) -> Callable[..., Awaitable[Any]]:
     name = method.rpartition("/")[2]
 
     async def guarded(request: Any, context: Context) -> Any:
         with courtesy.call(), timings.timed(name), structlog.contextvars.bound_contextvars(request_id=request_id):
             try:
-                calling.set(callers(context))
+                request = enter(request, context)
                 await _in_time(context)
                 if request is None:
                     raise InvalidInput("request", "is not a message of this call: its bytes are broken, or a text is not UTF-8")
@@ -90,11 +119,11 @@ def _answering(call: Callable[[Any, Context], Awaitable[Any]], method: str, requ
 
 
 def _streaming(call: Callable[[Any, Context], AsyncGenerator[Any, None]], method: str, request_id: str,
-               callers: CallerOf) -> Callable[..., Any]:
+               enter: Enter) -> Callable[..., Any]:
     async def guarded(request: Any, context: Context) -> None:
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             try:
-                calling.set(callers(context))
+                request = enter(request, context)
                 await _in_time(context)
                 async with contextlib.aclosing(call(request, context)) as answers:
                     async for answer in answers:

@@ -10,7 +10,8 @@ from propagation.workflow.similar import By
 from services.grpc.base import Context, Servicer
 from services.grpc.check import KINDS, checked_id, checked_key
 from services.grpc.convert import key_to_proto, message_to_proto
-from services.grpc.roles import Role, caller_of
+from services.grpc.roles import caller_of
+from services.security.roles import Role
 
 LIMIT, LIMIT_MAX = 10, 1_000
 CANDIDATES_MAX = 10_000

@@ -1,27 +1,42 @@
-"""Who asks, and what they may. `Guard` finds out who calls (`CallerOf`, the seam that tokens fill) and remembers it for the
-call. Until tokens exist, whoever reaches the service has all roles (DESIGN, "Guarantees")."""
+"""Who asks, and which role each RPC needs (DESIGN, "Guarantees")."""
 
-from collections.abc import Callable
+from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
-from enum import StrEnum
 
 from services.errors import NotAllowed
 from services.grpc.base import Context
+from services.security.roles import Role
+
+ALL_ROLES = frozenset(Role)
+INCLUDED: Mapping[Role, frozenset[Role]] = {Role.ANALYST: frozenset({Role.READ}), Role.ADMIN: frozenset({Role.WRITE, Role.READ})}
+SERVICE = "/propagation.v1.PropagationService/"
+OPEN = frozenset({"/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch"})
+"""For load balancers, which have no token."""
+NEEDED: Mapping[str, Role] = {
+    "UpsertClients": Role.WRITE, "RecordInteractions": Role.WRITE, "StreamInteractions": Role.WRITE,
+    "RetractInteractions": Role.WRITE, "GetProfile": Role.READ, "Recommend": Role.READ, "SimilarClients": Role.READ,
+    "ListRouters": Role.READ, "GetRouter": Role.READ, "TracePropagation": Role.READ, "WatchPropagation": Role.READ,
+    "GetStatus": Role.READ, "ListEvolutionRuns": Role.READ, "RunRound": Role.ADMIN, "EvolveRouters": Role.ADMIN,
+    "ExportClient": Role.ADMIN, "ForgetClient": Role.ADMIN}
 
 
-class Role(StrEnum):
-    WRITE = "write"
-    READ = "read"
-    ANALYST = "analyst"
-    ADMIN = "admin"
+def needed_role(method: str) -> Role | None:
+    """Of a full method name; None: any token will do (reflection). An RPC that is not listed is an operator's."""
+    return NEEDED.get(method.removeprefix(SERVICE), Role.ADMIN) if method.startswith(SERVICE) else None
 
 
 @dataclass(frozen=True)
 class Caller:
-    """The roles of one call."""
+    """The roles of one call. `name`: of its token, or its address; what limits count by."""
 
     roles: frozenset[Role]
+    name: str = ""
+
+    @classmethod
+    def of_token(cls, name: str, roles: Iterable[Role]) -> "Caller":
+        given = frozenset(roles)
+        return cls(given.union(*(INCLUDED.get(role, frozenset()) for role in given)), name)
 
     @property
     def sees_users(self) -> bool:
@@ -31,19 +46,12 @@ class Caller:
     def needs(self, role: Role, what: str) -> None:
         """Raises NotAllowed."""
         if role not in self.roles:
-            raise NotAllowed(what, role)
+            raise NotAllowed(what, role.value)
 
 
-CallerOf = Callable[[Context], Caller]
-EVERYTHING = Caller(frozenset(Role))
 calling: ContextVar[Caller] = ContextVar("calling")
 
 
-def anybody(context: Context) -> Caller:
-    """Loopback without tokens: all roles."""
-    return EVERYTHING
-
-
 def caller_of(context: Context) -> Caller:
-    """Whoever `Guard` found to make this call. Raises LookupError outside of a guarded call."""
+    """Whoever the door let in to make this call. Raises LookupError outside of a guarded call."""
     return calling.get()

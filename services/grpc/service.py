@@ -1,5 +1,7 @@
 """The service: one mixin a topic."""
 
+from collections.abc import Sequence
+
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
@@ -13,17 +15,18 @@ from services.grpc.later import Later
 from services.grpc.operating import Operating
 from services.grpc.profiles import Profiles
 from services.grpc.recommending import Recommending
-from services.grpc.roles import CallerOf, anybody
 from services.grpc.routers import Routers
 from services.grpc.streaming import Streaming
 from services.grpc.tracing import Tracing
 from services.grpc.watching import Watching
 from services.grpc.writing import Writing
+from services.security.door import Door
 from services.timings import Timings
 
 NAME = pb.DESCRIPTOR.services_by_name["PropagationService"].full_name
 LONGEST_IDLE_MS = 120_000
 SHORTEST_PING_MS = 10_000
+CALLS_A_CONNECTION = 1_000
 
 
 class PropagationService(Writing, Streaming, Profiles, Recommending, Routers, Tracing, Watching, Operating, Evolving, Later,
@@ -47,10 +50,11 @@ class Health:
         await self._servicer.enter_graceful_shutdown()
 
 
-def new_server(service: PropagationService, courtesy: Courtesy, timings: Timings, max_message_bytes: int,
-               callers: CallerOf = anybody) -> grpc.aio.Server:
-    """A server of `service` with reflection. Not started, no port yet."""
-    server = grpc.aio.server(interceptors=[Guard(courtesy, timings, callers)], options=[
+def new_server(service: PropagationService, courtesy: Courtesy, timings: Timings, door: Door, max_message_bytes: int,
+               before: Sequence[grpc.aio.ServerInterceptor] = ()) -> grpc.aio.Server:  # type: ignore[type-arg]  # its stubs'
+    """A server of `service` with reflection. Not started, no port yet. `before`: what every call passes first."""
+    server = grpc.aio.server(interceptors=[*before, Guard(courtesy, timings, door)], options=[
+        ("grpc.max_concurrent_streams", CALLS_A_CONNECTION),
         ("grpc.max_receive_message_length", max_message_bytes), ("grpc.max_send_message_length", max_message_bytes),
         ("grpc.so_reuseport", 0), ("grpc.keepalive_time_ms", LONGEST_IDLE_MS),
         ("grpc.http2.min_recv_ping_interval_without_data_ms", SHORTEST_PING_MS)])

@@ -8,6 +8,8 @@ from google.rpc.status_pb2 import Status
 
 from propagation.model import errors
 from services.errors import NotAllowed, NotServed, Stopping
+from services.security.door import NotAuthenticated
+from services.security.limits import TooMuch
 
 DOMAIN = "propagation.v1"
 DETAILS_KEY = "grpc-status-details-bin"
@@ -25,7 +27,10 @@ CODES: dict[type[errors.PropagationError], tuple[grpc.StatusCode, str]] = {
     errors.IncompatibleSettings: (grpc.StatusCode.FAILED_PRECONDITION, "INCOMPATIBLE_SETTINGS"),
     errors.ReasonerFailed: (grpc.StatusCode.UNAVAILABLE, "REASONER_FAILED"),
     Stopping: (grpc.StatusCode.UNAVAILABLE, "STOPPING"),
+    NotAuthenticated: (grpc.StatusCode.UNAUTHENTICATED, "NOT_AUTHENTICATED"),
     NotAllowed: (grpc.StatusCode.PERMISSION_DENIED, "NOT_ALLOWED"),
+    TooMuch: (grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_MUCH"),
+    errors.IndexUnavailable: (grpc.StatusCode.UNAVAILABLE, "INDEX_UNAVAILABLE"),
     NotServed: (grpc.StatusCode.UNIMPLEMENTED, "NOT_SERVED"),
 }
 

@@ -1,18 +1,25 @@
 """What a vector index means. An adapter joins with a fixture that opens one, and opens it again after a stop."""
 
+import os
+import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 
 import numpy as np
 import pytest
+from qdrant_client import AsyncQdrantClient, models
 
 from propagation.adapters.numpy.index import NumpyIndex
+from propagation.adapters.qdrant.connection import connect
+from propagation.adapters.qdrant.index import QdrantIndex
 from propagation.adapters.sqlite.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.errors import IncompatibleSettings
+from propagation.model.errors import IncompatibleSettings, IndexUnavailable
 from propagation.ports.vector_index import Collection, Point, VectorIndex
 from services.clock import SystemClock
 
+pytestmark = [pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant"),
+              pytest.mark.filterwarnings("ignore:Local mode performs exact")]
 Reopen = Callable[[], Awaitable[VectorIndex]]
 DIMENSION = 4
 
@@ -24,7 +31,20 @@ async def _numpy_on_sqlite(path, stack: AsyncExitStack) -> VectorIndex:
     return NumpyIndex(SqlitePoints(store.database))
 
 
-ADAPTERS = {"numpy on sqlite": _numpy_on_sqlite}
+async def _qdrant_local(path, stack: AsyncExitStack) -> VectorIndex:
+    return QdrantIndex(AsyncQdrantClient(path=str(path / "qdrant")), "test")
+
+
+async def _qdrant_server(path, stack: AsyncExitStack) -> VectorIndex:
+    """Its collections are named after the test's folder, and dropped after the test."""
+    url = os.environ["QDRANT_URL"]
+    prefix = f"test{uuid.uuid5(uuid.NAMESPACE_URL, str(path)).hex}"
+    return QdrantIndex(connect(url, int(os.environ.get("QDRANT_GRPC_PORT", "6334")), None, 10), prefix)
+
+
+ADAPTERS = {"numpy on sqlite": _numpy_on_sqlite, "qdrant local": _qdrant_local}
+if "QDRANT_URL" in os.environ:
+    ADAPTERS["qdrant server"] = _qdrant_server
 
 
 @pytest.fixture(params=sorted(ADAPTERS))
@@ -34,10 +54,23 @@ async def reopen(request, tmp_path) -> AsyncIterator[Reopen]:
 
     async def again() -> VectorIndex:
         await stack.aclose()
-        return await ADAPTERS[request.param](tmp_path, stack)
+        index = await ADAPTERS[request.param](tmp_path, stack)
+        stack.push_async_callback(index.close)
+        return index
 
     yield again
     await stack.aclose()
+    if request.param == "qdrant server":
+        await _drop_all(str(tmp_path))
+
+
+async def _drop_all(path: str) -> None:
+    client = connect(os.environ["QDRANT_URL"], int(os.environ.get("QDRANT_GRPC_PORT", "6334")), None, 10)
+    ours = f"test{uuid.uuid5(uuid.NAMESPACE_URL, path).hex}-"
+    for found in (await client.get_collections()).collections:
+        if found.name.startswith(ours):
+            await client.delete_collection(found.name)
+    await client.close()
 
 
 @pytest.fixture
@@ -171,17 +204,128 @@ async def test_another_model_or_dimension_is_refused_and_names_the_command(index
             await again.ensure(embedder, dimension)
 
 
-async def test_drop_empties_it_for_another_model(index, reopen):
-    await index.upsert(Collection.USERS, [point(2, 1, 0, 0, 0)])
-    await index.drop("model-b", 2)
-    assert await index.versions(Collection.USERS) == {}
-    await index.upsert(Collection.USERS, [Point(key=4, version=1, vector=vector(1, 0))])
+async def test_a_successor_is_not_seen_until_it_is_published_in_one_step(index, reopen):
+    await index.upsert(Collection.USERS, [point(2, 1, 0, 0, 0, attributes={"jazz"})])
+    await index.upsert(Collection.ATTRIBUTES, [point("jazz", 1, 0, 0, 0)])
+    successor = await index.successor("model-b", 2)
+    await successor.upsert(Collection.USERS, [Point(key=4, version=3, vector=vector(1, 0)),
+                                              Point(key=6, version=1, vector=vector(0, 1))])
+    await successor.delete(Collection.USERS, [6])
+    assert await successor.versions(Collection.USERS) == {4: 3}
+    await index.upsert(Collection.USERS, [point(8, 1, 0, 0, 0)])
+    assert await index.versions(Collection.USERS) == {2: 1, 8: 1}
+    assert await keys_near(index, (1, 0, 0, 0), 1) == [2]
+    await successor.publish()
+    assert await index.versions(Collection.USERS) == {4: 3}
+    assert await index.versions(Collection.ATTRIBUTES) == {}
+    await index.upsert(Collection.USERS, [Point(key=8, version=1, vector=vector(0, 1))])
     again = await reopen()
     await again.ensure("model-b", 2)
-    assert await again.versions(Collection.USERS) == {4: 1}
+    assert await again.versions(Collection.USERS) == {4: 3, 8: 1}
+    assert [hit.key for hit in await again.nearest(Collection.USERS, vector(1, 0), 1)] == [4]
+
+
+async def test_a_successor_that_was_never_published_leaves_nothing(index, reopen):
+    await index.upsert(Collection.USERS, [point(2, 1, 0, 0, 0)])
+    unfinished = await index.successor("model-b", DIMENSION)
+    await unfinished.upsert(Collection.USERS, [point(4, 1, 0, 0, 0)])
+    again = await reopen()
+    await again.ensure("model-a", DIMENSION)
+    assert await again.versions(Collection.USERS) == {2: 1}
+    successor = await again.successor("model-a", DIMENSION)
+    assert await successor.versions(Collection.USERS) == {}
+    await successor.publish()
+    assert await again.versions(Collection.USERS) == {}
+
+
+async def test_a_successor_takes_the_place_of_one_that_could_not_be_opened(index, reopen):
+    await index.upsert(Collection.USERS, [point(2, 1, 0, 0, 0)])
+    again = await reopen()
+    with pytest.raises(IncompatibleSettings):
+        await again.ensure("model-b", 2)
+    successor = await again.successor("model-b", 2)
+    await successor.upsert(Collection.USERS, [Point(key=4, version=1, vector=vector(1, 0))])
+    await successor.publish()
+    assert [hit.key for hit in await again.nearest(Collection.USERS, vector(1, 0), 5)] == [4]
+
+
+async def test_a_bad_vector_is_refused_by_a_successor_too(index):
+    successor = await index.successor("model-a", DIMENSION)
+    with pytest.raises(ValueError, match="NaN"):
+        await successor.upsert(Collection.USERS, [point(2, 1, 0, 0, 0), point(4, np.nan, 0, 0, 0)])
+    assert await successor.versions(Collection.USERS) == {}
+
+
+async def test_of_one_key_twice_in_a_call_the_newest_version_stays_then_the_later(index):
+    await index.upsert(Collection.USERS, [point(2, 1, 0, 0, 0, version=3), point(2, 0, 1, 0, 0, version=2),
+                                          point(4, 1, 0, 0, 0), point(4, 0, 1, 0, 0)])
+    assert await index.versions(Collection.USERS) == {2: 3, 4: 1}
+    found = await index.vectors(Collection.USERS, [2, 4])
+    np.testing.assert_allclose([found[2], found[4]], [[1, 0, 0, 0], [0, 1, 0, 0]])
+
+
+async def test_no_result_is_cut_where_there_are_more_than_any_default_limit(index):
+    await index.upsert(Collection.USERS, [point(2 * key, 1, 0, 0, 0, attributes={"jazz"}) for key in range(2_500)])
+    hits = await index.above(Collection.USERS, vector(1, 0, 0, 0), 0.5, frozenset({"jazz"}))
+    assert [hit.key for hit in hits] == [2 * key for key in range(2_500)]
+    assert await keys_near(index, (1, 0, 0, 0), 3) == [0, 2, 4]
 
 
 async def test_an_empty_index_answers_with_nothing(index):
     assert await index.nearest(Collection.USERS, vector(1, 0, 0, 0), 5) == []
     assert await index.above(Collection.USERS, vector(1, 0, 0, 0), -1, frozenset({"jazz"})) == []
     assert await index.vectors(Collection.USERS, [2]) == {}
+
+
+async def test_nothing_answers_before_it_was_found(tmp_path):
+    """A service goes on without its index, and looks for it again."""
+    index = QdrantIndex(connect("http://127.0.0.1:1", 1, None, 1), "test")
+    for call in (lambda: index.ensure("model-a", DIMENSION), lambda: index.successor("model-a", DIMENSION),
+                 lambda: index.nearest(Collection.USERS, vector(1, 0, 0, 0), 1), lambda: index.versions(Collection.USERS),
+                 lambda: index.upsert(Collection.USERS, [point(2, 1, 0, 0, 0)])):
+        with pytest.raises(IndexUnavailable):
+            await call()
+    await index.close()
+
+
+async def test_names_of_other_programs_on_the_server_are_left_alone(tmp_path):
+    client = AsyncQdrantClient(":memory:")
+    await client.create_collection("test-users", vectors_config=models.VectorParams(size=2, distance=models.Distance.DOT))
+    await client.create_collection("test-users-of-mine", vectors_config=models.VectorParams(size=2, distance=models.Distance.DOT))
+    index = QdrantIndex(client, "test")
+    with pytest.raises(IncompatibleSettings, match=r"qdrant\.prefix"):
+        await index.ensure("model-a", DIMENSION)
+    with pytest.raises(IncompatibleSettings, match=r"qdrant\.prefix"):
+        await (await index.successor("model-a", DIMENSION)).publish()
+    names = {found.name for found in (await client.get_collections()).collections}
+    assert {"test-users", "test-users-of-mine"} <= names
+    await index.close()
+
+
+async def test_a_process_that_still_has_another_model_finds_nothing(tmp_path):
+    """Vectors of two models are never mixed: what it would write or ask waits until it has followed the epoch."""
+    client = AsyncQdrantClient(":memory:")
+    behind, ahead = QdrantIndex(client, "test"), QdrantIndex(client, "test")
+    await behind.ensure("model-a", DIMENSION)
+    successor = await ahead.successor("model-b", DIMENSION)
+    await successor.publish()
+    for call in (lambda: behind.upsert(Collection.USERS, [point(2, 1, 0, 0, 0)]),
+                 lambda: behind.nearest(Collection.USERS, vector(1, 0, 0, 0), 1)):
+        with pytest.raises(IndexUnavailable):
+            await call()
+    assert await ahead.versions(Collection.USERS) == {}
+    await client.close()
+
+
+async def test_a_reindex_by_another_process_is_followed_at_once(tmp_path):
+    client = AsyncQdrantClient(":memory:")
+    serving, other = QdrantIndex(client, "test"), QdrantIndex(client, "test")
+    await serving.ensure("model-a", DIMENSION)
+    await serving.upsert(Collection.USERS, [point(2, 1, 0, 0, 0)])
+    successor = await other.successor("model-a", DIMENSION)
+    await successor.upsert(Collection.USERS, [point(2, 0, 1, 0, 0, version=2)])
+    await successor.publish()
+    assert await serving.versions(Collection.USERS) == {2: 2}
+    assert await keys_near(serving, (0, 1, 0, 0)) == [2]
+    assert len((await client.get_collections()).collections) == len(Collection), "what was served before is gone"
+    await client.close()

@@ -87,7 +87,7 @@ async def the_epoch_is_whole(engine, epoch):
     assert engine.embedder.name == epoch.embedder
     view = await rebuilt(engine.store, engine.embedder, engine.first_view)
     assert same_numbers(view.state, engine.numbers.view.state) == []
-    assert await engine.vectors.mend() == 0
+    assert await engine.upkeep.mend() == 0
     assert await engine.store.check() == []
 
 

@@ -1,6 +1,6 @@
 """A whole service in this process, over real gRPC: `service` is a running one, `serving` starts one as told."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,9 @@ import pytest
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 from propagation.workflow.engine import Engine
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.grpc.roles import CallerOf, anybody
+from services.access import Access
+from services.security.roles import Role
+from services.security.tokens import new_token, write_tokens
 from services.server import Running, running
 from services.settings import ServerSettings, Settings
 from services.worker import Worker
@@ -46,13 +48,19 @@ Serving = Callable[..., AbstractAsyncContextManager[Client]]
 @pytest.fixture
 def serving(tmp_path: Path) -> Serving:
     """Starts a service on this test's file: `async with serving(auto_create=True) as service`. Arguments are workflow settings;
-    `callers` says who calls."""
+    `roles`: of the token that its caller has; None: there are no tokens."""
 
     @asynccontextmanager
-    async def start(callers: CallerOf = anybody, **workflow: object) -> AsyncIterator[Client]:
-        settings = Settings(database=tmp_path / "graph.db", server=ServerSettings(port=0, grace_seconds=1),
+    async def start(roles: Sequence[Role] | None = None, **workflow: object) -> AsyncIterator[Client]:
+        tokens, access = None, Access()
+        if roles is not None:
+            tokens = tmp_path / "tokens"
+            secret, token = new_token("test", roles)
+            write_tokens(tokens, [token])
+            access = Access(token=secret)
+        settings = Settings(database=tmp_path / "graph.db", server=ServerSettings(port=0, grace_seconds=1, tokens=tokens),
                             workflow=WorkflowSettings(**{**SMALL, **workflow}))
-        async with running(settings, callers) as service, grpc.aio.insecure_channel(service.address) as channel:
+        async with running(settings) as service, access.channel(service.address, None) as channel:
             yield Client(PropagationServiceStub(channel), channel, service)
 
     return start

@@ -4,7 +4,7 @@ import grpc
 import pytest
 
 from propagation.v1 import propagation_pb2 as pb
-from services.grpc.roles import Caller, Role
+from services.security.roles import Role
 from tests.service.test_routers_and_traces import ANN, travelled
 
 USER, ITEM = pb.CLIENT_KIND_USER, pb.CLIENT_KIND_ITEM
@@ -12,8 +12,8 @@ USER, ITEM = pb.CLIENT_KIND_USER, pb.CLIENT_KIND_ITEM
 
 @pytest.fixture
 async def read_only(serving):
-    """A service whose callers may write and read."""
-    async with serving(callers=lambda context: Caller(frozenset({Role.WRITE, Role.READ})), auto_create=True) as client:
+    """A service whose caller writes, reads and operates, and is no analyst."""
+    async with serving(roles=(Role.WRITE, Role.ADMIN), auto_create=True) as client:
         yield client
 
 

@@ -8,7 +8,8 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from propagation.v1 import propagation_pb2 as pb
 from services.errors import NotLoopback, PortTaken
 from services.grpc.service import NAME
-from services.server import is_loopback, refuse_open_address, running
+from services.listening import is_loopback, refuse_open_address
+from services.server import running
 from services.settings import ServerSettings, Settings
 
 

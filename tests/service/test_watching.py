@@ -7,8 +7,8 @@ import grpc
 import pytest
 
 from propagation.v1 import propagation_pb2 as pb
-from services.grpc.roles import Caller, Role
 from services.grpc.watching import Watching
+from services.security.roles import Role
 from tests.service.test_routers_and_traces import travelled
 
 ROUND, MESSAGE, MERGE, EVOLUTION, GAP = (getattr(pb, f"PROPAGATION_EVENT_KIND_{name}")
@@ -177,7 +177,7 @@ async def test_a_stop_ends_the_stream_without_an_error(serving):
 
 
 async def test_a_caller_without_the_role_sees_counts(serving):
-    async with serving(callers=lambda context: Caller(frozenset({Role.WRITE, Role.READ})), auto_create=True) as service:
+    async with serving(roles=(Role.WRITE, Role.ADMIN), auto_create=True) as service:
         call = watching(service, kinds=(MERGE,))
         await begun(call)
         await travelled(service)

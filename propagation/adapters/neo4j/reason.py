@@ -5,6 +5,7 @@ from typing import Any
 
 from propagation.adapters.neo4j.claims import choose, work_of
 from propagation.adapters.neo4j.database import Neo4jDatabase, Transaction
+from propagation.adapters.neo4j.outbox import put_texts_out
 from propagation.adapters.neo4j.texts import gradient_of, hold_clients, merged_of, newest_texts, put_gradients, put_merged, rows_of
 from propagation.adapters.neo4j.time import Time
 from propagation.adapters.neo4j.versions import text_of
@@ -58,6 +59,7 @@ class Neo4jReason:
             if rows:
                 await transaction.do("texts/put_of_interactions", rows=rows, now=self._time.now(),
                                      interactions=[result.sequence for _, result in texts])
+            await put_texts_out(transaction, [text for text, _ in texts], self._time.now())
             await put_merged(transaction, [(merge, result.written_at) for result in reasoned for merge in result.merged])
             await put_gradients(transaction, reasoned)
             await _mark(transaction, reasoned)
@@ -72,6 +74,7 @@ class Neo4jReason:
             await hold_clients(transaction, texts)
             if rows:
                 await transaction.do("texts/put", rows=rows, now=self._time.now())
+            await put_texts_out(transaction, texts, self._time.now())
             await put_merged(transaction, [(merge, sequence) for merge in merged])
 
         await self._database.write(work)

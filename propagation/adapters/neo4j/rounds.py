@@ -51,6 +51,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
         await self._fenced(lease, "rounds/discard_messages", last=number)
         await self._fenced(lease, "rounds/discard_attributes")
         await self._fenced(lease, "rounds/discard_held")
+        await self._fenced(lease, "outbox/discard")
         if last is not None:
             await self.settle(last)
         return Round(number=number + 1, boundary=boundary)
@@ -86,6 +87,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
             end = await hold_log(transaction, self._time)
             sequence = await append_entry(transaction, end, EntryKind.ROUND, (), round_.number)
             await advance(transaction, end)
+            await transaction.do("outbox/publish", now=self._time.now())
             return await publish_staged(transaction, round_, sequence)
 
         published = await self._database.write(work)

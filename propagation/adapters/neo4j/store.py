@@ -7,6 +7,7 @@ from propagation.adapters.neo4j.evolution import Neo4jEvolution
 from propagation.adapters.neo4j.learn import Neo4jLearn
 from propagation.adapters.neo4j.leases import Neo4jLeases
 from propagation.adapters.neo4j.opening import open_database
+from propagation.adapters.neo4j.outbox import Neo4jOutbox
 from propagation.adapters.neo4j.reason import Neo4jReason
 from propagation.adapters.neo4j.record import Neo4jRecords
 from propagation.adapters.neo4j.retention import Neo4jRetention
@@ -17,7 +18,8 @@ from propagation.adapters.neo4j.time import Time
 from propagation.ports.clock import Clock
 
 
-class Neo4jStore(Neo4jRecords, Neo4jClients, Neo4jLearn, Neo4jReason, Neo4jRounds, Neo4jEvolution, Neo4jRetention, Neo4jLeases):
+class Neo4jStore(Neo4jRecords, Neo4jClients, Neo4jLearn, Neo4jReason, Neo4jRounds, Neo4jEvolution, Neo4jRetention, Neo4jOutbox,
+                 Neo4jLeases):
     """`clock`: the server's own where it is None. Raises BrokenData where a file of cypher/ is not as it says."""
 
     def __init__(self, settings: Neo4jSettings, clock: Clock | None = None) -> None:
@@ -30,6 +32,7 @@ class Neo4jStore(Neo4jRecords, Neo4jClients, Neo4jLearn, Neo4jReason, Neo4jRound
         Neo4jRounds.__init__(self, self.database, time)
         Neo4jEvolution.__init__(self, self.database, time, self, self)
         Neo4jRetention.__init__(self, self.database)
+        Neo4jOutbox.__init__(self, self.database, time)
         Neo4jLeases.__init__(self, self.database, time)
 
     async def open(self) -> None:

@@ -1,87 +1,92 @@
 """The vector index of the laptop deployment: exact NumPy search, loaded from the graph's own file."""
 
-import asyncio
-import threading
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Sequence
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
 from propagation.adapters.numpy.points import PointStore
-from propagation.adapters.numpy.shelf import Shelf
+from propagation.adapters.numpy.shelves import Shelves
 from propagation.model.errors import IncompatibleSettings
-from propagation.ports.vector_index import Collection, Hit, Point
-
-T = TypeVar("T")
+from propagation.ports.vector_index import Collection, Hit, Point, Successor
 
 
 class NumpyIndex:
-    """See ports/vector_index.py. Points go to the store first, so that what a query sees survives a crash."""
+    """See ports/vector_index.py. The description in the point store says which generation of shelves is served."""
 
     def __init__(self, points: PointStore) -> None:
         self._points = points
-        self._shelves: dict[Collection, Shelf] = {}
-        self._dimension = 0
-        self._lock = threading.Lock()
+        self._served = Shelves(points, 0, 0)
 
     async def ensure(self, embedder: str, dimension: int) -> None:
         kept = await self._points.get_description()
-        wanted = orjson.dumps({"embedder": embedder, "dimension": dimension}, option=orjson.OPT_SORT_KEYS)
-        if kept is None:
-            await self._points.clear(wanted)
-        elif kept != wanted:
-            made = orjson.loads(kept)
+        made = orjson.loads(_description(embedder, dimension, 0) if kept is None else kept)
+        if (made["embedder"], made["dimension"]) != (embedder, dimension):
             raise IncompatibleSettings(
                 f"embedder: the vector index was made with {made['embedder']} ({made['dimension']} dimensions), now it is"
                 f" {embedder} ({dimension}); go back to that one, or run `propagation reindex`")
-        self._dimension = dimension
-        self._shelves = {collection: Shelf(dimension) for collection in Collection}
-        for collection, shelf in self._shelves.items():
-            points = await self._points.load_points(collection)
-            await self._run(lambda shelf=shelf, points=points: shelf.put(points))  # type: ignore[misc]
+        shelves = Shelves(self._points, dimension, made.get("generation", 0))
+        if kept is None:
+            await self._points.describe(_description(embedder, dimension, shelves.generation), shelves.names)
+        await shelves.load()
+        self._served = shelves
 
     async def upsert(self, collection: Collection, points: Sequence[Point]) -> None:
-        for point in points:
-            self._check(point.vector, f"{collection} {point.key!r}")
-        if points:
-            await self._points.put_points(collection, points)
-            await self._run(lambda: self._shelves[collection].put(points))
+        await self._served.upsert(collection, points)
 
     async def delete(self, collection: Collection, keys: Sequence[int | str]) -> None:
-        await self._points.drop_points(collection, keys)
-        await self._run(lambda: self._shelves[collection].drop(keys))
+        await self._served.delete(collection, keys)
 
     async def nearest(self, collection: Collection, vector: NDArray[np.float32], limit: int) -> Sequence[Hit]:
-        self._check(vector, "the query")
-        return await self._run(lambda: self._shelves[collection].nearest(vector, limit))
+        return await self._served.nearest(collection, vector, limit)
 
     async def above(self, collection: Collection, vector: NDArray[np.float32], tau: float,
                     sharing: frozenset[str]) -> Sequence[Hit]:
-        self._check(vector, "the query")
-        return await self._run(lambda: self._shelves[collection].above(vector, tau, sharing))
+        return await self._served.above(collection, vector, tau, sharing)
 
     async def vectors(self, collection: Collection, keys: Sequence[int | str]) -> dict[int | str, NDArray[np.float32]]:
-        return await self._run(lambda: self._shelves[collection].vectors(keys))
+        return await self._served.vectors(collection, keys)
 
     async def versions(self, collection: Collection) -> dict[int | str, int]:
-        return await self._run(lambda: self._shelves[collection].versions())
+        return await self._served.versions(collection)
 
-    async def drop(self, embedder: str, dimension: int) -> None:
-        await self._points.clear(orjson.dumps({"embedder": embedder, "dimension": dimension}, option=orjson.OPT_SORT_KEYS))
-        await self.ensure(embedder, dimension)
+    async def successor(self, embedder: str, dimension: int) -> Successor:
+        kept = await self._points.get_description()
+        served = 0 if kept is None else orjson.loads(kept).get("generation", 0)
+        if kept is not None:
+            await self._points.describe(kept, Shelves(self._points, dimension, served).names)
+        shelves = Shelves(self._points, dimension, served + 1)
 
-    def _check(self, vector: NDArray[np.float32], what: str) -> None:
-        if vector.shape != (self._dimension,):
-            raise ValueError(f"{what}: the vector has shape {vector.shape}, the index {self._dimension} dimensions")
-        if not np.isfinite(vector).all():
-            raise ValueError(f"{what}: the vector holds NaN or infinity")
+        async def publish() -> None:
+            await self._points.describe(_description(embedder, dimension, shelves.generation), shelves.names)
+            self._served = shelves
 
-    async def _run(self, work: Callable[[], T]) -> T:
-        """Off the event loop, one at a time."""
-        def locked() -> T:
-            with self._lock:
-                return work()
+        return _NumpySuccessor(shelves, publish)
 
-        return await asyncio.to_thread(locked)
+    async def close(self) -> None:
+        """The point store is closed by whoever opened it."""
+
+
+class _NumpySuccessor:
+    """Shelves that are not served yet."""
+
+    def __init__(self, shelves: Shelves, publish: Callable[[], Awaitable[None]]) -> None:
+        self._shelves = shelves
+        self._publish = publish
+
+    async def upsert(self, collection: Collection, points: Sequence[Point]) -> None:
+        await self._shelves.upsert(collection, points)
+
+    async def delete(self, collection: Collection, keys: Sequence[int | str]) -> None:
+        await self._shelves.delete(collection, keys)
+
+    async def versions(self, collection: Collection) -> dict[int | str, int]:
+        return await self._shelves.versions(collection)
+
+    async def publish(self) -> None:
+        await self._publish()
+
+
+def _description(embedder: str, dimension: int, generation: int) -> bytes:
+    return orjson.dumps({"embedder": embedder, "dimension": dimension, "generation": generation}, option=orjson.OPT_SORT_KEYS)

@@ -3,21 +3,40 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from propagation.ports.vector_index import Collection, Point
+from propagation.ports.vector_index import Point
 
 
 class PointStore(Protocol):
-    """Points by (collection, key). It keeps what it is given; the index decides what that is."""
+    """Points by (shelf, key). It keeps what it is given; the index decides what that is."""
 
     async def get_description(self) -> bytes | None:
-        """What `clear` was told last; None where nothing was ever kept."""
+        """What `describe` was told last; None where nothing was ever kept."""
 
-    async def clear(self, description: bytes) -> None:
-        """Drop every point and keep this description, in one commit."""
+    async def describe(self, description: bytes, shelves: Sequence[str]) -> None:
+        """Keep this description, and drop every point that is not on one of these shelves; in one commit."""
 
-    async def load_points(self, collection: Collection) -> Sequence[Point]: ...
+    async def load_points(self, shelf: str) -> Sequence[Point]: ...
 
-    async def put_points(self, collection: Collection, points: Sequence[Point]) -> None:
+    async def put_points(self, shelf: str, points: Sequence[Point]) -> None:
         """All in one commit; a point stays as it is where the stored version is newer."""
 
-    async def drop_points(self, collection: Collection, keys: Sequence[int | str]) -> None: ...
+    async def drop_points(self, shelf: str, keys: Sequence[int | str]) -> None: ...
+
+
+class NoPoints:
+    """Keeps nothing: beside a graph server, whose texts fill the index at start."""
+
+    async def get_description(self) -> bytes | None:
+        return None
+
+    async def describe(self, description: bytes, shelves: Sequence[str]) -> None:
+        """Nothing is kept."""
+
+    async def load_points(self, shelf: str) -> Sequence[Point]:
+        return ()
+
+    async def put_points(self, shelf: str, points: Sequence[Point]) -> None:
+        """Nothing is kept."""
+
+    async def drop_points(self, shelf: str, keys: Sequence[int | str]) -> None:
+        """Nothing is kept."""

@@ -9,7 +9,7 @@ from propagation.adapters.sqlite.backup import OnProgress, backup, check_ours
 from propagation.adapters.sqlite.exchange import compact, held, restore
 from propagation.adapters.sqlite.export import export, import_export
 from propagation.adapters.sqlite.file import connect, migrations, open_reader, translated
-from propagation.adapters.sqlite.leftovers import drop_leftovers, leftovers, stale_points
+from propagation.adapters.sqlite.leftovers import drop_leftovers, leftovers
 
 SQLITE_HEADER = b"SQLite format 3\0"
 
@@ -44,11 +44,6 @@ class SqliteFiles:
         where it is none of ours, SchemaTooNew."""
         with self._held(open_reader) as reader:
             return [(found.what, found.count) for found in leftovers(reader)] if _is_current(reader) else []
-
-    def stale_points(self) -> int:
-        """How many points of the vector index are not of the graph's versions. Raises the same."""
-        with self._held(open_reader) as reader:
-            return stale_points(reader) if _is_current(reader) else 0
 
     def drop_leftovers(self) -> None:
         """Remove them. Raises the same."""

@@ -16,6 +16,7 @@ from propagation.adapters.sqlite.messages import (
     whole_version,
 )
 from propagation.adapters.sqlite.messages import contributions as contributed
+from propagation.adapters.sqlite.outbox import publish_changes
 from propagation.adapters.sqlite.record import append_entry
 from propagation.adapters.sqlite.rows import dumped, many, put
 from propagation.model.attribute import Attribute
@@ -120,6 +121,7 @@ class SqliteRounds:
             connection.execute("INSERT OR REPLACE INTO held SELECT ref, names FROM staged_held")
             connection.execute("DELETE FROM staged_attribute")
             connection.execute("DELETE FROM staged_held")
+            publish_changes(connection, round_.number, self._directory.now())
             published = round_.model_copy(update={"sequence": sequence})
             put_round(connection, published)
             return published
@@ -214,6 +216,7 @@ def discard_unpublished(connection: sqlite3.Connection, last: int) -> None:
     """Whatever an unfinished round left behind."""
     connection.execute("DELETE FROM staged_attribute")
     connection.execute("DELETE FROM staged_held")
+    connection.execute("DELETE FROM staged_outbox")
     connection.execute("DELETE FROM integrated WHERE (router, version) IN"
                        " (SELECT router, version FROM router_version WHERE round > ?)", (last,))
     connection.execute("DELETE FROM router_version WHERE round > ?", (last,))

@@ -10,6 +10,7 @@ from propagation.adapters.sqlite.directory import Directory
 from propagation.adapters.sqlite.evolution import SqliteEvolution
 from propagation.adapters.sqlite.learn import SqliteLearn
 from propagation.adapters.sqlite.leases import SqliteLeases, free_all
+from propagation.adapters.sqlite.outbox import SqliteOutbox
 from propagation.adapters.sqlite.reason import SqliteReason
 from propagation.adapters.sqlite.record import SqliteRecords
 from propagation.adapters.sqlite.retention import SqliteRetention
@@ -18,7 +19,7 @@ from propagation.ports.clock import Clock
 
 
 class SqliteStore(SqliteRecords, SqliteClients, SqliteLearn, SqliteReason, SqliteRounds, SqliteRetention, SqliteLeases,
-                  SqliteEvolution):
+                  SqliteEvolution, SqliteOutbox):
     """One writer process a file; see database.py. `max_bytes` limits the file (default: the disk)."""
 
     def __init__(self, path: Path, clock: Clock, max_bytes: int | None = None) -> None:
@@ -30,6 +31,7 @@ class SqliteStore(SqliteRecords, SqliteClients, SqliteLearn, SqliteReason, Sqlit
         SqliteReason.__init__(self, database, directory, clock)
         SqliteRounds.__init__(self, database, directory)
         SqliteRetention.__init__(self, database)
+        SqliteOutbox.__init__(self, database, clock)
         SqliteLeases.__init__(self, database, clock)
         SqliteEvolution.__init__(self, database, directory, self)
         self.database = database

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from propagation.adapters.sqlite.bodies import body_of, parts_of
+from propagation.adapters.sqlite.outbox import put_texts_out
 from propagation.adapters.sqlite.rows import dumped, many, one, put
 from propagation.model.gradient import Gradient, Module
 from propagation.model.profile import Profile
@@ -34,7 +35,8 @@ async def bodies_of(texts: Iterable[ClientText]) -> list[bytes]:
 
 
 def put_texts(connection: sqlite3.Connection, texts: Sequence[tuple[ClientText, int]], bodies: Sequence[bytes], at: int) -> None:
-    """Texts with their sequences, in order. Raises VersionClash where one does not follow the stored version."""
+    """Texts with their sequences, in order, and into the outbox. Raises VersionClash where one does not follow the stored
+    version."""
     newest = newest_versions(connection, sorted({text.profile.ref for text, _ in texts}))
     rows, start = [], 1
     for (text, sequence), body in zip(texts, bodies, strict=True):
@@ -48,6 +50,7 @@ def put_texts(connection: sqlite3.Connection, texts: Sequence[tuple[ClientText, 
         through = one(connection, "INSERT INTO progress VALUES ('texts', ?1 + ?2) ON CONFLICT (name) DO UPDATE"
                                   " SET value = value + ?2 RETURNING value", texts_through(connection), len(rows))
         connection.execute(PUT_TEXTS, (dumped(rows), b"".join(bodies), at, through - len(rows) + 1))
+        put_texts_out(connection, {row[0]: row[1] for row in rows}, at)
 
 
 def texts_through(connection: sqlite3.Connection) -> int:

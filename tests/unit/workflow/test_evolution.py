@@ -163,7 +163,7 @@ async def test_an_evolution_is_an_epoch_that_a_restart_a_rebuild_and_a_follower_
     state = engine.numbers.view.state
     view = await rebuilt(engine.store, engine.embedder, engine.first_view)
     assert same_numbers(view.state, state) == []
-    assert await engine.vectors.mend() == 0
+    assert await engine.upkeep.mend() == 0
     assert await engine.store.check() == []
     await engine.close()
     again = engine_on(tmp_path / "0.db")

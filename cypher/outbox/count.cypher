@@ -1,0 +1,6 @@
+// name: outbox/count
+// purpose: how many changes wait
+// parameters: none
+MATCH (w:Waiting)
+WHERE w.at > 0
+RETURN count(w)

@@ -1,0 +1,171 @@
+"""The vector index kept equal to the graph: found and mended by version, made again, and fed from the outbox. It is derived:
+everything in it can be made again from the graph."""
+
+import logging
+from collections.abc import Callable, Sequence
+from itertools import groupby
+
+import numpy as np
+
+from propagation.model.errors import IncompatibleSettings, IndexUnavailable, LeaseHeld
+from propagation.ports.embedder import Embedder
+from propagation.ports.graph import GraphStore
+from propagation.ports.outbox import IndexChange
+from propagation.ports.vector_index import Collection, Point, VectorIndex
+from propagation.workflow.holding import holding
+from propagation.workflow.index_feed import IndexFeed
+from propagation.workflow.index_mending import Mending
+from propagation.workflow.numbers import Numbers
+from propagation.workflow.vectors import CLIENTS_A_CALL, COLLECTIONS, Vectors
+from propagation.workflow.view import NumbersView
+
+LEASE = "reindex"
+LEASE_MS = 120_000
+AGE_MS = 5_000
+"""What is younger is most likely being written by whoever committed it."""
+WAITED = 1_000_000
+OnProgress = Callable[[int, int], None]
+log = logging.getLogger(__name__)
+
+
+def no_progress(done: int, total: int) -> None:
+    """For callers that show nothing."""
+
+
+class IndexUpkeep:
+    """`mended`: how many points differed when the index was last compared. `holder` names this process in the lease."""
+
+    def __init__(self, store: GraphStore, embedder: Embedder, index: VectorIndex, feed: IndexFeed, vectors: Vectors,
+                 numbers: Numbers, holder: str) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._index = index
+        self._feed = feed
+        self._vectors = vectors
+        self._numbers = numbers
+        self._holder = holder
+        self._mending = Mending(store, vectors, numbers)
+        self.mended = 0
+
+    @property
+    def problem(self) -> str:
+        """Why the index is not written to now; empty while it is."""
+        return self._feed.problem
+
+    async def open(self) -> None:
+        """At start: the index as the graph has it, and the view's profiles. One that does not answer is found again by
+        `step`; the view is then filled from the graph."""
+        try:
+            await self._join()
+            await self._fill_view()
+        except (IndexUnavailable, LeaseHeld) as error:
+            self._feed.failed(error)
+            await self._fill_view_from_texts()
+
+    async def due(self) -> bool:
+        """Whether `step` has something to do. Takes out of the outbox what the index has."""
+        if self._feed.problem:
+            return True
+        await self._feed.settle()
+        return bool(await self._store.waiting_changes(AGE_MS, 1))
+
+    async def step(self) -> int:
+        """Carry over what waits in the outbox, after finding an index again that was lost; how many changes that were."""
+        try:
+            if self._feed.problem:
+                await self._join()
+            changes = await self._store.waiting_changes(AGE_MS, CLIENTS_A_CALL)
+            await self._carry(changes)
+        except IndexUnavailable as error:
+            self._feed.failed(error)
+            return 0
+        return len(changes)
+
+    async def close(self) -> None:
+        await self._feed.settle()
+        await self._index.close()
+
+    async def mend(self) -> int:
+        """Find by version what differs from the graph, and make it good; how many points that were. Raises IndexUnavailable."""
+        return await self._mending.mend(self._index, no_progress)
+
+    async def follow_routers(self) -> int:
+        """After an evolution: the routers' points as the graph has them now; how many changed. An index that does not answer has
+        them when it is found again."""
+        try:
+            return await self._mending.routers(self._index)
+        except IndexUnavailable as error:
+            self._feed.failed(error)
+            return 0
+
+    async def reindex(self, progress: OnProgress = no_progress) -> int:
+        """Make all of it again from the graph, beside the index that is served, and let it take its place; how many points it
+        has. What others committed meanwhile is made good after that. Raises LeaseHeld while another process does this."""
+        async with holding(self._store, LEASE, self._holder, LEASE_MS) as lease:
+            if lease is None:
+                raise LeaseHeld(LEASE)
+            successor = await self._index.successor(self._embedder.name, self._embedder.dimension)
+            count = await self._mending.mend(successor, progress)
+            await successor.publish()
+            await self.mend()
+        self._feed.problem = ""
+        return count
+
+    async def _join(self) -> None:
+        """Find the index, and make good what differs. One of another embedder than the epoch's is one that a crash kept from
+        following its bootstrap. Changes that waited before are in it then, but for those that have no version."""
+        waited = await self._store.waiting_changes(0, WAITED)
+        try:
+            await self._index.ensure(self._embedder.name, self._embedder.dimension)
+        except IncompatibleSettings as error:
+            await self._check_epoch()
+            log.warning("%s: making it again", error)
+            self.mended = await self.reindex()
+        else:
+            self.mended = await self.mend()
+        await self._store.drop_changes([change for change in waited if not change.round])
+        if self.mended:
+            log.info("%d points of the vector index differed from the graph and were made good", self.mended)
+        self._feed.problem = ""
+
+    async def _check_epoch(self) -> None:
+        """A process that has not followed a new epoch yet leaves that epoch's index alone."""
+        epoch = await self._store.current_epoch()
+        if epoch is not None and epoch.embedder != self._embedder.name:
+            raise IndexUnavailable(f"the vector index belongs to epoch {epoch.number}, which this process has not followed yet")
+
+    async def _carry(self, changes: Sequence[IndexChange]) -> None:
+        ordered = sorted(changes, key=lambda change: change.collection)
+        for collection, found in groupby(ordered, key=lambda change: change.collection):
+            keys = list(dict.fromkeys(change.key for change in found))
+            points = await self._made(collection, keys)
+            await self._index.upsert(collection, points)
+            await self._index.delete(collection, [key for key in keys if key not in {point.key for point in points}])
+        await self._store.drop_changes(changes)
+
+    async def _made(self, collection: Collection, keys: Sequence[int | str]) -> list[Point]:
+        """Points as the graph has them now; of what it no longer has, none."""
+        if collection == Collection.ATTRIBUTES:
+            known = await self._store.get_attributes([str(key) for key in keys])
+            return await self._vectors.points_of_attributes([name for name, found in known.items() if found.canonical is None])
+        if collection == Collection.ROUTERS:
+            return await self._vectors.points_of_routers(await self._store.router_versions([int(key) for key in keys]))
+        texts = await self._store.load_texts([int(key) for key in keys])
+        points = await self._vectors.points_of(text for text in texts.values() if text.profile.version)
+        await self._vectors.into_view(points)
+        return points
+
+    async def _fill_view(self) -> None:
+        """Every profile vector that the index holds."""
+        for collection in COLLECTIONS.values():
+            keys = sorted(await self._index.versions(collection), key=int)
+            for start in range(0, len(keys), CLIENTS_A_CALL):
+                found = await self._index.vectors(collection, keys[start : start + CLIENTS_A_CALL])
+                if found:
+                    await self._numbers.run(NumbersView.set_profiles, [int(key) for key in found], np.stack(list(found.values())))
+
+    async def _fill_view_from_texts(self) -> None:
+        refs = sorted(await self._store.text_versions())
+        for start in range(0, len(refs), CLIENTS_A_CALL):
+            texts = await self._store.load_texts(refs[start : start + CLIENTS_A_CALL])
+            await self._vectors.into_view(await self._vectors.points_of(texts.values()))

@@ -1,0 +1,70 @@
+"""GET /metrics, for Prometheus: plain HTTP/1.1, or TLS with the service's certificate."""
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from services.errors import NotAllowed, PortTaken
+from services.security.door import Door, NotAuthenticated
+from services.security.limits import TooMuch
+from services.settings import ServerSettings
+
+HEAD_BYTES = 16 << 10
+SECONDS = 10.0
+TYPE = "text/plain; version=0.0.4; charset=utf-8"
+METHOD = "/metrics"
+Text = Callable[[], Awaitable[bytes]]
+
+
+@contextlib.asynccontextmanager
+async def metrics_endpoint(host: str, port: int, server: ServerSettings, door: Door, text: Text) -> AsyncIterator[str]:
+    """Listens until the end; its HOST:PORT. Where the service asks for tokens, so does this: any will do. Raises PortTaken."""
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(TimeoutError, ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            async with asyncio.timeout(SECONDS):
+                head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+                status, body = await _answered(head, str(writer.get_extra_info("peername")), door, text)
+                writer.write(f"HTTP/1.1 {status}\r\nContent-Type: {TYPE}\r\nContent-Length: {len(body)}\r\nConnection: close"
+                             "\r\n\r\n".encode() + body)
+                await writer.drain()
+        writer.close()
+        with contextlib.suppress(ConnectionError, ssl.SSLError):
+            await writer.wait_closed()
+
+    try:
+        listening = await asyncio.start_server(answer, host, port, limit=HEAD_BYTES, ssl=_tls(server))
+    except OSError as error:
+        raise PortTaken(f"{host}:{port}") from error
+    async with listening:
+        yield f"{host}:{listening.sockets[0].getsockname()[1]}"
+
+
+async def _answered(head: list[str], peer: str, door: Door, text: Text) -> tuple[str, bytes]:
+    """(status, body)."""
+    words = head[0].split(" ")
+    if len(words) != 3 or words[0] not in ("GET", "HEAD"):
+        return "405 Method Not Allowed", b"GET only\n"
+    if words[1].partition("?")[0] != METHOD:
+        return "404 Not Found", b"/metrics is all there is\n"
+    headers = [(name.strip().lower(), value.strip()) for name, _, value in (line.partition(":") for line in head[1:] if line)]
+    try:
+        door.admit(METHOD, headers, peer)
+    except NotAuthenticated as error:
+        return "401 Unauthorized", f"{error}\n".encode()
+    except NotAllowed as error:
+        return "403 Forbidden", f"{error}\n".encode()
+    except TooMuch as error:
+        return "429 Too Many Requests", f"{error}\n".encode()
+    return "200 OK", await text() if words[0] == "GET" else b""
+
+
+def _tls(server: ServerSettings) -> ssl.SSLContext | None:
+    if server.tls.certificate is None:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(server.tls.certificate, server.tls.key)
+    if server.tls.client_ca is not None:
+        context.load_verify_locations(server.tls.client_ca)
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context

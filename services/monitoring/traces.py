@@ -1,0 +1,119 @@
+"""OpenTelemetry traces from an event to the profiles it changed, over however many processes.
+
+A trace is an interaction: its id is made of the sequence, so that whoever records, learns or reasons it writes to the same one
+and nothing has to be handed on. Which interactions are traced is decided by the same number."""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from hashlib import blake2b
+from typing import Any
+
+from opentelemetry import trace
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
+from opentelemetry.sdk.trace.id_generator import IdGenerator, RandomIdGenerator
+from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, TraceFlags
+
+from propagation.model.interaction import NewInteraction
+from propagation.model.learned import LearnedBlock
+from propagation.model.text import ReasonClaim, Reasoned
+from propagation.ports.record import Recorded
+from services.version import release
+
+CLAIMS_KEPT = 64
+Trace = Callable[[Sequence[Any], Any, int], None]
+_root: ContextVar[tuple[int, int] | None] = ContextVar("root", default=None)
+
+
+def ids_of(sequence: int) -> tuple[int, int]:
+    """(trace id, id of its first span) of an interaction; neither is ever 0."""
+    digest = blake2b(sequence.to_bytes(8, "big"), digest_size=24, person=b"propagation").digest()
+    return int.from_bytes(digest[:16], "big") | 1, int.from_bytes(digest[16:], "big") | 1
+
+
+class Traces:
+    """`share` of all interactions, 0 to 1, go to `exporter`."""
+
+    def __init__(self, exporter: SpanExporter, share: float, holder: str) -> None:
+        self._provider = TracerProvider(id_generator=_Ids(), resource=Resource.create({
+            "service.name": "propagation", "service.version": release(), "service.instance.id": holder}))
+        self._provider.add_span_processor(BatchSpanProcessor(exporter))
+        self._tracer = self._provider.get_tracer("propagation")
+        self._below = int(share * (1 << 64))
+        self._claimed: OrderedDict[int, int] = OrderedDict()
+        self._traces: Mapping[str, Trace] = {
+            "record": self._recorded, "commit_learned": self._learned, "claim_reason": self._claim,
+            "commit_reasoned": self._reasoned}
+
+    def of(self, call: str) -> Trace | None:
+        """What a call of the store is told to: (arguments, result, nanoseconds at its beginning)."""
+        return self._traces.get(call)
+
+    def close(self) -> None:
+        """Sends what waits."""
+        self._provider.shutdown()
+
+    def _recorded(self, args: Sequence[Any], result: Recorded, began: int) -> None:
+        events: Sequence[NewInteraction] = args[0]
+        ended = time.time_ns()
+        for outcome in result.outcomes:
+            if outcome.sequence and str(outcome.status) == "accepted" and self._is_traced(outcome.sequence):
+                token = _root.set(ids_of(outcome.sequence))
+                span = self._tracer.start_span("record", context=trace.set_span_in_context(trace.INVALID_SPAN), start_time=began,
+                                               attributes={"sequence": outcome.sequence, "batch": len(events)})
+                _root.reset(token)
+                span.end(ended)
+
+    def _learned(self, args: Sequence[Any], result: None, began: int) -> None:
+        block: LearnedBlock = args[1]
+        for sequence in map(int, block.sequence):
+            if self._is_traced(sequence):
+                self._span("learn", sequence, began, {"sequence": sequence, "block": len(block.sequence)}).end()
+
+    def _claim(self, args: Sequence[Any], result: ReasonClaim | None, began: int) -> None:
+        if result is not None:
+            self._claimed[result.token] = time.time_ns()
+            while len(self._claimed) > CLAIMS_KEPT:
+                self._claimed.popitem(last=False)
+
+    def _reasoned(self, args: Sequence[Any], result: None, began: int) -> None:
+        claim: ReasonClaim = args[0]
+        results: Sequence[Reasoned] = args[1]
+        claimed, ended = self._claimed.pop(claim.token, began), time.time_ns()
+        for answer in results:
+            if not self._is_traced(answer.sequence):
+                continue
+            span = self._span("reason", answer.sequence, claimed, {
+                "sequence": answer.sequence, "user": answer.user, "claim": len(claim.work), "failed": answer.failure is not None,
+                "merged": sum(merge.outcome == "merged" for merge in answer.merged), "heard": len(answer.merged)})
+            inside = trace.set_span_in_context(span)
+            for text in answer.texts:
+                self._tracer.start_span("profile version", context=inside, start_time=began, attributes={
+                    "client": text.profile.ref, "version": text.profile.version, "lines": len(text.profile.lines)}).end(ended)
+            span.end(ended)
+
+    def _span(self, name: str, sequence: int, began: int, attributes: Mapping[str, int | bool]) -> Span:
+        trace_id, root = ids_of(sequence)
+        parent = NonRecordingSpan(SpanContext(trace_id, root, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED)))
+        return self._tracer.start_span(name, context=trace.set_span_in_context(parent), start_time=began, attributes=attributes)
+
+    def _is_traced(self, sequence: int) -> bool:
+        return (ids_of(sequence)[0] & ((1 << 64) - 1)) < self._below
+
+
+class _Ids(IdGenerator):
+    """Those of the interaction for its first span, random ones for the others."""
+
+    def __init__(self) -> None:
+        self._random = RandomIdGenerator()
+
+    def generate_trace_id(self) -> int:
+        root = _root.get()
+        return root[0] if root else self._random.generate_trace_id()
+
+    def generate_span_id(self) -> int:
+        root = _root.get()
+        return root[1] if root else self._random.generate_span_id()

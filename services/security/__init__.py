@@ -1,0 +1,1 @@
+"""Who may reach the service: TLS, tokens with roles, and limits a client."""

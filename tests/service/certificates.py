@@ -1,0 +1,49 @@
+"""Certificates made in the test, by openssl: an authority, a server's for 127.0.0.1, a caller's."""
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A certificate and its key."""
+
+    certificate: Path
+    key: Path
+
+    @property
+    def pem(self) -> tuple[bytes, bytes]:
+        """(key, certificate), as grpc takes them."""
+        return self.key.read_bytes(), self.certificate.read_bytes()
+
+
+def authority(folder: Path, name: str) -> Pair:
+    made = _paths(folder, name)
+    _openssl("req", "-x509", *_key(made), "-days", "2", "-subj", f"/CN={name}")
+    return made
+
+
+def signed(folder: Path, name: str, by: Pair) -> Pair:
+    """For localhost and 127.0.0.1, signed by an authority."""
+    made, request = _paths(folder, name), folder / f"{name}.csr"
+    extensions = folder / f"{name}.ext"
+    extensions.write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+    _openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", str(made.key),
+             "-out", str(request), "-subj", f"/CN={name}")
+    _openssl("x509", "-req", "-in", str(request), "-CA", str(by.certificate), "-CAkey", str(by.key), "-CAcreateserial",
+             "-days", "2", "-extfile", str(extensions), "-out", str(made.certificate))
+    return made
+
+
+def _paths(folder: Path, name: str) -> Pair:
+    return Pair(folder / f"{name}.pem", folder / f"{name}.key")
+
+
+def _key(pair: Pair) -> list[str]:
+    return ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", str(pair.key),
+            "-out", str(pair.certificate)]
+
+
+def _openssl(*arguments: str) -> None:
+    subprocess.run(["openssl", *arguments], check=True, capture_output=True, timeout=30)

@@ -1,0 +1,199 @@
+"""An index that is down, empty, of another model: it costs freshness, and no data."""
+
+from contextlib import asynccontextmanager
+
+import numpy as np
+import pytest
+from qdrant_client import AsyncQdrantClient
+
+from propagation.adapters.offline.embedder import HashedEmbedder
+from propagation.adapters.offline.reasoner import OfflineReasoner
+from propagation.adapters.qdrant.index import QdrantIndex
+from propagation.adapters.sqlite.store import SqliteStore
+from propagation.model.client import ClientChange, ClientKey, ClientKind
+from propagation.model.errors import IndexUnavailable
+from propagation.model.interaction import NewInteraction
+from propagation.ports.vector_index import Collection, Point
+from propagation.workflow import index_upkeep
+from propagation.workflow.engine import Engine
+from propagation.workflow.recommend import Wish
+from propagation.workflow.settings import BankSettings, WorkflowSettings
+from services.clock import SystemClock
+
+pytestmark = [pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant"),
+              pytest.mark.filterwarnings("ignore:Local mode performs exact")]
+GENRES = ("opera", "jazz", "folk", "dub")
+
+
+class Wire:
+    """The way to a Qdrant that stays the same over restarts of the service, and may be cut."""
+
+    def __init__(self):
+        self.client = AsyncQdrantClient(":memory:")
+        self.down = False
+
+    def __getattr__(self, name):
+        found = getattr(self.client, name)
+
+        async def call(*args, **kwargs):
+            if self.down:
+                raise IndexUnavailable("the vector index does not answer")
+            return await found(*args, **kwargs)
+
+        return call
+
+    async def close(self):
+        """The server goes on."""
+
+
+@pytest.fixture
+async def wire(monkeypatch):
+    monkeypatch.setattr(index_upkeep, "AGE_MS", 0)
+    wire = Wire()
+    yield wire
+    await wire.client.close()
+
+
+@asynccontextmanager
+async def engine_on(folder, wire, **fields):
+    settings = WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, auto_create=True,
+                                update_size=1_000, **fields)
+    made = Engine(SqliteStore(folder / "graph.db", SystemClock()), HashedEmbedder(settings.seed), QdrantIndex(wire, "test"),
+                  OfflineReasoner(), settings, "test")
+    await made.open()
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
+async def live(engine, name, count=12):
+    """Some users do something; whatever is due is done."""
+    await engine.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"{name} {n}"), title=f"{name} {n}",
+                                              categories=(GENRES[n % 4],)) for n in range(count)])
+    await engine.record([NewInteraction(event_id=f"{name} {n}", user_id=f"u{n % 3}", item_id=f"{name} {n}", time=0,
+                                        content_hash=name) for n in range(count)])
+    await engine.drain()
+
+
+async def differences(engine):
+    """Points whose versions are not the graph's."""
+    stored = await engine.store.text_versions()
+    kept = {**await engine.index.versions(Collection.USERS), **await engine.index.versions(Collection.ITEMS)}
+    return {key for key in stored.keys() | kept.keys() if stored.get(key) != kept.get(key)}
+
+
+async def test_what_the_index_has_leaves_the_outbox(tmp_path, wire):
+    async with engine_on(tmp_path, wire) as engine:
+        await live(engine, "first")
+        assert await engine.run_round() is not None
+        assert await engine.store.count_changes() > 0
+        assert await engine.carry() == 0, "all of it was written when it was committed"
+        assert await engine.store.count_changes() == 0
+        assert await differences(engine) == set()
+
+
+async def test_down_for_a_while_costs_freshness_and_no_data(tmp_path, wire):
+    async with engine_on(tmp_path, wire) as engine:
+        await live(engine, "before")
+        await engine.carry()
+        wire.down = True
+        await live(engine, "meanwhile")
+        assert await engine.store.reasoned_through() == await engine.store.recorded_through(), "everything else goes on"
+        assert (await engine.recommender.recommend(Wish("u1", 5))).items
+        with pytest.raises(IndexUnavailable):
+            await engine.run_round()
+        assert await engine.carry() == 0
+        assert "does not answer" in engine.upkeep.problem
+        assert await engine.store.count_changes() > 0
+        wire.down = False
+        assert await differences(engine) != set()
+        await engine.carry()
+        assert engine.upkeep.problem == ""
+        assert await differences(engine) == set()
+        assert await engine.carry() == await engine.store.count_changes() == 0
+        assert await engine.run_round() is not None
+
+
+async def test_a_service_starts_without_its_index_and_ranks_as_with_it(tmp_path, wire):
+    async with engine_on(tmp_path, wire) as engine:
+        await live(engine, "before")
+        wanted = (await engine.recommender.recommend(Wish("u1", 5))).items
+    wire.down = True
+    async with engine_on(tmp_path, wire) as engine:
+        assert engine.upkeep.problem
+        assert (await engine.recommender.recommend(Wish("u1", 5))).items == wanted
+        await live(engine, "meanwhile")
+        wire.down = False
+        await engine.carry()
+        assert engine.upkeep.problem == ""
+        assert await differences(engine) == set()
+
+
+async def test_one_that_lost_everything_is_filled_again_while_the_service_runs(tmp_path, wire):
+    async with engine_on(tmp_path, wire) as engine:
+        await live(engine, "before")
+        for found in (await wire.client.get_collections()).collections:
+            await wire.client.delete_collection(found.name)
+        await live(engine, "meanwhile")
+        assert engine.upkeep.problem
+        await engine.carry()
+        assert await differences(engine) == set()
+        assert engine.upkeep.mended > 24
+
+
+async def test_a_difference_is_found_by_version_at_start_and_mended(tmp_path, wire):
+    async with engine_on(tmp_path, wire) as engine:
+        await live(engine, "before")
+        versions = await engine.index.versions(Collection.USERS)
+        ref, ghost = min(versions), 10_000
+        await engine.index.delete(Collection.USERS, [ref])
+        other = max(versions)
+        vector = (await engine.index.vectors(Collection.USERS, [other]))[other]
+        await engine.index.upsert(Collection.USERS, [Point(other, versions[other] + 5, vector), Point(ghost, 1, vector)])
+    async with engine_on(tmp_path, wire) as engine:
+        assert engine.upkeep.mended == 3
+        assert await differences(engine) == set()
+    async with engine_on(tmp_path, wire) as engine:
+        assert engine.upkeep.mended == 0
+
+
+async def test_an_index_of_another_model_or_dimension_is_made_again(tmp_path, wire):
+    async with engine_on(tmp_path, wire) as engine:
+        await live(engine, "before")
+    other = QdrantIndex(wire, "test")
+    successor = await other.successor("another model", 3)
+    await successor.upsert(Collection.USERS, [Point(0, 900, np.ones(3, np.float32))])
+    await successor.publish()
+    async with engine_on(tmp_path, wire) as engine:
+        assert await differences(engine) == set()
+        assert engine.upkeep.problem == ""
+
+
+async def test_reindex_while_others_ask_misses_nothing_that_is_committed_meanwhile(tmp_path, wire):
+    async with engine_on(tmp_path, wire) as engine:
+        await live(engine, "before")
+        added = []
+
+        async def between(done, total):
+            [ref] = await engine.store.find_refs([ClientKey(kind=ClientKind.USER, id="u0")])
+            text = (await engine.store.load_texts([ref]))[ref]
+            after = type(text)(profile=type(text.profile)(ref=ref, version=text.profile.version + 1, lines=text.profile.lines,
+                                                          next_id=text.profile.next_id))
+            await engine.store.commit_texts([after], [], await engine.store.recorded_through())
+            await engine.vectors.show([after])
+            added.append(ref)
+
+        original = engine.upkeep._mending.mend
+
+        async def mend(writer, progress):
+            count = await original(writer, progress)
+            if not added:
+                await between(0, 0)
+            return count
+
+        engine.upkeep._mending.mend = mend
+        assert await engine.reindex() == 12 + 3 + 4, "items, users, routers"
+        assert added
+        assert await differences(engine) == set()
+        assert len((await wire.client.get_collections()).collections) == len(Collection)
