@@ -1,5 +1,5 @@
 // name: rounds/routers
 // purpose: routers by number
-// parameters: numbers
-UNWIND $numbers AS number
+// parameters: rows
+UNWIND $rows AS number
 MERGE (:Router {number: number})

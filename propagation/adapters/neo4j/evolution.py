@@ -54,7 +54,7 @@ class Neo4jEvolution:
                 "sequence": sequence, "epoch": epoch.number, "round": publication.round_.number, "published": True}),
                 publication.map, epoch.number)
             steps = list(_steps(run))
-            await transaction.do("rounds/routers", numbers=sorted({number for step in steps for number in (step[1], step[2])}))
+            await transaction.do("rounds/routers", rows=sorted({number for step in steps for number in (step[1], step[2])}))
             await transaction.do("evolution/lineage_step", rows=[list(step) for step in steps])
             return run
 

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from propagation.adapters.neo4j.database import Neo4jDatabase
+from propagation.adapters.neo4j.database import Neo4jDatabase, Transaction
+from propagation.adapters.neo4j.waiting import Sent, covers_by_client, current_needed, oldest_needed, sent_by_router, waiting_keys
 from propagation.model.router import Integrated, RouterVersion
 
 SENDERS_KEPT = 2
@@ -19,14 +20,10 @@ class Neo4jMessages:
     async def waiting_messages(self, refs_after: Mapping[int, int],
                                through: int | None = None) -> Mapping[int, Sequence[RouterVersion]]:
         waiting: dict[int, list[RouterVersion]] = {ref: [] for ref in refs_after}
-        row = await self._database.row("rounds/last", limit=1) if refs_after else None
-        if row is None:
-            return waiting
-        rows = await self._database.rows("messages/waiting", asked=[list(pair) for pair in refs_after.items()],
-                                         through=row[0] if through is None else min(through, row[0]))
-        versions = await self._brief(sorted({(router, version) for _, router, version in rows}))
-        for ref, router, version in rows:
-            waiting[ref].append(versions[router, version])
+        keys = await self._database.read(lambda transaction: _keys(transaction, refs_after, through)) if refs_after else {}
+        versions = await self._brief(sorted({key for found in keys.values() for key in found}))
+        for ref, found in keys.items():
+            waiting[ref] = [versions[key] for key in found]
         return waiting
 
     async def router_versions(self, routers: Sequence[int]) -> Sequence[RouterVersion]:
@@ -52,6 +49,18 @@ class Neo4jMessages:
         """Published messages by key, in this order, with at most two of their senders."""
         rows = await self._database.rows("messages/brief", keys=[list(key) for key in keys]) if keys else []
         return {(row[0], row[1]): _version(row) for row in rows}
+
+
+async def _keys(transaction: Transaction, refs_after: Mapping[int, int], through: int | None) -> dict[int, list[Key]]:
+    """(router, version) of what waits for each client."""
+    last = await transaction.value("rounds/last", limit=1) or 0
+    through = last if through is None else min(through, last)
+    covers = covers_by_client(*(await transaction.rows("messages/edges", refs=sorted(refs_after), through=through))[0])
+    sent = sent_by_router(*(await transaction.rows("messages/sent", after=oldest_needed(refs_after, covers), through=through))[0])
+    pairs = [list(pair) for pair in current_needed(refs_after, covers)]
+    current = {(router, first): Sent(*message) for router, first, *message in
+               (await transaction.rows("messages/current_at", pairs=pairs) if pairs else ())}
+    return {ref: waiting_keys(ref, refs_after[ref], found, sent, current) for ref, found in covers.items()}
 
 
 def properties_of(version: RouterVersion, round_: int) -> dict[str, object]:

@@ -1,6 +1,6 @@
 """RoundStore on Neo4j: what a round stages carries its number; what is above the last published one is invisible."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import orjson
 
@@ -9,6 +9,7 @@ from propagation.adapters.neo4j.edges import Neo4jEdges
 from propagation.adapters.neo4j.leases import check_fence
 from propagation.adapters.neo4j.log import advance, append_entry, hold_log
 from propagation.adapters.neo4j.messages import Neo4jMessages, parts_of, properties_of
+from propagation.adapters.neo4j.staging import Staged, in_commits
 from propagation.adapters.neo4j.time import Time
 from propagation.adapters.strings import without_nul
 from propagation.model.attribute import Attribute
@@ -45,13 +46,19 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
     async def begin_round(self, lease: Lease, boundary: int) -> Round:
         last = await self.last_round()
         number = last.number if last else 0
-        for name in ("rounds/discard_opened", "rounds/discard_closed"):
-            while await self._fenced(lease, name, last=number, limit=ROWS_A_COMMIT):
-                pass
-        await self._fenced(lease, "rounds/discard_messages", last=number)
-        await self._fenced(lease, "rounds/discard_attributes")
-        await self._fenced(lease, "rounds/discard_held")
-        await self._fenced(lease, "outbox/discard")
+
+        async def discard(transaction: Transaction) -> int:
+            await check_fence(transaction, lease)
+            await transaction.do("rounds/discard_messages", last=number)
+            await transaction.do("rounds/discard_attributes")
+            await transaction.do("rounds/discard_held")
+            await transaction.do("outbox/discard")
+            opened: int = await transaction.value("rounds/discard_opened", last=number, limit=ROWS_A_COMMIT)
+            closed: int = await transaction.value("rounds/discard_closed", last=number, limit=ROWS_A_COMMIT)
+            return opened + closed
+
+        while await self._database.write(discard):
+            pass
         if last is not None:
             await self.settle(last)
         return Round(number=number + 1, boundary=boundary)
@@ -59,26 +66,25 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
     async def stage_attributes(self, lease: Lease, round_: Round, attributes: Sequence[Attribute],
                                held: Mapping[int, Sequence[str]]) -> None:
         rows = [[a.name, a.router, a.holders, a.canonical] for a in attributes]
-        holding = [[ref, list(names)] for ref, names in held.items()]
         without_nul(orjson.dumps(rows))
-        await self._stage(lease, "rounds/stage_attributes", rows, round=round_.number)
-        await self._stage(lease, "rounds/stage_held", holding, round=round_.number)
+        await self._stage(lease, [Staged("rounds/stage_attributes", rows, {"round": round_.number}),
+                                  Staged("rounds/stage_held", [[ref, list(names)] for ref, names in held.items()],
+                                         {"round": round_.number})])
 
     async def stage_routers(self, lease: Lease, round_: Round, versions: Sequence[RouterVersion]) -> None:
         rows = [properties_of(version, round_.number) for version in versions]
         parts = [part for version in versions for part in parts_of(version)]
         without_nul(orjson.dumps(rows))
-        await self._fenced(lease, "rounds/routers", numbers=sorted({version.router for version in versions}))
-        for name, staged in (("rounds/stage_messages", rows), ("rounds/stage_parts", parts),
-                             ("rounds/stage_brought", [part[:6] for part in parts])):
-            await self._stage(lease, name, staged)
+        await self._stage(lease, [
+            _routers(version.router for version in versions), Staged("rounds/stage_messages", rows),
+            Staged("rounds/stage_parts", parts), Staged("rounds/stage_brought", [part[:6] for part in parts])])
 
     async def stage_edges(self, lease: Lease, round_: Round, closed: Sequence[tuple[int, int]],
                           opened: Sequence[RoutingEdge]) -> None:
-        rows = [[edge.router, edge.ref, edge.score] for edge in opened]
-        await self._fenced(lease, "rounds/routers", numbers=sorted({edge.router for edge in opened}))
-        await self._stage(lease, "rounds/close_edges", [list(pair) for pair in closed], round=round_.number)
-        await self._stage(lease, "rounds/open_edges", rows, round=round_.number)
+        await self._stage(lease, [
+            _routers(edge.router for edge in opened),
+            Staged("rounds/close_edges", [list(pair) for pair in closed], {"round": round_.number}),
+            Staged("rounds/open_edges", [[edge.router, edge.ref, edge.score] for edge in opened], {"round": round_.number})])
 
     async def publish_round(self, lease: Lease, round_: Round) -> Round:
         async def work(transaction: Transaction) -> Round:
@@ -108,18 +114,19 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
     async def holders_of(self, attribute: str, limit: int) -> Sequence[int]:
         return [row[0] for row in await self._database.rows("attributes/holders", name=attribute, limit=limit)]
 
-    async def _fenced(self, lease: Lease, name: str, /, **parameters: object) -> int:
-        """One statement under the lease's token; what it returns, 0 where nothing. Raises LeaseLost."""
-        async def work(transaction: Transaction) -> int:
-            await check_fence(transaction, lease)
-            return await transaction.value(name, **parameters) or 0
+    async def _stage(self, lease: Lease, staged: Sequence[Staged]) -> None:
+        """Rows in order, in commits of at most 10,000; one even where there are none, for the fence. Raises LeaseLost."""
+        for part in in_commits(staged, ROWS_A_COMMIT):
+            async def work(transaction: Transaction, part: Sequence[Staged] = part) -> None:
+                await check_fence(transaction, lease)
+                for some in part:
+                    await transaction.do(some.name, rows=some.rows, **some.parameters)
 
-        return await self._database.write(work)
+            await self._database.write(work)
 
-    async def _stage(self, lease: Lease, name: str, rows: Sequence[object], **parameters: object) -> None:
-        """Rows in commits of at most 10,000; one even where there are none, for the fence."""
-        for start in range(0, max(len(rows), 1), ROWS_A_COMMIT):
-            await self._fenced(lease, name, rows=rows[start : start + ROWS_A_COMMIT], **parameters)
+
+def _routers(numbers: Iterable[int]) -> Staged:
+    return Staged("rounds/routers", sorted(set(numbers)))
 
 
 async def check_next(transaction: Transaction, round_: Round) -> None:
