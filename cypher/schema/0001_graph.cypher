@@ -24,8 +24,7 @@ CREATE CONSTRAINT epoch_number IF NOT EXISTS FOR (e:Epoch) REQUIRE e.number IS U
 CREATE CONSTRAINT claim_token IF NOT EXISTS FOR (c:Claim) REQUIRE c.token IS UNIQUE;
 CREATE CONSTRAINT profile_version IF NOT EXISTS FOR (p:ProfileVersion) REQUIRE (p.ref, p.version) IS UNIQUE;
 CREATE INDEX profile_version_sequence IF NOT EXISTS FOR (p:ProfileVersion) ON (p.sequence);
-CREATE INDEX gradient_owner IF NOT EXISTS FOR (g:Gradient) ON (g.module, g.owner, g.sequence);
-CREATE INDEX gradient_sequence IF NOT EXISTS FOR (g:Gradient) ON (g.module, g.sequence);
+CREATE INDEX gradient_sequence IF NOT EXISTS FOR (g:Gradient) ON (g.module, g.sequence, g.owner);
 CREATE CONSTRAINT router_number IF NOT EXISTS FOR (r:Router) REQUIRE r.number IS UNIQUE;
 CREATE CONSTRAINT round_number IF NOT EXISTS FOR (r:Round) REQUIRE r.number IS UNIQUE;
 CREATE CONSTRAINT attribute_name IF NOT EXISTS FOR (a:Attribute) REQUIRE a.name IS UNIQUE;
