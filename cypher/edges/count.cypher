@@ -1,9 +1,9 @@
 // name: edges/count
 // purpose: how many standing edges routers have
-// parameters: routers
+// parameters: routers, at
 CALL () {
   MATCH (d:Round)
-  WHERE d.number > 0
+  WHERE d.number > 0 AND ($at IS NULL OR d.sequence <= $at)
   RETURN d.number AS last ORDER BY d.number DESC LIMIT 1
 }
 UNWIND $routers AS number

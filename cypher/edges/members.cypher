@@ -1,9 +1,9 @@
 // name: edges/members
 // purpose: a router's standing edges by score, as columns; from is the round's number, negative, until its sequence is set
-// parameters: router, limit
+// parameters: router, limit, at
 CALL () {
   MATCH (d:Round)
-  WHERE d.number > 0
+  WHERE d.number > 0 AND ($at IS NULL OR d.sequence <= $at)
   RETURN d.number AS last ORDER BY d.number DESC LIMIT 1
 }
 MATCH (r:Router {number: $router})-[e:ROUTES_TO]->(c:Client)

@@ -1,9 +1,9 @@
 // name: messages/newest
 // purpose: the newest published message of each router: its key
-// parameters: routers
+// parameters: routers, at
 CALL () {
   MATCH (d:Round)
-  WHERE d.number > 0
+  WHERE d.number > 0 AND ($at IS NULL OR d.sequence <= $at)
   RETURN d.number AS last ORDER BY d.number DESC LIMIT 1
 }
 UNWIND $routers AS number

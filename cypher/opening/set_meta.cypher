@@ -11,5 +11,7 @@ MERGE (kept:Progress {name: 'retention'})
 ON CREATE SET kept.oldest = 0
 MERGE (checkpoint:Progress {name: 'checkpoint'})
 ON CREATE SET checkpoint.id = 0
+MERGE (texts:Progress {name: 'texts'})
+ON CREATE SET texts.texts = 0, texts.merges = 0
 MERGE (evolution:Progress {name: 'evolution'})
 ON CREATE SET evolution.run = 0

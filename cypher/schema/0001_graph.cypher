@@ -37,4 +37,6 @@ CREATE INDEX routes_to_opened IF NOT EXISTS FOR ()-[e:ROUTES_TO]-() ON (e.opened
 CREATE INDEX routes_to_closed IF NOT EXISTS FOR ()-[e:ROUTES_TO]-() ON (e.closed, e.router);
 CREATE INDEX integrated_ref IF NOT EXISTS FOR ()-[t:INTEGRATED_INTO]-() ON (t.ref);
 CREATE INDEX merged_sequence IF NOT EXISTS FOR ()-[m:MERGED_INTO]-() ON (m.sequence);
+CREATE INDEX profile_version_number IF NOT EXISTS FOR (p:ProfileVersion) ON (p.number);
+CREATE INDEX merged_number IF NOT EXISTS FOR ()-[m:MERGED_INTO]-() ON (m.number);
 CREATE CONSTRAINT evolution_run IF NOT EXISTS FOR (e:EvolutionRun) REQUIRE e.run IS UNIQUE;

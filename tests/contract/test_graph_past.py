@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from propagation.model.client import ClientKind
-from tests.contract.graph_store import MAKERS, TurnedClock, change, edge, event, item, message, run_round, text, user
+from tests.contract.graph_store import MAKERS, TurnedClock, change, edge, event, item, known_clients, message, run_round, text, user
 
 ROUTERS, REFS = range(3), (user(0), user(1), item(0), item(1))
 TABLE = st.dictionaries(st.tuples(st.sampled_from(ROUTERS), st.sampled_from(REFS)), st.integers(1, 9))
@@ -78,14 +78,28 @@ def _standing(one):
     return type(one)(router=one.router, ref=one.ref, score=one.score, from_sequence=one.from_sequence)
 
 
-@pytest.mark.parametrize("maker", MAKERS.values(), ids=list(MAKERS))
+EXAMPLES = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+
+
 @given(steps=STEPS, kept=st.integers(0, 12))
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-async def test_what_was_read_at_a_sequence_is_read_of_it_later(tmp_path_factory, maker, steps, kept):
+@settings(max_examples=20, **EXAMPLES)
+async def test_what_was_read_at_a_sequence_is_read_of_it_later(tmp_path_factory, steps, kept):
+    await reads_the_same_later(MAKERS["sqlite"], tmp_path_factory.mktemp("past"), steps, kept)
+
+
+@pytest.mark.neo4j
+@given(steps=STEPS, kept=st.integers(0, 12))
+@settings(max_examples=5, **EXAMPLES)
+async def test_what_was_read_of_neo4j_at_a_sequence_is_read_of_it_later(tmp_path_factory, steps, kept):
+    await reads_the_same_later(MAKERS["neo4j"], tmp_path_factory.mktemp("past"), steps, kept)
+
+
+async def reads_the_same_later(maker, folder, steps, kept):
     clock = TurnedClock()
-    store = maker(tmp_path_factory.mktemp("past"), clock)
+    store = maker(folder, clock)
     await store.open()
     try:
+        await known_clients(store, 2)
         history = History(store, clock)
         for step in steps:
             await history.do(step)

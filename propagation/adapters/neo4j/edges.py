@@ -34,16 +34,16 @@ class Neo4jEdges:
         return [edge for edge in edges if edge.from_sequence <= sequence
                 and (edge.until_sequence is None or edge.until_sequence > sequence)]
 
-    async def members_of(self, router: int, limit: int) -> Sequence[RoutingEdge]:
-        row = await self._database.row("edges/members", router=router, limit=limit)
+    async def members_of(self, router: int, limit: int, at: int | None = None) -> Sequence[RoutingEdge]:
+        row = await self._database.row("edges/members", router=router, limit=limit, at=at)
         if row is None:
             return []
         sequences = await self._sequences(row[2])
         return [RoutingEdge(router=router, ref=ref, score=score, from_sequence=sequences.get(since, since))
                 for ref, score, since in zip(*row, strict=True)]
 
-    async def count_members(self, routers: Sequence[int]) -> Mapping[int, int]:
-        return dict(await self._database.rows("edges/count", routers=sorted(set(routers))))
+    async def count_members(self, routers: Sequence[int], at: int | None = None) -> Mapping[int, int]:
+        return dict(await self._database.rows("edges/count", routers=sorted(set(routers)), at=at))
 
     async def _sequences(self, places: Iterable[int]) -> dict[int, int]:
         """Of rounds that stand in, negative, for their sequences: which those are."""

@@ -10,7 +10,7 @@ from propagation.adapters.neo4j.learn import put_epoch
 from propagation.adapters.neo4j.leases import check_fence
 from propagation.adapters.neo4j.log import advance, append_entry, hold_log
 from propagation.adapters.neo4j.rounds import check_next, publish_staged
-from propagation.adapters.neo4j.texts import hold_clients, rows_of
+from propagation.adapters.neo4j.texts import hold_clients, put_texts, rows_of
 from propagation.adapters.neo4j.time import Time
 from propagation.model.epoch import EvolvedInto
 from propagation.model.evolution import EvolutionRun
@@ -48,7 +48,7 @@ class Neo4jEvolution:
             await transaction.do("learn/covers", through=through)
             await publish_staged(transaction, publication.round_, sequence)
             await hold_clients(transaction, publication.texts)
-            await transaction.do("texts/put", rows=rows_of([(text, sequence) for text in publication.texts]), now=self._time.now())
+            await put_texts(transaction, self._time.now(), rows_of([(text, sequence) for text in publication.texts]), ())
             await transaction.do("evolution/void_claims")
             run = await _kept(transaction, end.at, publication.run.model_copy(update={
                 "sequence": sequence, "epoch": epoch.number, "round": publication.round_.number, "published": True}),

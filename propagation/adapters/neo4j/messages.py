@@ -26,8 +26,21 @@ class Neo4jMessages:
             waiting[ref] = [versions[key] for key in found]
         return waiting
 
-    async def router_versions(self, routers: Sequence[int]) -> Sequence[RouterVersion]:
-        keys = await self._database.rows("messages/newest", routers=sorted(set(routers)))
+    async def messages(self, keys: Sequence[Key], senders: int) -> Mapping[Key, RouterVersion]:
+        found = await self._brief(sorted(set(keys)))
+        parts: dict[Key, list[Integrated]] = {key: [] for key in found}
+        if found:
+            for router, version, part in await self._database.rows("messages/senders", keys=[list(key) for key in found],
+                                                                   senders=senders):
+                parts[router, version].append(_part(part))
+        return {key: version.model_copy(update={"integrated": tuple(parts[key])}) for key, version in found.items()}
+
+    async def messages_of(self, number: int) -> Sequence[RouterVersion]:
+        keys = await self._database.rows("messages/of_round", round=number)
+        return list((await self._brief([(router, version) for router, version in keys])).values())
+
+    async def router_versions(self, routers: Sequence[int], at: int | None = None) -> Sequence[RouterVersion]:
+        keys = await self._database.rows("messages/newest", routers=sorted(set(routers)), at=at)
         return list((await self._brief([(router, version) for router, version in keys])).values())
 
     async def router_version(self, router: int, version: int) -> RouterVersion | None:

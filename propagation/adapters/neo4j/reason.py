@@ -6,14 +6,16 @@ from typing import Any
 from propagation.adapters.neo4j.claims import choose, work_of
 from propagation.adapters.neo4j.database import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.outbox import put_texts_out
-from propagation.adapters.neo4j.texts import gradient_of, hold_clients, merged_of, newest_texts, put_gradients, put_merged, rows_of
+from propagation.adapters.neo4j.texts import gradient_of, hold_clients, merged_of, newest_texts, put_gradients, put_texts, rows_of
 from propagation.adapters.neo4j.time import Time
 from propagation.adapters.neo4j.versions import text_of
 from propagation.model.client import ClientKind, kind_of
 from propagation.model.errors import LeaseLost
 from propagation.model.gradient import Gradient, Module
 from propagation.model.interaction import InteractionRow
+from propagation.model.reach import Reach
 from propagation.model.text import ClientText, Merged, ReasonClaim, Reasoned
+from propagation.model.watched import NumberedMerge, NumberedText
 
 
 class Neo4jReason:
@@ -56,11 +58,10 @@ class Neo4jReason:
             if await transaction.value("reason/take", token=claim.token) is None:
                 raise LeaseLost(f"claim {claim.token} of worker {claim.worker!r} expired and was taken over")
             await hold_clients(transaction, [text for text, _ in texts])
-            if rows:
-                await transaction.do("texts/put_of_interactions", rows=rows, now=self._time.now(),
-                                     interactions=[result.sequence for _, result in texts])
             await put_texts_out(transaction, [text for text, _ in texts], self._time.now())
-            await put_merged(transaction, [(merge, result.written_at) for result in reasoned for merge in result.merged])
+            await put_texts(transaction, self._time.now(), rows,
+                            [(merge, result.written_at) for result in reasoned for merge in result.merged],
+                            [result.sequence for _, result in texts])
             await put_gradients(transaction, reasoned)
             await _mark(transaction, reasoned)
             await transaction.do("reason/finish", token=claim.token)
@@ -72,10 +73,8 @@ class Neo4jReason:
 
         async def work(transaction: Transaction) -> None:
             await hold_clients(transaction, texts)
-            if rows:
-                await transaction.do("texts/put", rows=rows, now=self._time.now())
             await put_texts_out(transaction, texts, self._time.now())
-            await put_merged(transaction, [(merge, sequence) for merge in merged])
+            await put_texts(transaction, self._time.now(), rows, [(merge, sequence) for merge in merged])
 
         await self._database.write(work)
 
@@ -88,6 +87,29 @@ class Neo4jReason:
             return dict(await self._database.rows("texts/versions", refs=list(refs)))
         row = await self._database.row("texts/all_versions")
         return dict(zip(*row, strict=True)) if row else {}
+
+    async def texts_through(self) -> int:
+        return int((await self._numbers())[0])
+
+    async def texts_after(self, number: int, limit: int) -> Sequence[NumberedText]:
+        rows = await self._database.write(lambda transaction: transaction.rows("texts/after", number=number, limit=limit))
+        return [NumberedText(*row) for row in rows]
+
+    async def merges_through(self) -> int:
+        return int((await self._numbers())[1])
+
+    async def merges_after(self, number: int, through: int, limit: int) -> Sequence[NumberedMerge]:
+        rows = await self._database.write(lambda transaction: transaction.rows(
+            "texts/merges_after", number=number, through=through, limit=limit))
+        return [NumberedMerge(number=row[0], sequence=row[1], merge=merged_of(row[2:])) for row in rows]
+
+    async def _numbers(self) -> list[int]:
+        """[texts, merges] that were ever committed."""
+        return await self._database.row("texts/numbers") or [0, 0]
+
+    async def reach(self) -> Sequence[Reach]:
+        return [Reach(router=row[0], clients=row[1], merged=row[2], filtered=row[3], empty=row[4], fell_out=row[5])
+                for row in await self._database.rows("texts/reach")]
 
     async def texts_of_versions(self, versions: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], ClientText]:
         rows = await self._database.rows("texts/of_versions", keys=[list(key) for key in sorted(set(versions))])

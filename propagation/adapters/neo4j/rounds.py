@@ -40,6 +40,10 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
         rows = await self._database.rows("rounds/last", limit=limit)
         return [Round.model_construct(**dict(zip(ROUND, row, strict=True))) for row in reversed(rows)]
 
+    async def rounds_after(self, number: int, limit: int) -> Sequence[Round]:
+        rows = await self._database.rows("rounds/after", number=number, limit=limit)
+        return [Round.model_construct(**dict(zip(ROUND, row, strict=True))) for row in rows]
+
     async def changed_clients(self, after: int, through: int) -> Sequence[int]:
         return await self._database.value("rounds/changed", after=after, through=through) or []
 

@@ -27,12 +27,24 @@ async def hold_clients(transaction: Transaction, texts: Sequence[ClientText]) ->
         newest[profile.ref] = profile.version
 
 
-async def put_merged(transaction: Transaction, merged: Sequence[tuple[Merged, int]]) -> None:
-    rows = [[merge.ref, merge.profile_version, merge.router, merge.router_version, merge.outcome, sequence]
-            for merge, sequence in merged]
-    without_nul(orjson.dumps(rows))
-    if rows:
-        await transaction.do("texts/merged", rows=rows)
+async def put_texts(transaction: Transaction, now: int | None, rows: Sequence[list[object]], merged: Sequence[tuple[Merged, int]],
+                    interactions: Sequence[int] | None = None) -> None:
+    """Rows of `rows_of` and merges with their sequences, numbered on from those committed before. `interactions`: the one that
+    wrote each text."""
+    merges = [[merge.ref, merge.profile_version, merge.router, merge.router_version, merge.outcome, sequence]
+              for merge, sequence in merged]
+    without_nul(orjson.dumps(merges))
+    if not rows and not merges:
+        return
+    before = await transaction.row("texts/take_numbers", texts=len(rows), merges=len(merges))
+    assert before is not None, "opening makes this node"
+    numbered = [[*row, number] for number, row in enumerate(rows, before[0] + 1)]
+    if numbered and interactions is not None:
+        await transaction.do("texts/put_of_interactions", rows=numbered, now=now, interactions=interactions)
+    elif numbered:
+        await transaction.do("texts/put", rows=numbered, now=now)
+    if merges:
+        await transaction.do("texts/merged", rows=[[*row, number] for number, row in enumerate(merges, before[1] + 1)])
 
 
 async def put_gradients(transaction: Transaction, reasoned: Sequence[Reasoned]) -> None:
