@@ -26,6 +26,13 @@ def laptop_store(settings: Settings, clock: Clock | None = None) -> SqliteStore:
     return SqliteStore(settings.database, clock or SystemClock())
 
 
+def neo4j_store(settings: Settings, clock: Clock | None = None) -> GraphStore:
+    """A server; nothing is connected yet. The system's clock is the server's there: machines share it."""
+    from propagation.adapters.neo4j.store import Neo4jStore
+
+    return Neo4jStore(settings.neo4j, None if isinstance(clock, SystemClock) else clock)
+
+
 def laptop_files(settings: Settings) -> SqliteFiles:
     """The database as a whole."""
     return SqliteFiles(settings.database)
@@ -46,9 +53,14 @@ def qdrant_index(settings: Settings, store: GraphStore) -> VectorIndex:
     return QdrantIndex(connect(qdrant.url, qdrant.grpc_port, key, qdrant.timeout_seconds), qdrant.prefix)
 
 
-STORES: Mapping[str, Callable[[Settings, Clock | None], GraphStore]] = {"sqlite": laptop_store}
+STORES: Mapping[str, Callable[[Settings, Clock | None], GraphStore]] = {"sqlite": laptop_store, "neo4j": neo4j_store}
 Around = Callable[[GraphStore, VectorIndex], tuple[GraphStore, VectorIndex]]
 INDEXES: Mapping[str, Callable[[Settings, GraphStore], VectorIndex]] = {"numpy": numpy_index, "qdrant": qdrant_index}
+
+
+def graph_store(settings: Settings, clock: Clock | None = None) -> GraphStore:
+    """The graph alone, not opened. `clock`: the system's."""
+    return STORES[settings.store](settings, clock)
 
 
 def as_they_are(store: GraphStore, index: VectorIndex) -> tuple[GraphStore, VectorIndex]:
@@ -65,7 +77,7 @@ def laptop_engine(settings: Settings, give_way: Callable[[], Awaitable[None]] = 
                   around: Around = as_they_are) -> Engine:
     """Not opened. As the settings say; by default SQLite, NumPy, offline reasoner and fitted embedder: no server, no network,
     no key. `clock`: the system's. `around` may put something in their place that watches them."""
-    store = STORES["sqlite"](settings, clock)
+    store = graph_store(settings, clock)
     holder, workflow = holder_name(), workflow_of(settings)
     reasoner = reasoner_of(settings, store, holder)
     store, index = around(store, INDEXES[settings.index](settings, store))

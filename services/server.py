@@ -100,7 +100,7 @@ async def running(settings: Settings, clock: Clock | None = None) -> AsyncIterat
         try:
             async with monitoring.shown(engine, worker, settings.server, door) as metrics:
                 await health.serving()
-                log.info("ready", address=address, database=str(settings.database), metrics=metrics)
+                log.info("ready", address=address, graph=settings.graph, metrics=metrics)
                 yield replace(service, metrics=metrics)
         finally:
             await service.stop(settings.server.grace_seconds)

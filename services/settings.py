@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field, SecretStr, field_validator
 
+from propagation.adapters.neo4j.settings import Neo4jSettings
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.model.base import Term
 from propagation.workflow.settings import WorkflowSettings
@@ -91,10 +92,12 @@ class QdrantSettings(Term):
 
 
 class Settings(Term):
-    """`database`: the SQLite file of the laptop deployment. The workflow's own settings are named without a prefix
-    (`taste.k`, not `workflow.taste.k`), as DESIGN and the method page name them."""
+    """`store`: where the graph lies, in one SQLite file (`database`) or on a Neo4j server (`neo4j`). The workflow's own settings
+    are named without a prefix (`taste.k`, not `workflow.taste.k`), as DESIGN and the method page name them."""
 
+    store: Literal["sqlite", "neo4j"] = "sqlite"
     database: Path = Path("propagation.db")
+    neo4j: Neo4jSettings = Neo4jSettings()
     index: Literal["numpy", "qdrant"] = "numpy"
     qdrant: QdrantSettings = QdrantSettings()
     server: ServerSettings = ServerSettings()
@@ -103,6 +106,11 @@ class Settings(Term):
     workflow: WorkflowSettings = WorkflowSettings()
     reasoner: Literal["offline", "openai"] = "offline"
     openai: OpenAIOptions = OpenAIOptions()
+
+    @property
+    def graph(self) -> str:
+        """Where the graph lies, as a person reads it."""
+        return str(self.database) if self.store == "sqlite" else f"{self.neo4j.uri}/{self.neo4j.database}"
 
 
 # RecNet as published: routers from attributes (2.2.1), one router an attribute (eq. 2), multicast by cosine (eq. 4). Its

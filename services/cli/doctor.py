@@ -45,7 +45,7 @@ def doctor(mend: Mend = False, database: Database = None, config: Config = None,
     from services.cli.opening import there, with_engine
 
     settings = there(settings_of(config, assignments, database=database))
-    left = list(_left_behind(laptop_files(settings), mend))
+    left = list(_left_behind(laptop_files(settings), mend)) if settings.store == "sqlite" else []
     findings = left + with_engine(settings, lambda engine: _examined(engine, settings))
     sound = not any(finding.problem and finding.wrong and not finding.done for finding in findings)
     if json:
@@ -72,10 +72,11 @@ def _left_behind(files: "SqliteFiles", mend: bool) -> "Iterator[Finding]":
 
 async def _examined(engine: "Engine", settings: "Settings") -> list[Finding]:
     """Opening the engine was the first look: file, schema, settings, and that the numbers follow the log."""
-    opened = [Finding(f"{settings.database} opens, its schema and settings fit this release", "")]
+    opened = [Finding(f"{settings.graph} opens, its schema and settings fit this release", "")]
     problems = await engine.store.check()
     stored = [Finding("stored data", problem, "restore a back-up, or export what is readable") for problem in problems]
-    return [*opened, *(stored or [Finding("stored data", "")]), await _numbers(engine), _index(engine), _disk(settings)]
+    return [*opened, *(stored or [Finding("stored data", "")]), await _numbers(engine), _index(engine),
+            *([_disk(settings)] if settings.store == "sqlite" else [])]
 
 
 def _index(engine: "Engine") -> Finding:

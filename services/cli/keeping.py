@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from services.cli.opening import there, with_store
+from services.cli.opening import in_a_file, with_store
 from services.cli.options import AsJson, Assignments, Config, Database, settings_of
 from services.cli.output import console, print_json, progress_bar
 from services.failures import UsageProblem
@@ -31,7 +31,7 @@ def backup(file: Target, force: Force = False, database: Database = None, config
     no longer than you may keep that.
 
     JSON: {"file", "bytes", "seconds"}."""
-    settings = there(settings_of(config, assignments, database=database))
+    settings = in_a_file(settings_of(config, assignments, database=database))
     _behind_the_service()
     size, seconds = _timed("backup", lambda files, say: files.backup(file, say, replace=force), settings)
     if json:
@@ -48,6 +48,8 @@ def restore(file: Source, force: Force = False, database: Database = None, confi
     What FILE holds is looked over before anything is replaced; `propagation doctor` looks over more.
     JSON: {"database", "bytes", "seconds"}."""
     settings = settings_of(config, assignments, database=database)
+    if settings.store != "sqlite":
+        in_a_file(settings)
     if not file.exists():
         raise UsageProblem(f"{file} is not there; name what `propagation backup` or `export` wrote")
     _, seconds = _timed("restore", lambda files, say: files.restore(file, say, replace=force), settings)
@@ -63,7 +65,7 @@ def export(file: Target, force: Force = False, database: Database = None, config
     """Write everything in the database to FILE as JSON Lines, while the service runs or not. `restore` reads it, without loss.
 
     JSON: {"file", "rows", "bytes", "seconds"}."""
-    settings = there(settings_of(config, assignments, database=database))
+    settings = in_a_file(settings_of(config, assignments, database=database))
     _behind_the_service()
     rows, seconds = _timed("export", lambda files, say: files.export(file, say, replace=force), settings)
     size = file.stat().st_size
@@ -80,7 +82,7 @@ def compact(database: Database = None, config: Config = None, assignments: Assig
     JSON: {"dropped", "bytes_before", "bytes", "seconds"}."""
     from services.upkeep import retain_all
 
-    settings = there(settings_of(config, assignments, database=database))
+    settings = in_a_file(settings_of(config, assignments, database=database))
     started = time.monotonic()
     dropped = with_store(settings, retain_all)
     (before, after), _ = _timed("compact", lambda files, _: files.compact(), settings)

@@ -15,10 +15,17 @@ T = TypeVar("T")
 
 
 def there(settings: "Settings") -> "Settings":
-    """The same. Raises UsageProblem where there is no such file."""
-    if not settings.database.exists():
+    """The same. Raises UsageProblem where there is no such file; whether a server is there, opening says."""
+    if settings.store == "sqlite" and not settings.database.exists():
         raise UsageProblem(f"{settings.database} is not there; name the database with --database")
     return settings
+
+
+def in_a_file(settings: "Settings") -> "Settings":
+    """The same. Raises UsageProblem where the graph is no file that is there."""
+    if settings.store != "sqlite":
+        raise UsageProblem(f"the graph lies on {settings.graph}: keep and restore it with the server's own tools (neo4j-admin)")
+    return there(settings)
 
 
 def with_engine(settings: "Settings", work: "Callable[[Engine], Awaitable[T]]", *, create: bool = False,
@@ -46,10 +53,10 @@ def with_engine(settings: "Settings", work: "Callable[[Engine], Awaitable[T]]", 
 def with_store(settings: "Settings", work: "Callable[[GraphStore], Awaitable[T]]") -> T:
     """Run `work` on the opened graph alone, which mends nothing; the same otherwise."""
     there(settings)
-    from services.assembly import laptop_store
+    from services.assembly import graph_store
 
     async def run() -> T:
-        store = laptop_store(settings)
+        store = graph_store(settings)
         await store.open()
         try:
             return await work(store)
