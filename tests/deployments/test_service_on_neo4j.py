@@ -1,0 +1,47 @@
+"""The service itself on a graph server, over real gRPC: the same flow as on a file, and two services on one graph."""
+
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import grpc
+import pytest
+
+from propagation.v1 import propagation_pb2 as pb
+from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
+from propagation.workflow.settings import BankSettings, WorkflowSettings
+from services.server import running
+from services.settings import ServerSettings, Settings
+from tests.neo4j_server.shared import server_for
+from tests.service.conftest import Client
+from tests.service.test_flow import test_an_event_reaches_another_clients_profile
+
+__all__ = ["test_an_event_reaches_another_clients_profile"]
+pytestmark = pytest.mark.neo4j
+SMALL = WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, update_size=1_000_000, auto_create=True)
+
+
+@asynccontextmanager
+async def serving(folder):
+    settings = Settings(store="neo4j", neo4j=server_for(folder).settings, workflow=SMALL,
+                        server=ServerSettings(port=0, grace_seconds=1))
+    async with running(settings) as service, grpc.aio.insecure_channel(service.address) as channel:
+        yield Client(PropagationServiceStub(channel), channel, service)
+
+
+@pytest.fixture
+async def service(tmp_path):
+    async with serving(tmp_path) as client:
+        yield client
+
+
+async def test_what_one_service_records_the_other_has_learned(tmp_path):
+    async with AsyncExitStack() as stack:
+        first, second = [await stack.enter_async_context(serving(tmp_path)) for _ in range(2)]
+        for place, (writer, reader) in enumerate(((first, second), (second, first))):
+            events = [pb.Interaction(event_id=f"{place}-{n}", user_id="ann", item_id=f"i{place}-{n}") for n in range(10)]
+            answer = await writer.stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=events))
+            sequence = max(outcome.sequence for outcome in answer.outcomes)
+            await reader.stub.Recommend(pb.RecommendRequest(user_id="ann", limit=5, min_sequence=sequence), timeout=20)
+            assert reader.engine.numbers.view.applied_through >= sequence
+        views = [service.engine.numbers.view.state.taste.trust[:1].tolist() for service in (first, second)]
+        assert views[0] == views[1]
+        assert await first.engine.store.check() == []
