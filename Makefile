@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 DATA ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-neo4j lint types imports proto proto-check bench bench-short bench-life bench-life-short up down lock clean bench-llm
+.PHONY: help setup demo test test-slow test-neo4j lint types imports proto proto-check bench bench-short bench-life bench-life-short up down lock clean bench-llm bench-neo4j
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -63,6 +63,9 @@ bench-llm: $(READY)  ## what a language model costs, against a scripted server (
 
 bench-life: $(READY)  ## what a service that lives is judged by: evolution, erasure, back-up, size, half an hour of soak (ONLY=group)
 	$(BIN)/python -m benchmarks --life $(if $(ONLY),--only $(ONLY))
+
+bench-neo4j: $(READY)  ## the service on a Neo4j server, which is started here (Java 17 and Maven; ONLY=group)
+	$(BIN)/python -m benchmarks --neo4j $(if $(ONLY),--only $(ONLY))
 
 bench-life-short: $(READY)  ## the same programs for a few seconds each
 	$(BIN)/python -m benchmarks --life --short

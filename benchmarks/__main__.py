@@ -1,4 +1,5 @@
-"""`python -m benchmarks [--life] [--only GROUP] [--short]`: a table, and as the last line one JSON object with all keys."""
+"""`python -m benchmarks [--life | --neo4j] [--only GROUP] [--short]`: a table, and as the last line one JSON object with all
+keys."""
 
 import argparse
 import importlib
@@ -14,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks.groups import BENCH, LIFE, LLM
+from benchmarks.groups import BENCH, LIFE, LLM, NEO4J
 from benchmarks.run import Run
 from benchmarks.targets import TARGETS
 from services.kernel_cache import use_kernel_cache
@@ -48,6 +49,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--life", action="store_true", help="the figures of a service that lives: evolution, back-up, soak")
     parser.add_argument("--llm", action="store_true", help="the figures of language models, against a scripted server")
     parser.add_argument("--cds", type=Path, metavar="FOLDER", help="cds-dense; default: ../shared/datasets/cds-dense")
+    parser.add_argument("--neo4j", action="store_true", help="the service on a Neo4j server, which is started here")
     parser.add_argument("--only", metavar="GROUP", help=f"one group of figures: {', '.join(BENCH)}; with --life {', '.join(LIFE)}")
     parser.add_argument("--short", action="store_true", help="a few seconds each: the programs work, the figures mean nothing")
     parser.add_argument("--ml100k", type=Path, default=os.environ.get("ML100K"), metavar="FOLDER",
@@ -60,6 +62,8 @@ def _options() -> argparse.Namespace:
 
 
 def _groups(options: argparse.Namespace) -> Mapping[str, Sequence[str]]:
+    if options.neo4j:
+        return NEO4J
     return LLM if options.llm else LIFE if options.life else BENCH
 
 

@@ -27,3 +27,13 @@ LIFE: Mapping[str, tuple[str, ...]] = {
     "size": ("file_bytes_per_interaction",),
     "soak": ("soak_rss_growth_pct",),
 }
+# `make bench-neo4j`: the service on a graph server, which is started here. A module that is not there yet leaves its keys null.
+NEO4J: Mapping[str, tuple[str, ...]] = {
+    "neo4j_ingest": ("neo4j_ingest_batch_events_per_s",),
+    "neo4j_process": ("neo4j_process_interactions_per_s", "neo4j_round_trips_per_interaction"),
+    "neo4j_probe": ("neo4j_event_to_recommendation_s",),
+    "neo4j_rounds": ("neo4j_first_table_s_100k_clients", "neo4j_round_s_1k_changed_of_100k",
+                     "neo4j_round_s_1k_changed_of_100k_semantic", "neo4j_round_s_1k_changed_of_100k_qdrant"),
+    "neo4j_trace": ("neo4j_trace_ms",),
+    "neo4j_kill": ("kill_lost", "kill_doubled"),
+}

@@ -9,13 +9,14 @@ from enum import IntEnum
 import typer
 from typer.exceptions import TyperException
 
-from propagation.model.errors import NotFound, NotReached, PropagationError, StoreBusy
+from propagation.model.errors import NotFound, NotReached, PropagationError, StoreBusy, StoreUnreachable
 from services.failures import Refused, Unreachable, UsageProblem
 
 
 class ExitCode(IntEnum):
-    """0 done · 1 something is wrong with what was looked at · 2 wrong use · 3 bad data or settings · 4 service unreachable ·
-    5 database held by another process · 6 refused by the service · 70 a fault of this program · 130 interrupted."""
+    """0 done · 1 something is wrong with what was looked at · 2 wrong use · 3 bad data or settings · 4 service, or the graph's
+    server, unreachable · 5 database held by another process · 6 refused by the service · 70 a fault of this program ·
+    130 interrupted."""
 
     DONE = 0
     WRONG = 1
@@ -31,6 +32,7 @@ class ExitCode(IntEnum):
 CODES: tuple[tuple[type[Exception], ExitCode], ...] = (
     (UsageProblem, ExitCode.USAGE),
     (Unreachable, ExitCode.UNREACHABLE),
+    (StoreUnreachable, ExitCode.UNREACHABLE),
     (StoreBusy, ExitCode.BUSY),
     (Refused, ExitCode.REFUSED),
     (NotFound, ExitCode.REFUSED),

@@ -23,6 +23,8 @@ CODES: dict[type[errors.PropagationError], tuple[grpc.StatusCode, str]] = {
     errors.StoreBusy: (grpc.StatusCode.UNAVAILABLE, "STORE_BUSY"),
     errors.StoreCorrupt: (grpc.StatusCode.DATA_LOSS, "STORE_CORRUPT"),
     errors.StoreFull: (grpc.StatusCode.RESOURCE_EXHAUSTED, "STORE_FULL"),
+    errors.StoreUnreachable: (grpc.StatusCode.UNAVAILABLE, "STORE_UNREACHABLE"),
+    errors.StoreRefused: (grpc.StatusCode.UNAVAILABLE, "STORE_REFUSED"),
     errors.SchemaTooNew: (grpc.StatusCode.FAILED_PRECONDITION, "SCHEMA_TOO_NEW"),
     errors.IncompatibleSettings: (grpc.StatusCode.FAILED_PRECONDITION, "INCOMPATIBLE_SETTINGS"),
     errors.ReasonerFailed: (grpc.StatusCode.UNAVAILABLE, "REASONER_FAILED"),

@@ -1,0 +1,52 @@
+"""Processing on a graph server: learn and reason ML-100k from a recorded log; and the statements sent for it, recording in
+batches of 500 included."""
+
+import asyncio
+import time
+
+from benchmarks.on_neo4j import neo4j_settings
+from benchmarks.run import Figures, Run
+from propagation.adapters.neo4j.store import Neo4jStore
+from propagation.datasets.form import Dataset
+from propagation.datasets.load import load_dataset
+from services.assembly import laptop_engine
+from services.cli.replay import checked
+from services.collector import rare_collections
+from services.settings import Settings
+
+SEED = 7
+EVENTS, EVENTS_SHORT = 20_000, 1_000
+INGEST_BATCH = 500
+
+
+def measure(run: Run) -> Figures:
+    """The earliest 20,000: the pace does not depend on how many follow."""
+    if run.ml100k is None:
+        run.note("MovieLens 100k is not here: name its folder with --ml100k")
+        return
+    dataset = load_dataset(run.ml100k, SEED).first(EVENTS_SHORT if run.short else EVENTS)
+    with neo4j_settings(run, "process") as settings:
+        seconds, statements = asyncio.run(_processed(settings, dataset))
+    run.note(f"{len(dataset):,} interactions in {seconds:.1f} s, {statements:,} statements")
+    yield "neo4j_process_interactions_per_s", len(dataset) / seconds
+    yield "neo4j_round_trips_per_interaction", statements / len(dataset)
+
+
+async def _processed(settings: Settings, dataset: Dataset) -> tuple[float, int]:
+    """Seconds from a recorded log to everything learned, reasoned and carried by the rounds that fell due; and all statements."""
+    rare_collections()
+    engine = laptop_engine(settings)
+    assert isinstance(engine.store, Neo4jStore)
+    database = engine.store.database
+    await engine.open()
+    try:
+        await engine.upsert_clients(list(dataset.clients))
+        await engine.drain()
+        sent, events = database.sent, list(checked(dataset.events))
+        for start in range(0, len(events), INGEST_BATCH):
+            await engine.record(events[start : start + INGEST_BATCH])
+        started = time.monotonic()
+        await engine.drain()
+        return time.monotonic() - started, database.sent - sent
+    finally:
+        await engine.close()
