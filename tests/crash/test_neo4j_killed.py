@@ -53,6 +53,27 @@ async def test_a_killed_server_loses_and_doubles_nothing(tmp_path):
         assert sorted(sequence for sequences in acked.values() for sequence in sequences) == part.interactions.sequence.tolist()
         await learn_all(store)
         assert await store.check() == []
+        await a_frozen_server_is_said_and_waited_for(server)
     finally:
         await store.close()
         await asyncio.to_thread(server.stop)
+
+
+async def a_frozen_server_is_said_and_waited_for(server):
+    """SIGSTOP: its connections stand and nothing is answered. What was sent may be committed when it goes on, once."""
+    store = Neo4jStore(server.settings.model_copy(update={"answer_seconds": 2.0}))
+    await store.open()
+    try:
+        before = await store.recorded_through()
+        server.freeze()
+        with pytest.raises(StoreUnreachable, match="does not answer"):
+            await store.record([event("frozen", "u0", "i0")], auto_create=True)
+        server.thaw()
+        acked: dict[int, list[int]] = {}
+        await push(store, 10_000, acked)
+        answer = await store.record([event("frozen", "u0", "i0")], auto_create=True)
+        assert answer.outcomes[0].status in (RecordStatus.ACCEPTED, RecordStatus.DUPLICATE)
+        part = await store.read_log(before, 1_000)
+        assert len(part.interactions) == EVENTS_A_CALL + 1
+    finally:
+        await store.close()

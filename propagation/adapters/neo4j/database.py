@@ -1,5 +1,6 @@
 """The official driver, as the adapter uses it: named statements inside managed transactions, errors as ours."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
@@ -90,9 +91,10 @@ class Neo4jDatabase:
         if self._driver is None:
             raise StoreBusy(f"{self.settings.uri} is closed")
         try:
-            async with self._driver.session(database=self.settings.database) as session:
+            async with asyncio.timeout(self.settings.answer_seconds), self._driver.session(
+                    database=self.settings.database) as session:
                 return await (session.execute_read if mode == "READ" else session.execute_write)(work)
-        except (Neo4jError, DriverError) as error:
+        except (Neo4jError, DriverError, TimeoutError) as error:
             raise translated(error, self.settings.uri) from error
 
     async def define(self, text: str) -> None:

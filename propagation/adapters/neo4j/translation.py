@@ -26,7 +26,8 @@ def translated(error: Exception, uri: str) -> Exception:
         return StoreUnreachable(f"{uri} asks to try again later ({error.code}); it did so until neo4j.retry_seconds passed")
     if isinstance(error, ConfigurationError):
         return PropagationError(f"neo4j.uri is {uri!r}: {error}")
-    if isinstance(error, ServiceUnavailable | SessionExpired | OSError):
-        return StoreUnreachable(f"{uri} does not answer ({type(error).__name__}: {str(error).splitlines()[0]}); start the server,"
+    if isinstance(error, ServiceUnavailable | SessionExpired | OSError):  # TimeoutError is one
+        said = (str(error).splitlines() or ["no answer within neo4j.answer_seconds"])[0]
+        return StoreUnreachable(f"{uri} does not answer ({type(error).__name__}: {said}); start the server,"
                                 " or set neo4j.uri. What was being committed may or may not be there: send it again")
     return error
