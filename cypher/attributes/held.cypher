@@ -4,4 +4,4 @@
 UNWIND $refs AS ref
 MATCH (c:Client {ref: ref})
 WHERE c.holds IS NOT NULL
-RETURN c.ref, c.holds
+RETURN collect([c.ref, c.holds])

@@ -3,5 +3,5 @@
 // parameters: after, limit
 MATCH (c:User)
 WHERE c.ref > $after
-RETURN c.ref, c.id, c.title, c.description, c.attributes, c.categories, c.hidden, c.metadata, c.sequence
-ORDER BY c.ref LIMIT $limit
+WITH c ORDER BY c.ref LIMIT $limit
+RETURN collect([c.ref, c.id, c.title, c.description, c.attributes, c.categories, c.hidden, c.metadata, c.sequence])

@@ -12,4 +12,5 @@ CALL (number, last) {
   WHERE m.router = number AND m.round > 0 AND m.round <= last
   RETURN m.version AS version ORDER BY m.round DESC LIMIT 1
 }
-RETURN number, version ORDER BY number
+WITH number, version ORDER BY number
+RETURN collect([number, version])

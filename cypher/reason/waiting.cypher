@@ -3,4 +3,5 @@
 // parameters: after, through, limit
 MATCH (i:Interaction)
 WHERE i.sequence > $after AND i.sequence <= $through AND i.reasoned IS NULL
-RETURN i.sequence, i.user ORDER BY i.sequence LIMIT $limit
+WITH i ORDER BY i.sequence LIMIT $limit
+RETURN collect([i.sequence, i.user])

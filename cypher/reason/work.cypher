@@ -3,4 +3,5 @@
 // parameters: sequences
 UNWIND $sequences AS sequence
 MATCH (i:Interaction {sequence: sequence})
-RETURN i.sequence, i.user, i.item, i.weight ORDER BY i.sequence
+WITH i ORDER BY i.sequence
+RETURN collect([i.sequence, i.user, i.item, i.weight])

@@ -4,4 +4,4 @@
 UNWIND $refs AS ref
 MATCH (c:Client {ref: ref})
 SET c.locked = true
-RETURN c.ref, c.version
+RETURN collect([c.ref, c.version])

@@ -4,4 +4,4 @@
 UNWIND $refs AS ref
 MATCH (c:Client {ref: ref})
 WHERE c.version > 0
-RETURN c.ref, c.version
+RETURN collect([c.ref, c.version])

@@ -17,7 +17,7 @@ async def choose(transaction: Transaction, held: Collection[int], after: int, th
     most = limit * LOOK_AHEAD + len(held) if held else limit
     chosen: list[int] = []
     blocked: set[int] = set()
-    for sequence, user in await transaction.rows("reason/waiting", after=after, through=through, limit=most):
+    for sequence, user in await transaction.table("reason/waiting", after=after, through=through, limit=most):
         if sequence in held or user in blocked:
             blocked.add(user)
         elif len(chosen) < limit:
@@ -29,7 +29,7 @@ async def work_of(transaction: Transaction, sequences: Sequence[int]) -> list[Re
     """Interactions with what learn stored of them; sequences ascending."""
     learned = await _learned(transaction, sequences)
     works = []
-    for sequence, user, item, weight in await transaction.rows("reason/work", sequences=list(sequences)):
+    for sequence, user, item, weight in await transaction.table("reason/work", sequences=list(sequences)):
         negative, positive_score, negative_score = learned[sequence]
         drawn = negative >= 0
         works.append(ReasonWork(

@@ -32,7 +32,7 @@ class Neo4jClients:
         return [found[ref] for ref in refs if ref in found]
 
     async def scan_clients(self, kind: ClientKind, after_ref: int, limit: int) -> Sequence[Client]:
-        return [_client(row) for row in await self._database.rows(SCANS[kind], after=after_ref, limit=limit)]
+        return [_client(row) for row in await self._database.table(SCANS[kind], after=after_ref, limit=limit)]
 
     async def count_clients(self, kind: ClientKind) -> int:
         row = await self._database.row("log/through")
@@ -56,9 +56,9 @@ async def clients_of(transaction: Transaction, refs: Iterable[int], as_of: int |
     """Clients by ref; unknown refs are left out."""
     wanted = sorted(set(refs))
     if as_of is None:
-        rows = await transaction.rows("clients/get", refs=wanted)
+        rows = await transaction.table("clients/get", refs=wanted)
     else:
-        rows = await transaction.rows("clients/get_as_of", refs=wanted, as_of=as_of)
+        rows = await transaction.table("clients/get_as_of", refs=wanted, as_of=as_of)
     return {row[0]: _client(row) for row in rows}
 
 

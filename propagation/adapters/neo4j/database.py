@@ -28,6 +28,11 @@ class Transaction:
         result = await self._transaction.run(self._database.query(name, parameters), parameters)
         return await result.values()
 
+    async def table(self, name: str, /, **parameters: object) -> list[list[Any]]:
+        """The rows of a statement that collects them: one record, where each would cost the driver a turn of the loop."""
+        found: list[list[Any]] = await self.value(name, **parameters) or []
+        return found
+
     async def row(self, name: str, /, **parameters: object) -> list[Any] | None:
         """The first row; None without rows."""
         rows = await self.rows(name, **parameters)
@@ -107,6 +112,10 @@ class Neo4jDatabase:
     async def rows(self, name: str, /, **parameters: object) -> list[list[Any]]:
         """One statement that reads."""
         return await self.read(lambda transaction: transaction.rows(name, **parameters))
+
+    async def table(self, name: str, /, **parameters: object) -> list[list[Any]]:
+        """One statement that reads and collects its rows."""
+        return await self.read(lambda transaction: transaction.table(name, **parameters))
 
     async def row(self, name: str, /, **parameters: object) -> list[Any] | None:
         """One statement that reads one row; None without rows."""

@@ -40,7 +40,7 @@ class Neo4jMessages:
         return list((await self._brief([(router, version) for router, version in keys])).values())
 
     async def router_versions(self, routers: Sequence[int], at: int | None = None) -> Sequence[RouterVersion]:
-        keys = await self._database.rows("messages/newest", routers=sorted(set(routers)), at=at)
+        keys = await self._database.table("messages/newest", routers=sorted(set(routers)), at=at)
         return list((await self._brief([(router, version) for router, version in keys])).values())
 
     async def router_version(self, router: int, version: int) -> RouterVersion | None:
@@ -60,7 +60,7 @@ class Neo4jMessages:
 
     async def _brief(self, keys: Sequence[Key]) -> dict[Key, RouterVersion]:
         """Published messages by key, in this order, with at most two of their senders."""
-        rows = await self._database.rows("messages/brief", keys=[list(key) for key in keys]) if keys else []
+        rows = await self._database.table("messages/brief", keys=[list(key) for key in keys]) if keys else []
         return {(row[0], row[1]): _version(row) for row in rows}
 
 

@@ -84,7 +84,7 @@ class Neo4jReason:
 
     async def text_versions(self, refs: Sequence[int] | None = None) -> Mapping[int, int]:
         if refs is not None:
-            return dict(await self._database.rows("texts/versions", refs=list(refs)))
+            return dict(await self._database.table("texts/versions", refs=list(refs)))
         row = await self._database.row("texts/all_versions")
         return dict(zip(*row, strict=True)) if row else {}
 

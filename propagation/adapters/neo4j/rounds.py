@@ -105,14 +105,14 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
         return published
 
     async def get_attributes(self, names: Sequence[str]) -> Mapping[str, Attribute]:
-        rows = await self._database.rows("attributes/get", names=list(names)) if names else []
+        rows = await self._database.table("attributes/get", names=list(names)) if names else []
         return {row[0]: _attribute(*row) for row in rows}
 
     async def all_attributes(self) -> Sequence[Attribute]:
         return [_attribute(*row) for row in await self._database.rows("attributes/all")]
 
     async def held_attributes(self, refs: Sequence[int]) -> Mapping[int, Sequence[str]]:
-        held = {ref: tuple(names) for ref, names in await self._database.rows("attributes/held", refs=list(refs))}
+        held = {ref: tuple(names) for ref, names in await self._database.table("attributes/held", refs=list(refs))}
         return {ref: held.get(ref, ()) for ref in refs}
 
     async def holders_of(self, attribute: str, limit: int) -> Sequence[int]:

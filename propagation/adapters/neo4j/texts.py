@@ -19,7 +19,7 @@ async def hold_clients(transaction: Transaction, texts: Sequence[ClientText]) ->
     """Hold the texts' clients until the commit, always in the same order, so that two writers never wait for each other.
     Raises VersionClash where a text does not follow its stored version."""
     refs = sorted({text.profile.ref for text in texts})
-    newest = dict(await transaction.rows("texts/hold", refs=refs)) if refs else {}
+    newest = dict(await transaction.table("texts/hold", refs=refs)) if refs else {}
     for text in texts:
         profile = text.profile
         if profile.ref not in newest or profile.version != newest[profile.ref] + 1:
@@ -60,7 +60,7 @@ async def newest_texts(database: Neo4jDatabase, refs: Sequence[int]) -> dict[int
     wanted = sorted(set(refs))
     found: dict[int, ClientText] = {}
     while wanted:
-        rows = await database.rows("texts/current", refs=wanted)
+        rows = await database.table("texts/current", refs=wanted)
         found.update((row[0], text_of(row)) for row in rows if row[1] is not None)
         wanted = [row[0] for row in rows if row[1] is None]
         if wanted:
