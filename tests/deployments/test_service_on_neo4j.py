@@ -1,5 +1,6 @@
 """The service itself on a graph server, over real gRPC: the same flow as on a file, and two services on one graph."""
 
+import itertools
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import grpc
@@ -33,7 +34,10 @@ async def service(tmp_path):
         yield client
 
 
-async def test_what_one_service_records_the_other_has_learned(tmp_path):
+async def test_what_one_service_records_the_other_has_learned(tmp_path, monkeypatch):
+    """Two that name themselves differently in leases, as processes and machines do."""
+    hosts = itertools.count()
+    monkeypatch.setattr("socket.gethostname", lambda: f"host-{next(hosts)}")
     async with AsyncExitStack() as stack:
         first, second = [await stack.enter_async_context(serving(tmp_path)) for _ in range(2)]
         for place, (writer, reader) in enumerate(((first, second), (second, first))):
