@@ -44,8 +44,9 @@ async def test_what_one_service_records_the_other_has_learned(tmp_path, monkeypa
             events = [pb.Interaction(event_id=f"{place}-{n}", user_id="ann", item_id=f"i{place}-{n}") for n in range(10)]
             answer = await writer.stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=events))
             sequence = max(outcome.sequence for outcome in answer.outcomes)
-            await reader.stub.Recommend(pb.RecommendRequest(user_id="ann", limit=5, min_sequence=sequence), timeout=20)
-            assert reader.engine.numbers.view.applied_through >= sequence
+            for service in (reader, writer):
+                await service.stub.Recommend(pb.RecommendRequest(user_id="ann", limit=5, min_sequence=sequence), timeout=20)
+                assert service.engine.numbers.view.applied_through >= sequence
         views = [service.engine.numbers.view.state.taste.trust[:1].tolist() for service in (first, second)]
         assert views[0] == views[1]
         assert await first.engine.store.check() == []
