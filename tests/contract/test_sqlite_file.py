@@ -11,6 +11,7 @@ from propagation.adapters.sqlite.file import migrations
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.client import ClientKey, ClientKind
 from propagation.model.errors import SchemaTooNew, StoreBusy, StoreCorrupt, StoreFull
+from propagation.model.text import Merged
 from tests.contract.graph_store import TurnedClock, change, checkpoint, event, learn_all, message, recorded, run_round, user
 
 
@@ -211,3 +212,19 @@ async def test_the_first_schema_is_migrated_with_its_rows(path, monkeypatch):
         assert half.execute("PRAGMA user_version").fetchone() == (1,)
         assert half.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'half'").fetchone() == (0,)
     half.close()
+
+
+async def test_merges_of_an_older_schema_are_numbered_as_they_were_committed(path):
+    with sqlite3.connect(path) as old:
+        old.executescript("\n".join(sql for number, sql in migrations() if number <= 6))
+        old.executescript("""
+            PRAGMA application_id=1347571761; PRAGMA user_version=6;
+            INSERT INTO merged VALUES (4, 1, 3, 1, 'merged', 9), (2, 1, 3, 1, 'filtered', 5);
+        """)
+    old.close()
+    store = new(path)
+    await store.open()
+    assert [(one.number, one.merge.ref, one.sequence) for one in await store.merges_after(0, 9, 9)] == [(1, 4, 9), (2, 2, 5)]
+    await store.commit_texts([], [Merged(ref=6, profile_version=1, router=3, router_version=1, outcome="merged")], 10)
+    assert [one.number for one in await store.merges_after(2, 9, 9)] == [3]
+    await store.close()
