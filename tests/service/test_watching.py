@@ -6,6 +6,7 @@ import contextlib
 import grpc
 import pytest
 
+from propagation.model.text import Merged
 from propagation.v1 import propagation_pb2 as pb
 from services.grpc.watching import Watching
 from services.security.roles import Role
@@ -165,6 +166,27 @@ async def test_a_watcher_that_left_too_much_lying_is_told_how_much_and_holds_nob
     assert len(merges) + sum(event.missed for event in seen if event.kind == GAP) >= total
     resumed = await told(watching(service, token, kinds=(MERGE,)))
     assert [event.kind for event in resumed] == [MERGE] * total, "what lies before the stream began is told whole"
+
+
+async def test_a_watcher_that_reads_nothing_holds_nobody_up_and_every_event_is_told_or_counted(service, monkeypatch):
+    """The transport's windows fill, the stream stands still, and everything else goes on."""
+    monkeypatch.setattr(Watching, "behind", 500)
+    stub, store = service.stub, service.engine.store
+    await stub.UpsertClients(pb.UpsertClientsRequest(clients=[pb.Client(key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id="i" * 250))]))
+    call = watching(service, kinds=(MERGE,))
+    await begun(call)
+    for router in range(40):
+        await store.commit_texts([], [Merged(ref=1, profile_version=1, router=router, router_version=version, outcome="merged")
+                                      for version in range(500)], 1)
+        await stub.GetStatus(pb.GetStatusRequest(), timeout=2)
+        await asyncio.sleep(0.05)
+    events = await told(call)
+    missed = [event.missed for event in events if event.kind == GAP]
+    assert missed
+    assert sum(missed) + len(events) - len(missed) == 20_000 == await store.merges_through()
+    order = [(event.merge.router, event.merge.router_version) for event in events if event.kind == MERGE]
+    assert order == sorted(set(order))
+    call.cancel()
 
 
 async def test_a_stop_ends_the_stream_without_an_error(serving):

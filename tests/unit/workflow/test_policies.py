@@ -93,7 +93,7 @@ async def test_the_placebo_shuffles_who_hears_what_and_not_what_is_learned(tmp_p
         folder = tmp_path / policy
         folder.mkdir()
         async with lived(folder, SMALL.model_copy(update={"policy": policy, "propagate": False})) as engine:
-            await engine.run_round()
+            await engine.stage2.run()
             edges = await engine.store.edges_of(sorted(await engine.store.text_versions()))
             found[policy] = (engine.numbers.view.state.taste.trust[:USERS].copy(),
                              {ref: {edge.router for edge in some} for ref, some in edges.items()})
