@@ -3,15 +3,6 @@
 from propagation.model.errors import PropagationError
 
 
-class NotServed(PropagationError):
-    """The RPC is part of the API, and this release does not serve it."""
-
-    def __init__(self, rpc: str, release: str) -> None:
-        super().__init__(f"{rpc} is not served by this release; release {release} brings it")
-        self.rpc = rpc
-        self.release = release
-
-
 class NotAllowed(PropagationError):
     """The caller lacks a role."""
 

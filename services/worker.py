@@ -4,10 +4,11 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from typing import Any, TypeVar
 
 import structlog
 
-from propagation.model.errors import IndexUnavailable, LeaseHeld, LeaseLost, NotReached, PropagationError
+from propagation.model.errors import IndexUnavailable, LeaseHeld, LeaseLost, NotFound, NotReached, PropagationError
 from propagation.model.evolution import EvolutionRun
 from propagation.model.round import Round
 from propagation.ports.clock import Clock
@@ -30,6 +31,7 @@ BUSY_CLAIM = 32
 ROUTER = "router "
 LOOK_SECONDS = 15.0
 EXPECTED = (PropagationError, VersionClash, LeaseLost)
+T = TypeVar("T")
 log = structlog.get_logger()
 
 
@@ -47,6 +49,7 @@ class Worker:
         self._stopping = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._evolving: set[asyncio.Task[EvolutionRun]] = set()
+        self._unstoppable: set[asyncio.Future[Any]] = set()
         self.failing: dict[str, str] = {}
         self.counters = Counters()
         runs = {"evolution": (self.evolve, self._evolved_between)}
@@ -70,6 +73,7 @@ class Worker:
         for wake in self._wake.values():
             wake.set()
         await asyncio.gather(*self._tasks)
+        await asyncio.gather(*self._unstoppable, return_exceptions=True)
 
     def recorded(self) -> None:
         """Something was committed: learn it."""
@@ -123,6 +127,18 @@ class Worker:
 
     async def _evolved_between(self, since_ms: int, until_ms: int) -> bool:
         return any(since_ms <= run.time <= until_ms for run in await self._engine.store.evolution_runs(1))
+
+    async def still(self, work: Awaitable[T]) -> T:
+        """Inside of a call: what keeps the steps still while it runs, and leaves an entry in the log. A caller that goes away
+        does not stop it half way."""
+        task = asyncio.ensure_future(work)
+        self._unstoppable.add(task)
+        task.add_done_callback(self._unstoppable.discard)
+        with self._courtesy.waiting():
+            done = await asyncio.shield(task)
+        self._steps.moved()
+        self._wake["learn"].set()
+        return done
 
     async def wait_for(self, sequence: int, seconds: float, *, texts: bool) -> None:
         """Inside of a call: until the numbers reflect `sequence`, and the texts where told. Raises NotReached after `seconds`."""
@@ -180,7 +196,8 @@ class Worker:
         ref = next(iter(self._to_merge))
         del self._to_merge[ref]
         await self._courtesy.give_way()
-        await self._engine.profiles.merged(ref)
+        with suppress(NotFound):  # forgotten since
+            await self._engine.profiles.merged(ref)
         return 1
 
     async def _loop(self, name: str, step: Callable[[], Awaitable[int]]) -> None:

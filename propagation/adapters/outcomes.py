@@ -7,10 +7,11 @@ from propagation.model.interaction import NewInteraction, RecordOutcome, RecordS
 
 def repeated(first: tuple[str, int] | None, event: NewInteraction) -> RecordOutcome | None:
     """A repeat's outcome; inside one call its sequence is still the first one's place, as -1, -2 and so on. `first`: content
-    hash and sequence under the event's id, None where there is none."""
+    hash and sequence under the event's id, None where there is none. Without a hash (the event named a client that was
+    forgotten) any content is a repeat."""
     if first is None:
         return None
-    if first[0] != event.content_hash:
+    if first[0] and first[0] != event.content_hash:
         return RecordOutcome(status=RecordStatus.CONFLICT)
     return RecordOutcome(status=RecordStatus.DUPLICATE, sequence=first[1])
 

@@ -104,6 +104,10 @@ class IndexUnavailable(PropagationError):
     """The vector index does not answer. What it has to learn waits in the graph's outbox; rounds wait, all else goes on."""
 
 
+class Unsupported(PropagationError):
+    """This deployment's adapters cannot do it; the message says which can."""
+
+
 class ReasonerFailed(PropagationError):
     """The reasoner gave no usable answer. Never the same as having found nothing. `usage` is what it cost all the same."""
 

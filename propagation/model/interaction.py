@@ -9,6 +9,11 @@ from propagation.model.base import Term
 WEIGHT_MAX = 10.0
 
 
+def seed_of(event_id: str) -> int:
+    """64 bits."""
+    return int.from_bytes(blake2b(event_id.encode(), digest_size=8).digest())
+
+
 class NewInteraction(Term):
     """An event as a caller pushes it, checked. `time` is the caller's, in milliseconds since 1970 (data, not order).
     `content_hash` tells a repeat from another event under the same id."""
@@ -25,7 +30,7 @@ class NewInteraction(Term):
     @property
     def seed(self) -> int:
         """64 bits drawn from the event id: seeds every random choice about this event."""
-        return int.from_bytes(blake2b(self.event_id.encode(), digest_size=8).digest())
+        return seed_of(self.event_id)
 
 
 class RecordStatus(StrEnum):

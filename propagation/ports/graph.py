@@ -1,10 +1,12 @@
 """The graph store: the source of truth. Every adapter is all of these ports on one database."""
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from propagation.ports.blobs import BlobStore
 from propagation.ports.clients import ClientStore
+from propagation.ports.erasure import ErasureStore
 from propagation.ports.evolution import EvolutionStore
+from propagation.ports.export import ExportStore
 from propagation.ports.learn import LearnStore
 from propagation.ports.leases import LeaseStore
 from propagation.ports.outbox import OutboxStore
@@ -34,3 +36,8 @@ class GraphStore(RecordStore, ClientStore, LearnStore, ReasonStore, RoundStore, 
 
     async def check(self) -> list[str]:
         """What is wrong with the stored data, in sentences; empty when it is sound."""
+
+
+@runtime_checkable
+class ForgettingGraph(GraphStore, ErasureStore, ExportStore, Protocol):
+    """A graph store that can take back, forget, and say what it holds on a client."""

@@ -39,6 +39,13 @@ class Catalogue:
             if kind_of(client.ref) == ClientKind.ITEM:
                 self._take(index_of(client.ref), client)
 
+    def forget(self, row: int) -> None:
+        """The item is no more: nothing names it."""
+        if row < len(self._ids):
+            self._relabel(row, ())
+            self._ids[row] = self._titles[row] = ""
+            self._hidden.add(row)
+
     def _take(self, row: int, client: Client) -> None:
         missing = row + 1 - len(self._ids)
         if missing > 0:

@@ -1,7 +1,7 @@
 """The whole loop on given ports: what a service, a replay and a test run."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 
 from propagation.model.client import ClientChange, ClientOutcome
@@ -20,6 +20,8 @@ from propagation.workflow.catalogue import Catalogue
 from propagation.workflow.cold_start import ColdStart
 from propagation.workflow.evolution import Evolution
 from propagation.workflow.following import Following
+from propagation.workflow.forgetting import Forgetting, Memory
+from propagation.workflow.gate import Gate
 from propagation.workflow.gauging import gauge_of
 from propagation.workflow.held_texts import HeldTexts
 from propagation.workflow.index_feed import IndexFeed
@@ -64,6 +66,7 @@ class Engine:
         self.numbers = Numbers(first_view(wanted, settings.limits))
         self._learning, self._reasoning, self._rounding = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
         self._bootstrapping = asyncio.Lock()
+        self._merging = Gate()
         self.catalogue, self.unlearned, self.progress = Catalogue(), Unlearned(), Progress(store)
         self.retention = Retention(store)
         self.recommender = Recommender(store, self.numbers, embedder, self.catalogue, self.unlearned)
@@ -79,7 +82,7 @@ class Engine:
         self._stage1 = Stage1(store, reasoner, settings, held, give_way)
         self.reasoning = Reasoning(store, self._stage1, self.vectors, settings, holder, reasoner.width)
         self.past = Past(store)
-        self.profiles = ProfileReader(store, reasoner, settings, self.vectors.show, self.past)
+        self.profiles = ProfileReader(store, reasoner, settings, self.vectors.show, self.past, self._merging)
         self.following = Following(store, self.vectors, self.unlearned, self._stage1.forget)
         self.tracer = Tracer(store)
         self.stage2 = Stage2(store, reasoner, policy, Perceiver(store, held, index, embedder, self.numbers, settings),
@@ -87,6 +90,8 @@ class Engine:
         self.evolution = Evolution(store, reasoner, self.numbers, self.vectors, self.upkeep, self.learner,
                                    settings, self._learning, self._stillness, holder)
         self._evolving = asyncio.Lock()
+        self.forgetting = Forgetting(store, embedder, self.numbers, self.learner, self.vectors, index,
+                                     Memory(self._forget_texts, self.catalogue, self.unlearned), settings, holder, self._still)
         self.stage0 = Stage0(store, embedder, index, self.numbers, self.learner, self.vectors, self.upkeep, self.stage2, settings,
                              wanted, holder)
 
@@ -105,6 +110,7 @@ class Engine:
         await self.catalogue.load(self.store)
         await self.following.open(self.numbers.view.applied_through)
         await self.stage0.open_index(adopt=adopt)
+        await self.forgetting.finish(self.reindex)
 
     async def follow(self) -> int:
         """Take in what other processes committed; how much that was. What this one records, learns and reasons it knows."""
@@ -132,6 +138,17 @@ class Engine:
         recorded = await self.store.record(events, auto_create=self.settings.auto_create)
         self.unlearned.recorded(events, recorded.outcomes, entries=bool(recorded.created))
         return recorded
+
+    @asynccontextmanager
+    async def _still(self) -> AsyncIterator[None]:
+        """Nothing in this process learns, reasons, merges, evolves or runs a round; reads and record go on."""
+        async with self._evolving, self._stillness(), self._merging.alone():
+            yield
+
+    def _forget_texts(self, refs: Iterable[int]) -> None:
+        refs = list(refs)
+        self._stage1.forget(refs)
+        self.recommender.texts.forget(refs)
 
     async def learn(self) -> int:
         """One step of the learner, one at a time in this process; how many log entries it covered. Bootstraps when the

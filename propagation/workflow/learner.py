@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model.client import Client, ClientKind, index_of, kind_of
-from propagation.model.errors import StoreCorrupt
+from propagation.model.errors import LeaseLost, StoreCorrupt
 from propagation.model.learned import Checkpoint, LearnedBlock
 from propagation.model.log import EntryKind, LogEntry, LogSlice
 from propagation.numbers.state import INTERACTIONS
@@ -28,6 +28,8 @@ BLOCKS_A_READ = 16
 TEXTS_A_CALL = 2_000
 CHECKPOINT_EVERY = 50_000
 CHECKPOINT_AT_CLOSE = 5_000
+SETTLED_MS = 120_000
+TAKEN_BACK = (EntryKind.RETRACTION, EntryKind.ERASURE)
 
 
 class Learner:
@@ -50,6 +52,7 @@ class Learner:
         self._ahead = False
         self._checkpointed = 0
         self._saving: asyncio.Task[None] | None = None
+        self._taken_back = 0
 
     async def open(self) -> None:
         """Bring the view to where the store's learned blocks end."""
@@ -81,6 +84,7 @@ class Learner:
     async def reload(self) -> None:
         """The view anew from the store: the newest checkpoint and what was learned after it. Of another epoch than the view's: it
         is told first, so that what follows is read with that epoch's embedder."""
+        self._taken_back = await self._store.recorded_through()  # a checkpoint that is read after it knows of all up to it
         checkpoint = await self._store.newest_checkpoint()
         if checkpoint is not None and checkpoint.epoch != self._numbers.view.epoch and self._on_epoch is not None:
             await self._on_epoch(checkpoint.epoch)
@@ -107,6 +111,8 @@ class Learner:
                                            " run `rebuild`")
                     return False
                 part = await self._store.read_log(block.after, block.through - block.after)
+                if self._is_overtaken(part):
+                    return False
                 await self._take_clients(part)
                 await self._numbers.run(NumbersView.follow, part.interactions, block)
         return True
@@ -127,6 +133,9 @@ class Learner:
         part = await self._store.read_log(after, self._block)
         if part.through == after:
             return 0
+        if self._is_overtaken(part):
+            await self.reload()
+            return 1
         self._ahead = True
         await self._take_clients(part)
         block = await self._numbers.run(NumbersView.learn, part.interactions, part.through)
@@ -136,6 +145,34 @@ class Learner:
         self._block = min(self._block * 2, BLOCK_MOST) if covered == self._block else BLOCK_LEAST
         await self._checkpoint_if_due(self._lease)
         return covered
+
+    def _is_overtaken(self, part: LogSlice) -> bool:
+        """Whether another process took something back that this view still holds: its barrier is the newest checkpoint."""
+        return any(entry.kind in TAKEN_BACK and entry.sequence > self._taken_back for entry in part.entries)
+
+    async def settle(self) -> Lease:
+        """Nothing is being written and the view stands where the store's learned blocks end; the learner's lease, for as long
+        as taking something back may last. Raises LeaseLost where another process learns."""
+        if self._saving is not None:
+            await asyncio.gather(self._saving, return_exceptions=True)
+            self._saving = None
+        lease = await self._store.acquire_lease(LEASE, self._holder, SETTLED_MS)
+        if lease is None:
+            raise LeaseLost("another process learns at the moment; try again")
+        self._lease = lease
+        if self._ahead:
+            await self.reload()
+        await self.catch_up()
+        return lease
+
+    def changing(self) -> None:
+        """The view is about to differ from the store: unless `changed` follows, the next step starts from the store again."""
+        self._ahead = True
+
+    def changed(self, sequence: int) -> None:
+        """The store holds what the view holds, with everything taken back up to this sequence of the log."""
+        self._ahead, self._taken_back = False, sequence
+        self._checkpointed = int(self._numbers.view.state.clock[INTERACTIONS])
 
     async def _checkpoint_if_due(self, lease: Lease) -> None:
         if self._saving is not None or self._since_checkpoint() < CHECKPOINT_EVERY:

@@ -5,12 +5,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from propagation.model.client import Client
+from propagation.model.errors import NotFound
 from propagation.model.router import RouterVersion
 from propagation.model.text import ClientText
 from propagation.ports.graph import GraphStore, VersionClash
 from propagation.ports.reasoner import Reasoner
 from propagation.reception.buffer import buffered
 from propagation.reception.merge import receive
+from propagation.workflow.gate import Gate
 from propagation.workflow.past import Past
 from propagation.workflow.settings import WorkflowSettings
 
@@ -30,16 +32,17 @@ class ProfileReader:
     """`publish` is told texts that reading changed: their vectors follow."""
 
     def __init__(self, store: GraphStore, reasoner: Reasoner, settings: WorkflowSettings,
-                 publish: Callable[[Sequence[ClientText]], Awaitable[None]], past: Past) -> None:
+                 publish: Callable[[Sequence[ClientText]], Awaitable[None]], past: Past, merging: Gate) -> None:
         self._store = store
         self._past = past
         self._reasoner = reasoner
         self._settings = settings
         self._publish = publish
+        self._merging = merging
 
     async def current(self, ref: int) -> ProfileReading:
         """As it stands; nothing is merged."""
-        (client,), texts = await asyncio.gather(self._store.get_clients([ref]), self._store.load_texts([ref]))
+        client, texts = await asyncio.gather(self._client(ref), self._store.load_texts([ref]))
         text = texts[ref]
         messages, _ = buffered(ref, await self._arrived(text), self._settings.buffer)
         return ProfileReading(client, text, messages)
@@ -49,7 +52,8 @@ class ProfileReader:
         five times in a row."""
         for attempt in range(REDONE):
             try:
-                return await self._merge(ref)
+                async with self._merging.shared():
+                    return await self._merge(ref)
             except VersionClash:
                 if attempt == REDONE - 1:
                     raise
@@ -58,14 +62,14 @@ class ProfileReader:
     async def at(self, ref: int, sequence: int) -> ProfileReading:
         """As it was at a sequence that can be asked for (see past.py); an empty profile before its first version. Raises
         TooOld where retention dropped something meanwhile."""
-        (client,) = await self._store.get_clients([ref], sequence)
+        client = await self._client(ref, sequence)
         text = await self._store.text_at(ref, sequence)
         await self._past.is_kept(sequence)
         return ProfileReading(client, text or ClientText.empty(ref))
 
     async def _merge(self, ref: int) -> ProfileReading:
         last = await self._store.last_round() if self._settings.propagate else None
-        (client,) = await self._store.get_clients([ref])
+        client = await self._client(ref)
         text = (await self._store.load_texts([ref]))[ref]
         if last is None or text.watermark >= last.number:
             return ProfileReading(client, text)
@@ -76,6 +80,13 @@ class ProfileReader:
             await self._store.commit_texts([reception.text], reception.merged, await self._store.recorded_through())
             await self._publish([reception.text])
         return ProfileReading(client, reception.text)
+
+    async def _client(self, ref: int, as_of: int | None = None) -> Client:
+        """Raises NotFound where it was forgotten since its ref was found."""
+        found = await self._store.get_clients([ref], as_of)
+        if not found:
+            raise NotFound("client", str(ref))
+        return found[0]
 
     async def _arrived(self, text: ClientText) -> Sequence[RouterVersion]:
         ref = text.profile.ref

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from propagation.model.interaction import NewInteraction, RecordOutcome, RecordStatus
 from propagation.model.log import Interactions, LogSlice
@@ -71,6 +71,18 @@ class Unlearned:
                 items.popleft()
             if not items:
                 self._items.pop(user, None)
+
+    def forget(self, names: Iterable[Name]) -> None:
+        """Users, by id and row, that are no more."""
+        for name in names:
+            self._items.pop(name, None)
+
+    def withdrawn(self, sequences: Collection[int]) -> None:
+        """These were taken back."""
+        for name, items in list(self._items.items()):
+            left = deque(pair for pair in items if pair[0] not in sequences)
+            if len(left) < len(items):
+                self._items[name] = left
 
     def ids_of(self, user_id: str) -> list[str]:
         """Items, by id, of a user's recorded interactions."""

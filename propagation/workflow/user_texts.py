@@ -2,6 +2,7 @@
 
 import time
 from collections import OrderedDict
+from collections.abc import Iterable
 
 from propagation.model.text import ClientText
 from propagation.ports.reason import ReasonStore
@@ -16,6 +17,11 @@ class UserTexts:
     def __init__(self, store: ReasonStore) -> None:
         self._store = store
         self._texts: OrderedDict[int, tuple[float, ClientText]] = OrderedDict()
+
+    def forget(self, refs: Iterable[int]) -> None:
+        """These were written by somebody else."""
+        for ref in refs:
+            self._texts.pop(ref, None)
 
     async def get(self, ref: int) -> ClientText:
         """The text of a client; an empty one where it has none."""

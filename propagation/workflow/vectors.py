@@ -170,6 +170,12 @@ class Vectors:
             await asyncio.sleep(0)
         return points
 
+    def forget(self, refs: Sequence[int], names: frozenset[str], unmapped: frozenset[str]) -> None:
+        """Clients and attributes that are no more, and names that no longer stand for another one."""
+        self._shown.forget(refs)
+        for name in [name for name, target in self._canonical.items() if name in unmapped or target in names]:
+            del self._canonical[name]
+
     async def points_of_attributes(self, names: Sequence[str]) -> list[Point]:
         """Of canonical attributes."""
         vectors = await self._embedder.embed(names)

@@ -95,6 +95,11 @@ class NumbersView:
             state.clock[ITEMS] = row + 1
             state.totals[1] = row + 1
 
+    def set_item_gone(self, row: int) -> None:
+        """The item is never shown nor drawn again."""
+        self.state.visible[row] = False
+        self._restyled.add(row)
+
     def direction_of(self, row: int, content: NDArray[np.float32]) -> NDArray[np.float32]:
         """[D] an item's content vector; where that is all zeros, a unit vector drawn from a seeded hash of its row."""
         if content.any():

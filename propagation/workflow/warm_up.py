@@ -6,9 +6,11 @@ import numpy as np
 
 from propagation.model.client import ClientKind, ref_of
 from propagation.model.log import Interactions
+from propagation.model.withdrawal import Written
 from propagation.numbers.sketch import follow_recent, up_to_date
 from propagation.workflow.checkpointing import restored, snapshot
 from propagation.workflow.reading import EMPTY_ROWS, Ask, Reader
+from propagation.workflow.subtraction import History, Subtraction
 from propagation.workflow.view import NumbersView, seeded_directions
 from propagation.workflow.warm_evolution import warm_evolution
 
@@ -29,6 +31,10 @@ def warm_up() -> None:
     rows = np.arange(SIZE)
     Reader().read(view, [Ask(user=0, arm=0, limit=1, explain=True), Ask(user=0, arm=0, limit=1, candidates=rows)])
     warm_evolution(view)
+    taking_back = Subtraction(Written(events.sequence, events.sequence, events.item, block.routers, block.weights), retrust=True)
+    for gone in (rows < 1, rows < 0):
+        taking_back.take_back(view, [History(0, events.sequence, rows // 2, events.weight, gone)])
+    taking_back.finish(view, ref_of(ClientKind.ITEM, 0))
     follow_recent(up_to_date(None, view.state, EMPTY_ROWS), view.state)
 
 

@@ -10,6 +10,7 @@ from services.cli.doctor import doctor
 from services.cli.evaluate import evaluate
 from services.cli.evolve import evolve
 from services.cli.fake_llm import fake_llm
+from services.cli.forgetting import export_client, forget, retract
 from services.cli.health import health
 from services.cli.importing import import_
 from services.cli.keeping import backup, compact, export, restore
@@ -61,6 +62,9 @@ app.command("round")(run_round)
 app.command("evolve")(evolve)
 app.command("status")(status)
 app.command("health")(health)
+app.command("retract")(retract)
+app.command("forget")(forget)
+app.command("export-client")(export_client)
 app.command("replay")(replay)
 app.command("report")(report)
 app.command("evaluate")(evaluate)

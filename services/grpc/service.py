@@ -10,8 +10,8 @@ from propagation.v1 import propagation_pb2 as pb
 from propagation.v1 import propagation_pb2_grpc as pb_grpc
 from services.courtesy import Courtesy
 from services.grpc.evolving import Evolving
+from services.grpc.forgetting import Forgetting
 from services.grpc.guard import Guard
-from services.grpc.later import Later
 from services.grpc.operating import Operating
 from services.grpc.profiles import Profiles
 from services.grpc.recommending import Recommending
@@ -29,7 +29,7 @@ SHORTEST_PING_MS = 10_000
 CALLS_A_CONNECTION = 1_000
 
 
-class PropagationService(Writing, Streaming, Profiles, Recommending, Routers, Tracing, Watching, Operating, Evolving, Later,
+class PropagationService(Writing, Streaming, Profiles, Recommending, Routers, Tracing, Watching, Operating, Evolving, Forgetting,
                          pb_grpc.PropagationServiceServicer):
     """Every RPC of propagation.v1."""
 

@@ -7,7 +7,7 @@ from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RequestInfo
 from google.rpc.status_pb2 import Status
 
 from propagation.model import errors
-from services.errors import NotAllowed, NotServed, Stopping
+from services.errors import NotAllowed, Stopping
 from services.security.door import NotAuthenticated
 from services.security.limits import TooMuch
 
@@ -27,13 +27,13 @@ CODES: dict[type[errors.PropagationError], tuple[grpc.StatusCode, str]] = {
     errors.StoreRefused: (grpc.StatusCode.UNAVAILABLE, "STORE_REFUSED"),
     errors.SchemaTooNew: (grpc.StatusCode.FAILED_PRECONDITION, "SCHEMA_TOO_NEW"),
     errors.IncompatibleSettings: (grpc.StatusCode.FAILED_PRECONDITION, "INCOMPATIBLE_SETTINGS"),
+    errors.Unsupported: (grpc.StatusCode.UNIMPLEMENTED, "UNSUPPORTED"),
     errors.ReasonerFailed: (grpc.StatusCode.UNAVAILABLE, "REASONER_FAILED"),
     Stopping: (grpc.StatusCode.UNAVAILABLE, "STOPPING"),
     NotAuthenticated: (grpc.StatusCode.UNAUTHENTICATED, "NOT_AUTHENTICATED"),
     NotAllowed: (grpc.StatusCode.PERMISSION_DENIED, "NOT_ALLOWED"),
     TooMuch: (grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_MUCH"),
     errors.IndexUnavailable: (grpc.StatusCode.UNAVAILABLE, "INDEX_UNAVAILABLE"),
-    NotServed: (grpc.StatusCode.UNIMPLEMENTED, "NOT_SERVED"),
 }
 
 

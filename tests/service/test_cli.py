@@ -232,3 +232,18 @@ def _many_events(folder):
         json.dumps({"event_id": f"e{n}", "user_id": f"u{n % 400}", "item_id": f"i{n % 50}", "time": 1_700_000_000 + n}) + "\n"
         for n in range(20_000)))
     return source
+
+
+def test_events_are_retracted_and_clients_exported_and_forgotten(service):
+    at = ("--address", service.address)
+    asked = run("retract", "cid-0", *at)
+    assert (asked.returncode, "--yes" in asked.stderr) == (2, True)
+    assert answer("retract", "cid-0", "--yes", *at)["outcomes"][0]["retracted"]
+    again = run("retract", "cid-0", "--yes", *at)
+    assert (again.returncode, again.stdout.splitlines()[1]) == (1, "cid-0: was retracted before")
+    lines = [json.loads(line) for line in run("export-client", "--user", "cid", *at).stdout.splitlines()]
+    named = [line["event_id"] for line in lines if line["what"] in ("event", "retracted_event")]
+    assert named == ["cid-1", "cid-2", "cid-3", "cid-0"]
+    assert run("forget", *at).returncode == 2
+    assert answer("forget", "--user", "cid", "--yes", *at)["events_erased"] == 3
+    assert run("forget", "--user", "cid", "--yes", *at).returncode == 6

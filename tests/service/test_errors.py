@@ -30,13 +30,6 @@ async def test_an_unknown_client_is_not_found(service):
     assert (detail.reason, detail.metadata["name"]) == ("NOT_KNOWN", "nobody")
 
 
-async def test_what_comes_later_says_which_release(service):
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await service.stub.WatchPropagation(pb.WatchPropagationRequest()).read()
-    assert caught.value.code() == grpc.StatusCode.UNIMPLEMENTED
-    assert "release 0.3" in caught.value.details()
-
-
 async def test_a_fault_of_ours_shows_a_request_id_only(service, monkeypatch):
     async def broken(_):
         raise RuntimeError("secret inside")

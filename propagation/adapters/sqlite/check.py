@@ -23,7 +23,15 @@ QUESTIONS = (
      " WHERE start <> ahead"),
     ("learned block {} holds {} interactions, the log has {} there",
      "SELECT * FROM (SELECT l.through, l.size, (SELECT count(*) FROM interaction i WHERE i.sequence > l.start"
-     " AND i.sequence <= l.through) AS held FROM learned l) WHERE size <> held"),
+     " AND i.sequence <= l.through) + (SELECT count(*) FROM vacant v WHERE v.sequence > l.start AND v.sequence <= l.through"
+     " AND v.learned) AS held FROM learned l) WHERE size <> held"),
+    ("two interactions have one event id, sequences {} and {}",
+     "SELECT i.sequence, j.sequence FROM interaction i JOIN interaction j ON j.seed = i.seed AND j.event_id = i.event_id"
+     " AND j.sequence > i.sequence"),
+    ("two clients have one id, refs {} and {}",
+     "SELECT min(ref), max(ref) FROM client GROUP BY kind, id HAVING count(*) > 1"),
+    ("interaction {} was taken back but is in the log",
+     "SELECT sequence FROM interaction WHERE sequence IN (SELECT sequence FROM vacant)"),
     ("interaction {} is reasoned but not in the log",
      "SELECT sequence FROM reasoned WHERE sequence NOT IN (SELECT sequence FROM interaction)"),
     ("client {}: version {} of its profile does not follow the one before it",
@@ -57,7 +65,8 @@ def findings(connection: sqlite3.Connection, *, thorough: bool = True) -> list[s
 
 def _progress(connection: sqlite3.Connection) -> Iterator[str]:
     recorded, learned = recorded_through(connection), learned_through(connection)
-    entries = connection.execute("SELECT (SELECT count(*) FROM interaction) + (SELECT count(*) FROM log)").fetchone()[0]
+    entries = connection.execute("SELECT (SELECT count(*) FROM interaction) + (SELECT count(*) FROM log)"
+                                 " + (SELECT count(*) FROM vacant)").fetchone()[0]
     if entries != recorded:
         yield f"the log ends at sequence {recorded} but holds {entries} entries"
     if learned > recorded:

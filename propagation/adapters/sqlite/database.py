@@ -22,7 +22,7 @@ READERS = 4
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], object]
 Mark = tuple[int, ...]
-Waiting = tuple[Work, "Future[object]"]
+Waiting = tuple[Work, "Future[object]", bool]
 
 
 class Memory(Protocol):
@@ -49,6 +49,8 @@ class Database:
         self._local = threading.local()
         self._reading: list[sqlite3.Connection] = []
         self._lock: int | None = None
+        self.files = 0
+        """How often the file was written anew: row numbers that were read before mean nothing then."""
 
     def open(self) -> None:
         """Lock the file for this process, check and migrate the schema, start the threads."""
@@ -84,7 +86,15 @@ class Database:
         if self._damage is not None:
             raise StoreCorrupt(str(self._damage))
         done: Future[T] = Future()
-        self._queue.put((work, done))  # type: ignore[arg-type]
+        self._queue.put((work, done, False))  # type: ignore[arg-type]
+        return await asyncio.wrap_future(done)
+
+    async def alone(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work` on the writing connection outside of any transaction, between commits: what looks after the file."""
+        if self._writer is None:
+            raise StoreBusy(f"{self.path} is closed")
+        done: Future[T] = Future()
+        self._queue.put((work, done, True))  # type: ignore[arg-type]
         return await asyncio.wrap_future(done)
 
     async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -118,22 +128,33 @@ class Database:
         stopping = False
         while not stopping:
             group = [self._queue.get()]
-            while len(group) < GROUP and group[-1] is not None:
+            while len(group) < GROUP and group[-1] is not None and not group[-1][2]:
                 try:
                     group.append(self._queue.get_nowait())
                 except queue.Empty:
                     break
             stopping = group[-1] is None
-            self._commit([entry for entry in group if entry is not None and entry[1].set_running_or_notify_cancel()], connection)
+            wanted = [entry for entry in group if entry is not None and entry[1].set_running_or_notify_cancel()]
+            self._commit([entry for entry in wanted if not entry[2]], connection)
+            for work, done, _ in wanted[-1:] if wanted and wanted[-1][2] else ():
+                self._run_alone(work, done, connection)
         connection.close()
+
+    def _run_alone(self, work: Work, done: "Future[object]", connection: sqlite3.Connection) -> None:
+        try:
+            done.set_result(work(connection))
+        except Exception as error:
+            done.set_exception(self._translated(error))
 
     def _commit(self, group: list[Waiting], connection: sqlite3.Connection) -> None:
         """One transaction; a function that fails is rolled back alone, a commit that fails fails them all."""
+        if not group:
+            return
         results: list[tuple[Future[object], object]] = []
         start = self._memory.mark()
         try:
             connection.execute("BEGIN IMMEDIATE")
-            for work, done in group:
+            for work, done, _ in group:
                 self._run_one(work, done, results, connection)
             connection.execute("COMMIT")
             self._memory.keep()
@@ -141,7 +162,7 @@ class Database:
             self._memory.undo(start)
             with contextlib.suppress(sqlite3.Error):  # SQLite has then rolled it back by itself
                 connection.execute("ROLLBACK")
-            for _, done in group:
+            for _, done, _ in group:
                 if not done.done():
                     done.set_exception(self._translated(error))
             return

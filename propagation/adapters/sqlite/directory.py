@@ -17,6 +17,7 @@ class Directory:
         self._clock = clock
         self._committed: tuple[dict[str, int], dict[str, int]] = ({}, {})
         self._added: dict[tuple[int, str], int] = {}
+        self._forgotten: list[tuple[int, str]] = []
         self._next = [0, 0]
         self._counts = [0, 0]
         self._sequence = 0
@@ -27,22 +28,27 @@ class Directory:
         for kind, id_, ref in connection.execute("SELECT kind, id, ref FROM client"):
             self._committed[kind][id_] = ref
         for kind in ClientKind:
-            self._next[kind] = 1 + max((ref >> 1 for ref in self._committed[kind].values()), default=-1)
+            given = one(connection, "SELECT value FROM progress WHERE name = ?", f"refs_given_{int(kind)}") or 0
+            self._next[kind] = max(given, 1 + max((ref >> 1 for ref in self._committed[kind].values()), default=-1))
         self._counts = list(self._next)
         self._sequence = recorded_through(connection)
         self._at = committed_at(connection, self._sequence)
 
     def mark(self) -> Mark:
-        return len(self._added), self._sequence, self._at
+        return len(self._added), self._sequence, self._at, len(self._forgotten)
 
     def undo(self, mark: Mark) -> None:
-        added, self._sequence, self._at = mark
+        added, self._sequence, self._at, forgotten = mark
+        del self._forgotten[forgotten:]
         while len(self._added) > added:
             (kind, _), _ = self._added.popitem()
             self._next[kind] -= 1
 
     def keep(self) -> None:
-        """What was added is durable."""
+        """What was added is durable, and what was forgotten is gone."""
+        for kind, id_ in self._forgotten:
+            self._committed[kind].pop(id_, None)
+        self._forgotten.clear()
         for (kind, id_), ref in self._added.items():
             self._committed[kind][id_] = ref
         self._added.clear()
@@ -54,8 +60,10 @@ class Directory:
 
     def ref_now(self, kind: int, id_: str) -> int | None:
         """As the writer's transaction sees it."""
-        found = self._committed[kind].get(id_)
-        return self._added.get((kind, id_)) if found is None else found
+        added = self._added.get((kind, id_))
+        if added is not None or (int(kind), id_) in self._forgotten:
+            return added
+        return self._committed[kind].get(id_)
 
     def count(self, kind: ClientKind) -> int:
         """How many refs of a kind readers may see."""
@@ -66,6 +74,10 @@ class Directory:
         self._next[kind] += 1
         self._added[int(kind), id_] = ref
         return ref
+
+    def forget(self, kind: int, id_: str) -> None:
+        """A client that is stored and gone after this transaction; its ref is not given again."""
+        self._forgotten.append((int(kind), id_))
 
     def take_sequences(self, count: int) -> int:
         """The first of `count` new sequences."""

@@ -42,6 +42,7 @@ def open_file(path: Path, max_bytes: int | None) -> sqlite3.Connection:
         _check_pages(connection, path)
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA secure_delete=ON")
         connection.execute(f"PRAGMA cache_size=-{WRITER_CACHE_KIB}")
         connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
         connection.execute(f"PRAGMA journal_size_limit={WAL_KEPT_BYTES}")

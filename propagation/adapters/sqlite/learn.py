@@ -91,6 +91,7 @@ class SqliteLearn(SqliteCheckpoints):
             connection.execute("DELETE FROM learned WHERE through <= ?", (start.sequence,))
             connection.execute(f"INSERT INTO learned ({BLOCK}) SELECT {BLOCK} FROM staged_learned")
             connection.execute("DELETE FROM staged_learned")
+            connection.execute("UPDATE vacant SET learned = 0 WHERE sequence <= ?", (start.sequence,))
             put_epoch(connection, epoch, sequence)
             completed(connection, id_)
             covers(connection, start.sequence)

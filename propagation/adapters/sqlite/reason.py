@@ -11,6 +11,7 @@ from propagation.adapters.columns import unpacked
 from propagation.adapters.sqlite.database import Database
 from propagation.adapters.sqlite.directory import Directory
 from propagation.adapters.sqlite.learn import BLOCK, learned_through
+from propagation.adapters.sqlite.record import signed
 from propagation.adapters.sqlite.rows import counted, dumped, many, one, put
 from propagation.adapters.sqlite.texts import (
     GRADIENT,
@@ -31,7 +32,7 @@ from propagation.adapters.sqlite.texts import (
 from propagation.model.client import ClientKind, kind_of, ref_of
 from propagation.model.errors import LeaseLost
 from propagation.model.gradient import Gradient, Module
-from propagation.model.interaction import InteractionRow
+from propagation.model.interaction import InteractionRow, seed_of
 from propagation.model.reach import Reach
 from propagation.model.text import ClientText, Merged, ReasonClaim, Reasoned, ReasonWork
 from propagation.model.watched import NumberedMerge, NumberedText
@@ -136,20 +137,21 @@ class SqliteReason:
         return await self._database.read(reasoned_through)
 
     async def interactions(self, sequences: Sequence[int]) -> Sequence[InteractionRow]:
-        return await self._database.read(lambda connection: [_interaction(row) for row in connection.execute(
+        return await self._database.read(lambda connection: [interaction_of(row) for row in connection.execute(
             f"SELECT {ROW} FROM json_each(?) e CROSS JOIN interaction ON sequence = e.value ORDER BY e.key",
             (dumped(list(sequences)),)).fetchall()])
 
     async def find_event(self, event_id: str) -> InteractionRow | None:
         def work(connection: sqlite3.Connection) -> InteractionRow | None:
-            row = connection.execute(f"SELECT {ROW} FROM interaction WHERE event_id = ?", (event_id,)).fetchone()
-            return None if row is None else _interaction(row)
+            row = connection.execute(f"SELECT {ROW} FROM interaction WHERE seed = ? AND event_id = ?",
+                                     (signed(seed_of(event_id)), event_id)).fetchone()
+            return None if row is None else interaction_of(row)
 
         return await self._database.read(work)
 
     async def recent_interactions(self, ref: int, limit: int) -> Sequence[InteractionRow]:
         column = "item" if kind_of(ref) == ClientKind.ITEM else "user"
-        return await self._database.read(lambda connection: [_interaction(row) for row in connection.execute(
+        return await self._database.read(lambda connection: [interaction_of(row) for row in connection.execute(
             f"SELECT {ROW} FROM interaction WHERE {column} = ? ORDER BY sequence DESC LIMIT ?", (ref, limit)).fetchall()])
 
     async def merges_into(self, ref: int, limit: int) -> Sequence[Merged]:
@@ -227,10 +229,11 @@ def _work(connection: sqlite3.Connection, sequences: Sequence[int]) -> list[Reas
     rows = connection.execute("SELECT sequence, user, item, weight FROM json_each(?) e CROSS JOIN interaction"
                               " ON sequence = e.value ORDER BY sequence", (dumped(sequences),)).fetchall()
     learned = _learned(connection, sequences)
+    gone = _gone(connection, [negative for negative, _, _ in learned.values()])
     works = []
     for sequence, user, item, weight in rows:
         negative, positive_score, negative_score = learned[sequence]
-        drawn = negative >= 0
+        drawn = negative >= 0 and negative not in gone
         works.append(ReasonWork(
             sequence=sequence, user=user, item=item, negative=ref_of(ClientKind.ITEM, negative) if drawn else None, weight=weight,
             score_positive=positive_score if drawn else None, score_negative=negative_score if drawn else None))
@@ -254,6 +257,15 @@ def _learned(connection: sqlite3.Connection, sequences: Sequence[int]) -> dict[i
     return found
 
 
-def _interaction(row: Sequence[Any]) -> InteractionRow:
+def _gone(connection: sqlite3.Connection, negatives: Sequence[int]) -> frozenset[int]:
+    """Rows of items that were drawn and have been forgotten since."""
+    refs = {ref_of(ClientKind.ITEM, row): row for row in negatives if row >= 0}
+    left = many(connection, "SELECT json_group_array(ref) FROM json_each(?) e CROSS JOIN client ON ref = e.value",
+                dumped(list(refs)))
+    return frozenset(refs[ref] for ref in refs.keys() - set(left))
+
+
+def interaction_of(row: Sequence[Any]) -> InteractionRow:
+    """A row of ROW."""
     return InteractionRow.model_construct(sequence=row[0], event_id=row[1], user=row[2], item=row[3], negative=row[4],
                                           time=row[5], weight=row[6])

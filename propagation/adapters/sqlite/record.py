@@ -11,6 +11,7 @@ from propagation.adapters.outcomes import placed, repeated
 from propagation.adapters.sqlite.clients import clients_of, put_clients
 from propagation.adapters.sqlite.database import Database
 from propagation.adapters.sqlite.directory import Directory, recorded_through, sequence_at
+from propagation.adapters.sqlite.forgotten import forgotten_among
 from propagation.adapters.sqlite.rows import dumped, fields, many
 from propagation.model.client import Client, ClientChange, ClientKey, ClientKind, ClientOutcome
 from propagation.model.interaction import NewInteraction, RecordOutcome, RecordStatus
@@ -18,6 +19,7 @@ from propagation.model.log import EntryKind, Interactions, LogEntry, LogSlice
 from propagation.ports.record import Recorded
 
 USER, ITEM = int(ClientKind.USER), int(ClientKind.ITEM)
+FORGOTTEN = RecordOutcome(status=RecordStatus.FORGOTTEN)
 
 
 class SqliteRecords:
@@ -62,11 +64,12 @@ class SqliteRecords:
 
     def _record(self, connection: sqlite3.Connection, events: Sequence[NewInteraction], auto_create: bool) -> Recorded:
         seen = _seen_before(connection, events)
+        forgotten = forgotten_among(connection, [event.event_id for event in events])
         created: list[Client] = []
         accepted: list[NewInteraction] = []
         outcomes: list[RecordOutcome | None] = []
         for event in events:
-            outcome = repeated(seen.get(event.event_id), event)
+            outcome = FORGOTTEN if event.event_id in forgotten else repeated(seen.get(event.event_id), event)
             if outcome is None and not auto_create:
                 outcome = self._unknown(event)
             outcomes.append(outcome)
@@ -103,7 +106,7 @@ class SqliteRecords:
         ref = self._directory.ref_now
         rows = [(first + place, event.event_id, event.content_hash, ref(USER, event.user_id), ref(ITEM, event.item_id),
                  None if event.negative_id is None else ref(ITEM, event.negative_id), event.time, event.weight,
-                 _signed(event.seed), dumped(dict(event.metadata)) if event.metadata else None)
+                 signed(event.seed), dumped(dict(event.metadata)) if event.metadata else None)
                 for place, event in enumerate(events)]
         connection.execute(
             "INSERT INTO interaction (sequence, event_id, content_hash, user, item, negative, time, weight, seed, metadata, at)"
@@ -131,14 +134,16 @@ def append_entry(connection: sqlite3.Connection, directory: Directory, kind: Ent
 
 
 def _seen_before(connection: sqlite3.Connection, events: Sequence[NewInteraction]) -> dict[str, tuple[str, int]]:
-    """(content hash, sequence) of those event ids that are recorded."""
-    return {event_id: (content_hash, sequence) for event_id, content_hash, sequence in many(
-        connection, "SELECT json_group_array(json_array(i.event_id, i.content_hash, i.sequence))"
-                    " FROM json_each(?) e CROSS JOIN interaction i ON i.event_id = e.value",
-        dumped([event.event_id for event in events]))}
+    """(content hash, sequence) of those event ids that are recorded, retracted ones too."""
+    asked = dumped([(event.event_id, signed(event.seed)) for event in events])
+    return {event_id: (content_hash, sequence) for table in ("interaction", "retracted")
+            for event_id, content_hash, sequence in many(
+                connection, "SELECT json_group_array(json_array(i.event_id, i.content_hash, i.sequence)) FROM json_each(?) e"
+                            f" CROSS JOIN {table} i ON i.seed = e.value->>1 AND i.event_id = e.value->>0", asked)}
 
 
-def _signed(value: int) -> int:
+def signed(value: int) -> int:
+    """64 bits as SQLite's integer."""
     return value - (1 << 64) if value >> 63 else value
 
 

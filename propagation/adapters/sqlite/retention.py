@@ -28,9 +28,10 @@ CITED_TEXTS = "SELECT DISTINCT ref, profile_version FROM integrated WHERE router
 
 @dataclass
 class Plan:
-    """Row numbers by table that may go, for one `before`."""
+    """Row numbers by table that may go, for one `before`; they hold until the file is written anew (Database.files)."""
 
     before: int
+    file: int
     rows: dict[str, "array[int]"] = field(default_factory=dict)
 
     def take(self, limit: int) -> list[tuple[str, list[int]]]:
@@ -53,17 +54,22 @@ class SqliteRetention:
         self._plan: Plan | None = None
 
     async def prune(self, before: int, limit: int) -> int:
-        if self._plan is None or self._plan.before != before:
-            self._plan = await self._database.read(lambda connection: _planned(connection, before))
+        file = self._database.files
+        if self._plan is None or (self._plan.before, self._plan.file) != (before, file):
+            self._plan = await self._database.read(lambda connection: _planned(connection, before, file))
         taken = self._plan.take(limit)
 
-        def work(connection: sqlite3.Connection) -> int:
+        def work(connection: sqlite3.Connection) -> int | None:
+            if self._database.files != file:
+                return None
             connection.execute("INSERT INTO progress VALUES ('oldest_kept', ?) ON CONFLICT (name) DO UPDATE"
                                " SET value = max(value, excluded.value)", (before,))
             return sum(connection.execute(f"DELETE FROM {table} WHERE rowid IN (SELECT value FROM json_each(?))",
                                           (dumped(numbers),)).rowcount for table, numbers in taken)
 
         dropped = await self._database.write(work)
+        if dropped is None:
+            return await self.prune(before, limit)
         if not taken:
             self._plan = None
         return dropped
@@ -73,13 +79,13 @@ class SqliteRetention:
             connection, "SELECT value FROM progress WHERE name = 'oldest_kept'") or 0)
 
 
-def _planned(connection: sqlite3.Connection, before: int) -> Plan:
+def _planned(connection: sqlite3.Connection, before: int, file: int) -> Plan:
     messages = frozenset(key for body, in connection.execute(LIVE) for key in cited_messages(body))
     texts = frozenset(part for key in messages for part in connection.execute(CITED_TEXTS, key).fetchall())
     gone = [(row, router, version) for row, router, version in connection.execute(MESSAGES, (before,)).fetchall()
             if (router, version) not in messages]
     keys = frozenset((router, version) for _, router, version in gone)
-    return Plan(before, {
+    return Plan(before, file, {
         "profile_version": array("q", [row for row, *key in connection.execute(TEXTS, (before,)) if tuple(key) not in texts]),
         "edge": array("q", [row for row, in connection.execute(EDGES, (before,))]),
         "integrated": array("q", [row for row, *key in connection.execute(PARTS) if tuple(key) in keys] if keys else []),

@@ -4,9 +4,11 @@ import sqlite3
 from pathlib import Path
 
 from propagation.adapters.sqlite.check import findings
+from propagation.adapters.sqlite.client_export import SqliteExport
 from propagation.adapters.sqlite.clients import SqliteClients
 from propagation.adapters.sqlite.database import Database
 from propagation.adapters.sqlite.directory import Directory
+from propagation.adapters.sqlite.erasure import SqliteErasure
 from propagation.adapters.sqlite.evolution import SqliteEvolution
 from propagation.adapters.sqlite.learn import SqliteLearn
 from propagation.adapters.sqlite.leases import SqliteLeases, free_all
@@ -19,7 +21,7 @@ from propagation.ports.clock import Clock
 
 
 class SqliteStore(SqliteRecords, SqliteClients, SqliteLearn, SqliteReason, SqliteRounds, SqliteRetention, SqliteLeases,
-                  SqliteEvolution, SqliteOutbox):
+                  SqliteEvolution, SqliteOutbox, SqliteErasure, SqliteExport):
     """One writer process a file; see database.py. `max_bytes` limits the file (default: the disk)."""
 
     def __init__(self, path: Path, clock: Clock, max_bytes: int | None = None) -> None:
@@ -34,6 +36,8 @@ class SqliteStore(SqliteRecords, SqliteClients, SqliteLearn, SqliteReason, Sqlit
         SqliteOutbox.__init__(self, database, clock)
         SqliteLeases.__init__(self, database, clock)
         SqliteEvolution.__init__(self, database, directory, self)
+        SqliteErasure.__init__(self, database, directory, self)
+        SqliteExport.__init__(self, database)
         self.database = database
         self._directory = directory
 

@@ -17,6 +17,8 @@ TEXTS_A_PART = 32
 MERGED = "ref, profile_version, router, router_version, outcome"
 GRADIENT = "sequence, module, owner, writer, reward, text, attributes, epoch"
 TEXT = "json_array(v.ref, v.version, v.next_id, hex(v.body), v.watermark, v.dropped)"
+FORGOTTEN = ("SELECT json_group_array(e.value) FROM json_each(?) e WHERE e.value NOT IN (SELECT ref FROM client)"
+             " AND (e.value >> 1) < (SELECT value FROM progress WHERE name = 'refs_given_' || (e.value & 1))")
 PUT_TEXTS = ("INSERT INTO profile_version (rowid, ref, version, sequence, next_id, body, watermark, dropped, at)"
              " SELECT ?4 + key, value->>0, value->>1, value->>2, value->>3, substr(?2, value->>6, value->>7), value->>4,"
              " value->>5, ?3"
@@ -36,8 +38,11 @@ async def bodies_of(texts: Iterable[ClientText]) -> list[bytes]:
 
 def put_texts(connection: sqlite3.Connection, texts: Sequence[tuple[ClientText, int]], bodies: Sequence[bytes], at: int) -> None:
     """Texts with their sequences, in order, and into the outbox. Raises VersionClash where one does not follow the stored
-    version."""
-    newest = newest_versions(connection, sorted({text.profile.ref for text, _ in texts}))
+    version, or its client was forgotten."""
+    refs = sorted({text.profile.ref for text, _ in texts})
+    for gone in many(connection, FORGOTTEN, dumped(refs)):
+        raise VersionClash(gone)
+    newest = newest_versions(connection, refs)
     rows, start = [], 1
     for (text, sequence), body in zip(texts, bodies, strict=True):
         profile = text.profile

@@ -1,0 +1,180 @@
+"""ErasureStore on SQLite: what is to be known before anything is taken back; taking_back.py is the commit, wiping.py the file."""
+
+import asyncio
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from propagation.adapters.sqlite.checkpoints import SqliteCheckpoints
+from propagation.adapters.sqlite.citing import is_said, naming, pattern_of, texts_along
+from propagation.adapters.sqlite.database import Database
+from propagation.adapters.sqlite.directory import Directory
+from propagation.adapters.sqlite.forgotten import forgotten_among
+from propagation.adapters.sqlite.learned_rows import written_by
+from propagation.adapters.sqlite.messages import brief_versions, last_round
+from propagation.adapters.sqlite.reason import ROW, interaction_of
+from propagation.adapters.sqlite.record import signed
+from propagation.adapters.sqlite.rows import dumped
+from propagation.adapters.sqlite.taking_back import take_back
+from propagation.adapters.sqlite.texts import bodies_of
+from propagation.adapters.sqlite.wiping import SMALL_BYTES, TO_WIPE, empty_log, residue, wiping_due, write_anew
+from propagation.model.client import Client
+from propagation.model.errors import StoreBusy
+from propagation.model.interaction import InteractionRow, seed_of
+from propagation.model.learned import Checkpoint
+from propagation.model.router import Integrated
+from propagation.model.text import Merged
+from propagation.model.withdrawal import Citing, SentMessage, Standing, StoredText, TakenBack, Trail, Withdrawal, Written
+from propagation.ports.leases import Lease
+
+TRAILS_A_READ = 500
+LOG_TRIES, LOG_PAUSE_SECONDS = 300, 0.2
+MERGED_OUTCOME = "merged"
+READERS = ("SELECT m.ref, m.profile_version, m.router, m.router_version, m.outcome FROM json_each(?) e CROSS JOIN merged m"
+           " INDEXED BY merged_message ON m.router = e.value->>0 AND m.router_version = e.value->>1 WHERE m.outcome = ?")
+PARTS = "SELECT attribute, ref, profile_version, sequence FROM integrated WHERE router = ? AND version = ? ORDER BY rowid"
+
+
+class SqliteErasure:
+    """Reads ahead, and one publication."""
+
+    def __init__(self, database: Database, directory: Directory, checkpoints: SqliteCheckpoints) -> None:
+        self._database = database
+        self._directory = directory
+        self._checkpoints = checkpoints
+
+    async def standings(self, event_ids: Sequence[str]) -> Sequence[tuple[Standing, InteractionRow | None]]:
+        return await self._database.read(lambda connection: list(_standings(connection, event_ids)))
+
+    async def all_interactions(self, refs: Sequence[int]) -> Sequence[InteractionRow]:
+        def work(connection: sqlite3.Connection) -> Sequence[InteractionRow]:
+            asked = dumped(sorted(set(refs)))
+            rows = connection.execute(f"SELECT {ROW} FROM interaction WHERE user IN (SELECT value FROM json_each(?1))"
+                                      f" UNION SELECT {ROW} FROM interaction WHERE item IN (SELECT value FROM json_each(?1))"
+                                      " ORDER BY sequence", (asked,))
+            return [interaction_of(row) for row in rows]
+
+        return await self._database.read(work)
+
+    async def written(self, sequences: Sequence[int]) -> Written:
+        return await self._database.read(lambda connection: written_by(connection, sequences))
+
+    async def texts_citing(self, trails: Sequence[Trail]) -> Sequence[StoredText]:
+        found: dict[tuple[int, int], StoredText] = {}
+        for start in range(0, len(trails), TRAILS_A_READ):
+            some = trails[start : start + TRAILS_A_READ]
+            for one in await self._database.read(lambda connection, some=some: list(texts_along(connection, some))):  # type: ignore[misc]
+                found[one.text.profile.ref, one.text.profile.version] = one
+        return [found[key] for key in sorted(found)]
+
+    async def said_by_others(self, ref: int, names: frozenset[str]) -> frozenset[str]:
+        return await self._database.read(lambda connection: frozenset(
+            name for name in names if is_said(connection, ref, name)))
+
+    async def refs_naming(self, words: frozenset[str]) -> frozenset[int]:
+        cites = pattern_of(Citing(words=words))
+        found: set[int] = set()
+        row = 0
+        while True:
+            last, refs = await self._database.read(lambda connection, row=row: naming(connection, cites, row))  # type: ignore[misc]
+            if last == row:
+                return frozenset(found)
+            found |= refs
+            row = last
+
+    async def messages_resting_on(self, refs: Sequence[int], sequences: frozenset[int] | None, words: frozenset[str],
+                                  limit: int) -> Sequence[SentMessage]:
+        return await self._database.read(lambda connection: list(_messages(connection, refs, sequences, words, limit)))
+
+    async def readers_of(self, messages: Sequence[tuple[int, int]]) -> Sequence[Merged]:
+        return await self._database.read(lambda connection: [
+            Merged(*row) for row in connection.execute(READERS, (dumped(list(messages)), MERGED_OUTCOME))])
+
+    async def take_back(self, lease: Lease, withdrawal: Withdrawal, barrier: Checkpoint) -> TakenBack:
+        id_ = await self._checkpoints.stage_checkpoint(lease, barrier)
+        rewritten, texts = await bodies_of(withdrawal.rewritten), await bodies_of(withdrawal.texts)
+        done = await self._database.write(lambda connection: take_back(connection, self._directory, lease, withdrawal,
+                                                                       (id_, barrier.sequence), rewritten, texts))
+        await self._checkpoints.sweep_checkpoints()
+        return done
+
+    async def wiping_due(self) -> bool:
+        return await self._database.read(wiping_due)
+
+    async def wipe(self, client: Client | None) -> None:
+        await self._empty_log()
+        if client is None or await asyncio.to_thread(self._has_residue, _rows_of(client)):
+            await self._database.alone(self._write_anew)
+            await self._empty_log()
+        await self._database.write(lambda connection: connection.execute("DELETE FROM progress WHERE name = ?", (TO_WIPE,)))
+
+    def _has_residue(self, words: Sequence[bytes]) -> bool:
+        """A small file is written anew without asking."""
+        return self._database.path.stat().st_size <= SMALL_BYTES or residue(self._database.path, words)
+
+    def _write_anew(self, connection: sqlite3.Connection) -> None:
+        write_anew(connection)
+        self._database.files += 1
+
+    async def _empty_log(self) -> None:
+        for _ in range(LOG_TRIES):
+            if await self._database.alone(empty_log):
+                return
+            await asyncio.sleep(LOG_PAUSE_SECONDS)
+        raise StoreBusy(f"{self._database.path}: a reader keeps the write-ahead log from being emptied; what was deleted may still"
+                        " be in it. The next start of the service empties it")
+
+
+def _rows_of(client: Client) -> list[bytes]:
+    """As its row holds the client, id and texts together, and its title alone."""
+    row = client.key.id + client.title + client.description + dumped(client.attributes) + dumped(client.categories)
+    return [row.encode(), client.title.encode()]
+
+
+def _standings(connection: sqlite3.Connection, event_ids: Sequence[str]) -> Iterator[tuple[Standing, InteractionRow | None]]:
+    forgotten = forgotten_among(connection, event_ids)
+    for event_id in event_ids:
+        seed = signed(seed_of(event_id))
+        row = connection.execute(f"SELECT {ROW} FROM interaction WHERE seed = ? AND event_id = ?", (seed, event_id)).fetchone()
+        if row is not None:
+            yield Standing.RECORDED, interaction_of(row)
+        elif connection.execute("SELECT 1 FROM retracted WHERE seed = ? AND event_id = ?", (seed, event_id)).fetchone():
+            yield Standing.RETRACTED, None
+        else:
+            yield (Standing.FORGOTTEN if event_id in forgotten else Standing.UNKNOWN), None
+
+
+def _messages(connection: sqlite3.Connection, refs: Sequence[int], sequences: frozenset[int] | None, words: frozenset[str],
+              limit: int) -> Iterator[SentMessage]:
+    gone: dict[tuple[int, int], list[Integrated]] = defaultdict(list)
+    last = last_round(connection)
+    for router, version, attribute, ref, profile_version, sequence in connection.execute(
+            "SELECT router, version, attribute, ref, profile_version, sequence FROM integrated"
+            " WHERE ref IN (SELECT value FROM json_each(?))", (dumped(sorted(set(refs))),)):
+        if sequences is None or sequence in sequences:
+            gone[router, version].append(Integrated(attribute, ref, profile_version, sequence))
+    keys = set(gone)
+    if words:
+        keys.update(connection.execute("SELECT router, version FROM router_version WHERE text = ''"))
+    for word in sorted(words):
+        keys.update(connection.execute("SELECT router, version FROM router_version WHERE instr(text, ?1) OR instr(name, ?1)"
+                                       " OR instr(attributes, ?1) OR instr(standing, ?1)", (word,)))
+    for key, message in sorted(brief_versions(connection, sorted(keys)).items()):
+        if message.round <= last:
+            yield SentMessage(message, gone.get(key, ()), _left(connection, key, gone.get(key, ()), limit))
+
+
+def _left(connection: sqlite3.Connection, key: tuple[int, int], gone: Sequence[Integrated],
+          limit: int) -> dict[str, frozenset[int]]:
+    """Who else brought each attribute that loses a part; read only as far as needed."""
+    left: dict[str, set[int]] = {part.attribute: set() for part in gone}
+    going = {(part.attribute, part.ref, part.sequence) for part in gone}
+    short = set(left)
+    for attribute, ref, _, sequence in connection.execute(PARTS, key) if short else ():
+        if attribute in short and (attribute, ref, sequence) not in going:
+            left[attribute].add(ref)
+            if len(left[attribute]) >= limit:
+                short.discard(attribute)
+                if not short:
+                    break
+    return {attribute: frozenset(clients) for attribute, clients in left.items()}

@@ -1,0 +1,141 @@
+"""The one commit of a retraction or an erasure."""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+
+from propagation.adapters.sqlite.checkpoints import completed, covers
+from propagation.adapters.sqlite.directory import Directory
+from propagation.adapters.sqlite.forgotten import forget_events
+from propagation.adapters.sqlite.learned_rows import empty_rows, promote_rows
+from propagation.adapters.sqlite.leases import check_fence
+from propagation.adapters.sqlite.messages import last_round
+from propagation.adapters.sqlite.record import append_entry
+from propagation.adapters.sqlite.rounds import SENDERS_KEPT, discard_unpublished
+from propagation.adapters.sqlite.rows import dumped, put
+from propagation.adapters.sqlite.texts import put_texts
+from propagation.adapters.sqlite.wiping import TO_WIPE
+from propagation.model.router import RouterVersion
+from propagation.model.text import ClientText
+from propagation.model.withdrawal import TakenBack, Withdrawal
+from propagation.ports.leases import Lease
+
+OF_INTERACTIONS = (("reasoned", "sequence"), ("dead_letter", "sequence"), ("gradient", "sequence"))
+OF_CLIENT = (("client", "ref"), ("client_before", "ref"), ("profile_version", "ref"), ("merged", "ref"), ("integrated", "ref"),
+             ("edge", "ref"), ("held", "ref"))
+OF_ROUTER = (("router_version", "router"), ("integrated", "router"), ("merged", "router"), ("edge", "router"))
+IN = "IN (SELECT value FROM json_each(?))"
+NAMED_GO = "DELETE FROM integrated WHERE router = ? AND version = ? AND attribute IN (SELECT value FROM json_each(?))"
+PARTS_GO = "DELETE FROM integrated WHERE router = ? AND version = ? AND sequence IN (SELECT value FROM json_each(?))"
+
+
+def take_back(connection: sqlite3.Connection, directory: Directory, lease: Lease, withdrawal: Withdrawal,
+              barrier: tuple[int, int], rewritten: Sequence[bytes], texts: Sequence[bytes]) -> TakenBack:
+    """`barrier`: id and sequence of the staged checkpoint; `rewritten` and `texts`: the stored bodies of the withdrawal's."""
+    check_fence(connection, lease)
+    id_, through = barrier
+    connection.execute("DELETE FROM claim")
+    discard_unpublished(connection, last_round(connection))
+    connection.execute("DELETE FROM staged_learned")
+    sequences = _interactions_go(connection, directory, withdrawal)
+    promote_rows(connection, withdrawal.promoted)
+    sequence = append_entry(connection, directory, withdrawal.kind, withdrawal.refs, through)
+    _rewrite(connection, withdrawal.rewritten, rewritten)
+    put_texts(connection, [(text, sequence) for text in withdrawal.texts], texts, directory.now())
+    if withdrawal.erased is not None:
+        _client_goes(connection, directory, withdrawal.erased, withdrawal.sent_under, withdrawal.words)
+    else:
+        connection.executemany(PARTS_GO, [(*key, dumped(sequences)) for key in withdrawal.parts])
+    gone = [name for name, holders in withdrawal.holders.items() if holders <= 0]
+    connection.executemany(NAMED_GO, [(*key, dumped(gone)) for key in withdrawal.parts])
+    _messages_change(connection, withdrawal.messages, withdrawal.parts)
+    _attributes_change(connection, withdrawal)
+    completed(connection, id_)
+    connection.execute("DELETE FROM checkpoint WHERE id < ?", (id_,))
+    covers(connection, through)
+    connection.execute("INSERT OR REPLACE INTO progress VALUES (?, 1)", (TO_WIPE,))
+    return TakenBack(sequence=sequence, interactions=len(sequences))
+
+
+def _interactions_go(connection: sqlite3.Connection, directory: Directory, withdrawal: Withdrawal) -> list[int]:
+    """Their rows, and what hangs on them. An erasure takes what was recorded of the client meanwhile, too."""
+    asked = dumped([row.sequence for row in withdrawal.interactions])
+    which, parameters = f"sequence {IN}", (asked,)
+    erased = withdrawal.erased
+    if erased is not None:
+        column = "item" if erased & 1 else "user"
+        which, parameters = f"{column} = ?", (erased,)  # type: ignore[assignment]
+        events = [row[0] for row in connection.execute(
+            f"SELECT event_id FROM interaction WHERE {which} UNION ALL SELECT event_id FROM retracted WHERE {which}",
+            (erased, erased))]
+        forget_events(connection, events)
+        connection.execute(f"DELETE FROM retracted WHERE {which}", parameters)
+    else:
+        connection.execute("INSERT INTO retracted SELECT sequence, event_id, content_hash, seed, user, item FROM interaction"
+                           f" WHERE {which}", parameters)
+    sequences = sorted(row[0] for row in connection.execute(f"SELECT sequence FROM interaction WHERE {which}", parameters))
+    connection.execute(f"DELETE FROM interaction WHERE {which}", parameters)
+    learned = set(empty_rows(connection, sequences))
+    put(connection, "vacant", 2, [(sequence, int(sequence in learned)) for sequence in sequences])
+    for table, column in OF_INTERACTIONS:
+        connection.execute(f"DELETE FROM {table} WHERE {column} {IN}", (dumped(sequences),))
+    return sequences
+
+
+def _client_goes(connection: sqlite3.Connection, directory: Directory, ref: int, sent_under: Sequence[int],
+                 words: Sequence[str]) -> None:
+    kind, name = connection.execute("SELECT kind, id FROM client WHERE ref = ?", (ref,)).fetchone()
+    connection.execute("DELETE FROM outbox WHERE collection = ? AND key = ?", ("items" if kind else "users", str(ref)))
+    for table, column in OF_CLIENT:
+        connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (ref,))
+    connection.execute("DELETE FROM gradient WHERE module IN ('profile', 'filter_memory') AND owner = ?", (ref,))
+    for router in sent_under:
+        for table, column in OF_ROUTER:
+            connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (router,))
+    # what the content was is not kept where it named the client: any repeat of such an event is a repeat
+    connection.execute("UPDATE interaction SET negative = NULL, content_hash = '' WHERE negative = ?", (ref,))
+    for word in words:
+        connection.execute("UPDATE dead_letter SET reason = '' WHERE instr(reason, ?)", (word,))
+    directory.forget(kind, name)
+    connection.execute("INSERT INTO progress VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)",
+                       (f"refs_given_{kind}", (ref >> 1) + 1))
+
+
+def _rewrite(connection: sqlite3.Connection, texts: Iterable[ClientText], bodies: Sequence[bytes]) -> None:
+    """Stored versions in place; one that retention dropped meanwhile stays dropped."""
+    connection.executemany("UPDATE profile_version SET body = ? WHERE ref = ? AND version = ?",
+                           [(body, text.profile.ref, text.profile.version) for text, body in zip(texts, bodies, strict=True)])
+
+
+def _messages_change(connection: sqlite3.Connection, messages: Iterable[RouterVersion], parts: Iterable[tuple[int, int]]) -> None:
+    connection.executemany(
+        "UPDATE router_version SET name = ?, text = ?, attributes = ?, standing = ? WHERE router = ? AND version = ?",
+        [(message.name, message.text, dumped(message.attributes), dumped(message.standing), message.router, message.version)
+         for message in messages])
+    for key in parts:
+        senders: dict[int, tuple[object, ...]] = {}
+        for part in connection.execute("SELECT attribute, ref, profile_version, sequence FROM integrated WHERE router = ?"
+                                       " AND version = ? ORDER BY rowid", key):
+            senders.setdefault(part[1], part)
+            if len(senders) == SENDERS_KEPT:
+                break
+        lone = next(iter(senders)) if len(senders) == 1 else None
+        connection.execute("UPDATE router_version SET senders = ?, lone = ? WHERE router = ? AND version = ?",
+                           (dumped(list(senders.values())), lone, *key))
+
+
+def _attributes_change(connection: sqlite3.Connection, withdrawal: Withdrawal) -> None:
+    put(connection, "held", 2, [(ref, list(names)) for ref, names in withdrawal.held.items()], "INSERT OR REPLACE")
+    gone = [name for name, holders in withdrawal.holders.items() if holders <= 0]
+    for name in gone:
+        connection.execute("UPDATE held SET names = (SELECT json_group_array(value) FROM json_each(names) WHERE value <> ?1)"
+                           " WHERE instr(names, ?2)", (name, dumped(name)))
+    connection.executemany("UPDATE attribute SET holders = ? WHERE name = ?",
+                           [(holders, name) for name, holders in withdrawal.holders.items() if holders > 0])
+    connection.execute(f"DELETE FROM attribute WHERE name {IN}", (dumped(gone),))
+    connection.execute(f"DELETE FROM attribute WHERE canonical {IN}", (dumped(gone),))
+    connection.execute(f"DELETE FROM attribute WHERE canonical IS NOT NULL AND name {IN}", (dumped(sorted(withdrawal.unmapped)),))
+    for word in gone:
+        connection.execute("DELETE FROM outbox WHERE collection = 'attributes' AND key = ?", (dumped(word),))
+        connection.execute("DELETE FROM gradient WHERE instr(text, ?1) OR instr(attributes, ?2)", (word, dumped(word)))
+    if gone or withdrawal.unmapped:
+        connection.execute("REINDEX attribute")

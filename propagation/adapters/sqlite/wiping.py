@@ -1,0 +1,64 @@
+"""What SQLite leaves of deleted rows, and how it goes.
+
+`secure_delete` overwrites rows and pages with zeros as they are freed. What is left then are frames of the write-ahead log, and
+copies of rows that moved to another page when theirs was split or merged, in the unused middle of the old page. The log is
+emptied. A small file is written anew; in a large one those middles are searched, and it is written anew where one holds what
+must go."""
+
+import mmap
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from propagation.adapters.sqlite.rows import one
+
+SMALL_BYTES = 32 << 20
+PATIENCE_MS, BUSY_MS = 50, 30_000
+LEAST_BYTES = 4
+TO_WIPE = "to_wipe"
+# First byte of a b-tree page -> bytes of its header; an overflow or free page starts with the number of another page, below 2^24.
+HEADERS = {2: 12, 5: 12, 10: 8, 13: 8}
+FILE_HEADER = 100
+
+
+def wiping_due(connection: sqlite3.Connection) -> bool:
+    """Whether something was taken back and its traces in the file may still be there."""
+    return one(connection, "SELECT 1 FROM progress WHERE name = ?", TO_WIPE) is not None
+
+
+def empty_log(connection: sqlite3.Connection) -> bool:
+    """Everything of the write-ahead log into the file, and the log empty; False where a reader (a back-up, say) is not through
+    yet. Hardly waits: commits stand still meanwhile. Outside of a transaction."""
+    connection.execute(f"PRAGMA busy_timeout={PATIENCE_MS}")
+    try:
+        return not connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+    finally:
+        connection.execute(f"PRAGMA busy_timeout={BUSY_MS}")
+
+
+def write_anew(connection: sqlite3.Connection) -> None:
+    """Outside of a transaction. Row numbers may be others then."""
+    connection.execute("VACUUM")
+
+
+def residue(path: Path, words: Sequence[bytes]) -> bool:
+    """Whether the unused middle of a b-tree page holds one of the words of at least four bytes (shorter ones are anywhere). The
+    log was empty a moment ago; what is written meanwhile holds none of them."""
+    long = [word for word in words if len(word) >= LEAST_BYTES]
+    if not long:
+        return False
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as pages:
+        return any(pages.find(word, start, end) >= 0 for start, end in middles(pages) for word in long)
+
+
+def middles(pages: mmap.mmap) -> Iterator[tuple[int, int]]:
+    """Where the unused middle of each b-tree page begins and ends."""
+    size = int.from_bytes(pages[16:18], "big")
+    size = 65_536 if size == 1 else size
+    for start in range(0, len(pages), size):
+        head = start + (FILE_HEADER if start == 0 else 0)
+        if (length := HEADERS.get(pages[head])) is not None:
+            begin = head + length + 2 * int.from_bytes(pages[head + 3 : head + 5], "big")
+            end = start + (int.from_bytes(pages[head + 5 : head + 7], "big") or 65_536)
+            if end - begin >= LEAST_BYTES:
+                yield begin, end

@@ -1,0 +1,146 @@
+"""Taking back interactions, whatever for: numbers first (in memory), then everything in one commit with a new barrier. A crash
+before the commit is as if nothing had happened; after it the next start finishes what lagged."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from propagation.model.client import Client, ClientKind, kind_of
+from propagation.model.errors import LeaseLost
+from propagation.model.interaction import InteractionRow
+from propagation.model.learned import Checkpoint
+from propagation.model.log import EntryKind
+from propagation.model.withdrawal import Promoted, TakenBack, Withdrawal, Written
+from propagation.ports.embedder import Embedder
+from propagation.ports.graph import ForgettingGraph, VersionClash
+from propagation.ports.leases import Lease
+from propagation.ports.vector_index import Collection, VectorIndex
+from propagation.workflow.checkpointing import lent
+from propagation.workflow.histories import CurrentRouters, Histories, in_routers_of_now
+from propagation.workflow.learner import Learner
+from propagation.workflow.numbers import Numbers
+from propagation.workflow.round import LEASE as ROUND_LEASE
+from propagation.workflow.subtraction import Subtraction
+from propagation.workflow.vectors import COLLECTIONS, Vectors
+from propagation.workflow.withdrawing import TextChanges, Withdrawing
+
+ROUND_LEASE_MS = 120_000
+REDONE = 5
+USERS_A_TURN = 16
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """A client that is forgotten: `names`, attributes of its own text that are in nobody else's; `said`, all of them;
+    `sent_under`, routers that were itself (point-to-point)."""
+
+    client: Client
+    names: frozenset[str]
+    said: frozenset[str]
+    sent_under: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was done: the commit, and the texts that changed with it."""
+
+    done: TakenBack
+    changes: TextChanges
+
+
+class TakingBack:
+    """One at a time, while nothing in this process learns, reasons, merges or runs a round; leases keep other processes still."""
+
+    def __init__(self, store: ForgettingGraph, embedder: Embedder, numbers: Numbers, learner: Learner, vectors: Vectors,
+                 index: VectorIndex, current: CurrentRouters, min_support: int, holder: str) -> None:
+        self._store = store
+        self._numbers = numbers
+        self._learner = learner
+        self._vectors = vectors
+        self._index = index
+        self._histories = Histories(store, embedder)
+        self._current = current
+        self._min_support = min_support
+        self._holder = holder
+
+    async def take_back(self, rows: Sequence[InteractionRow], leaving: Leaving | None = None) -> Outcome:
+        """These interactions, or everything of a client, whose interactions they are then. Raises LeaseLost."""
+        lease, round_lease = await self._still()
+        try:
+            written = await self._store.written([row.sequence for row in rows])
+            promoted = await self._subtract(rows, written, leaving.client if leaving else None)
+            return await self._committed(lease, rows, written, leaving, promoted)
+        finally:
+            await self._store.release_lease(round_lease)
+
+    async def _still(self) -> tuple[Lease, Lease]:
+        lease = await self._learner.settle()
+        round_lease = await self._store.acquire_lease(ROUND_LEASE, self._holder, ROUND_LEASE_MS)
+        if round_lease is None:
+            raise LeaseLost("another process runs a round at the moment; try again")
+        return lease, round_lease
+
+    async def _subtract(self, rows: Sequence[InteractionRow], written: Written, client: Client | None) -> list[Promoted]:
+        """The view without them. Others' trust stays, also that of the users of a forgotten item."""
+        erased = None if client is None else client.ref
+        retrust = erased is None or kind_of(erased) == ClientKind.USER
+        view = self._numbers.view
+        subtraction = Subtraction(await in_routers_of_now(written, rows, self._current), retrust)
+        gone = frozenset(row.sequence for row in rows)
+        users = sorted({row.user for row in rows if row.sequence <= view.applied_through})
+        self._learner.changing()
+        async for some in self._histories.parts(users, gone, view.applied_through, view.direction_of):
+            for start in range(0, len(some), USERS_A_TURN):
+                await self._numbers.run(subtraction.take_back, some[start : start + USERS_A_TURN])
+        await self._numbers.run(subtraction.finish, erased)
+        return [Promoted(row.sequence, row.routers, row.weights) for row in subtraction.promoted]
+
+    async def _committed(self, lease: Lease, rows: Sequence[InteractionRow], written: Written, leaving: Leaving | None,
+                         promoted: Sequence[Promoted]) -> Outcome:
+        """Redone on the newer texts where another process wrote some meanwhile."""
+        for attempt in range(REDONE):
+            changes = await self._changes(rows, written, leaving)
+            withdrawal = _withdrawal(rows, leaving, promoted, changes)
+            try:
+                done = await self._store.take_back(lease, withdrawal, await self._barrier())
+            except VersionClash:
+                if attempt == REDONE - 1:
+                    raise
+                continue
+            self._learner.changed(done.sequence)
+            return Outcome(done, changes)
+        raise AssertionError("unreachable")
+
+    async def _changes(self, rows: Sequence[InteractionRow], written: Written, leaving: Leaving | None) -> TextChanges:
+        withdrawing = Withdrawing(self._store, self._min_support, self._vectors.canonical)
+        if leaving is None:
+            return await withdrawing.of_retraction(rows, written)
+        return await withdrawing.of_erasure(leaving.client, leaving.names, rows, written)
+
+    async def _barrier(self) -> Checkpoint:
+        return await self._numbers.run(lent, True)
+
+    async def show(self, outcome: Outcome, client: Client | None, unmapped: frozenset[str]) -> None:
+        """The vector index, and the view's profile vectors, as the graph now has them."""
+        changes = outcome.changes
+        gone = frozenset(name for name, holders in changes.holders.items() if holders <= 0)
+        self._vectors.forget([] if client is None else [client.ref], gone, unmapped)
+        if client is not None:
+            await self._index.delete(COLLECTIONS[kind_of(client.ref)], [client.ref])
+        if gone:
+            await self._index.delete(Collection.ATTRIBUTES, sorted(gone))
+        await self._vectors.take_texts(changes.next_texts)
+        newest = await self._store.router_versions(sorted({message.router for message in changes.messages}))
+        await self._index.upsert(Collection.ROUTERS, await self._vectors.points_of_routers(newest))
+
+
+def _withdrawal(rows: Sequence[InteractionRow], leaving: Leaving | None, promoted: Sequence[Promoted],
+                changes: TextChanges) -> Withdrawal:
+    retraction = Withdrawal(
+        kind=EntryKind.RETRACTION, refs=tuple(sorted({row.user for row in rows})), interactions=rows, promoted=promoted,
+        rewritten=changes.rewritten, texts=changes.next_texts, messages=changes.messages, parts=changes.parts, held=changes.held,
+        holders=changes.holders)
+    if leaving is None:
+        return retraction
+    client = leaving.client
+    return replace(retraction, kind=EntryKind.ERASURE, refs=(client.ref,), erased=client.ref, sent_under=leaving.sent_under,
+                   unmapped=leaving.said, words=tuple(word for word in (client.title, client.key.id) if word))

@@ -1,0 +1,98 @@
+"""`propagation retract`, `forget` and `export-client`: what people may ask of what is held on them."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from services.cli.asking import ask, client_key, kind_name
+from services.cli.exits import ExitCode
+from services.cli.options import LOOPBACK, Address, AsJson
+from services.cli.output import console, print_json
+from services.failures import UsageProblem
+
+if TYPE_CHECKING:
+    from propagation.v1.propagation_pb2 import ClientKey
+    from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
+
+Events = Annotated[list[str], typer.Argument(metavar="EVENT...", help="Event ids, as they were recorded.", show_default=False)]
+User = Annotated[str | None, typer.Option("--user", metavar="ID", help="A user.")]
+Item = Annotated[str | None, typer.Option("--item", metavar="ID", help="An item.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write there; default: stdout.")]
+WORDS = {"UNKNOWN": "was never recorded", "RETRACTED": "was retracted before", "FORGOTTEN": "was erased with its client"}
+
+
+def retract(events: Events, yes: Yes = False, address: Address = LOOPBACK, json: AsJson = False) -> None:
+    """Take events back, with what they wrote: in the numbers, and in the texts that rest on them.
+
+    A retracted event that is sent again is a duplicate. Exit code 1 where one was not retracted.
+    JSON: the proto's RetractInteractionsResponse."""
+    from propagation.v1 import propagation_pb2 as pb
+    from services.cli.plain import plain
+
+    _confirm(f"Take back {len(events):,} event{'s' if len(events) > 1 else ''}?", yes)
+    answer = ask(address, lambda stub: stub.RetractInteractions(pb.RetractInteractionsRequest(event_ids=events)))
+    if json:
+        print_json(plain(answer))
+    else:
+        done = sum(outcome.retracted for outcome in answer.outcomes)
+        console().print(f"{done:,} retracted, at sequence {answer.sequence:,}." if done else "Nothing was retracted.")
+        for outcome in answer.outcomes:
+            if not outcome.retracted:
+                console().print(f"{outcome.event_id}: {WORDS.get(outcome.reason, outcome.reason)}", markup=False)
+    if not all(outcome.retracted for outcome in answer.outcomes):
+        raise typer.Exit(ExitCode.WRONG)
+
+
+def forget(user: User = None, item: Item = None, yes: Yes = False, address: Address = LOOPBACK, json: AsJson = False) -> None:
+    """Erase a client: its events, texts and numbers, and what others' texts say because of it. It cannot be undone.
+
+    What others learned from it stays (docs/erasure.md). JSON: the proto's ForgetClientResponse."""
+    from propagation.v1 import propagation_pb2 as pb
+    from services.cli.plain import plain
+
+    key = _key(user, item)
+    _confirm(f"Forget {kind_name(key.kind)} {key.id!r}, with all its events and texts? This cannot be undone.", yes)
+    answer = ask(address, lambda stub: stub.ForgetClient(pb.ForgetClientRequest(key=key)))
+    if json:
+        print_json(plain(answer))
+    else:
+        console().print(f"Forgotten: {answer.events_erased:,} events; {answer.lines_dropped:,} lines of others went with it,"
+                        f" at sequence {answer.sequence:,}.", markup=False)
+
+
+def export_client(user: User = None, item: Item = None, output: Output = None, address: Address = LOOPBACK) -> None:
+    """Everything held on a client, as JSON Lines: texts, events, profile versions, filter rules, gradients, edges, merges, weights.
+
+    Each line says in `what` which kind of record it is."""
+    key = _key(user, item)
+    if output is None:
+        ask(address, lambda stub: _write(stub, key, lambda line: print(line)))
+        return
+    with output.open("w", encoding="utf-8") as file:
+        ask(address, lambda stub: _write(stub, key, lambda line: print(line, file=file)))
+
+
+async def _write(stub: "PropagationServiceAsyncStub", key: "ClientKey", write: Callable[[str], None]) -> None:
+    from propagation.v1 import propagation_pb2 as pb
+
+    async for answer in stub.ExportClient(pb.ExportClientRequest(key=key)):
+        write(answer.json_line)
+
+
+def _key(user: str | None, item: str | None) -> "ClientKey":
+    if (user is None) == (item is None):
+        raise UsageProblem("give either --user ID or --item ID")
+    return client_key("user", user) if user is not None else client_key("item", item or "")
+
+
+def _confirm(question: str, yes: bool) -> None:
+    """Raises UsageProblem where nobody can be asked."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise UsageProblem("there is nobody to ask; say --yes if this is meant")
+    typer.confirm(question, abort=True, err=True)

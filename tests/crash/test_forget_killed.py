@@ -1,0 +1,124 @@
+"""ForgetClient killed inside: either not begun or completed at restart."""
+
+import multiprocessing
+import os
+import signal
+
+import pytest
+
+from propagation.adapters.sqlite.erasure import SqliteErasure
+from propagation.workflow.checkpointing import same_numbers
+from propagation.workflow.rebuild import rebuilt
+from propagation.workflow.taking_back import TakingBack
+from tests.unit.workflow.lived import begin, engine_on, left_in, left_in_rows, live, user_key
+
+KEY = user_key(3)
+STEPS = {"numbers": (TakingBack, "_committed"), "commit": (SqliteErasure, "take_back"), "index": (TakingBack, "show"),
+         "wipe": (SqliteErasure, "wipe")}
+BEFORE = ("numbers", "commit")
+
+
+class Killed(BaseException):
+    """The process is gone at this step."""
+
+
+async def prepared(folder):
+    engine = engine_on(folder)
+    await engine.open()
+    await begin(engine)
+    events = await live(engine, 1, 60)
+    return engine, [one.event_id for one in events if one.user_id == KEY.id]
+
+
+async def is_whole(engine, folder, mine, *, gone):
+    words = [KEY.id, *mine]
+    assert (await engine.store.find_refs([KEY]) == [None]) == gone
+    assert await engine.store.check() == []
+    view = await rebuilt(engine.store, engine.embedder, engine.first_view)
+    assert same_numbers(view.state, engine.numbers.view.state) == []
+    assert await engine.vectors.mend() == 0
+    if gone:
+        assert await left_in_rows(engine, words) == []
+        assert left_in(folder, words) == []
+    else:
+        assert set(left_in(folder, words)) == set(words)
+
+
+@pytest.mark.parametrize("step", STEPS)
+async def test_a_process_that_stops_inside(tmp_path, monkeypatch, step):
+    engine, mine = await prepared(tmp_path)
+    before = engine.numbers.view.state.adoptions.copy()
+
+    async def killed(*_, **__):
+        raise Killed
+
+    with monkeypatch.context() as broken:
+        broken.setattr(*STEPS[step], killed)
+        with pytest.raises(Killed):
+            await engine.forgetting.forget(KEY)
+    await engine.store.close()  # the rest of the process is dropped as it is
+    again = engine_on(tmp_path)
+    await again.open()
+    try:
+        await is_whole(again, tmp_path, mine, gone=step not in BEFORE)
+        if step in BEFORE:
+            assert (again.numbers.view.state.adoptions == before).all()
+            assert (await again.forgetting.forget(KEY)).events_erased == len(mine)
+            await is_whole(again, tmp_path, mine, gone=True)
+    finally:
+        await again.close()
+
+
+@pytest.mark.parametrize("step", BEFORE)
+async def test_a_process_that_fails_inside_and_lives_on(tmp_path, monkeypatch, step):
+    engine, mine = await prepared(tmp_path)
+
+    async def broken(*_, **__):
+        raise OSError("no space")
+
+    with monkeypatch.context() as failing:
+        failing.setattr(*STEPS[step], broken)
+        with pytest.raises(OSError, match="no space"):
+            await engine.forgetting.forget(KEY)
+    try:
+        await live(engine, 2, 30)
+        await is_whole(engine, tmp_path, mine, gone=False)
+        await engine.forgetting.forget(KEY)
+        await is_whole(engine, tmp_path, mine, gone=True)
+    finally:
+        await engine.close()
+
+
+def forget_and_die(folder, step):
+    import asyncio
+
+    async def die(*_, **__):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    async def run():
+        engine, _ = await prepared(folder)
+        owner, name = STEPS[step]
+        setattr(owner, name, die)
+        await engine.forgetting.forget(KEY)
+
+    asyncio.run(run())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", STEPS)
+async def test_kill_9_inside(tmp_path, step):
+    process = multiprocessing.get_context("spawn").Process(target=forget_and_die, args=(tmp_path, step))
+    process.start()
+    process.join(120)
+    assert process.exitcode == -signal.SIGKILL
+    engine = engine_on(tmp_path)
+    await engine.open()
+    try:
+        gone = step not in BEFORE
+        assert (await engine.store.find_refs([KEY]) == [None]) == gone
+        assert await engine.store.check() == []
+        if not gone:
+            await engine.forgetting.forget(KEY)
+        assert left_in(tmp_path, [KEY.id]) == []
+    finally:
+        await engine.close()
