@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from propagation.evaluation.effect import Effect
 from propagation.evaluation.leave_one_out import KNOWING, LeaveOneOutReport
+from propagation.evaluation.metrics import Paired
 from propagation.evaluation.report import Report
 from propagation.evaluation.slices import Slice
 from propagation.evaluation.table import LABELS
@@ -77,6 +79,33 @@ def cold_start(slices: Sequence[Slice], title: str, path: Path) -> None:
         axes.set_ylabel("N@10 against 9 unseen items")
     picture.axes[0].legend(fontsize="x-small", loc="lower right")
     picture.save(path)
+
+
+def effect_of(effect: Effect, path: Path) -> None:
+    """Levels by value, and what each arm adds to its base with twice its standard error."""
+    picture = Picture(2, f"{effect.dataset}: the effect of {effect.of} ({effect.events:,} events, {effect.ranked:,} ranked)")
+    levels, gains = picture.axes
+    places = np.arange(len(effect.points))
+    for name in effect.points[0].n10:
+        levels.plot(places, _numbers([point.n10[name] for point in effect.points]), marker="o", label=LABELS.get(name, name),
+                    color=COLOURS.get(name))
+    for name, base in effect.bases.items():
+        pairs = [point.gains[name] for point in effect.points]
+        gains.errorbar(places, _numbers([pair.mean if pair else None for pair in pairs]), [_twice_error(pair) for pair in pairs],
+                       marker="o", capsize=3, color=COLOURS.get(name),
+                       label=f"{LABELS.get(name, name)} less {LABELS.get(base, base)}")
+    gains.axhline(0, color="grey", linewidth=0.8)
+    for axes in picture.axes:
+        axes.set_xticks(places, ["default" if point.value is None else f"{point.value:g}" for point in effect.points])
+        axes.set_xlabel(effect.of)
+        axes.legend(fontsize="x-small")
+    levels.set_ylabel("N@10 against 9 unseen items")
+    gains.set_ylabel("paired by user, with twice the standard error")
+    picture.save(path)
+
+
+def _twice_error(pair: Paired | None) -> float:
+    return 2 * abs(pair.mean / pair.t) if pair and pair.t else 0.0
 
 
 def _bars(axes: "Axes", names: Sequence[str], values: Sequence[Sequence[float | None]], labels: Sequence[str]) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from propagation.evaluation.arm_report import ArmReport
+from propagation.evaluation.effect import Effect
 from propagation.evaluation.leave_one_out import Setting
 from propagation.evaluation.metrics import Paired
 from propagation.evaluation.report import Report
@@ -33,6 +34,16 @@ def slice_rows(slices: Sequence[Slice]) -> list[tuple[str, ...]]:
     """One row a slice that has events, under SLICE_HEADERS."""
     return [(part.label, f"{part.events:,}", _level(part.off), _level(part.adoption), *_difference(part.gain), _level(part.offk),
              _level(part.offk_adoption), *_difference(part.gain_knn)) for part in slices if part.events]
+
+
+def effect_table(effect: Effect) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """(headers, one row a value): levels, then each arm less its base with its t, then counts."""
+    first = effect.points[0]
+    headers = (effect.of, *first.n10, *(part for name in first.gains for part in (f"{name} - {effect.bases[name]}", "t")),
+               *first.counts)
+    return headers, [("default" if point.value is None else f"{point.value:g}", *(_level(value) for value in point.n10.values()),
+                      *(part for pair in point.gains.values() for part in _difference(pair)),
+                      *(f"{count:,}" for count in point.counts.values())) for point in effect.points]
 
 
 def _against(arm: ArmReport) -> tuple[str, ...]:

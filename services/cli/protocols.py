@@ -27,13 +27,13 @@ class Outcome:
     draw: Callable[[Path], None]
 
 
-def told(settings: "Settings", seeds: int, report_from: int | None = None) -> "EvaluationSettings":
+def told(settings: "Settings", seeds: int, report_from: int | None = None, every: int = 1) -> "EvaluationSettings":
     """The evaluation's settings from the service's."""
     from propagation.evaluation.settings import EvaluationSettings
 
     workflow = settings.workflow
     return EvaluationSettings(seeds=tuple(range(1, seeds + 1)), session_k=workflow.session.k, taste_k=workflow.taste.k,
-                              tau=workflow.tau, report_from=report_from)
+                              tau=workflow.tau, report_from=report_from, every=every)
 
 
 def prequential(stream: "Stream", settings: "Settings", options: "EvaluationSettings", shown: Collection[str]) -> Outcome:
@@ -43,7 +43,7 @@ def prequential(stream: "Stream", settings: "Settings", options: "EvaluationSett
     from propagation.evaluation.table import HEADERS, LABELS, rows
     from services.version import release
 
-    report = with_bar(stream.name, lambda heard: evaluate_prequential(stream, _embedder(settings), options, commit=release(),
+    report = with_bar(stream.name, lambda heard: evaluate_prequential(stream, embedder_of(settings), options, commit=release(),
                                                                       progress=heard))
 
     def show() -> None:
@@ -51,7 +51,7 @@ def prequential(stream: "Stream", settings: "Settings", options: "EvaluationSett
                  f"{report.ranked:,} from event {report.reported_from:,} on; median of {len(report.settings.seeds)} seeds")
         kept = [row for name, row in zip(LABELS, rows(report), strict=True) if name in shown]
         print_table(title, HEADERS, kept, HEADERS[1:])
-        _print_cost(report.seconds, report.embedder)
+        print_cost(report.seconds, report.embedder)
 
     return Outcome(report, show, lambda path: over_time(report, path))
 
@@ -63,14 +63,14 @@ def cold_start(stream: "Stream", settings: "Settings", options: "EvaluationSetti
     from propagation.evaluation.table import SLICE_HEADERS, slice_rows
     from services.version import release
 
-    report = with_bar(stream.name, lambda heard: evaluate_prequential(stream, _embedder(settings), options, commit=release(),
+    report = with_bar(stream.name, lambda heard: evaluate_prequential(stream, embedder_of(settings), options, commit=release(),
                                                                       progress=heard))
     title = f"{report.dataset}: N@10 by what was known, {report.ranked:,} events from event {report.reported_from:,} on"
 
     def show() -> None:
         print_table(f"{title}; median of {len(report.settings.seeds)} seeds", SLICE_HEADERS, slice_rows(report.slices),
                     SLICE_HEADERS[1:])
-        _print_cost(report.seconds, report.embedder)
+        print_cost(report.seconds, report.embedder)
 
     return Outcome(report, show, lambda path: draw(report.slices, title, path))
 
@@ -82,7 +82,7 @@ def leave_one_out(stream: "Stream", settings: "Settings", options: "EvaluationSe
     from propagation.evaluation.table import LABELS, LEFT_OUT_HEADERS, SLICE_HEADERS, left_out_rows, slice_rows
     from services.version import release
 
-    report = with_bar(stream.name, lambda heard: evaluate_leave_one_out(stream, _embedder(settings), options, commit=release(),
+    report = with_bar(stream.name, lambda heard: evaluate_leave_one_out(stream, embedder_of(settings), options, commit=release(),
                                                                         progress=heard))
 
     def show() -> None:
@@ -93,7 +93,7 @@ def leave_one_out(stream: "Stream", settings: "Settings", options: "EvaluationSe
             print_table(title, LEFT_OUT_HEADERS, kept, LEFT_OUT_HEADERS[1:])
         print_table(f"By what was known, {KNOWING['end']} (N@10 of 10)", SLICE_HEADERS, slice_rows(report.setting("end").slices),
                     SLICE_HEADERS[1:])
-        _print_cost(report.seconds, report.embedder)
+        print_cost(report.seconds, report.embedder)
 
     return Outcome(report, show, lambda path: left_out(report, path))
 
@@ -105,13 +105,13 @@ def with_bar(name: str, measure: "Callable[[Progress], Coroutine[Any, Any, T]]")
         return asyncio.run(measure(lambda done, total: bar.update(task, completed=done, total=total)))
 
 
-def _embedder(settings: "Settings") -> Any:
+def embedder_of(settings: "Settings") -> Any:
     from propagation.adapters.offline.embedder import HashedEmbedder
 
     return HashedEmbedder(settings.workflow.seed)
 
 
-def _print_cost(seconds: float, embedder: str) -> None:
+def print_cost(seconds: float, embedder: str) -> None:
     from services.version import release
 
     console().print(f"{seconds:.0f} s; {embedder}; {release()}", markup=False)

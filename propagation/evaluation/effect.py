@@ -1,0 +1,55 @@
+"""The effect of one setting on ranking: the same stream at several of its values."""
+
+import platform
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from propagation.evaluation.loop import WAYS, Looped
+from propagation.evaluation.metrics import Paired, level, paired
+from propagation.evaluation.report import Report
+from propagation.model.base import Term
+
+SHOWN = {"k": ("off", "adoption", "offk", "offk_adoption"), "tau": ("off", "semantic")}
+BASES = {"adoption": "off", "offk_adoption": "offk", "semantic": "off"}
+LOOP_BASES = {"plain": "off", "text": "plain", "rules": "plain"}
+
+
+class EffectPoint(Term):
+    """One value of the setting (None: its default rule). `n10`: event means by arm · `gains`: paired user means by arm, against
+    its own base · `counts`: what else it changed."""
+
+    value: float | None
+    n10: Mapping[str, float | None]
+    gains: Mapping[str, Paired | None]
+    counts: Mapping[str, int] = {}
+
+
+class Effect(Term):
+    """`of`: the setting · `bases`: what each arm of `gains` is compared with · `events`, `ranked`: of each value."""
+
+    of: str
+    dataset: str
+    events: int
+    ranked: int
+    seeds: int
+    bases: Mapping[str, str]
+    points: Sequence[EffectPoint]
+    seconds: float
+    commit: str
+    python: str = platform.python_version()
+    finished: datetime
+
+
+def numbers_point(of: str, value: float | None, report: Report) -> EffectPoint:
+    """Of a prequential report: the arms that the setting concerns."""
+    arms = {name: report.arm(name) for name in SHOWN[of]}
+    return EffectPoint(value=value, n10={name: arm.n10 for name, arm in arms.items()},
+                       gains={name: arm.against_off if BASES[name] == "off" else arm.against_offk
+                              for name, arm in arms.items() if name in BASES})
+
+
+def loop_point(value: float | None, looped: Looped, counts: Mapping[str, int]) -> EffectPoint:
+    """Of a pass through the whole loop, compared with numbers alone; those with propagation off."""
+    columns = dict(zip(WAYS, looped.values.T, strict=True))
+    gains = {name: paired(columns[name], columns[base], looped.user) for name, base in LOOP_BASES.items()}
+    return EffectPoint(value=value, n10={name: level(column) for name, column in columns.items()}, gains=gains, counts=counts)

@@ -1,0 +1,56 @@
+"""`evaluate --vary`: one setting at several values, on the same events."""
+
+import pytest
+
+from propagation.datasets.town import generate_town
+from propagation.evaluation.from_dataset import stream_of
+from propagation.evaluation.table import effect_table
+from propagation.workflow.settings import BankSettings, WorkflowSettings
+from services.cli.effects import measured
+from services.cli.protocols import told
+from services.failures import UsageProblem
+from services.settings import Settings
+
+SETTINGS = Settings(workflow=WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, update_size=20))
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return generate_town(7).dataset.first(400)
+
+
+def vary(text, dataset, first=None):
+    options = told(SETTINGS, seeds=1, every=4)
+    return measured(text, dataset, stream_of(dataset), SETTINGS, options, first)
+
+
+def test_k_is_varied_and_what_knows_no_router_stays(dataset, tmp_path):
+    outcome = vary("k=2,6", dataset)
+    few, more = outcome.report.points
+    assert (few.value, more.value) == (2, 6)
+    assert (few.n10["off"], few.n10["offk"]) == pytest.approx((more.n10["off"], more.n10["offk"]))
+    assert few.n10["adoption"] != more.n10["adoption"]
+    headers, rows = effect_table(outcome.report)
+    assert all(len(row) == len(headers) for row in rows)
+    outcome.draw(tmp_path / "k.svg")
+    assert (tmp_path / "k.svg").read_text().lstrip().startswith("<?xml")
+
+
+def test_above_every_cosine_nothing_is_routed(dataset):
+    by_rule, unreachable = vary("tau=default,1", dataset).report.points
+    assert by_rule.value is None
+    assert by_rule.gains["semantic"].mean != 0
+    assert unreachable.n10["semantic"] == pytest.approx(unreachable.n10["off"], abs=1e-9)
+
+
+@pytest.mark.slow
+def test_a_smaller_buffer_lets_more_fall_out(dataset):
+    small, large = vary("buffer=1,8", dataset, first=200).report.points
+    assert small.counts["fell out"] > large.counts["fell out"]
+    assert set(small.n10) == {"off", "plain", "text", "rules"}
+
+
+@pytest.mark.parametrize("wrong", ["k", "k=", "k=two", "k=1", "k=2.5", "tau=2", "buffer=0", "buffer=default", "other=1"])
+def test_what_cannot_be_varied_is_refused(wrong, dataset):
+    with pytest.raises(UsageProblem, match="--vary"):
+        measured(wrong, dataset, None, SETTINGS, None, None)
