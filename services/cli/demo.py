@@ -13,7 +13,7 @@ Seed = Annotated[int, typer.Option(min=0, help="Of the generated town, and of ev
 def demo(data: Data = None, seed: Seed = 7) -> None:
     """A real service of its own, a dataset through its API, and what propagation does to it, in under three minutes.
 
-    Leaves a picture in demo-out; the service stops with the demo, and its database is removed."""
+    Leaves a picture and a page in demo-out; the service stops with the demo, and its database is removed."""
     from services.demo.show import demo as show
 
     asyncio.run(show(data, seed))

@@ -9,23 +9,26 @@ from rich.console import Console
 from propagation.v1 import propagation_pb2 as pb
 from services.client import connected
 from services.demo.catalogue import search
+from services.demo.evolving import evolved, show_evolution
 from services.demo.loading import load_clients, load_events
 from services.demo.picture import Traced, draw
 from services.demo.plan import Plan, plan_for
 from services.demo.process import OUT, demo_service
 from services.demo.ranking import ranked, show_ranking
-from services.demo.reach import gather_reach
+from services.demo.reach import Reach, gather_reach
 from services.demo.story import Story, advice_for, find_story, profiles_of
 from services.demo.words import heading, new_console, say, show_advice, show_data, show_path, show_profiles, show_reach
+from services.report.gather import gather
+from services.report.page import page
 
 if TYPE_CHECKING:
     from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
 
-PICTURE = OUT / "reach.png"
+PICTURE, PAGE = OUT / "reach.png", OUT / "report.html"
 
 
 async def demo(folder: Path | None, seed: int) -> None:
-    """Everything, printed; nothing is left behind but the picture. Raises BrokenData, Unreachable, Refused."""
+    """Everything, printed; nothing is left behind but the picture and the page. Raises BrokenData, Unreachable, Refused."""
     started, console = time.monotonic(), new_console()
     heading(console, "The data")
     plan = plan_for(folder, seed)
@@ -49,9 +52,13 @@ async def _with_events(stub: "PropagationServiceAsyncStub", console: Console, pl
         await _tell(stub, console, plan, story)
         if plan.after < len(plan.dataset):
             await load_events(stub, plan, plan.after, len(plan.dataset))
-        await _picture(stub, console, plan, story, seed)
+        reach = await _picture(stub, console, plan, story, seed)
+        heading(console, "An evolution of the routers")
+        show_evolution(console, await evolved(stub), reach.names)
         heading(console, "Ranking quality")
         show_ranking(console, await ranking())
+        PAGE.write_text(page(await gather(stub)), encoding="utf-8")
+        say(console, f"\nAll of it on one page, with the routers' lineage: {PAGE.resolve()}")
 
 
 async def _tell(stub: "PropagationServiceAsyncStub", console: Console, plan: Plan, story: Story | None) -> None:
@@ -69,13 +76,14 @@ async def _tell(stub: "PropagationServiceAsyncStub", console: Console, plan: Pla
         show_advice(console, user, advice)
 
 
-async def _picture(stub: "PropagationServiceAsyncStub", console: Console, plan: Plan, story: Story | None, seed: int) -> None:
+async def _picture(stub: "PropagationServiceAsyncStub", console: Console, plan: Plan, story: Story | None, seed: int) -> Reach:
     heading(console, "Routers, and who reached whom")
     reach = await gather_reach(stub, plan)
     show_reach(console, reach)
     if reach.tables:
         file = draw(reach, plan.dataset.name, _traced(story), PICTURE, seed)
         say(console, f"The picture: {file.resolve()}")
+    return reach
 
 
 def _traced(story: Story | None) -> Traced | None:
