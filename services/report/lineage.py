@@ -9,7 +9,7 @@ from services.report.elements import Child, drawing, element, table, titled
 KINDS = {pb.EVOLUTION_KIND_SPLIT: "split", pb.EVOLUTION_KIND_MERGE: "merge", pb.EVOLUTION_KIND_REWRITE: "rewrite"}
 COLUMN, ROW, TOP = 190.0, 26.0, 46.0
 LEFT, RADIUS = 40.0, 11.0
-DRAWN = 12
+DRAWN, WIDTH = 12, 1130.0
 REASONS = 3
 
 
@@ -31,7 +31,7 @@ def lineage(runs: Sequence[pb.EvolutionRun]) -> Element | None:
             nodes += [*_nodes(change.before, x, y, rows), *_nodes(change.after, x + COLUMN / 2, y, rows)]
             y += rows * ROW + 8
         tallest = max(tallest, y)
-    return drawing(max(LEFT + len(shown) * COLUMN, 560.0), tallest + 10, "Which router became which, run by run", flows, nodes)
+    return drawing(max(LEFT + len(shown) * COLUMN, WIDTH), tallest + 10, "Which router became which, run by run", flows, nodes)
 
 
 def _flows(change: pb.EvolutionChange, x: float, y: float, rows: int) -> list[Element]:
