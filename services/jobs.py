@@ -58,6 +58,8 @@ class Jobs:
         self._running.add(task)
         try:
             await job.run()
+        except asyncio.CancelledError:
+            log.info("job stopped", job=job.name)
         except PropagationError as error:
             self._failed(job, str(error))
             log.warning("job failed", job=job.name, error=str(error))
