@@ -22,7 +22,7 @@ Target = Annotated[Path, typer.Argument(metavar="FILE", help="The file to write;
 Source = Annotated[Path, typer.Argument(metavar="FILE", help="What `backup` or `export` wrote.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
 MIB = 1 << 20
-NICE = 10
+NICE = 5
 
 
 def backup(file: Target, force: Force = False, database: Database = None, config: Config = None,
