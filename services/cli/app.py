@@ -13,6 +13,7 @@ from services.cli.fake_llm import fake_llm
 from services.cli.forgetting import export_client, forget, retract
 from services.cli.health import health
 from services.cli.importing import import_
+from services.cli.inspect import inspect
 from services.cli.keeping import backup, compact, export, restore
 from services.cli.operate import run_round, status
 from services.cli.profile import profile, similar
@@ -80,4 +81,5 @@ app.command("export")(export)
 app.command("compact")(compact)
 app.add_typer(dead_letters, name="dead-letters")
 app.add_typer(token, name="token")
+app.command("inspect")(inspect)
 app.command("settings")(settings)

@@ -1,0 +1,20 @@
+// What did a client look like at a time?
+// The version of its profile and the edges that stood then.
+// client: a user's or an item's id · at: a time in UTC
+:params {client: 'u0', at: '2026-01-31T12:00:00Z'};
+
+CALL () { MATCH (c:User {id: $client}) RETURN c UNION MATCH (c:Item {id: $client}) RETURN c }
+CALL () {
+  MATCH (k:Commit) WHERE k.at <= datetime($at).epochMillis AND k.sequence > 0
+  RETURN k.sequence AS sequence ORDER BY k.at DESC, k.sequence DESC LIMIT 1
+}
+CALL (c, sequence) {
+  MATCH path = (c)-[:HAS]->(p:ProfileVersion)
+  WHERE p.sequence <= sequence
+  RETURN 'profile' AS what, path, p.line_texts AS lines, toFloat(p.version) AS score ORDER BY p.version DESC LIMIT 1
+  UNION
+  MATCH path = (c)<-[e:ROUTES_TO]-(:Router)
+  WHERE e.from <= sequence AND (e.until IS NULL OR e.until > sequence)
+  RETURN 'edge' AS what, path, [] AS lines, round(e.score, 4) AS score
+}
+RETURN sequence, what, lines, score, path ORDER BY what DESC, score DESC

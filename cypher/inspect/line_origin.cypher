@@ -1,0 +1,33 @@
+// Where does a line of a profile come from?
+// The client's current profile, what the line cites, and how it got there: the interaction that wrote it, or the message
+// that was merged, with the profiles, attributes and interactions that the message was made of.
+// client: a user's or an item's id · line: a line's number, as `propagation profile` shows it
+:params {client: 'u0', line: 1};
+
+CALL () { MATCH (c:User {id: $client}) RETURN c UNION MATCH (c:Item {id: $client}) RETURN c }
+MATCH profile = (c)-[:HAS]->(p:ProfileVersion {ref: c.ref, version: c.version})
+WITH c, p, profile, head([n IN range(0, size(p.line_ids) - 1) WHERE p.line_ids[n] = $line | p.line_texts[n]]) AS line,
+     [n IN range(0, size(p.source_lines) - 1) WHERE p.source_lines[n] = $line] AS places
+WHERE line IS NOT NULL
+UNWIND CASE WHEN places = [] THEN [null] ELSE places[..25] END AS n
+WITH c, p, profile, line, p.source_sequences[n] AS cited, p.source_routers[n] AS router, p.source_versions[n] AS version
+CALL (c, cited) {
+  MATCH did = (:User)-[:DID]->(i:Interaction {sequence: cited})-[:WITH]->(:Item)
+  OPTIONAL MATCH wrote = (i)-[:WROTE]->(:ProfileVersion {ref: c.ref})<-[:HAS]-(c)
+  WITH collect(did) AS did, collect(wrote) AS wrote
+  RETURN did + wrote AS by_interaction
+}
+CALL (c, router, version) {
+  OPTIONAL MATCH sent = (:Router)-[:SENT]->(m:Message {router: router, version: version})
+  OPTIONAL MATCH merged = (m)-[:MERGED_INTO]->(:ProfileVersion {ref: c.ref})<-[:HAS]-(c)
+  WITH m, collect(DISTINCT sent) AS sent, collect(merged) AS merged
+  WITH m, sent + merged AS message
+  OPTIONAL MATCH (a:Attribute)-[t:INTEGRATED_INTO]->(m)
+  WITH m, message, a, t LIMIT 25
+  OPTIONAL MATCH brought = (q:ProfileVersion {ref: t.ref, version: t.profile_version})
+                           -[:BROUGHT {router: m.router, version: m.version}]->(a)-[:INTEGRATED_INTO]->(m)
+  OPTIONAL MATCH did = (:User)-[:DID]->(:Interaction {sequence: t.sequence})-[:WROTE]->(q)
+  WITH message, collect(DISTINCT brought) AS brought, collect(DISTINCT did) AS did
+  RETURN message + brought + did AS by_message
+}
+RETURN line, [profile] + by_interaction + by_message AS paths

@@ -1,0 +1,72 @@
+"""The files of cypher/inspect/: what each answers, its sample parameters, and its query.
+
+A file opens with comment lines, the first of which is the question, then `:params {...};` (a command of Neo4j Browser, so that
+the file runs there as it stands), then one query."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+
+from services.failures import UsageProblem
+
+FOLDER = "cypher"
+SUFFIX = ".cypher"
+PARAMS = re.compile(r"^:params\s+\{(.*)\};\s*$", re.MULTILINE)
+PARAMETER = re.compile(r"(\w+)\s*:\s*('(?:[^'\\]|\\.)*'|-?\d+(?:\.\d+)?)")
+Value = str | int | float
+
+
+@dataclass(frozen=True)
+class Question:
+    """`about`: the question, and what its answer holds. `sample`: parameters that the file runs with as it stands."""
+
+    name: str
+    about: str
+    sample: Mapping[str, Value]
+    query: str
+
+    def parameters(self, given: Sequence[str]) -> dict[str, Value]:
+        """The sample's with KEY=VALUE in their place, as the sample's types. Raises UsageProblem."""
+        values = dict(self.sample)
+        for assignment in given:
+            key, equals, text = assignment.partition("=")
+            if not equals or key not in values:
+                raise UsageProblem(f"--param {assignment}: give KEY=VALUE with a KEY of {', '.join(values)}")
+            try:
+                values[key] = type(values[key])(text)
+            except ValueError as error:
+                raise UsageProblem(f"--param {assignment}: {key} is a number, such as {values[key]}") from error
+        return values
+
+
+def questions() -> dict[str, Question]:
+    """By name."""
+    folder = files(FOLDER) / "inspect"
+    found = [parsed(file.name.removesuffix(SUFFIX), file.read_text(encoding="utf-8"))
+             for file in folder.iterdir() if file.name.endswith(SUFFIX)]
+    return {question.name: question for question in sorted(found, key=lambda question: question.name)}
+
+
+def question_of(name: str) -> Question:
+    """Raises UsageProblem."""
+    known = questions()
+    if name not in known:
+        raise UsageProblem(f"{name!r} is no question; `propagation inspect` lists them: {', '.join(known)}")
+    return known[name]
+
+
+def parsed(name: str, text: str) -> Question:
+    """One file. Raises ValueError where it is not as it should be."""
+    params = PARAMS.search(text)
+    if params is None:
+        raise ValueError(f"inspect/{name}{SUFFIX} has no `:params {{...}};`")
+    about = [line.removeprefix("//").strip() for line in text[: params.start()].splitlines()]
+    sample = {key: _value(value) for key, value in PARAMETER.findall(params.group(1))}
+    return Question(name, "\n".join(about).strip(), sample, text[params.end():].strip())
+
+
+def _value(text: str) -> Value:
+    if text.startswith("'"):
+        return text[1:-1].replace("\\'", "'").replace("\\\\", "\\")
+    return float(text) if "." in text else int(text)

@@ -1,0 +1,144 @@
+"""Every question of cypher/inspect/, asked of a real Neo4j in which something was propagated; as pasted, and by the command."""
+
+import asyncio
+import csv
+import datetime
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from propagation.adapters.neo4j.store import Neo4jStore
+from propagation.adapters.numpy.index import NumpyIndex
+from propagation.adapters.numpy.points import NoPoints
+from propagation.adapters.offline.embedder import HashedEmbedder
+from propagation.adapters.offline.reasoner import OfflineReasoner
+from propagation.workflow.engine import Engine
+from propagation.workflow.replay import replay
+from propagation.workflow.settings import BankSettings, WorkflowSettings
+from services.inspection.questions import question_of, questions
+from tests.deployments.test_same_outcome import catalogue, stream
+from tests.neo4j_server.shared import server_for
+
+pytestmark = [pytest.mark.neo4j, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
+TODAY = datetime.datetime.now(datetime.UTC).date().isoformat()
+WORKFLOW = WorkflowSettings(session=BankSettings(k=6), taste=BankSettings(k=6), table_edges=2, update_size=20,
+                            bootstrap_items=30)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    return server_for(tmp_path_factory.mktemp("inspect"))
+
+
+@pytest.fixture(scope="module")
+def facts(server):
+    """Something was propagated: (an event that reached somebody, a router that it went by)."""
+    asyncio.run(_propagated(server))
+    return server.run("MATCH (i:Interaction)-[:WROTE]->(p)-[b:BROUGHT]->() WHERE b.sequence = i.sequence"
+                      " MATCH (m:Message {router: b.router, version: b.version})-[:MERGED_INTO {outcome: 'merged'}]->()"
+                      " RETURN i.event_id, m.router LIMIT 1")[0]
+
+
+async def _propagated(server):
+    engine = Engine(Neo4jStore(server.settings), HashedEmbedder(WORKFLOW.seed), NumpyIndex(NoPoints()), OfflineReasoner(), WORKFLOW,
+                    "test")
+    try:
+        await engine.open()
+        await replay(engine, catalogue(48), stream(600, 24, 48), step=64)
+    finally:
+        await engine.close()
+
+
+def ask(server, name, **parameters):
+    question = question_of(name)
+    given = question.parameters([f"{key}={value}" for key, value in parameters.items()])
+    return server.run(question.query, **given)
+
+
+def test_every_question_opens_with_what_it_answers_and_a_sample():
+    assert set(questions()) == {"line_origin", "reach", "community", "shared_routers", "busiest_paths", "lineage", "dropped",
+                                "client_at", "unreached"}
+    for question in questions().values():
+        assert question.about.splitlines()[0].endswith("?")
+        assert question.sample
+        assert all(f"${key}" in question.query for key in question.sample)
+        assert all(f"{key}" in question.about for key in question.sample)
+        assert ";" not in question.query
+
+
+@pytest.mark.parametrize("name", sorted(questions()))
+def test_each_runs_as_it_stands(server, facts, name):
+    ask(server, name)
+
+
+def test_where_a_line_came_from(server, facts):
+    found = server.run("MATCH (c:User)-[:HAS]->(p:ProfileVersion) WHERE p.version = c.version AND any(r IN p.source_routers WHERE"
+                       " r >= 0) WITH c, p, [n IN range(0, size(p.source_routers) - 1) WHERE p.source_routers[n] >= 0][0] AS n"
+                       " RETURN c.id, p.source_lines[n] LIMIT 1")
+    assert found, "nobody heard anything"
+    client, line = found[0]
+    rows = ask(server, "line_origin", client=client, line=line)
+    assert rows
+    assert any("MERGED_INTO" in kinds for kinds in (types(paths) for _, paths in rows))
+    assert any("BROUGHT" in kinds for kinds in (types(paths) for _, paths in rows))
+
+
+def types(paths):
+    return {step.type for path in paths for step in path.relationships}
+
+
+def test_whom_an_event_reached(server, facts):
+    event, _ = facts
+    rows = ask(server, "reach", event=event)
+    assert {hop for hop, _ in rows} == {1, 2, 3}
+
+
+def test_the_others_answer_with_what_is_there(server, facts):
+    _, router = facts
+    members = ask(server, "community", router=router)
+    assert {what for what, _, _ in members} == {"member", "newest attribute"}
+    pair = server.run("MATCH (a:User)<-[e:ROUTES_TO]-()-[f:ROUTES_TO]->(b:User) WHERE a <> b AND e.from IS NOT NULL AND e.until IS"
+                      " NULL AND f.from IS NOT NULL AND f.until IS NULL RETURN a.id, b.id LIMIT 1")[0]
+    assert ask(server, "shared_routers", one=pair[0], other=pair[1])
+    busiest = ask(server, "busiest_paths", day=TODAY)
+    assert busiest
+    assert busiest == sorted(busiest, key=lambda row: -row[0])
+    at = (datetime.datetime.now(datetime.UTC) + datetime.timedelta(minutes=1)).isoformat()
+    looked = ask(server, "client_at", client=pair[0], at=at)
+    assert {row[1] for row in looked} == {"profile", "edge"}
+    assert ask(server, "lineage", router=router)[0][1] == 0
+    server.run("CREATE (:Client:User {ref: 1000000, id: 'newcomer', title: 'Nobody', version: 0})")
+    assert "newcomer" in {row[0] for row in ask(server, "unreached")}
+    server.run("MATCH (c:User {id: 'newcomer'}) DELETE c")
+    server.run("MATCH (m:Message), (p:ProfileVersion) WITH m, p LIMIT 1 CREATE (m)-[:MERGED_INTO {outcome: 'filtered', sequence: 5,"
+               " ref: p.ref}]->(p)")
+    assert [row[:2] for row in ask(server, "dropped")] == [["filtered", 5]]
+
+
+def test_the_command_prints_a_table_and_writes_csv(server, facts, tmp_path):
+    event, _ = facts
+    environment = {**os.environ, "PROPAGATION_NEO4J__URI": server.settings.uri,
+                   "PROPAGATION_NEO4J__PASSWORD": server.settings.password.get_secret_value()}
+
+    def run(*arguments):
+        return subprocess.run([sys.executable, "-m", "services.cli.main", "inspect", *arguments], env=environment, text=True,
+                              capture_output=True, timeout=60, check=False)
+
+    listed = run("--json")
+    assert {found["name"] for found in json.loads(listed.stdout)} == set(questions())
+    table = run("reach", "--param", f"event={event}")
+    assert table.returncode == 0, table.stderr
+    assert "-DID->" in table.stdout
+    written = run("reach", "--param", f"event={event}", "--csv", str(tmp_path / "reach.csv"))
+    assert written.returncode == 0, written.stderr
+    with (tmp_path / "reach.csv").open() as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["hop", "path"]
+    assert len(rows) > 3
+    wrong = run("reach", "--param", "evnt=1")
+    assert wrong.returncode == 2
+    assert "event, limit" in wrong.stderr
+    assert "cypher-shell" not in wrong.stderr

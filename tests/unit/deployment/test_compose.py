@@ -1,0 +1,119 @@
+"""docker-compose.yml, Dockerfile and the monitoring files, looked at by parsers: no Docker engine is needed, nor asked."""
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from services.settings_sources import PREFIX, keys
+
+ROOT = Path(__file__).parents[3]
+COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+SERVICES = COMPOSE["services"]
+KNOWN = {"image", "build", "command", "environment", "ports", "expose", "volumes", "deploy", "mem_limit", "stop_grace_period",
+         "restart", "healthcheck", "depends_on", "profiles", "read_only", "tmpfs", "cap_drop", "security_opt"}
+VARIABLE = re.compile(r"\$\{(\w+)(?::([?-])([^}]*))?\}")
+SIZE = re.compile(r"\d+[mg]")
+DURATION = re.compile(r"\d+[sm]")
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_service_has_what_keeps_it_well(name):
+    service = SERVICES[name]
+    assert set(service) <= KNOWN
+    assert SIZE.fullmatch(service["mem_limit"])
+    assert service["restart"] == "unless-stopped"
+    check = service["healthcheck"]
+    assert set(check) <= {"test", "interval", "timeout", "retries", "start_period"}
+    assert check["test"][0] in ("CMD", "CMD-SHELL")
+    assert all(DURATION.fullmatch(check[key]) for key in ("interval", "timeout"))
+    assert "image" in service
+    assert not service["image"].endswith(":latest")
+    assert ":" in service["image"]
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_nothing_is_published_beyond_this_machine(name):
+    assert all(port.startswith("127.0.0.1:") for port in SERVICES[name].get("ports", ()))
+
+
+def test_what_is_kept_lies_in_volumes_that_are_named():
+    named = set(COMPOSE["volumes"])
+    used = {volume.split(":")[0] for service in SERVICES.values() for volume in service.get("volumes", ())}
+    assert {volume for volume in used if not volume.startswith(".")} == named
+    assert all((ROOT / volume).exists() for volume in used if volume.startswith("."))
+
+
+def test_passwords_come_from_the_environment_and_have_no_default():
+    text = (ROOT / "docker-compose.yml").read_text()
+    asked = {name: kind for name, kind, _ in VARIABLE.findall(text)}
+    assert asked["NEO4J_PASSWORD"] == asked["QDRANT_API_KEY"] == "?"
+    example = (ROOT / ".env.example").read_text()
+    assert {name for name in asked if name != "PROPAGATION_INSECURE"} <= set(re.findall(r"^(?:# )?(\w+)=", example, re.M))
+    assert not re.search(r"^\w*(?:PASSWORD|KEY)=\S", example, re.M)
+    assert {".env", "secrets/"} <= set((ROOT / ".gitignore").read_text().splitlines())
+    assert {".env", "secrets"} <= set((ROOT / ".dockerignore").read_text().splitlines())
+
+
+def test_the_service_is_told_settings_that_it_has():
+    told = {name for name in SERVICES["propagation"]["environment"] if name.startswith(PREFIX)}
+    told |= set(re.findall(rf"# ({PREFIX}\w+):", (ROOT / "docker-compose.yml").read_text()))
+    assert {name.removeprefix(PREFIX).replace("__", ".").lower() for name in told} <= set(keys())
+
+
+def test_what_the_service_depends_on_is_there_and_has_a_health_check():
+    for name, needs in SERVICES["propagation"]["depends_on"].items():
+        assert needs == {"condition": "service_healthy"}
+        assert "healthcheck" in SERVICES[name]
+
+
+def test_one_replica_or_three():
+    assert SERVICES["propagation"]["deploy"]["replicas"] == "${PROPAGATION_REPLICAS:-1}"
+    assert "container_name" not in SERVICES["propagation"], "a name can only be had once"
+
+
+def test_the_image_is_not_root_and_holds_what_runs_by_hash():
+    lines = [line for line in (ROOT / "Dockerfile").read_text().splitlines() if line and not line.startswith("#")]
+    last = max(place for place, line in enumerate(lines) if line.startswith("FROM"))
+    final = lines[last:]
+    user = next(place for place, line in enumerate(final) if line.startswith("USER"))
+    assert final[user] == "USER propagation"
+    assert not any(line.startswith("USER root") for line in final)
+    assert any("--require-hashes -r requirements-service.lock" in line for line in lines[:last])
+    for line in lines:
+        if line.startswith("COPY ") and "--from" not in line:
+            assert all((ROOT / source).exists() for source in line.split()[1:-1])
+
+
+def test_the_image_s_lock_is_a_part_of_the_whole_one():
+    def pinned(name):
+        return set(re.findall(r"^([a-z0-9._-]+==\S+)", (ROOT / name).read_text(), re.M))
+
+    service = pinned("requirements-service.lock")
+    assert service < pinned("requirements.lock")
+    names = {pin.split("==")[0] for pin in service}
+    assert {"neo4j", "qdrant-client", "grpcio", "prometheus-client"} <= names
+    assert names.isdisjoint({"pytest", "mypy", "ruff", "grpcio-tools", "py2neo"})
+
+
+def test_up_says_what_is_missing(tmp_path):
+    """Before Docker is asked for anything."""
+    (tmp_path / "Makefile").write_text((ROOT / "Makefile").read_text())
+    done = subprocess.run(["make", "up"], cwd=tmp_path, capture_output=True, text=True, timeout=20,
+                          env={"PATH": os.environ["PATH"]}, check=False)
+    assert done.returncode == 2
+    assert "cp .env.example .env" in done.stdout
+
+
+def test_monitoring_files_are_what_they_should_be():
+    folder = ROOT / "services" / "monitoring"
+    assert yaml.safe_load((folder / "prometheus.yml").read_text())["scrape_configs"][0]["job_name"] == "propagation"
+    source = yaml.safe_load((folder / "grafana-sources.yml").read_text())["datasources"][0]
+    dashboard = json.loads((folder / "dashboard.json").read_text())
+    used = {panel["datasource"]["uid"] for panel in dashboard["panels"] if panel["type"] != "row"}
+    assert used == {source["uid"]}
+    assert len({panel["id"] for panel in dashboard["panels"]}) == len(dashboard["panels"])
