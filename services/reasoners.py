@@ -22,12 +22,12 @@ def workflow_of(settings: Settings) -> WorkflowSettings:
 
 def reasoner_of(settings: Settings, store: SpendingStore, holder: str) -> Reasoner:
     """The offline one, or a model behind an endpoint, whose key is read from the environment here and nowhere else."""
+    options = settings.openai
     offline = OfflineReasoner(settings.workflow.profile_lines)
     if settings.reasoner == "offline":
         return offline
     from propagation.adapters.openai.build import openai_reasoner
 
-    options = settings.openai
     model = openai_reasoner(options, os.environ.get(options.key_variable), store, holder)
     if options.stand_in == "never":
         return model

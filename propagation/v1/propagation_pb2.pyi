@@ -2632,6 +2632,87 @@ class GetStatusRequest(_message.Message):
 Global___GetStatusRequest: _TypeAlias = GetStatusRequest  # noqa: Y015
 
 @_typing.final
+class PromptSpending(_message.Message):
+    """What reasoning cost, by prompt."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROMPT_FIELD_NUMBER: _builtins.int
+    CALLS_FIELD_NUMBER: _builtins.int
+    CACHED_FIELD_NUMBER: _builtins.int
+    LOST_PARTS_FIELD_NUMBER: _builtins.int
+    PROMPT_TOKENS_FIELD_NUMBER: _builtins.int
+    COMPLETION_TOKENS_FIELD_NUMBER: _builtins.int
+    SECONDS_FIELD_NUMBER: _builtins.int
+    MONEY_FIELD_NUMBER: _builtins.int
+    prompt: _builtins.str
+    """Name and version, as in forward@1."""
+    calls: _builtins.int
+    """Calls that reached a model, retries counted."""
+    cached: _builtins.int
+    """Answers to equal inputs, which took no call."""
+    lost_parts: _builtins.int
+    """Parts of answers that were not usable."""
+    prompt_tokens: _builtins.int
+    completion_tokens: _builtins.int
+    seconds: _builtins.float
+    money: _builtins.float
+    def __init__(
+        self,
+        *,
+        prompt: _builtins.str = ...,
+        calls: _builtins.int = ...,
+        cached: _builtins.int = ...,
+        lost_parts: _builtins.int = ...,
+        prompt_tokens: _builtins.int = ...,
+        completion_tokens: _builtins.int = ...,
+        seconds: _builtins.float = ...,
+        money: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cached", b"cached", "calls", b"calls", "completion_tokens", b"completion_tokens", "lost_parts", b"lost_parts", "money", b"money", "prompt", b"prompt", "prompt_tokens", b"prompt_tokens", "seconds", b"seconds"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PromptSpending: _TypeAlias = PromptSpending  # noqa: Y015
+
+@_typing.final
+class Spending(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROMPTS_FIELD_NUMBER: _builtins.int
+    EVER_FIELD_NUMBER: _builtins.int
+    INTERACTIONS_FIELD_NUMBER: _builtins.int
+    REDONE_FIELD_NUMBER: _builtins.int
+    interactions: _builtins.int
+    """Interactions reasoned since this process began, and how many of them again, since two edited one line."""
+    redone: _builtins.int
+    @_builtins.property
+    def prompts(self) -> _containers.RepeatedCompositeFieldContainer[Global___PromptSpending]:
+        """Since this process began."""
+
+    @_builtins.property
+    def ever(self) -> _containers.RepeatedCompositeFieldContainer[Global___PromptSpending]:
+        """In all, as this process knows it."""
+
+    def __init__(
+        self,
+        *,
+        prompts: _abc.Iterable[Global___PromptSpending] | None = ...,
+        ever: _abc.Iterable[Global___PromptSpending] | None = ...,
+        interactions: _builtins.int = ...,
+        redone: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ever", b"ever", "interactions", b"interactions", "prompts", b"prompts", "redone", b"redone"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Spending: _TypeAlias = Spending  # noqa: Y015
+
+@_typing.final
 class GetStatusResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -2680,6 +2761,7 @@ class GetStatusResponse(_message.Message):
     JOBS_FIELD_NUMBER: _builtins.int
     REACH_FIELD_NUMBER: _builtins.int
     PARTS_FIELD_NUMBER: _builtins.int
+    SPENDING_FIELD_NUMBER: _builtins.int
     recorded_through: _builtins.int
     learned_through: _builtins.int
     reasoned_through: _builtins.int
@@ -2728,6 +2810,10 @@ class GetStatusResponse(_message.Message):
     def parts(self) -> _containers.RepeatedCompositeFieldContainer[Global___TimedPart]:
         """By the time they took in all, the most first."""
 
+    @_builtins.property
+    def spending(self) -> Global___Spending:
+        """Absent for a reasoner that costs nothing."""
+
     def __init__(
         self,
         *,
@@ -2756,10 +2842,11 @@ class GetStatusResponse(_message.Message):
         jobs: _abc.Iterable[Global___ScheduledJob] | None = ...,
         reach: _abc.Iterable[Global___RouterReach] | None = ...,
         parts: _abc.Iterable[Global___TimedPart] | None = ...,
+        spending: Global___Spending | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_gauge", b"_gauge", "gauge", b"gauge", "last_evolution", b"last_evolution", "last_round", b"last_round"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_gauge", b"_gauge", "gauge", b"gauge", "last_evolution", b"last_evolution", "last_round", b"last_round", "spending", b"spending"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_gauge", b"_gauge", "bootstrapped", b"bootstrapped", "budgets", b"budgets", "dead_letters", b"dead_letters", "embedder", b"embedder", "epoch", b"epoch", "failing", b"failing", "gauge", b"gauge", "items", b"items", "jobs", b"jobs", "last_evolution", b"last_evolution", "last_round", b"last_round", "learn_lag", b"learn_lag", "learned_through", b"learned_through", "newest_dead_letters", b"newest_dead_letters", "parts", b"parts", "policy", b"policy", "propagate", b"propagate", "reach", b"reach", "reason_lag", b"reason_lag", "reasoned_through", b"reasoned_through", "reasoner", b"reasoner", "recorded_through", b"recorded_through", "rounds", b"rounds", "users", b"users", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_gauge", b"_gauge", "bootstrapped", b"bootstrapped", "budgets", b"budgets", "dead_letters", b"dead_letters", "embedder", b"embedder", "epoch", b"epoch", "failing", b"failing", "gauge", b"gauge", "items", b"items", "jobs", b"jobs", "last_evolution", b"last_evolution", "last_round", b"last_round", "learn_lag", b"learn_lag", "learned_through", b"learned_through", "newest_dead_letters", b"newest_dead_letters", "parts", b"parts", "policy", b"policy", "propagate", b"propagate", "reach", b"reach", "reason_lag", b"reason_lag", "reasoned_through", b"reasoned_through", "reasoner", b"reasoner", "recorded_through", b"recorded_through", "rounds", b"rounds", "spending", b"spending", "users", b"users", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__gauge: _TypeAlias = _typing.Literal["gauge"]  # noqa: Y015
     _WhichOneofArgType__gauge: _TypeAlias = _typing.Literal["_gauge", b"_gauge"]  # noqa: Y015

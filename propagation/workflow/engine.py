@@ -35,6 +35,7 @@ from propagation.workflow.perceiving import Perceiver
 from propagation.workflow.policies import policy_for
 from propagation.workflow.profile_reading import ProfileReader
 from propagation.workflow.progress import Progress
+from propagation.workflow.ranking import ReasonerRanking
 from propagation.workflow.reasoning import CLAIM, Reasoning
 from propagation.workflow.rebuild import rebuild
 from propagation.workflow.recommend import Recommender
@@ -85,6 +86,7 @@ class Engine:
         self.profiles = ProfileReader(store, reasoner, settings, self.vectors.show, self.past, self._merging)
         self.following = Following(store, self.vectors, self.unlearned, self._stage1.forget)
         self.tracer = Tracer(store)
+        self.ranking = ReasonerRanking(store, reasoner, settings.seed)
         self.stage2 = Stage2(store, reasoner, policy, Perceiver(store, held, index, embedder, self.numbers, settings),
                              self.vectors, settings, holder, self.cold_start.through, give_way)
         self.evolution = Evolution(store, reasoner, self.numbers, self.vectors, self.upkeep, self.learner,

@@ -75,7 +75,7 @@ class Stage1:
         self._store = store
         self._reasoner = reasoner
         self._settings = settings
-        self._give_way = give_way
+        self.give_way = give_way
         self.held = held
 
     async def reason(self, works: Sequence[ReasonWork], until: float) -> tuple[list[Reasoned], dict[int, ClientText]]:
@@ -90,7 +90,7 @@ class Stage1:
             results.append(await self._tried(work, desk))
             if time.monotonic() >= until:
                 break
-            await self._give_way()
+            await self.give_way()
         return results, desk.changed
 
     def committed(self, texts: Mapping[int, ClientText]) -> None:

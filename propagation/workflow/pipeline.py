@@ -8,14 +8,15 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from propagation.model.errors import LeaseLost
+from propagation.model.errors import LeaseLost, PropagationError
 from propagation.model.profile import EditClash
 from propagation.model.text import ClientText, ReasonClaim, Reasoned, ReasonWork
-from propagation.model.usage import NOTHING
+from propagation.model.usage import NOTHING, Usage
 from propagation.ports.graph import GraphStore, VersionClash
-from propagation.workflow.interaction import Desk, Draft, Stage1
+from propagation.workflow.interaction import Desk, Draft, Stage1, clients_of
 from propagation.workflow.redoing import on_newer_texts
 from propagation.workflow.settings import WorkflowSettings
+from propagation.workflow.turns import Turns
 from propagation.workflow.vectors import Vectors
 
 CLAIM_MS = 600_000
@@ -23,8 +24,16 @@ TRIES = 5
 LOOK_SECONDS = 0.1
 
 
+class _Clashed(PropagationError):
+    """Another edited the same line; `usage` is what the lost attempt cost."""
+
+    def __init__(self, usage: Usage) -> None:
+        super().__init__("another process edits the same lines: the interaction is tried again later")
+        self.usage = usage
+
+
 class Pipeline:
-    """`redone` counts interactions that were reasoned again since two edited one line."""
+    """`done` counts interactions; `redone` those that were reasoned again since two edited one line."""
 
     def __init__(self, store: GraphStore, stage1: Stage1, vectors: Vectors, settings: WorkflowSettings, holder: str,
                  width: int) -> None:
@@ -34,9 +43,10 @@ class Pipeline:
         self._settings = settings
         self._holder = holder
         self._width = width
-        self._committing = asyncio.Lock()
+        self._turns = Turns()
         self._receiving: set[int] = set()
         self._running: set[asyncio.Task[None]] = set()
+        self.done = 0
         self.redone = 0
 
     async def step(self) -> int:
@@ -55,10 +65,10 @@ class Pipeline:
         return _counted(done) + len(self._running)
 
     async def settle(self) -> None:
-        """Wait for everything under way; nothing new is begun."""
-        if self._running:
-            done, self._running = await asyncio.wait(self._running)
-            _counted(done)
+        """Wait for everything under way; nothing new is begun. What was stopped is free again, and told by the next step that
+        is stopped by the same."""
+        await asyncio.gather(*self._running, return_exceptions=True)
+        self._running = set()
 
     async def close(self) -> None:
         """Give up what is under way: it is as if it had not begun."""
@@ -77,21 +87,30 @@ class Pipeline:
 
     async def _reasoned(self, claim: ReasonClaim) -> None:
         [work] = claim.work
-        usage = NOTHING
-        for _ in range(TRIES):
-            desk = await self._stage1.newest_desk(work)
-            receiving = self._take_waiting(desk)
-            drafts: list[Draft] = []
-            try:
-                done = await self._stage1.tried(work, lambda: self._drafted(work, desk, drafts))  # noqa: B023 - awaited here
-                usage += done.usage
-                await self._committed(claim, desk, drafts, replace(done, usage=usage))
-                return
-            except EditClash:
-                self.redone += 1
-            finally:
-                self._receiving.difference_update(receiving)
-        raise VersionClash(work.item)
+        try:
+            await self._attempted(claim, work, NOTHING)
+        except _Clashed as lost:
+            self.redone += 1
+            mine = clients_of(work)
+            async with self._turns.reserving(mine):
+                await self._attempted(claim, work, lost.usage, mine)
+
+    async def _attempted(self, claim: ReasonClaim, work: ReasonWork, usage: Usage, mine: Sequence[int] = ()) -> None:
+        """On the newest texts there are. Raises _Clashed where a line was edited by another meanwhile, which can't be where all
+        clients are `mine`, but by another process."""
+        await self._stage1.give_way()
+        desk = await self._stage1.newest_desk(work)
+        receiving = self._take_waiting(desk)
+        drafts: list[Draft] = []
+        try:
+            done = await self._stage1.tried(work, lambda: self._drafted(work, desk, drafts))
+            usage += done.usage
+            await self._stage1.give_way()
+            await self._committed(claim, desk, drafts, replace(done, usage=usage), mine)
+        except EditClash as error:
+            raise _Clashed(usage) from error
+        finally:
+            self._receiving.difference_update(receiving)
 
     def _take_waiting(self, desk: Desk) -> list[int]:
         """The clients for which this interaction is the one that receives; what another is receiving already waits no more."""
@@ -108,10 +127,11 @@ class Pipeline:
         drafts.append(draft)
         return done
 
-    async def _committed(self, claim: ReasonClaim, desk: Desk, drafts: Sequence[Draft], done: Reasoned) -> None:
+    async def _committed(self, claim: ReasonClaim, desk: Desk, drafts: Sequence[Draft], done: Reasoned,
+                         mine: Sequence[int]) -> None:
         """On the newest texts, one commit at a time in this process; without a draft it is a dead letter. Raises EditClash."""
         refs = list(desk.texts)
-        async with self._committing:
+        async with self._turns.turn(refs, mine):
             for _ in range(TRIES):
                 newest = await self._stage1.held.newest(refs)
                 if drafts and any(newest[ref].profile.version != desk.texts[ref].profile.version for ref in refs):
@@ -126,6 +146,7 @@ class Pipeline:
             await self._publish(done)
 
     async def _publish(self, done: Reasoned) -> None:
+        self.done += 1
         texts: Mapping[int, ClientText] = {text.profile.ref: text for text in done.texts}
         self._stage1.committed(texts)
         await self._vectors.show(list(texts.values()))

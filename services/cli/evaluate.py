@@ -48,6 +48,10 @@ def evaluate(folder: Folder, protocol: How = Protocol.PREQUENTIAL, arms: Arms = 
     from services.cli import effects, protocols
 
     settings = settings_of(config, assignments)
+    if protocol is Protocol.LEAVE_ONE_OUT and settings.reasoner != "offline":
+        from services.cli.by_reasoner import by_reasoner
+
+        return by_reasoner(folder, settings, seeds, first, save, json=json)
     shown = _arms(arms)
     dataset = load_dataset(folder, settings.workflow.seed)
     stream, options = stream_of(dataset.first(first) if first else dataset), protocols.told(settings, seeds, report_from, every)

@@ -39,9 +39,27 @@ def _facts(answer: "pb.GetStatusResponse") -> list[tuple[str, object]]:
         ("worth of propagation", gauge_in_words(answer.gauge) if answer.HasField("gauge") else "nothing ranked yet"),
         ("last evolution", run_in_words(answer.last_evolution) if answer.HasField("last_evolution") else "none yet"),
         ("dead letters", f"{answer.dead_letters:,}")]
+    facts += spending_in_words(answer.spending) if answer.HasField("spending") else []
     facts += [(f"budget {budget.name}", f"{budget.used:g} of {budget.limit:g}") for budget in answer.budgets]
     facts += [(f"by the calendar: {job.name}", job_in_words(job)) for job in answer.jobs]
     return facts + [(f"failing: {job}", reason) for job, reason in answer.failing.items()]
+
+
+def spending_in_words(spending: "pb.Spending") -> list[tuple[str, object]]:
+    """What each prompt took since the service began, and what that is an interaction."""
+    facts: list[tuple[str, object]] = []
+    for one in spending.prompts:
+        said = (f"{one.calls:,} calls, {one.cached:,} from the cache, {one.prompt_tokens:,} + {one.completion_tokens:,} tokens, "
+                f"{one.seconds:,.0f} s")
+        money = f", {one.money:,.4f} money" if one.money else ""
+        lost = f", {one.lost_parts:,} parts lost" if one.lost_parts else ""
+        facts.append((f"spent on {one.prompt}", said + money + lost))
+    if number := spending.interactions:
+        calls, asked, said_tokens = (sum(values) / number for values in zip(*(
+            (one.calls, one.prompt_tokens, one.completion_tokens) for one in spending.prompts), strict=True))
+        facts.append(("an interaction", f"{calls:.2f} calls, {asked:,.0f} + {said_tokens:,.0f} tokens (of {number:,}; "
+                                        f"{spending.redone:,} redone)"))
+    return facts
 
 
 def gauge_in_words(gauge: "pb.Gauge") -> str:

@@ -147,7 +147,7 @@ class FakeLLM:
 
     async def _chat(self, body: Mapping[str, Any], headers: Headers, writer: asyncio.StreamWriter) -> None:
         messages = body["messages"]
-        label = prompt_of(messages)
+        label = prompt_of(messages, body.get("response_format"))
         fault = self.script.drawn(self._random) if label != "probe" else None
         self.seen.calls[label] += 1
         self.seen.faults[fault or "none"] += 1
@@ -249,11 +249,11 @@ class FakeLLM:
         return {"error": {"message": error.message, "type": error.kind or "error", "code": error.code or None, "param": None}}
 
 
-def prompt_of(messages: Sequence[Mapping[str, Any]]) -> str:
-    """Which of our prompts this is, by its data; "probe" where there is none."""
+def prompt_of(messages: Sequence[Mapping[str, Any]], response_format: object) -> str:
+    """Which of our prompts this is, by its data; without any it is a probe of a format, or a ping."""
     text = "\n".join(str(message["content"]) for message in messages)
     if "<data>\n" not in text:
-        return "probe"
+        return "probe" if response_format else "ping"
     data = text.partition("<data>\n")[2]
     for mark, name in (('{"outcome":"', "backward"), ('{"client_1":', "extract"), ('{"router_1":', "summarize")):
         if data.startswith(mark):

@@ -41,5 +41,9 @@ class Servicer:
         """Read your writes: until numbers (and `texts`) reflect it, a little less long than the caller waits. Raises NotReached."""
         if min_sequence < 0:
             raise InvalidInput("min_sequence", f"is {min_sequence}; give a sequence that an answer named, or leave it out")
+        await self._worker.wait_for(min_sequence, self._seconds_left(context), texts=texts)
+
+    def _seconds_left(self, context: Context) -> float:
+        """A little less than the caller waits."""
         left = context.time_remaining()
-        await self._worker.wait_for(min_sequence, TO_ANSWER * left if left is not None else WAIT_SECONDS, texts=texts)
+        return TO_ANSWER * left if left is not None else WAIT_SECONDS

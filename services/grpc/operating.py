@@ -5,7 +5,9 @@ from propagation.model.errors import LeaseHeld
 from propagation.model.gauge import Gauge
 from propagation.model.reach import Reach
 from propagation.model.round import Round
+from propagation.model.usage import Usage
 from propagation.v1 import propagation_pb2 as pb
+from propagation.workflow.engine import Engine
 from services.grpc.base import Context, Servicer
 from services.grpc.evolving import run_to_proto
 from services.schedule.nightly import Nightly
@@ -53,7 +55,8 @@ class Operating(Servicer):
             dead_letters=len(letters), newest_dead_letters=[
                 pb.DeadLetter(sequence=sequence, reason=reason) for sequence, reason in letters[:-DEAD_LETTERS_SHOWN - 1:-1]],
             version=release(), policy=engine.settings.policy, failing=self._worker.failing, reasoner=engine.reasoner.name,
-            embedder=engine.embedder.name, propagate=engine.settings.propagate,
+            embedder=engine.embedder.name, propagate=engine.settings.propagate, spending=spending_to_proto(engine),
+            budgets=[pb.Budget(name=one.name, used=one.used, limit=one.limit) for one in engine.reasoner.expenses.budgets],
             gauge=None if gauge is None else gauge_to_proto(gauge, course=request.history),
             rounds=[round_to_proto(done) for done in await store.last_rounds(ROUNDS_SHOWN)] if request.history else (),
             jobs=[await job_to_proto(job) for job in self._worker.nightly],
@@ -69,6 +72,21 @@ def reach_to_proto(reach: Reach) -> pb.RouterReach:
 def parts_to_proto(timings: Timings) -> list[pb.TimedPart]:
     parts = sorted(timings.parts.items(), key=lambda named: -named[1].seconds)
     return [pb.TimedPart(name=name, calls=part.calls, seconds=part.seconds, longest_seconds=part.longest) for name, part in parts]
+
+
+def spending_to_proto(engine: Engine) -> pb.Spending | None:
+    """None for a reasoner that has cost nothing."""
+    expenses, pipeline = engine.reasoner.expenses, engine.reasoning.pipeline
+    if not expenses.ever:
+        return None
+    return pb.Spending(prompts=_prompts(expenses.this_run), ever=_prompts(expenses.ever), interactions=pipeline.done,
+                       redone=pipeline.redone)
+
+
+def _prompts(usage: Usage) -> list[pb.PromptSpending]:
+    return [pb.PromptSpending(prompt=name, calls=spent.calls, cached=spent.cached, lost_parts=spent.lost,
+                              prompt_tokens=spent.prompt_tokens, completion_tokens=spent.completion_tokens, seconds=spent.seconds,
+                              money=spent.money) for name, spent in usage.by_prompt]
 
 
 def gauge_to_proto(gauge: Gauge, *, course: bool) -> pb.Gauge:

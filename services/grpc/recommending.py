@@ -1,10 +1,13 @@
 """Recommend and SimilarClients."""
 
+from dataclasses import replace
+
 from propagation.model.client import ClientKind
 from propagation.model.epoch import BankName
 from propagation.model.errors import InvalidInput
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.explain import Explanation
+from propagation.workflow.ranking import FIRST
 from propagation.workflow.recommend import Recommended, Wish
 from propagation.workflow.similar import By
 from services.grpc.base import Context, Servicer
@@ -28,11 +31,16 @@ class Recommending(Servicer):
         wish = self._wish(request)
         if request.HasField("min_sequence"):
             await self._wait_for(request.min_sequence, context)
-        answer = await self._engine.recommender.recommend(wish)
+        by_reasoner = request.ranker == pb.RANKER_REASONER
+        answer = await self._engine.recommender.recommend(replace(wish, limit=max(wish.limit, FIRST)) if by_reasoner else wish)
+        if by_reasoner:
+            answer, by_reasoner = await self._engine.ranking.reordered(wish.user_id, answer, self._seconds_left(context))
+            answer = replace(answer, items=answer.items[: wish.limit])
         return pb.RecommendResponse(
             recommendations=[_recommendation(item) for item in answer.items],
             reflects=await self._reflecting(answer.applied_through),
-            ranked_by=pb.RANKER_NUMBERS, cold=answer.cold, unknown_candidate_ids=answer.unknown)
+            ranked_by=pb.RANKER_REASONER if by_reasoner else pb.RANKER_NUMBERS, cold=answer.cold,
+            unknown_candidate_ids=answer.unknown)
 
     async def SimilarClients(self, request: pb.SimilarClientsRequest, context: Context) -> pb.SimilarClientsResponse:
         key = checked_key(request.key, "key")

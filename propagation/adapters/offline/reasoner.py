@@ -9,6 +9,7 @@ from propagation.adapters.offline.merge import merged_messages
 from propagation.adapters.offline.optimize import optimized
 from propagation.adapters.offline.summarize import router_text
 from propagation.model.client import Client
+from propagation.model.errors import ReasonerFailed
 from propagation.model.gradient import Gradient, Module
 from propagation.model.router_case import RouterCase, RouterDecision
 from propagation.model.text import ReasonWork
@@ -94,9 +95,8 @@ class OfflineReasoner:
                                 for one in routers])
 
     async def rank(self, user: Party, candidates: Sequence[Party]) -> RankAnswer:
-        """By what the profiles share; of equals the one shown first."""
-        shared = [_shared(user, party) for party in candidates]
-        return RankAnswer(sorted(range(len(candidates)), key=lambda place: -shared[place]))
+        """It has no better order than the numbers'."""
+        raise ReasonerFailed("the offline reasoner does not rank: the numbers do")
 
     async def decide_router(self, case: RouterCase) -> RouterDecision:
         return decided(case)

@@ -1,5 +1,7 @@
 """Answers to equal inputs, kept in the graph: as many places as told, the newer answer in the place of the older."""
 
+import asyncio
+import logging
 from hashlib import blake2b
 from typing import Any
 
@@ -8,6 +10,7 @@ import orjson
 from propagation.ports.blobs import BlobStore
 
 DIGEST = 16
+log = logging.getLogger(__name__)
 
 
 class KeptAnswers:
@@ -16,6 +19,7 @@ class KeptAnswers:
     def __init__(self, store: BlobStore, places: int) -> None:
         self._store = store
         self._places = places
+        self._putting: set[asyncio.Task[None]] = set()
 
     async def get(self, asked: bytes) -> dict[str, Any] | None:
         if not self._places:
@@ -27,10 +31,22 @@ class KeptAnswers:
         value: dict[str, Any] = orjson.loads(blob[DIGEST:])
         return value
 
-    async def put(self, asked: bytes, answer: dict[str, Any]) -> None:
+    def put(self, asked: bytes, answer: dict[str, Any]) -> None:
+        """Soon: nobody waits for it, and a crash before it costs a call."""
         if self._places:
             digest, place = self._place(asked)
-            await self._store.put_blob(place, digest + orjson.dumps(answer))
+            task = asyncio.ensure_future(self._store.put_blob(place, digest + orjson.dumps(answer)))
+            self._putting.add(task)
+            task.add_done_callback(self._put)
+
+    async def close(self) -> None:
+        """What was put is kept."""
+        await asyncio.gather(*self._putting, return_exceptions=True)
+
+    def _put(self, task: "asyncio.Task[None]") -> None:
+        self._putting.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.warning("an answer is not kept: %s", error)
 
     def _place(self, asked: bytes) -> tuple[bytes, str]:
         digest = blake2b(asked, digest_size=DIGEST).digest()

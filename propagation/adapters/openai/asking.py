@@ -39,6 +39,10 @@ class Asking:
         self._kept = kept
         self._for_thoughts = 0
 
+    async def close(self) -> None:
+        """Everything that is to be kept is kept."""
+        await self._kept.close()
+
     async def ask(self, question: Question) -> Answered:
         """Raises ReasonerFailed where no part is usable, ReasonerUnavailable where nobody answers."""
         data = document(question.data)
@@ -50,7 +54,7 @@ class Asking:
         raw, parts, usage = await self._asked(question, data)
         failed = {name: part for name, part in parts.items() if isinstance(part, ReasonerFailed)}
         if not failed:
-            await self._kept.put(asked, raw)
+            self._kept.put(asked, raw)
             return Answered(parts, usage)
         if len(failed) == len(parts):
             raise ReasonerGaveUp("; ".join(dict.fromkeys(str(part) for part in failed.values())), usage)
@@ -74,7 +78,7 @@ class Asking:
                 parts.update({name: error for name in missing if name not in raw})
                 break
             usage += reply.usage
-            said = read(reply.text, reply.finish, reply.refusal)
+            said = unwrapped(read(reply.text, reply.finish, reply.refusal), missing)
             for name, wanted in missing.items():
                 parts[name] = checked(said, name, wanted)
                 if not isinstance(parts[name], ReasonerFailed):
@@ -118,6 +122,20 @@ class Asking:
             return None
         parts = {name: checked(Said(value), name, wanted) for name, wanted in question.parts.items()}
         return None if any(isinstance(part, ReasonerFailed) for part in parts.values()) else parts
+
+
+def unwrapped(said: Said, wanted: Mapping[str, Wanted]) -> Said:
+    """An answer that stands inside of another object ({"answer": {...}}), or of which the one part stands for the whole."""
+    if said.fault or wanted.keys() & said.value.keys():
+        return said
+    inner = [value for value in said.value.values() if isinstance(value, dict) and wanted.keys() & value.keys()]
+    if len(inner) == 1:
+        return Said(inner[0])
+    if len(wanted) == 1:
+        [(name, one)] = wanted.items()
+        if one.model.model_fields.keys() & said.value.keys():
+            return Said({name: said.value})
+    return said
 
 
 def checked(said: Said, name: str, wanted: Wanted) -> Part[Any]:

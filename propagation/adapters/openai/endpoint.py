@@ -3,7 +3,7 @@
 import asyncio
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,8 +34,19 @@ class Reply:
     usage: Usage
 
 
+@dataclass(frozen=True)
+class Call:
+    """What is asked: about how many tokens it has, and how many its answer may have; `parameters` as they are now."""
+
+    label: str
+    about: int
+    tokens: int
+    parameters: Callable[[], dict[str, Any]]
+    ask: Callable[[dict[str, Any]], Awaitable[Any]]
+
+
 class Endpoint:
-    """Chat completions of one model. `key` may be None: local servers want none."""
+    """Chat completions and embeddings. `key` may be None: local servers want none."""
 
     def __init__(self, options: OpenAIOptions, key: str | None, spending: Spending) -> None:
         self.options = options
@@ -67,15 +78,28 @@ class Endpoint:
                    attempts: int | None = None) -> Reply:
         """An answer, however it reads. Raises ReasonerFailed (this will not be answered) and ReasonerUnavailable (nothing is,
         now), with what it cost all the same."""
+        about = sum(tokens_in(message["content"]) + 4 for message in messages)
+        call = Call(label, about, tokens, lambda: self._parameters(messages, tokens, response_format), self._chat)
+        answered, usage = await self._until_answered(call, attempts)
+        return Reply(*_choice(answered), usage)
+
+    async def embeddings(self, model: str, texts: Sequence[str]) -> Any:
+        """The server's answer, unchecked. Raises as `chat`."""
+        call = Call("embed@1", sum(map(tokens_in, texts)), 0,
+                    lambda: {"model": model, "input": list(texts), "encoding_format": "float"}, self._embed)
+        return (await self._until_answered(call, None))[0]
+
+    async def _until_answered(self, call: "Call", attempts: int | None) -> tuple[Any, Usage]:
+        """`attempts` None: as many as the options say, and a ping where all failed."""
         usage, failure = NOTHING, None
         most, attempt = attempts or self.options.attempts, 0
         while attempt < most:
             if attempt and failure is not None:
                 await asyncio.sleep(self._backoff(attempt, failure))
-            reply, failure = await self._once(label, messages, tokens, response_format)
-            usage += reply.usage
+            answered, failure, spent = await self._once(call)
+            usage += spent
             if failure is None:
-                return Reply(reply.text, reply.finish, reply.refusal, usage)
+                return answered, usage
             if failure.parameter == "response_format":
                 break
             if failure.then is Next.LATER:
@@ -84,40 +108,37 @@ class Endpoint:
                 raise ReasonerGaveUp(failure.reason, usage)
             attempt += not failure.parameter  # a parameter is refused once, then left out
         assert failure is not None
-        if attempts is None and failure.then is Next.AGAIN and not failure.parameter and not await self._alive():
+        if failure.busy or (attempts is None and not failure.parameter and not await self._alive()):
             raise ReasonerUnavailable(f"{failure.reason}, and so it is with every call", usage)
         raise ReasonerGaveUp(f"{failure.reason}" + (f", {most} times" if most > 1 else ""), usage)
 
     async def _alive(self) -> bool:
         """Whether the endpoint answers anything at all, where a question was given up."""
         try:
-            return (await self._once("ping@1", PING, 8, None))[1] is None
+            return (await self._once(Call("ping@1", 8, 8, lambda: self._parameters(PING, 8, None), self._chat)))[1] is None
         except ReasonerUnavailable:
             return False
 
-    async def _once(self, label: str, messages: Messages, tokens: int,
-                    response_format: Mapping[str, Any] | None) -> tuple[Reply, Failure | None]:
+    async def _once(self, call: "Call") -> tuple[Any, Failure | None, Usage]:
         """One attempt, counted. Raises ReasonerUnavailable where the breaker is open or a budget spent."""
         self.breaker.check()
-        about = sum(tokens_in(message["content"]) + 4 for message in messages)
         try:
-            reserved = await self.spending.reserve(about, tokens)
+            reserved = await self.spending.reserve(call.about, call.tokens)
         except BaseException:
             self.breaker.left()
             raise
-        sent = self._parameters(messages, tokens, response_format)
-        text = finish = refusal = None
+        sent = call.parameters()
+        answered: Any = None
         failure: Failure | None = None
         prompt_tokens = completion_tokens = 0
         called, started = False, time.monotonic()
         try:
-            async with self.limiter.turn(about + tokens):
+            async with self.limiter.turn(call.about + call.tokens):
                 called, started = True, time.monotonic()
                 try:
                     async with asyncio.timeout(self.options.timeout):
-                        answer = (await self.client.chat.completions.with_raw_response.create(**sent)).parse()
-                    text, finish, refusal = _choice(answer)
-                    prompt_tokens, completion_tokens = _counted(answer, about, text)
+                        answered = await call.ask(sent)
+                    prompt_tokens, completion_tokens = _counted(answered, call)
                 except TimeoutError:
                     failure = Failure("timed out", Next.AGAIN, pause=1.0)
                 except Exception as error:  # whatever a client makes of whatever a server sends: one policy says what to do
@@ -126,10 +147,19 @@ class Endpoint:
             self.breaker.left()
             spent = Spent(calls=int(called), prompt_tokens=prompt_tokens, completion_tokens=completion_tokens,
                           seconds=time.monotonic() - started, money=self.spending.money(prompt_tokens, completion_tokens))
-            usage = self.spending.settle(label, reserved, spent)
+            usage = self.spending.settle(call.label, reserved, spent)
         self._learn(failure)
         await self.spending.save()
-        return Reply(text, finish, refusal, usage), failure
+        return answered, failure, usage
+
+    async def _chat(self, sent: dict[str, Any]) -> Any:
+        """The form goes beside the client's own parameters, which it walks through and copies one by one."""
+        told = {name: value for name, value in sent.items() if name != "response_format"}
+        form = {"response_format": sent["response_format"]} if "response_format" in sent else None
+        return (await self.client.chat.completions.with_raw_response.create(**told, extra_body=form)).parse()
+
+    async def _embed(self, sent: dict[str, Any]) -> Any:
+        return (await self.client.embeddings.with_raw_response.create(**sent)).parse()
 
     def _learn(self, failure: Failure | None) -> None:
         if failure is None:
@@ -170,9 +200,10 @@ def _choice(answer: Any) -> tuple[str | None, str | None, str | None]:
             refusal if isinstance(refusal, str) else None)
 
 
-def _counted(answer: Any, about: int, text: str | None) -> tuple[int, int]:
+def _counted(answer: Any, call: Call) -> tuple[int, int]:
     """(prompt, completion) tokens as the server counted them; some count nothing, then by length."""
+    text = _choice(answer)[0]
     usage = getattr(answer, "usage", None)
     prompt, completion = getattr(usage, "prompt_tokens", 0), getattr(usage, "completion_tokens", 0)
-    return (prompt if isinstance(prompt, int) and prompt > 0 else about,
+    return (prompt if isinstance(prompt, int) and prompt > 0 else call.about,
             completion if isinstance(completion, int) and completion > 0 else tokens_in(text or ""))

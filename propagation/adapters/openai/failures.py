@@ -25,13 +25,14 @@ class Next(Enum):
 @dataclass(frozen=True)
 class Failure:
     """`pause`: seconds in which no call should begin. `counts`: whether it says that the endpoint is ill. `parameter`: one of
-    ours that the server does not take."""
+    ours that the server does not take. `busy`: it says nothing of the question, however often it comes."""
 
     reason: str
     then: Next
     pause: float = 0.0
     counts: bool = True
     parameter: str = ""
+    busy: bool = False
 
 
 def failure_of(error: Exception, sent: Mapping[str, object]) -> Failure:
@@ -54,7 +55,7 @@ def _of_status(error: APIStatusError, sent: Mapping[str, object]) -> Failure:
     if status == 429:
         if "quota" in lowered or "billing" in lowered:
             return Failure(reason, Next.LATER, pause=LONGEST_ASKED, counts=False)
-        return Failure(reason, Next.AGAIN, pause=asked_pause(error.response.headers), counts=False)
+        return Failure(reason, Next.AGAIN, pause=asked_pause(error.response.headers), counts=False, busy=True)
     if status in (401, 403):
         return Failure(f"{reason}; is the key right?", Next.LATER, pause=AFTER_TIMEOUT)
     if status == 404:

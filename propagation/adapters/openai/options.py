@@ -44,5 +44,3 @@ class OpenAIOptions(Term):
     price_completion: float = Field(0.0, ge=0)
     stand_in: Literal["never", "failed", "unavailable"] = "never"
     budget: BudgetOptions = BudgetOptions()
-    embedding_model: str = ""
-    embedding_dimension: int = Field(0, ge=0)

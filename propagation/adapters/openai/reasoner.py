@@ -56,6 +56,7 @@ class OpenAIReasoner:
         return self.endpoint.spending.expenses
 
     async def close(self) -> None:
+        await self._asking.close()
         await self.endpoint.close()
         await self.endpoint.spending.save(closing=True)
 

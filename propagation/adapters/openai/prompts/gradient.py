@@ -13,12 +13,12 @@ from propagation.model.gradient import Gradient, Module
 from propagation.model.text import ReasonWork
 from propagation.ports.reasoner import Party
 
-SUGGESTION_WORDS = 25
+SUGGESTION_WORDS = 16
 TOKENS, TOKENS_A_MESSAGE = 130, 60
 HOW = """Judge what each part contributed: for a client, `helped` (did its profile speak for what happened?) and `gradient`, what
-its profile should change or keep, as an order of at most 25 words; where it has `messages`, also `filter_gradient`, which of them
+its profile should change or keep, as an order of at most 12 words; where it has `messages`, also `filter_gradient`, which of them
 its rules should trust more or less. For each message, `helped` (did it speak of what was then chosen?) and `gradient`, what its
-community should say differently to such clients, at most 25 words.
+community should say differently to such clients, at most 12 words.
 """
 PROMPT = Prompt("gradient", 1, RULES + "\n" + HOW)
 

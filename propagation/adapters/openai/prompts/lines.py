@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from propagation.adapters.openai.prompts.prompt import Answer, Names, Words, _listed
+from propagation.adapters.openai.prompts.prompt import Answer, Names, Number, Words, _listed
 from propagation.model.attribute import normalised
 from propagation.model.profile import LINE_MAX_WORDS, AddLine, Author, DropLine, Edit, Line, Profile, ReplaceLine, Source
 
@@ -16,11 +16,20 @@ HEARD_WEIGHT, OWN_WEIGHT, DECAY = 0.4, 1.0, 0.95
 LINE_CHARS = 400
 
 
+OPS = {"new": "add", "insert": "add", "append": "add", "update": "replace", "edit": "replace", "change": "replace",
+       "modify": "replace", "rewrite": "replace", "delete": "drop", "remove": "drop"}
+
+
+def _op(value: Any) -> str:
+    said = str(value).strip().lower()
+    return OPS.get(said, said)
+
+
 class EditAnswer(Answer):
     """`line`: the number of the line to replace or drop; 0 to add one."""
 
-    op: Annotated[Literal["add", "replace", "drop"], BeforeValidator(lambda value: str(value).strip().lower())]
-    line: Annotated[int, BeforeValidator(lambda value: 0 if value in (None, "") else value)] = 0
+    op: Annotated[Literal["add", "replace", "drop"], BeforeValidator(_op)] = "add"
+    line: Number = 0
     text: Words = ""
     attributes: Names
 

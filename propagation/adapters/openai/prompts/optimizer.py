@@ -33,9 +33,18 @@ PROFILE = Prompt("optimizer_profile", 1, MET + EDIT_HOW)
 FILTER = Prompt("optimizer_filter", 1, MET + RULE_HOW)
 
 
+WEIGHS = {"higher": "more", "up": "more", "trust": "more", "lower": "less", "down": "less", "distrust": "less", "ignore": "never",
+          "none": "never", "drop": "never"}
+
+
+def _weigh(value: Any) -> str:
+    said = str(value).strip().lower()
+    return WEIGHS.get(said, said)
+
+
 class RuleAnswer(Answer):
     about: Annotated[str, BeforeValidator(str)]
-    weigh: Annotated[Literal["more", "less", "never"], BeforeValidator(lambda value: str(value).strip().lower())]
+    weigh: Annotated[Literal["more", "less", "never"], BeforeValidator(_weigh)]
     text: Words = ""
 
 

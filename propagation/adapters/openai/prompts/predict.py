@@ -1,7 +1,7 @@
 """Prompt_predict (eq. 6): which of two would the user choose? The answer's number is all that is known of a candidate."""
 
 from propagation.adapters.openai.data import party as shown
-from propagation.adapters.openai.prompts.prompt import RULES, Answer, Prompt, Question, Wanted, Words
+from propagation.adapters.openai.prompts.prompt import RULES, Answer, Number, Prompt, Question, Wanted, Words
 from propagation.ports.reasoner import Party, Prediction
 
 TOKENS = 200
@@ -13,7 +13,7 @@ PROMPT = Prompt("predict", 1, RULES + "\n" + HOW)
 
 class Choice(Answer):
     why: Words = ""
-    choice: int
+    choice: Number
 
 
 def question(user: Party, first: Party, second: Party) -> Question:

@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field
 
 from propagation.adapters.openai.data import brief
 from propagation.adapters.openai.data import party as shown
-from propagation.adapters.openai.prompts.prompt import RULES, Answer, Prompt, Question, Wanted, _listed
+from propagation.adapters.openai.prompts.prompt import RULES, Answer, Number, Prompt, Question, Wanted, _listed
 from propagation.ports.reasoner import Party
 
 TOKENS, TOKENS_A_CANDIDATE = 60, 8
@@ -18,7 +18,7 @@ candidate's number once. The order in which they are given says nothing.""")
 
 
 class Ranking(Answer):
-    order: Annotated[list[int], BeforeValidator(_listed), Field(default_factory=list)]
+    order: Annotated[list[Number], BeforeValidator(_listed), Field(default_factory=list)]
 
 
 def question(user: Party, candidates: Sequence[Party]) -> Question:

@@ -1,0 +1,68 @@
+"""kill -9 in the middle of what a language model reasons, under faults: nothing lost, nothing doubled."""
+
+import asyncio
+import os
+import sqlite3
+import sys
+from contextlib import asynccontextmanager, closing
+
+import grpc
+import pytest
+
+from propagation.v1 import propagation_pb2 as pb
+from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
+from services.fake_llm.script import Script
+from services.fake_llm.server import fake_llm
+
+USERS, ITEMS, EVENTS = 10, 12, 40
+STYLES = ("opera", "jazz", "folk", "dub")
+FAULTS = dict.fromkeys(("429", "500", "malformed", "disconnect", "refusal"), 0.05)
+
+
+@asynccontextmanager
+async def serving(database, base_url):
+    told = ("reasoner=openai", f"openai.base_url={base_url}", "openai.model=scripted", "session.k=4", "taste.k=4", "table_edges=2",
+            "bootstrap_items=12", "update_size=10", "auto_create=true")
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "services.cli.main", "serve", "--database", str(database), "--port", "0",
+        *(part for one in told for part in ("--set", one)), stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL, env=os.environ.copy())
+    try:
+        address = (await process.stdout.readline()).decode().removeprefix("listening on ").strip()
+        async with grpc.aio.insecure_channel(address) as channel:
+            yield PropagationServiceStub(channel), process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+async def reasoned(stub, at_least):
+    """Wait until so many sequences are reasoned (None: all that were recorded)."""
+    while True:
+        status = await stub.GetStatus(pb.GetStatusRequest())
+        wanted = status.recorded_through if at_least is None else at_least
+        if status.reasoned_through >= wanted:
+            return
+        await asyncio.sleep(0.1)
+
+
+@pytest.mark.slow
+async def test_a_kill_in_the_middle_loses_and_doubles_nothing(tmp_path):
+    database = tmp_path / "graph.db"
+    items = [pb.Client(key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=f"i{n}"), title=f"Record {n}", categories=[STYLES[n % 4]])
+             for n in range(ITEMS)]
+    events = [pb.Interaction(event_id=f"e{n}", user_id=f"u{n % USERS}", item_id=f"i{n * 7 % ITEMS}") for n in range(EVENTS)]
+    async with fake_llm(Script(latency=0.05, faults=FAULTS)) as server:
+        async with serving(database, server.base_url) as (stub, process):
+            await stub.UpsertClients(pb.UpsertClientsRequest(clients=items))
+            answer = await stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=events))
+            await reasoned(stub, answer.sequence - EVENTS // 2)
+            process.kill()
+        async with serving(database, server.base_url) as (stub, _):
+            await reasoned(stub, None)
+    with closing(sqlite3.connect(database)) as connection:
+        done = connection.execute("SELECT count(*) FROM interaction JOIN reasoned USING (sequence)").fetchone()[0]
+        gradients = connection.execute("SELECT sequence, module, owner FROM gradient").fetchall()
+    assert done == EVENTS
+    assert len(set(gradients)) == len(gradients)

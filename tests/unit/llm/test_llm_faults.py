@@ -1,0 +1,151 @@
+"""What goes wrong on the way: each fault by name, bounded in calls, and never an answer that nobody gave."""
+
+import asyncio
+
+import pytest
+
+from propagation.adapters.openai.breaker import Breaker
+from propagation.adapters.openai.failures import asked_pause, said_in
+from propagation.adapters.openai.limiter import Limiter
+from propagation.model.errors import ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
+from tests.unit.llm.test_llm_habits import outcome, parties
+from tests.unit.parties import work
+
+
+@pytest.mark.parametrize("fault", ["malformed", "refusal", "empty_choices", "blank", "not_json"])
+async def test_a_bad_answer_is_asked_for_once_more_and_then_a_typed_failure(asking, fault):
+    async with asking(faults={fault: 1.0}) as asked:
+        reader, positive, negative = parties()
+        with pytest.raises(ReasonerGaveUp):
+            await asked.reasoner.forward(work(), reader, [positive, negative], None)
+        assert asked.calls == 2
+        again = asked.server.seen.prompts[-1]
+        assert "Answer again" in again
+
+
+async def test_of_a_cut_answer_the_whole_parts_stand(asking):
+    async with asking(faults={"truncated": 1.0}) as asked:
+        forward, backward = await outcome(asked)
+        assert forward.merges[0].edits
+        assert isinstance(forward.prediction, ReasonerGaveUp)
+        assert [isinstance(part, ReasonerGaveUp) for part in backward.clients] == [False, True, True]
+        assert asked.calls == 4
+
+
+async def test_wrong_ids_are_no_answer(asking):
+    async with asking(faults={"wrong_ids": 1.0}) as asked:
+        reader, positive, negative = parties()
+        with pytest.raises(ReasonerGaveUp, match="choice is 999"):
+            await asked.reasoner.forward(work(), reader, [positive, negative], None)
+        answer = await asked.reasoner.backward(work(), 1, reader, positive, negative)
+        assert all(isinstance(part, ReasonerFailed) or not part.edits for part in answer.clients)
+
+
+@pytest.mark.parametrize("fault", ["500", "disconnect", "429"])
+async def test_an_endpoint_that_answers_nothing_makes_the_work_wait(asking, fault):
+    async with asking(faults={fault: 1.0}, attempts=3) as asked:
+        reader, positive, negative = parties()
+        with pytest.raises(ReasonerUnavailable):
+            await asked.reasoner.forward(work(), reader, [positive, negative], None)
+        assert asked.calls <= 3
+
+
+async def test_a_question_that_kills_its_call_while_others_are_answered_is_given_up(asking):
+    async with asking(faults={"500": 1.0}, attempts=2) as asked:
+        asked.reasoner.endpoint._alive = always
+        with pytest.raises(ReasonerGaveUp, match="2 times"):
+            await outcome(asked)
+
+
+async def always():
+    return True
+
+
+async def test_a_drip_does_not_outlast_the_deadline(asking):
+    async with asking(faults={"drip": 1.0}, timeout=0.3, attempts=1) as asked:
+        started = asyncio.get_running_loop().time()
+        with pytest.raises(ReasonerFailed, match="timed out"):
+            await outcome(asked)
+        assert asyncio.get_running_loop().time() - started < 2.5
+
+
+async def test_under_faults_calls_stay_near_their_limit_and_the_rule_comes_through(asking):
+    """Five faults of 5% each: 1 / (1 - .25) = 1.33 calls where one was needed."""
+    faults = dict.fromkeys(("429", "500", "malformed", "disconnect", "refusal"), 0.05)
+    async with asking(faults=faults, cached_answers=0, in_flight=16, attempts=8) as asked:
+        reader, positive, negative = parties()
+        found = await asyncio.gather(*(asked.reasoner.forward(work(), reader, [positive, negative], None) for _ in range(200)),
+                                     return_exceptions=True)
+        answers = [one for one in found if not isinstance(one, BaseException)]
+        assert len(answers) >= 190
+        assert all(isinstance(one, ReasonerGaveUp) for one in found if isinstance(one, BaseException))
+        assert all(one.prediction.chose_first for one in answers if not isinstance(one.prediction, ReasonerFailed))
+        assert asked.calls <= 1.45 * 200
+        assert asked.server.seen.most_at_once <= 16
+        assert asked.reasoner.expenses.this_run.total.calls >= asked.calls
+
+
+async def test_cancelling_leaves_nothing_taken(asking):
+    async with asking(in_flight=1) as asked:
+        asked.server.script = type(asked.server.script)(latency=5.0)
+        tasks = [asyncio.create_task(outcome(asked)) for _ in range(4)]
+        await asyncio.sleep(0.2)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert asked.reasoner.endpoint.limiter.running == 0
+        asked.server.script = type(asked.server.script)()
+        assert (await outcome(asked))[0].prediction is not None
+
+
+async def test_the_limiter_counts_calls_and_tokens_of_any_minute():
+    now = [0.0]
+    limiter = Limiter(8, calls_per_minute=2, tokens_per_minute=1_000, clock=lambda: now[0])
+    for _ in range(2):
+        async with limiter.turn(100):
+            pass
+    assert limiter._wait(100) == 60.0
+    now[0] = 60.5
+    assert limiter._wait(100) == 0.0
+    async with limiter.turn(950):
+        assert limiter._wait(100) == 60.0
+        assert limiter._wait(10) == 0.0
+    limiter.pause(90)
+    assert limiter._wait(10) == 90.0
+
+
+def test_the_breaker_opens_lets_one_try_and_closes():
+    now = [0.0]
+    breaker = Breaker(failures=2, clock=lambda: now[0])
+    for _ in range(2):
+        breaker.check()
+        breaker.failed("500")
+    with pytest.raises(ReasonerUnavailable, match="500"):
+        breaker.check()
+    now[0] = 2.1
+    breaker.check()
+    with pytest.raises(ReasonerUnavailable):
+        breaker.check()
+    breaker.failed("500")
+    now[0] = 5.0
+    with pytest.raises(ReasonerUnavailable):
+        breaker.check()
+    now[0] = 6.2
+    breaker.check()
+    breaker.answered()
+    breaker.check()
+
+
+@pytest.mark.parametrize(("headers", "seconds"), [
+    ({"retry-after": "3"}, 3.0), ({"retry-after": "1e9"}, 120.0), ({"retry-after": "nan"}, 1.0), ({"retry-after": "soon"}, 1.0),
+    ({"retry-after": "-5"}, 0.0), ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1m2.5s"}, 62.5),
+    ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "250ms"}, 0.25), ({}, 1.0)])
+def test_what_a_server_asks_for_is_waited(headers, seconds):
+    assert asked_pause(headers) == seconds
+
+
+@pytest.mark.parametrize(("body", "said"), [
+    ({"error": {"message": "no", "code": "x"}}, "no x"), ({"detail": [{"msg": "bad"}]}, "[{'msg': 'bad'}]"), ("plain", "plain"),
+    (None, ""), ({"error": "text"}, "text")])
+def test_an_error_is_read_whatever_its_form(body, said):
+    assert said_in(body) == said
