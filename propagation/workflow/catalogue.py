@@ -25,6 +25,7 @@ class Catalogue:
         self._labels: list[tuple[Label, ...]] = []
         self._rows: dict[Label, array[int]] = {}
         self._hidden: set[int] = set()
+        self._sequences = array("q")
 
     async def load(self, store: ClientStore) -> None:
         """Everything the store has."""
@@ -34,7 +35,7 @@ class Catalogue:
             after = clients[-1].ref
 
     def take(self, clients: Iterable[Client]) -> None:
-        """New items, or their new texts; users are passed over."""
+        """New items, or their new texts; users are passed over, and so is what is older than what is here."""
         for client in clients:
             if kind_of(client.ref) == ClientKind.ITEM:
                 self._take(index_of(client.ref), client)
@@ -52,6 +53,10 @@ class Catalogue:
             self._ids.extend([""] * missing)
             self._titles.extend([""] * missing)
             self._labels.extend([()] * missing)
+            self._sequences.extend([-1] * missing)
+        if client.sequence < self._sequences[row]:
+            return
+        self._sequences[row] = client.sequence
         self._ids[row], self._titles[row] = client.key.id, client.title
         (self._hidden.add if client.hidden else self._hidden.discard)(row)
         labels = _labels_of(client)

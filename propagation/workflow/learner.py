@@ -88,7 +88,7 @@ class Learner:
         checkpoint = await self._store.newest_checkpoint()
         if checkpoint is not None and checkpoint.epoch != self._numbers.view.epoch and self._on_epoch is not None:
             await self._on_epoch(checkpoint.epoch)
-        fresh = self._first_view() if checkpoint is None else restored(checkpoint, self._numbers.view.seed)
+        fresh = self._first_view() if checkpoint is None else await asyncio.to_thread(restored, checkpoint, self._numbers.view.seed)
         self._checkpointed = int(fresh.state.clock[INTERACTIONS])
         await self._numbers.run(NumbersView.become, fresh)
         self._ahead = False
