@@ -31,10 +31,10 @@ class Aligned:
 class Written:
     """Rows of (user, item, router, weight) that wrote to wanted routers, and by router [K] everything written."""
 
-    users: list[I64] = field(default_factory=list)
-    items: list[I64] = field(default_factory=list)
-    routers: list[I64] = field(default_factory=list)
-    weights: list[NDArray[np.float64]] = field(default_factory=list)
+    users: list[NDArray[np.int32]] = field(default_factory=list)
+    items: list[NDArray[np.int32]] = field(default_factory=list)
+    routers: list[NDArray[np.int16]] = field(default_factory=list)
+    weights: list[NDArray[np.float32]] = field(default_factory=list)
     totals: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     through: int = 0
 
@@ -46,10 +46,10 @@ class Written:
             self.totals = np.zeros(len(wanted))
         self.totals += np.bincount(routers.ravel(), weights.ravel(), len(wanted))[: len(wanted)]
         row, place = np.nonzero(wanted[routers] & (weights > 0))
-        self.users.append(part.users[row])
-        self.items.append(part.items[row])
-        self.routers.append(routers[row, place])
-        self.weights.append(weights[row, place].astype(np.float64))
+        self.users.append(part.users[row].astype(np.int32))
+        self.items.append(part.items[row].astype(np.int32))
+        self.routers.append(routers[row, place].astype(np.int16))
+        self.weights.append(weights[row, place])
 
     def of(self, router: int) -> tuple[I64, I64, NDArray[np.float64]]:
         """(users, items, weights) of what was written to one router, in order."""
@@ -58,7 +58,7 @@ class Written:
 
 
 def _joined(parts: Sequence[NDArray[Any]], mine: Sequence[NDArray[np.bool_]], kind: type) -> NDArray[Any]:
-    return np.concatenate([np.zeros(0, kind), *(part[rows] for part, rows in zip(parts, mine, strict=True))])
+    return np.concatenate([np.zeros(0, kind), *(part[rows].astype(kind) for part, rows in zip(parts, mine, strict=True))])
 
 
 def summed(places: I64, weights: NDArray[np.float64], size: int) -> NDArray[np.float64]:
