@@ -125,6 +125,11 @@ class Worker:
         self._steps.moved()
         return run
 
+    async def evolve_for_caller(self, *, dry_run: bool, undo: int | None) -> EvolutionRun:
+        """Inside of a call: what is being reasoned must not give way to the very call that waits for it."""
+        with self._courtesy.waiting():
+            return await self.evolve(dry_run=dry_run, undo=undo)
+
     async def _evolved_between(self, since_ms: int, until_ms: int) -> bool:
         return any(since_ms <= run.time <= until_ms for run in await self._engine.store.evolution_runs(1))
 

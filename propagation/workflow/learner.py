@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model.client import Client, ClientKind, index_of, kind_of
-from propagation.model.errors import LeaseLost, StoreCorrupt
+from propagation.model.errors import LeaseLost, PropagationError, StoreCorrupt
 from propagation.model.learned import Checkpoint, LearnedBlock
 from propagation.model.log import EntryKind, LogEntry, LogSlice
 from propagation.numbers.state import INTERACTIONS
@@ -76,9 +76,16 @@ class Learner:
         if self._ahead:
             await self.reload()
         await self.catch_up()
-        self._ahead = True
-        yield
-        self._ahead = False
+        epoch = self._numbers.view.epoch
+        try:
+            yield
+        except PropagationError:  # refused, and nothing was begun
+            raise
+        except BaseException:
+            self._ahead = True
+            raise
+        if self._numbers.view.epoch == epoch:
+            return
         self._checkpointed = int(self._numbers.view.state.clock[INTERACTIONS])
 
     async def reload(self) -> None:

@@ -21,7 +21,8 @@ class Evolving(Servicer):
         undo = request.undo_run if request.HasField("undo_run") else None
         if undo is not None and undo < 1:
             raise InvalidInput("undo_run", f"is {undo}; runs are numbered from 1")
-        return pb.EvolveRoutersResponse(run=run_to_proto(await self._worker.evolve(dry_run=request.dry_run, undo=undo)))
+        run = await self._worker.evolve_for_caller(dry_run=request.dry_run, undo=undo)
+        return pb.EvolveRoutersResponse(run=run_to_proto(run))
 
     async def ListEvolutionRuns(self, request: pb.ListEvolutionRunsRequest, context: Context) -> pb.ListEvolutionRunsResponse:
         size = page_size_of(request.page_size if request.HasField("page_size") else None)
