@@ -93,7 +93,7 @@ async def mass_is_what_was_written(engine):
 
 
 async def test_a_router_that_holds_two_communities_is_split_between_them(made, monkeypatch):
-    monkeypatch.setattr(Judged, "published", True)  # among thirty users a split is worth nothing that the judge could tell from harm
+    monkeypatch.setattr(Judged, "published", True)  # thirty users are too few for it to tell
     engine = await made(STYLES[:3], 600, past={"loyal": 1.0}, holdout=100)
     run = await engine.evolve()
     splits = [change for change in run.changes if change.kind == EvolutionKind.SPLIT]
