@@ -3,6 +3,8 @@
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
+from propagation.model.value import value
+
 MAX_RULES = 8
 FACTOR_MIN, FACTOR_MAX = 0.25, 4.0
 DROP_BELOW = 0.5
@@ -25,7 +27,7 @@ class FilterRule:
         return (self.router, self.attribute)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class FilterMemory:
     """A client's rules; none at first."""
 

@@ -1,7 +1,8 @@
 """Reward and gradient: what credit assignment says of one module (RecNet 2.4, eq. 7 and 8)."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from propagation.model.value import value
 
 
 class Module(StrEnum):
@@ -12,7 +13,7 @@ class Module(StrEnum):
     ROUTER = "router"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Gradient:
     """An executable suggestion for one module. `owner` is a client's ref, or the router's number;
     `writer` the user whose interaction it came from. `reward` is 0 or 1 (eq. 7), seen from the module. `epoch`: of a router,

@@ -1,8 +1,9 @@
 """A profile: a bounded list of lines, each with its provenance (RecNet 2.1; DESIGN, vocabulary)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+from propagation.model.value import value
 
 LINE_MAX_WORDS = 25
 
@@ -18,7 +19,7 @@ class Author(StrEnum):
 READING = {author: place for place, author in enumerate((Author.CATALOGUE, Author.INTERACTION, Author.RECEPTION))}
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Source:
     """What a line rests on: an interaction (its sequence) or a message (router and version)."""
 
@@ -27,7 +28,7 @@ class Source:
     version: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Line:
     """One statement. `weight` > 0 ranks lines for eviction: least weight goes first, then the oldest."""
 
@@ -44,21 +45,21 @@ class Line:
                     weight=self.weight if weight is None else weight, sources=self.sources, author=self.author)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class AddLine:
     """An edit: a new line (its id is given when the edit is applied)."""
 
     line: Line
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ReplaceLine:
     """An edit: the line of this id now reads so. Redone on the new version if that line is gone."""
 
     line: Line
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class DropLine:
     """An edit: the line of this id leaves."""
 
@@ -76,7 +77,7 @@ class EditClash(Exception):
         self.line_id = line_id
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Profile:
     """A client's (or router's) text at one version. Ids of lines are never used twice: `next_id` only grows."""
 

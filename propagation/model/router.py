@@ -1,12 +1,12 @@
 """A router: the coordinator of a community (RecNet 2.2), its versions, its messages and its routing table."""
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from propagation.model.base import Term
+from propagation.model.value import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Integrated:
     """One attribute that one client's profile version brought to a router (eq. 2)."""
 
@@ -37,7 +37,7 @@ class RouterVersion(Term):
         return frozenset(part.ref for part in self.integrated)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class RoutingEdge:
     """A row of the routing table: ROUTES_TO {score, from, until}. Sequences; `until` None while it stands."""
 

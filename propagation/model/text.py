@@ -1,16 +1,16 @@
 """A client's text side: what the reason commit reads and writes."""
 
-from dataclasses import dataclass
 
 from propagation.model.filter_memory import FilterMemory
 from propagation.model.gradient import Gradient
 from propagation.model.profile import Profile
 from propagation.model.usage import NOTHING, Usage
+from propagation.model.value import value
 
 NO_RULES = FilterMemory()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ClientText:
     """Profile, filter memory and watermark (the last round whose messages were merged or fell out) at one version."""
 
@@ -25,7 +25,7 @@ class ClientText:
         return cls(profile=Profile(ref=ref))
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Merged:
     """One message that reception merged into a profile version, or dropped, and why."""
 
@@ -36,7 +36,7 @@ class Merged:
     outcome: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Reasoned:
     """All text of one interaction: stage 1 of Algorithm 1, as it is committed. `reward` is None where there was no
     negative to predict against; `failure` is set instead of texts for a dead letter. `late` is set where a dead letter was
@@ -58,7 +58,7 @@ class Reasoned:
         return self.sequence if self.late is None else self.late
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ReasonWork:
     """An interaction that waits for reason, with what learn stored of it (scores from before its updates)."""
 
@@ -71,7 +71,7 @@ class ReasonWork:
     score_negative: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ReasonClaim:
     """Work one worker holds until `expires` (milliseconds); the token fences a worker that comes back late."""
 

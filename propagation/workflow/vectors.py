@@ -23,7 +23,7 @@ from propagation.workflow.numbers import Numbers
 from propagation.workflow.recent import Recent
 from propagation.workflow.view import NumbersView
 
-LINES_KEPT = 65_536
+LINES_KEPT, LINES_LEAST = 65_536, 4_096
 SHOWN_KEPT = 65_536
 CLIENTS_A_CALL = 2_000
 TEXTS_A_PART = 32
@@ -37,31 +37,47 @@ class LineVectors:
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-        self._kept: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        self._places: OrderedDict[str, int] = OrderedDict()
+        self._vectors = np.zeros((0, embedder.dimension), np.float32)
         self._model = embedder.name
 
     async def of_texts(self, texts: Sequence[ClientText]) -> NDArray[np.float32]:
         """[len, D]: each profile's lines, summed by weight and normalised; zeros for an empty profile."""
-        await self._take({line.text for text in texts for line in text.profile.lines})
+        lines = [line for text in texts for line in text.profile.lines]
+        await self._take({line.text for line in lines})
+        counts = np.array([len(text.profile.lines) for text in texts], np.int64)
         out = np.zeros((len(texts), self._embedder.dimension), np.float32)
-        for row, text in enumerate(texts):
-            for line in text.profile.lines:
-                out[row] += np.float32(line.weight) * self._kept[line.text]
+        if lines:
+            places = np.array([self._places[line.text] for line in lines])
+            weights = np.array([line.weight for line in lines], np.float32)
+            written = counts > 0
+            starts = (np.cumsum(counts) - counts)[written]
+            out[written] = np.add.reduceat(self._vectors[places] * weights[:, None], starts)
         norms = np.linalg.norm(out, axis=1, keepdims=True)
         out /= np.where(norms > 0, norms, 1)
-        while len(self._kept) > LINES_KEPT:
-            self._kept.popitem(last=False)
         return out
 
     async def _take(self, lines: set[str]) -> None:
         if self._model != self._embedder.name:
-            self._kept.clear()
+            self._places.clear()
             self._model = self._embedder.name
-        new = sorted(line for line in lines if line not in self._kept)  # a set less a view walks the whole view
+        new = sorted(line for line in lines if line not in self._places)  # a set less a view walks the whole view
+        vectors = await self._embedder.embed(new) if new else ()
         for line in lines.difference(new):
-            self._kept.move_to_end(line)
-        if new:
-            self._kept.update(zip(new, await self._embedder.embed(new), strict=True))
+            self._places.move_to_end(line)
+        for line, vector in zip(new, vectors, strict=True):
+            if line not in self._places:  # another caller may have embedded it meanwhile
+                place = self._places[line] = self._place()
+                self._vectors[place] = vector
+
+    def _place(self) -> int:
+        """A free row; that of the line which was not used for longest where there is none."""
+        if len(self._places) >= LINES_KEPT:
+            return self._places.popitem(last=False)[1]
+        if len(self._places) == len(self._vectors):
+            more = np.zeros((max(LINES_LEAST, len(self._vectors)), self._embedder.dimension), np.float32)
+            self._vectors = np.concatenate([self._vectors, more])
+        return len(self._places)
 
 
 class Vectors:

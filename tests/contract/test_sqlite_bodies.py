@@ -1,9 +1,12 @@
-"""Bodies of profile versions: both forms are read, and the written one is a fraction of the other."""
+"""Bodies of profile versions: every form is read, and the written one is a fraction of the first."""
+
+import zlib
+from concurrent.futures import ThreadPoolExecutor
 
 import orjson
 import pytest
 
-from propagation.adapters.sqlite.bodies import DEFLATED, body_of, cited_messages, parts_of
+from propagation.adapters.sqlite.bodies import DICTIONARY_1, WINDOW, ZSTD, body_of, cited_messages, parts_of
 from propagation.model.errors import InvalidInput
 from propagation.model.filter_memory import FilterMemory, FilterRule
 from propagation.model.profile import Author, Line, Source
@@ -18,11 +21,13 @@ AS_JSON = orjson.dumps([
     [{"router": None, "attribute": "funk", "factor": 0.8, "text": "Be wary of news of funk.", "evidence": [7, 9], "age": 9}]])
 
 
-def test_a_body_comes_back_from_either_form():
+def test_a_body_comes_back_from_every_form():
     written = body_of(LINES, RULES)
-    assert written.startswith(DEFLATED)
+    assert written.startswith(ZSTD)
     assert len(written) < len(AS_JSON) / 2
-    for body in (written, AS_JSON):
+    deflate = zlib.compressobj(1, zlib.DEFLATED, WINDOW, 6, zlib.Z_DEFAULT_STRATEGY, DICTIONARY_1)
+    form_1 = b"\x01" + deflate.compress(AS_JSON) + deflate.flush()
+    for body in (written, form_1, AS_JSON):
         assert parts_of(body) == (LINES, FilterMemory(rules=RULES))
         assert cited_messages(body) == [(3, 2)]
 
@@ -30,3 +35,10 @@ def test_a_body_comes_back_from_either_form():
 def test_a_text_that_sqlite_would_cut_is_refused():
     with pytest.raises(InvalidInput, match=r"U\+0000"):
         body_of((Line(id=1, text="a\0b"),), ())
+
+
+def test_bodies_are_packed_and_read_by_several_threads_at_once():
+    lines = [(Line(id=number, text=f"Enjoys jazz, such as “Record {number}”.", attributes=("jazz",)),) for number in range(400)]
+    with ThreadPoolExecutor(8) as threads:
+        bodies = list(threads.map(lambda line: body_of(line, ()), lines))
+        assert list(threads.map(lambda body: parts_of(body)[0], bodies)) == lines

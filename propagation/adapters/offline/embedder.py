@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 import re
 import zlib
-from collections import Counter
 from collections.abc import Sequence
 from copy import copy
 from functools import lru_cache
@@ -22,7 +21,7 @@ POWER_ROUNDS = 4
 OVERSAMPLING = 16
 ROUNDING = 1e-12
 AT_ONCE = 64
-TEXTS_A_PART = 8_192
+TEXTS_A_PART = 2_048
 TOKEN = re.compile(r"\w+")
 STOP = frozenset([
     "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "has", "in", "into", "is", "it", "its", "of", "on", "or",
@@ -34,17 +33,22 @@ def _bucket(token: str) -> int:
     return zlib.crc32(token.encode("utf-8", "surrogatepass")) % BUCKETS
 
 
-def _counts(text: str) -> Counter[int]:
-    return Counter(_bucket(token) for token in TOKEN.findall(text.casefold()) if token not in STOP)
+def _counts(text: str) -> dict[int, int]:
+    counts: dict[int, int] = {}
+    for token in TOKEN.findall(text.casefold()):
+        if token not in STOP:
+            bucket = _bucket(token)
+            counts[bucket] = counts.get(bucket, 0) + 1
+    return counts
 
 
-def _frequencies(texts: Sequence[str]) -> sparse.csr_array:
-    """[len, 2^15] f64: 1 + ln(count) of each token's bucket."""
+def _frequencies(texts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """(1 + ln(count) of each token's bucket, the buckets, [len + 1] where each text's begin): rows of a sparse [len, 2^15]."""
     counts = [_counts(text) for text in texts]
     starts = np.cumsum([0, *map(len, counts)])
-    places = np.fromiter((bucket for one in counts for bucket in one), np.int64, starts[-1])
-    values = 1 + np.log(np.fromiter((n for one in counts for n in one.values()), np.float64, starts[-1]))
-    return sparse.csr_array((values, places, starts), shape=(len(texts), BUCKETS))
+    places = np.array([bucket for one in counts for bucket in one], np.int64)
+    values = 1 + np.log(np.array([n for one in counts for n in one.values()], np.float64))
+    return values, places, starts
 
 
 class HashedEmbedder:
@@ -72,14 +76,18 @@ class HashedEmbedder:
         out = np.zeros((len(texts), self._dimension), np.float32)
         for start in range(0, len(texts), TEXTS_A_PART):
             part = texts[start : start + TEXTS_A_PART]
-            out[start : start + len(part)] = _frequencies(part).astype(np.float32) @ self._table
+            values, places, starts = _frequencies(part)
+            worded = np.flatnonzero(np.diff(starts))
+            if len(worded):
+                weighted = self._table[places] * values.astype(np.float32)[:, None]
+                out[start + worded] = np.add.reduceat(weighted, starts[worded])
         norms = np.linalg.norm(out, axis=1, keepdims=True)
         out /= np.where(norms > 0, norms, 1)
         return out
 
     def fit(self, texts: Sequence[str], seed: int) -> bytes:
         """A new table from a catalogue: IDF-weighted right singular vectors of its TF-IDF, by randomised SVD."""
-        matrix = _frequencies(texts)
+        matrix = sparse.csr_array(_frequencies(texts), shape=(len(texts), BUCKETS))
         used = np.unique(matrix.indices)
         matrix = matrix[:, used]
         idf = np.log((1 + len(texts)) / (1 + np.bincount(matrix.indices, minlength=len(used)))) + 1
