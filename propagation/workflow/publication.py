@@ -23,6 +23,8 @@ from propagation.optimization.lineage import Numbering, edges_followed, rules_fo
 from propagation.ports.evolution import Publication
 from propagation.ports.graph import GraphStore
 from propagation.ports.leases import Lease
+from propagation.ports.outbox import IndexChange
+from propagation.ports.vector_index import Collection
 from propagation.workflow import learner, round
 from propagation.workflow.checkpointing import lent
 from propagation.workflow.holding import holding
@@ -77,7 +79,7 @@ class Publisher:
             run = await self._store.publish_evolution(learn, rounds, publication)
             await self._numbers.run(NumbersView.evolve, state, epoch.number + 1)
         await self._upkeep.follow_routers()
-        await self._vectors.take_texts(texts)
+        await self._vectors.show(texts)
         return run, texts
 
     async def _map(self, agreed: Agreed, epoch: Epoch) -> RouterMap:
@@ -98,6 +100,9 @@ class Publisher:
         spoken = await self._spoken(agreed.texts, round_.number, number)
         closed, opened = await self._edges(change)
         await self._store.stage_routers(rounds, round_, spoken)
+        await self._store.stage_changes(rounds, round_, [
+            *(IndexChange(Collection.ROUTERS, version.router, version.version) for version in spoken),
+            *(IndexChange(Collection.ROUTERS, router, change.versions.get(router, 0)) for router in sorted(change.retired))])
         for start in range(0, max(len(closed), len(opened)), EDGES_A_COMMIT):
             end = start + EDGES_A_COMMIT
             await self._store.stage_edges(rounds, round_, closed[start:end], opened[start:end])

@@ -46,6 +46,7 @@ class Neo4jEvolution:
             await put_epoch(transaction, epoch, sequence)
             await completed(transaction, id_)
             await transaction.do("learn/covers", through=through)
+            await transaction.do("outbox/publish", now=self._time.now())
             await publish_staged(transaction, publication.round_, sequence)
             await hold_clients(transaction, publication.texts)
             await put_texts(transaction, self._time.now(), rows_of([(text, sequence) for text in publication.texts]), ())

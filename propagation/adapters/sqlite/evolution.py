@@ -11,6 +11,7 @@ from propagation.adapters.sqlite.database import Database
 from propagation.adapters.sqlite.directory import Directory
 from propagation.adapters.sqlite.learn import put_epoch
 from propagation.adapters.sqlite.leases import check_fence
+from propagation.adapters.sqlite.outbox import publish_changes
 from propagation.adapters.sqlite.record import append_entry
 from propagation.adapters.sqlite.rounds import check_next, put_round
 from propagation.adapters.sqlite.rows import counted
@@ -50,6 +51,7 @@ class SqliteEvolution:
             completed(connection, id_)
             covers(connection, through)
             put_round(connection, publication.round_.model_copy(update={"sequence": sequence}))
+            publish_changes(connection, publication.round_.number, self._directory.now())
             put_texts(connection, [(text, sequence) for text in publication.texts], bodies, self._directory.now())
             connection.execute("DELETE FROM claim")
             run = self._kept(connection, publication.run.model_copy(update={
