@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DATA ?=
+LLM ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-slow test-neo4j lint types imports proto proto-check bench bench-short bench-life bench-life-short up down lock clean bench-llm bench-neo4j
@@ -21,9 +22,9 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $(READY)
 
-demo: $(READY)  ## a real service, a dataset, and what propagation does (DATA=folder for your own)
+demo: $(READY)  ## a real service, a dataset, and what propagation does (DATA=folder for your own, LLM=fake for a scripted language model)
 	@$(BIN)/python -m services.warm
-	@exec $(BIN)/propagation demo $(if $(DATA),--data "$(DATA)")
+	@exec $(BIN)/propagation demo $(if $(DATA),--data "$(DATA)") $(if $(LLM),--llm "$(LLM)")
 
 test: $(READY)  ## the fast tests
 	$(BIN)/python -m services.warm

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from propagation.datasets.form import Dataset
@@ -52,6 +52,16 @@ class Plan:
 def plan_for(folder: Path | None, seed: int) -> Plan:
     """The generated town, or a folder's data, bounded. Raises BrokenData."""
     return _town(seed) if folder is None else _folder(folder, seed)
+
+
+def short_plan(plan: Plan, events: int) -> Plan:
+    """The events around the cut only, for a reasoner that takes its time: as many, with those in between nearest to it."""
+    if len(plan.dataset) <= events:
+        return plan
+    start = max(plan.after - events, 0)
+    dataset = replace(plan.dataset, order=plan.dataset.order[start : plan.after])
+    before = max(plan.before - start, int(BEFORE_SHARE * len(dataset)) if plan.before <= start else 0)
+    return replace(plan, dataset=dataset, before=before, after=len(dataset))
 
 
 def _town(seed: int) -> Plan:

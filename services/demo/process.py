@@ -38,6 +38,24 @@ async def demo_service(settings: Sequence[str]) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
+async def scripted_model() -> AsyncIterator[Sequence[str]]:
+    """A scripted language model in a process of its own; the service's settings to use it."""
+    async with child("services.cli.main", ("fake-llm", "--port", "0", "--latency", "0.02")) as process:
+        assert process.stdout is not None
+        line = (await asyncio.wait_for(process.stdout.readline(), START_SECONDS)).decode()
+        if not line.startswith(READY):
+            raise Unreachable("the scripted language model did not start")
+        yield ["reasoner=openai", "openai.model=scripted", f"openai.base_url={line.removeprefix(READY).strip()}",
+               "openai.in_flight=20"]
+
+
+@asynccontextmanager
+async def no_model() -> AsyncIterator[Sequence[str]]:
+    """The offline reasoner: no settings."""
+    yield ()
+
+
+@asynccontextmanager
 async def child(module: str, arguments: Sequence[str], errors: int | None = None) -> AsyncIterator[asyncio.subprocess.Process]:
     """`python -m module arguments`, in a session of its own: the terminal's Ctrl-C reaches the demo alone, which ends it."""
     process = await asyncio.create_subprocess_exec(

@@ -12,8 +12,8 @@ from services.demo.catalogue import search
 from services.demo.evolving import evolved, show_evolution
 from services.demo.loading import load_clients, load_events
 from services.demo.picture import Traced, draw
-from services.demo.plan import Plan, plan_for
-from services.demo.process import OUT, demo_service
+from services.demo.plan import Plan, plan_for, short_plan
+from services.demo.process import OUT, demo_service, no_model, scripted_model
 from services.demo.ranking import ranked, show_ranking
 from services.demo.reach import Reach, gather_reach
 from services.demo.story import Story, advice_for, find_story, profiles_of
@@ -25,16 +25,22 @@ if TYPE_CHECKING:
     from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
 
 PICTURE, PAGE = OUT / "reach.png", OUT / "report.html"
+SCRIPTED_EVENTS = 1_500
 
 
-async def demo(folder: Path | None, seed: int) -> None:
-    """Everything, printed; nothing is left behind but the picture and the page. Raises BrokenData, Unreachable, Refused."""
+async def demo(folder: Path | None, seed: int, *, scripted: bool = False) -> None:
+    """Everything, printed; nothing is left behind but the picture and the page. `scripted`: a scripted language model reasons,
+    over fewer events. Raises BrokenData, Unreachable, Refused."""
     started, console = time.monotonic(), new_console()
     heading(console, "The data")
     plan = plan_for(folder, seed)
+    plan = short_plan(plan, SCRIPTED_EVENTS) if scripted else plan
     show_data(console, plan)
-    async with demo_service(plan.settings) as address, connected(address) as stub:
+    reasoner = scripted_model() if scripted else no_model()
+    async with reasoner as model, demo_service([*plan.settings, *model]) as address, connected(address) as stub:
         say(console, f"A service of its own answers at {address}, on a temporary database.")
+        if scripted:
+            say(console, "A scripted language model reasons, behind the OpenAI wire format: see `propagation fake-llm --help`.")
         report = await load_clients(stub, plan)
         if len(plan.dataset):
             await _with_events(stub, console, plan, folder, seed)
