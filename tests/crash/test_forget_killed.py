@@ -36,7 +36,7 @@ async def is_whole(engine, folder, mine, *, gone):
     assert await engine.store.check() == []
     view = await rebuilt(engine.store, engine.embedder, engine.first_view)
     assert same_numbers(view.state, engine.numbers.view.state) == []
-    assert await engine.vectors.mend() == 0
+    assert await engine.upkeep.mend() == 0
     if gone:
         assert await left_in_rows(engine, words) == []
         assert left_in(folder, words) == []

@@ -42,7 +42,7 @@ async def is_sound(engine):
     assert await engine.store.check() == []
     view = await rebuilt(engine.store, engine.embedder, engine.first_view)
     assert same_numbers(view.state, engine.numbers.view.state) == []
-    assert await engine.vectors.mend() == 0
+    assert await engine.upkeep.mend() == 0
 
 
 async def texts_of(engine):
