@@ -159,8 +159,7 @@ def test_what_is_none_of_ours_is_not_looked_into(tmp_path):
         theirs.execute("CREATE TABLE lease (expires)")
     theirs.close()
     for name in ("text", "theirs.db"):
-        for look in (SqliteFiles(tmp_path / name).leftovers, SqliteFiles(tmp_path / name).stale_points,
-                     SqliteFiles(tmp_path / name).drop_leftovers):
+        for look in (SqliteFiles(tmp_path / name).leftovers, SqliteFiles(tmp_path / name).drop_leftovers):
             with pytest.raises(StoreCorrupt):
                 look()
 
@@ -171,7 +170,6 @@ def test_of_an_older_schema_opening_is_the_first_look(tmp_path):
         old.executescript("PRAGMA application_id=1347571761; PRAGMA user_version=1;")
     old.close()
     assert SqliteFiles(tmp_path / "old.db").leftovers() == []
-    assert SqliteFiles(tmp_path / "old.db").stale_points() == 0
 
 
 async def test_a_restored_copy_is_the_database_it_was(kept, tmp_path):
@@ -246,7 +244,7 @@ async def test_a_harmed_export_says_where(kept, tmp_path, said):
     assert not (tmp_path / "new.db").exists()
 
 
-async def test_an_export_of_an_older_schema_is_migrated_when_it_is_opened(tmp_path):
+async def test_an_export_of_an_older_schema_is_migrated(tmp_path):
     old, source = tmp_path / "old.db", tmp_path / "old.jsonl"
     with sqlite3.connect(old) as connection:
         connection.executescript("\n".join(sql for number, sql in migrations() if number <= 4))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from propagation.adapters.sqlite.backup import OnProgress, check_ours, settle
 from propagation.adapters.sqlite.check import findings
-from propagation.adapters.sqlite.file import connect, open_reader, take_lock, translated
+from propagation.adapters.sqlite.file import connect, open_file, open_reader, take_lock, translated
 from propagation.adapters.sqlite.in_place import made_in_place
 from propagation.model.errors import StoreCorrupt
 
@@ -49,7 +49,10 @@ def restore(copy: Path, database: Path, progress: OnProgress, *, replace: bool =
 
 
 def look_over(partial: Path, source: Path) -> None:
-    """Raises StoreCorrupt naming the first thing that is wrong with what came from `source`."""
+    """Brings it to this release's schema, which is what the questions are asked of. Raises StoreCorrupt naming the first thing
+    that is wrong with what came from `source`, SchemaTooNew."""
+    with closing(open_file(partial, None)) as migrated:
+        migrated.execute("PRAGMA journal_mode=DELETE")
     with closing(open_reader(partial)) as reader:
         wrong = findings(reader, thorough=False)
     if wrong:
