@@ -73,6 +73,11 @@ def pairs_of(town: Town, count: int, seed: int) -> NDArray[np.int64]:
     return np.stack([users, (ranks // period * period + users % period) % known], axis=1)
 
 
+def town_of_100k_clients(short: bool) -> Town:
+    """What memory and start are measured on: 50,000 users, 50,000 items, 1M interactions."""
+    return Town(2_000, 4_000, 20_000) if short else Town(50_000, 50_000, 1_000_000)
+
+
 def catalogue_town(short: bool) -> Town:
     """What reads are measured on: 50,000 users, 100,000 items, 1M interactions."""
     return Town(2_000, 4_000, 20_000, 1_000) if short else Town(50_000, 100_000, 1_000_000)

@@ -1,0 +1,1 @@
+"""The statements of the Neo4j store and the analysts' questions: files, no code."""
