@@ -25,7 +25,7 @@ from tests.neo4j_server.shared import server_for
 pytestmark = [pytest.mark.neo4j, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 TODAY = datetime.datetime.now(datetime.UTC).date().isoformat()
 WORKFLOW = WorkflowSettings(session=BankSettings(k=6), taste=BankSettings(k=6), table_edges=2, update_size=20,
-                            bootstrap_items=30)
+                            bootstrap_items=30, auto_create=True)
 
 
 @pytest.fixture(scope="module")
