@@ -17,14 +17,14 @@ def asked(settings: Neo4jSettings, question: Question, parameters: Mapping[str, 
     """(columns, rows). Raises NotInstalled, Unreachable."""
     try:
         from py2neo import Graph
-        from py2neo.errors import Neo4jError, ServiceUnavailable, WireError
+        from py2neo.errors import Neo4jError, ServiceUnavailable
     except ImportError as error:
         raise NotInstalled("propagation inspect", "inspect") from error
     try:
         graph = Graph(settings.uri, auth=(settings.user, settings.password.get_secret_value()), name=settings.database)
         cursor = graph.run(question.query, dict(parameters))
         return list(cursor.keys()), [[in_words(value) for value in record.values()] for record in cursor]
-    except (ServiceUnavailable, WireError, ConnectionError, OSError) as error:
+    except (ServiceUnavailable, OSError) as error:
         raise Unreachable(f"no Neo4j answers at {settings.uri}; see neo4j.uri and neo4j.password") from error
     except Neo4jError as error:
         raise Unreachable(f"{settings.uri} refused the question {question.name}: {error}") from error
