@@ -4,27 +4,26 @@ batches of 500 included."""
 import asyncio
 import time
 
+from benchmarks.ml100k import ml100k
 from benchmarks.on_neo4j import neo4j_settings
 from benchmarks.run import Figures, Run
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.datasets.form import Dataset
-from propagation.datasets.load import load_dataset
 from services.assembly import laptop_engine
 from services.cli.replay import checked
 from services.collector import rare_collections
 from services.settings import Settings
 
-SEED = 7
 EVENTS, EVENTS_SHORT = 20_000, 1_000
 INGEST_BATCH = 500
 
 
 def measure(run: Run) -> Figures:
     """The earliest 20,000: the pace does not depend on how many follow."""
-    if run.ml100k is None:
-        run.note("MovieLens 100k is not here: name its folder with --ml100k")
+    found = ml100k(run, EVENTS_SHORT)
+    if found is None:
         return
-    dataset = load_dataset(run.ml100k, SEED).first(EVENTS_SHORT if run.short else EVENTS)
+    dataset = found.first(EVENTS)
     with neo4j_settings(run, "process") as settings:
         seconds, statements = asyncio.run(_processed(settings, dataset))
     run.note(f"{len(dataset):,} interactions in {seconds:.1f} s, {statements:,} statements")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.ml100k import SEED, ml100k
 from benchmarks.run import Figures, Run
-from propagation.datasets.load import load_dataset
 from propagation.model.client import ClientChange, ClientKey, ClientKind
 from propagation.model.interaction import NewInteraction
 from propagation.v1 import propagation_pb2 as pb
@@ -18,7 +18,6 @@ from services.collector import rare_collections
 from services.grpc.check import checked_interaction
 from services.settings import Settings
 
-SEED = 7
 RECORD_BATCH = 2_000
 COST_EVENTS = 20_000
 SMALL, LARGE = 1_000, 100_000
@@ -28,11 +27,8 @@ EVENTS_SHORT, CLIENTS_SHORT = 1_000, 3_000
 
 def measure(run: Run) -> Figures:
     """ML-100k whole, then the same number of interactions over few and over many clients."""
-    if run.ml100k is None:
-        run.note("MovieLens 100k is not here: name its folder with --ml100k")
-    else:
-        dataset = load_dataset(run.ml100k, SEED)
-        dataset = dataset.first(EVENTS_SHORT) if run.short else dataset
+    dataset = ml100k(run, EVENTS_SHORT)
+    if dataset is not None:
         seconds = asyncio.run(_processed(run.scratch / "ml100k.db", list(dataset.clients), checked(dataset.events)))
         run.note(f"ML-100k: {len(dataset):,} interactions in {seconds:.1f} s")
         yield "process_interactions_per_s", len(dataset) / seconds

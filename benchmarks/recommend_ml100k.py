@@ -2,16 +2,15 @@
 
 import asyncio
 
+from benchmarks.ml100k import ml100k
 from benchmarks.reads import measured
 from benchmarks.run import Figures, Run
 from benchmarks.service import Service, serving
 from propagation.datasets.form import Dataset
-from propagation.datasets.load import load_dataset
 from propagation.v1 import propagation_pb2 as pb
 from services.client import connected
 from services.upload import upload
 
-SEED = 7
 SECONDS = 15.0
 CALLERS = 8
 SHORT_EVENTS = 2_000
@@ -19,11 +18,9 @@ SHORT_EVENTS = 2_000
 
 def measure(run: Run) -> Figures:
     """One caller for the latency, eight at once for the throughput; everything recorded is learned and reasoned before."""
-    if run.ml100k is None:
-        run.note("MovieLens 100k is not here: name its folder with --ml100k")
+    dataset = ml100k(run, SHORT_EVENTS)
+    if dataset is None:
         return
-    dataset = load_dataset(run.ml100k, SEED)
-    dataset = dataset.first(SHORT_EVENTS) if run.short else dataset
     with serving(run.scratch / "films.db") as service:
         asyncio.run(_filled(service, dataset))
         users = [user.key.id for user in dataset.users]
