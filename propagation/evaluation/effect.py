@@ -4,7 +4,9 @@ import platform
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from propagation.evaluation.loop import WAYS, Looped
+import numpy as np
+
+from propagation.evaluation.loop import RULES, WAYS, Looped
 from propagation.evaluation.metrics import Paired, level, paired
 from propagation.evaluation.report import Report
 from propagation.model.base import Term
@@ -12,10 +14,12 @@ from propagation.model.base import Term
 SHOWN = {"k": ("off", "adoption", "offk", "offk_adoption"), "tau": ("off", "semantic")}
 BASES = {"adoption": "off", "offk_adoption": "offk", "semantic": "off"}
 LOOP_BASES = {"plain": "off", "text": "plain", "rules": "plain"}
+EVOLVED, UNEVOLVED = "evolved", "not evolved"
+NONE_MEANS = {"tau": "default", "evolution": "off"}
 
 
 class EffectPoint(Term):
-    """One value of the setting (None: its default rule). `n10`: event means by arm · `gains`: paired user means by arm, against
+    """One value of the setting (None: see NONE_MEANS). `n10`: event means by arm · `gains`: paired user means by arm, against
     its own base · `counts`: what else it changed."""
 
     value: float | None
@@ -25,7 +29,8 @@ class EffectPoint(Term):
 
 
 class Effect(Term):
-    """`of`: the setting · `bases`: what each arm of `gains` is compared with · `events`, `ranked`: of each value."""
+    """`of`: the setting (evolution: before every so many rounds) · `bases`: what each arm of `gains` is compared with ·
+    `events`, `ranked`: of each value."""
 
     of: str
     dataset: str
@@ -39,6 +44,10 @@ class Effect(Term):
     python: str = platform.python_version()
     finished: datetime
 
+    def label(self, point: EffectPoint) -> str:
+        """The point's value as a person writes it."""
+        return NONE_MEANS.get(self.of, "default") if point.value is None else f"{point.value:g}"
+
 
 def numbers_point(of: str, value: float | None, report: Report) -> EffectPoint:
     """Of a prequential report: the arms that the setting concerns."""
@@ -48,8 +57,13 @@ def numbers_point(of: str, value: float | None, report: Report) -> EffectPoint:
                               for name, arm in arms.items() if name in BASES})
 
 
-def loop_point(value: float | None, looped: Looped, counts: Mapping[str, int]) -> EffectPoint:
-    """Of a pass through the whole loop, compared with numbers alone; those with propagation off."""
+def loop_point(value: float | None, looped: Looped, counts: Mapping[str, int], unevolved: Looped | None = None) -> EffectPoint:
+    """Of a pass through the whole loop, compared with numbers alone; those with propagation off. With `unevolved`, a pass over
+    the same events without evolution: also what the live ranking gains by it, pair by pair."""
     columns = dict(zip(WAYS, looped.values.T, strict=True))
     gains = {name: paired(columns[name], columns[base], looped.user) for name, base in LOOP_BASES.items()}
+    if unevolved is not None:
+        if not np.array_equal(looped.user, unevolved.user):
+            raise ValueError("the two passes ranked different events; nothing can be paired")
+        gains[EVOLVED] = paired(looped.values[:, RULES], unevolved.values[:, RULES], looped.user)
     return EffectPoint(value=value, n10={name: level(column) for name, column in columns.items()}, gains=gains, counts=counts)

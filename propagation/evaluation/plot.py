@@ -11,7 +11,7 @@ from propagation.evaluation.leave_one_out import KNOWING, LeaveOneOutReport
 from propagation.evaluation.metrics import Paired
 from propagation.evaluation.report import Report
 from propagation.evaluation.slices import Slice
-from propagation.evaluation.table import LABELS
+from propagation.evaluation.table import LABELS, LOOP_LABELS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,19 +85,19 @@ def effect_of(effect: Effect, path: Path) -> None:
     """Levels by value, and what each arm adds to its base with twice its standard error."""
     picture = Picture(2, f"{effect.dataset}: the effect of {effect.of} ({effect.events:,} events, {effect.ranked:,} ranked)")
     levels, gains = picture.axes
-    places = np.arange(len(effect.points))
+    places, labels = np.arange(len(effect.points)), {**LABELS, **LOOP_LABELS}
     for name in effect.points[0].n10:
-        levels.plot(places, _numbers([point.n10[name] for point in effect.points]), marker="o", label=LABELS.get(name, name),
+        levels.plot(places, _numbers([point.n10[name] for point in effect.points]), marker="o", label=labels.get(name, name),
                     color=COLOURS.get(name))
     for name, base in effect.bases.items():
         pairs = [point.gains[name] for point in effect.points]
         gains.errorbar(places, _numbers([pair.mean if pair else None for pair in pairs]), [_twice_error(pair) for pair in pairs],
                        marker="o", capsize=3, color=COLOURS.get(name),
-                       label=f"{LABELS.get(name, name)} less {LABELS.get(base, base)}")
+                       label=f"{labels.get(name, name)} less {labels.get(base, base)}")
     gains.axhline(0, color="grey", linewidth=0.8)
     for axes in picture.axes:
-        axes.set_xticks(places, ["default" if point.value is None else f"{point.value:g}" for point in effect.points])
-        axes.set_xlabel(effect.of)
+        axes.set_xticks(places, [effect.label(point) for point in effect.points])
+        axes.set_xlabel("routers evolve before every nth round" if effect.of == "evolution" else effect.of)
         axes.legend(fontsize="x-small")
     levels.set_ylabel("N@10 against 9 unseen items")
     gains.set_ylabel("paired by user, with twice the standard error")

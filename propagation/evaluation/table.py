@@ -13,6 +13,8 @@ LABELS = {
     "off": "propagation off", "placebo": "placebo routing", "adoption": "adoption routing", "offk": "off, with item-kNN",
     "offk_adoption": "adoption, with item-kNN (live)", "semantic": "semantic routing", "point_to_point": "point-to-point",
     "popularity": "popularity alone", "minus_popularity": "minus popularity (probe)"}
+LOOP_LABELS = {"plain": "numbers alone", "text": "with texts", "rules": "with texts and rules (live)",
+               "evolved": "live, evolved", "not evolved": "live, not evolved"}
 HEADERS = ("arm", "N@10", "HR@1", "N@10 matched", "against off", "t", "against off with kNN", "t")
 LEFT_OUT_HEADERS = ("arm", "N@10 of 10", "N@10 of 100", "HR@1", "against off", "t", "against off with kNN", "t")
 SLICE_HEADERS = ("ranked with", "events", "off", "adoption", "gain", "t", "off, kNN", "adoption, kNN", "gain", "t")
@@ -41,7 +43,7 @@ def effect_table(effect: Effect) -> tuple[tuple[str, ...], list[tuple[str, ...]]
     first = effect.points[0]
     headers = (effect.of, *first.n10, *(part for name in first.gains for part in (f"{name} - {effect.bases[name]}", "t")),
                *first.counts)
-    return headers, [("default" if point.value is None else f"{point.value:g}", *(_level(value) for value in point.n10.values()),
+    return headers, [(effect.label(point), *(_level(value) for value in point.n10.values()),
                       *(part for pair in point.gains.values() for part in _difference(pair)),
                       *(f"{count:,}" for count in point.counts.values())) for point in effect.points]
 

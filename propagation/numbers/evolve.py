@@ -36,7 +36,7 @@ def retire_spare_rows(bank: Bank, first: int) -> None:
 
 def evolved_bank(bank: Bank, change: RouterMap, written: Mapping[int, Written], centres: NDArray[np.float32]) -> Bank:
     """The bank through a map; `bank` stays as it is. `written`: by router that is split. `centres` [K after, D]."""
-    return Bank(evolved_mass(bank.mass, change, written), evolved_total(bank.total, change, written),
+    return Bank(evolved_mass(bank.mass, change, written), evolved_total(bank.total, bank.mass, change, written),
                 evolved_trust(bank.trust, change), np.ascontiguousarray(centres, np.float32), bank.discount, bank.sharpness)
 
 
@@ -50,15 +50,16 @@ def evolved_mass(mass: Floats, change: RouterMap, written: Mapping[int, Written]
     return out
 
 
-def evolved_total(total: F64, change: RouterMap, written: Mapping[int, Written]) -> F64:
-    """n [K after]; `written` of all items."""
+def evolved_total(total: F64, mass: Floats, change: RouterMap, written: Mapping[int, Written]) -> F64:
+    """n [K after] of n [K before] and of the N [I,K before] of all items: a half's is the sum of what `evolved_mass` gives it,
+    so that total and mass never part, however often routers are divided."""
     out = np.zeros(change.routers)
     home = _unsplit(change)
     np.add.at(out, home[home >= 0], total[home >= 0])
+    both = np.empty((len(mass), 2), mass.dtype)
     for router, halves in change.halves.items():
-        first, second = (float(part.sum()) for part in written[router])
-        out[halves.second] = second + (1 - halves.share) * max(total[router] - first - second, 0.0)
-        out[halves.first] = max(total[router] - out[halves.second], 0.0)
+        divide_column(mass, router, *written[router], halves.share, 0, 1, both)
+        out[[halves.first, halves.second]] = both.sum(axis=0, dtype=np.float64)
     return out
 
 

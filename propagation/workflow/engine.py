@@ -90,7 +90,7 @@ class Engine:
         self.stage2 = Stage2(store, reasoner, policy, Perceiver(store, held, index, embedder, self.numbers, settings),
                              self.vectors, settings, holder, self.cold_start.through, give_way)
         self.evolution = Evolution(store, reasoner, self.numbers, self.vectors, self.upkeep, self.learner,
-                                   settings, self._learning, self._stillness, holder)
+                                   settings, self._learning, self._no_texts, holder)
         self._evolving = asyncio.Lock()
         self.forgetting = Forgetting(store, embedder, self.numbers, self.learner, self.vectors, index,
                                      Memory(self._forget_texts, self.catalogue, self.unlearned), settings, holder, self._still)
@@ -180,8 +180,8 @@ class Engine:
 
     async def evolve(self, *, dry_run: bool = False, undo: int | None = None) -> EvolutionRun:
         """Evolve the routers now (RecNet 2.4), or with `undo` lead a run back; reads and record go on meanwhile, and learn but
-        for the publication. A dry run says what would be done, and changes nothing. Raises InvalidInput where the run cannot
-        be undone, LeaseLost where another process learns or runs a round."""
+        for the end of the publication. A dry run says what would be done, and changes nothing. Raises InvalidInput where the run
+        cannot be undone, LeaseLost where another process learns or runs a round."""
         async with self._evolving:
             if undo is not None:
                 return await self.evolution.undo(undo, dry_run=dry_run)
@@ -217,8 +217,14 @@ class Engine:
             yield
 
     @asynccontextmanager
+    async def _no_texts(self) -> AsyncIterator[None]:
+        """Nothing reasons or runs a round."""
+        async with self._no_reasoning(), self._rounding:
+            yield
+
+    @asynccontextmanager
     async def _stillness(self) -> AsyncIterator[None]:
-        async with self._no_reasoning(), self._rounding, self._learning:
+        async with self._no_texts(), self._learning:
             yield
 
     async def _describe(self) -> int:

@@ -4,17 +4,21 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
+import numpy as np
+from numpy.typing import NDArray
+
 from propagation.model.epoch import Epoch
 from propagation.model.evolution import EvolutionRun
 from propagation.model.lineage import RouterMaps
 from propagation.model.router import RouterVersion
 from propagation.ports.graph import GraphStore, VersionClash
 from propagation.ports.reasoner import Reasoner
+from propagation.workflow.agreed import Agreed, Divided
 from propagation.workflow.index_upkeep import IndexUpkeep
 from propagation.workflow.learner import Learner
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.plan import Plan, Planner, divided
-from propagation.workflow.publication import Agreed, Divided, Publisher, start_shares
+from propagation.workflow.publication import Publisher
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.sight import Sight, directions_of, sight_of, take_back
 from propagation.workflow.tail import Tail, tail_of
@@ -22,6 +26,7 @@ from propagation.workflow.told import told_of
 from propagation.workflow.undoing import Undoing
 from propagation.workflow.vectors import Vectors
 from propagation.workflow.verdict import verdict_on
+from propagation.workflow.view import NumbersView
 from propagation.workflow.written import gather
 
 REDONE = 3
@@ -32,20 +37,21 @@ TOO_LITTLE = "too little to judge by: fewer than two users have chosen anything 
 
 
 class Evolution:
-    """One run at a time, which the caller sees to. `learning` keeps this process from learning, `stillness` from learning,
-    reasoning and rounds; planning and judging take the first for as long as a copy takes, publishing the second."""
+    """One run at a time, which the caller sees to. `learning` keeps this process from learning, `no_texts` from reasoning and
+    rounds. Planning and judging take the first for as long as a copy takes; publishing takes the second, and the first for the
+    end of it."""
 
     def __init__(self, store: GraphStore, reasoner: Reasoner, numbers: Numbers, vectors: Vectors, upkeep: IndexUpkeep,
                  learner: Learner, settings: WorkflowSettings, learning: asyncio.Lock,
-                 stillness: Callable[[], AbstractAsyncContextManager[None]], holder: str) -> None:
+                 no_texts: Callable[[], AbstractAsyncContextManager[None]], holder: str) -> None:
         self._store = store
         self._numbers = numbers
         self._learner = learner
         self._settings = settings
         self._learning = learning
-        self._stillness = stillness
+        self._no_texts = no_texts
         self._planner = Planner(store, reasoner, settings)
-        self._publisher = Publisher(store, numbers, vectors, upkeep, holder)
+        self._publisher = Publisher(store, numbers, vectors, upkeep, holder, self._no_learning)
         self._undoing = Undoing(store, numbers)
 
     async def run(self, *, dry_run: bool) -> EvolutionRun:
@@ -87,12 +93,11 @@ class Evolution:
 
     async def undo(self, number: int, *, dry_run: bool) -> EvolutionRun:
         """One more run that leads back. Raises InvalidInput where this one cannot be undone, or not before another one."""
-        async with self._still():
-            epoch = await self._store.current_epoch()
-            agreed = await self._undoing.agreed(number)
-            if dry_run or epoch is None:
-                return agreed.run.model_copy(update={"changes": agreed.numbering.changes})
-            return await self._published(agreed, epoch)
+        epoch = await self._store.current_epoch()
+        agreed = await self._undoing.agreed(number)
+        if dry_run or epoch is None:
+            return agreed.run.model_copy(update={"changes": agreed.numbering.changes})
+        return await self._published(agreed, epoch)
 
     async def _look(self) -> tuple[Sight, Tail]:
         """The copy and its holdout at one sequence: nobody learns between the two."""
@@ -111,36 +116,40 @@ class Evolution:
         return next((run.judged_from for run in runs if run.published and run.judged_from is not None), 0)
 
     async def _publish(self, plan: Plan, run: EvolutionRun, maps: RouterMaps, epoch: Epoch) -> EvolutionRun:
-        view = self._numbers.view
-        await gather(self._store, maps, plan.written, plan.wanted, view.applied_through)
-        async with self._still():
-            await gather(self._store, maps, plan.written, plan.wanted, view.applied_through)
-            split = await asyncio.to_thread(self._divided, plan)
-            shares = start_shares(plan.numbering, view.state.taste.total, plan.written.totals)
-            return await self._published(Agreed(run, plan.numbering, split, plan.texts, shares), epoch)
-
-    def _divided(self, plan: Plan) -> Divided:
-        view = self._numbers.view
-        directions = directions_of(view.state.user_content[: view.users])
-        return {router: divided(numbers, router, plan.communities[router], plan.written, directions, view.items)
-                for router, numbers in plan.numbering.halves.items()}
+        """What is in the store, which the view may be a block ahead of."""
+        await gather(self._store, maps, plan.written, plan.wanted, await self._store.learned_through())
+        directions, items = await self._numbers.run(_directions_and_items)
+        split = await asyncio.to_thread(_divided, plan, directions, items)
+        agreed = Agreed(run, plan.numbering, split, plan.texts, maps, plan.written.through, plan.written.totals)
+        return await self._published(agreed, epoch)
 
     async def _published(self, agreed: Agreed, epoch: Epoch) -> EvolutionRun:
         """A reader may merge messages into a client whose rules follow: then the texts are made once more."""
-        for attempt in range(REDONE):
-            try:
-                run, _ = await self._publisher.publish(agreed, epoch)
-            except VersionClash:
-                if attempt == REDONE - 1:
-                    raise
-            else:
-                return run
+        async with self._no_texts():
+            for attempt in range(REDONE):
+                try:
+                    run, _ = await self._publisher.publish(agreed, epoch)
+                except VersionClash:
+                    if attempt == REDONE - 1:
+                        raise
+                else:
+                    return run
         raise AssertionError("unreachable")
 
     async def _kept(self, run: EvolutionRun, dry_run: bool) -> EvolutionRun:
         return run if dry_run else await self._store.save_evolution(run.model_copy(update={"round": await self._round()}))
 
     @asynccontextmanager
-    async def _still(self) -> AsyncIterator[None]:
-        async with self._stillness(), self._learner.still():
+    async def _no_learning(self) -> AsyncIterator[None]:
+        await self._learner.saved()
+        async with self._learning, self._learner.still():
             yield
+
+
+def _directions_and_items(view: NumbersView) -> tuple[NDArray[np.float32], int]:
+    return directions_of(view.state.user_content[: view.users]), view.items
+
+
+def _divided(plan: Plan, directions: NDArray[np.float32], items: int) -> Divided:
+    return {router: divided(numbers, router, plan.communities[router], plan.written, directions, items)
+            for router, numbers in plan.numbering.halves.items()}

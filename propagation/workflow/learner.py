@@ -71,8 +71,7 @@ class Learner:
     async def still(self) -> AsyncIterator[None]:
         """While the caller keeps others from learning: the view stands where the store does, no checkpoint is being written,
         and what the caller leaves is a fresh one. Raises LeaseLost where another process is ahead."""
-        if self._saving is not None:
-            await asyncio.gather(self._saving, return_exceptions=True)
+        await self.saved()
         if self._ahead:
             await self.reload()
         await self.catch_up()
@@ -87,6 +86,11 @@ class Learner:
         if self._numbers.view.epoch == epoch:
             return
         self._checkpointed = int(self._numbers.view.state.clock[INTERACTIONS])
+
+    async def saved(self) -> None:
+        """Once the checkpoint that is being written now is."""
+        if self._saving is not None:
+            await asyncio.gather(self._saving, return_exceptions=True)
 
     async def reload(self) -> None:
         """The view anew from the store: the newest checkpoint and what was learned after it. Of another epoch than the view's: it

@@ -1,31 +1,31 @@
 """A plan goes live (DESIGN, step 8): numbers, texts, edges and rules follow the new routers, in one publication.
 
-Nobody reasons in this process, runs a round or learns meanwhile; reads and record go on. What other processes have in flight is
-void with the publication, and is done again in the new epoch."""
+Nobody reasons in this process or runs a round meanwhile; reads, record and learn go on. Learn stands still for the end of it
+only: the last of what was written, the numbers, their barrier and the commit. What other processes have in flight is void with
+the publication, and is done again in the new epoch."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 
 from propagation.model.epoch import Epoch
 from propagation.model.errors import LeaseLost
-from propagation.model.evolution import EvolutionKind, EvolutionRun
-from propagation.model.lineage import Halves, RouterMap
+from propagation.model.evolution import EvolutionRun
+from propagation.model.lineage import RouterMap
+from propagation.model.round import Round
 from propagation.model.router import RouterVersion, RoutingEdge
 from propagation.model.text import ClientText
-from propagation.numbers.evolve import Written as WrittenMass
 from propagation.numbers.evolve import evolved_bank, evolved_centres, evolved_seen
 from propagation.numbers.state import State
-from propagation.optimization.lineage import Numbering, edges_followed, rules_followed
+from propagation.optimization.lineage import edges_followed, rules_followed
 from propagation.ports.evolution import Publication
 from propagation.ports.graph import GraphStore
 from propagation.ports.leases import Lease
 from propagation.ports.outbox import IndexChange
 from propagation.ports.vector_index import Collection
 from propagation.workflow import learner, round
+from propagation.workflow.agreed import Agreed, caught_up
 from propagation.workflow.checkpointing import lent
 from propagation.workflow.holding import holding
 from propagation.workflow.index_upkeep import IndexUpkeep
@@ -38,31 +38,22 @@ from propagation.workflow.view import NumbersView
 ALL_MEMBERS = 1 << 31
 EDGES_A_COMMIT = 10_000
 CLIENTS_A_CALL = 2_000
-Divided = Mapping[int, tuple[Halves, WrittenMass]]
-
-
-@dataclass(frozen=True)
-class Agreed:
-    """What goes live: `divided` by router that is split; `centres` [K,D] of routers that come back, by number (an undo);
-    `texts` what changed routers say; `start_shares` as in RouterMap."""
-
-    run: EvolutionRun
-    numbering: Numbering
-    divided: Divided
-    texts: Sequence[NewText]
-    start_shares: Mapping[int, float]
-    centres: NDArray[np.float32] | None = None
+SMALL_TAIL = 500
+CATCHES_UP = 8
+StandingStill = Callable[[], AbstractAsyncContextManager[None]]
 
 
 class Publisher:
-    """The caller keeps learn, reason and rounds still."""
+    """The caller keeps reason and rounds still; inside of `no_learning` learn is, too, and the view stands where the store does."""
 
-    def __init__(self, store: GraphStore, numbers: Numbers, vectors: Vectors, upkeep: IndexUpkeep, holder: str) -> None:
+    def __init__(self, store: GraphStore, numbers: Numbers, vectors: Vectors, upkeep: IndexUpkeep, holder: str,
+                 no_learning: StandingStill) -> None:
         self._store = store
         self._numbers = numbers
         self._vectors = vectors
         self._upkeep = upkeep
         self._holder = holder
+        self._no_learning = no_learning
 
     async def publish(self, agreed: Agreed, epoch: Epoch) -> tuple[EvolutionRun, Sequence[ClientText]]:
         """The run as it is stored, and the clients' texts that changed with it. `epoch`: the one that ends. Raises LeaseLost,
@@ -72,32 +63,47 @@ class Publisher:
             if rounds is None or learn is None:
                 raise LeaseLost("another process learns or runs a round; evolve there, or stop it first")
             change = await self._map(agreed, epoch)
-            state = await asyncio.to_thread(_evolved, self._numbers.view.state, change, agreed)
             texts = await self._texts(change)
-            publication = await self._staged(rounds, agreed, change, epoch, state, texts)
+            round_ = await self._staged(rounds, agreed, change, epoch)
             await self._copy_blobs(learn, epoch.number)
-            run = await self._store.publish_evolution(learn, rounds, publication)
-            await self._numbers.run(NumbersView.evolve, state, epoch.number + 1)
+            agreed = await self._nearly(agreed)
+            async with self._no_learning():
+                view = self._numbers.view
+                agreed = await caught_up(self._store, agreed, view.applied_through)
+                change = replace(change, through=agreed.through, start_shares=agreed.shares(view.state.taste.total))
+                state = await asyncio.to_thread(_evolved, view.state, change, agreed)
+                publication = await self._publication(agreed, change, epoch, state, round_, texts)
+                run = await self._store.publish_evolution(learn, rounds, publication)
+                await self._numbers.run(NumbersView.evolve, state, epoch.number + 1)
         await self._upkeep.follow_routers()
         await self._vectors.show(texts)
         return run, texts
 
+    async def _nearly(self, agreed: Agreed) -> Agreed:
+        """Beside learning, until little is left for when it stands still; it may never be, where learning has much to do."""
+        for _ in range(CATCHES_UP):
+            through = await self._store.learned_through()
+            if through - agreed.through <= SMALL_TAIL:
+                break
+            agreed = await caught_up(self._store, agreed, through)
+        return agreed
+
     async def _map(self, agreed: Agreed, epoch: Epoch) -> RouterMap:
-        numbering, view = agreed.numbering, self._numbers.view
+        """Whole but for where it begins (`through`), and the start shares, which hang on that."""
+        numbering = agreed.numbering
         touched = sorted({router for change in numbering.changes for router in change.before})
         versions = {version.router: version.version for version in await self._store.router_versions(touched)}
         return RouterMap(
-            run=0, through=view.applied_through, from_epoch=epoch.number, to_epoch=epoch.number + 1, home=numbering.home,
-            routers=numbering.routers, retired=numbering.retired, centres=view.state.taste.centres.copy(),
-            halves={router: halves for router, (halves, _) in agreed.divided.items()}, start_shares=agreed.start_shares,
-            versions=versions, undoes=agreed.run.undoes)
+            run=0, through=agreed.through, from_epoch=epoch.number, to_epoch=epoch.number + 1, home=numbering.home,
+            routers=numbering.routers, retired=numbering.retired, centres=self._numbers.view.state.taste.centres.copy(),
+            halves={router: halves for router, (halves, _) in agreed.divided.items()}, versions=versions,
+            undoes=agreed.run.undoes)
 
-    async def _staged(self, rounds: Lease, agreed: Agreed, change: RouterMap, epoch: Epoch, state: State,
-                      texts: Sequence[ClientText]) -> Publication:
+    async def _staged(self, rounds: Lease, agreed: Agreed, change: RouterMap, epoch: Epoch) -> Round:
+        """The round that carries the publication: what routers say, and the change of the routing table."""
         last = await self._store.last_round()
         round_ = await self._store.begin_round(rounds, last.boundary if last else 0)
-        number = epoch.number + 1
-        spoken = await self._spoken(agreed.texts, round_.number, number)
+        spoken = await self._spoken(agreed.texts, round_.number, epoch.number + 1)
         closed, opened = await self._edges(change)
         await self._store.stage_routers(rounds, round_, spoken)
         await self._store.stage_changes(rounds, round_, [
@@ -106,12 +112,16 @@ class Publisher:
         for start in range(0, max(len(closed), len(opened)), EDGES_A_COMMIT):
             end = start + EDGES_A_COMMIT
             await self._store.stage_edges(rounds, round_, closed[start:end], opened[start:end])
-        view = NumbersView.on(state, self._numbers.view.combiner, number, self._numbers.view.applied_through)
-        start_ = await asyncio.to_thread(lent, view, True)
+        return round_.model_copy(update={"touched": len(spoken), "edges_opened": len(opened), "edges_closed": len(closed)})
+
+    async def _publication(self, agreed: Agreed, change: RouterMap, epoch: Epoch, state: State, round_: Round,
+                           texts: Sequence[ClientText]) -> Publication:
+        number = epoch.number + 1
+        view = NumbersView.on(state, self._numbers.view.combiner, number, agreed.through)
+        start = await asyncio.to_thread(lent, view, True)
         return Publication(
-            run=agreed.run.model_copy(update={"changes": agreed.numbering.changes}), map=change, start=start_, texts=texts,
-            epoch=epoch.model_copy(update={"number": number, "sequence": 0, "taste_k": change.routers}),
-            round_=round_.model_copy(update={"touched": len(spoken), "edges_opened": len(opened), "edges_closed": len(closed)}))
+            run=agreed.run.model_copy(update={"changes": agreed.numbering.changes}), map=change, start=start, texts=texts,
+            epoch=epoch.model_copy(update={"number": number, "sequence": 0, "taste_k": change.routers}), round_=round_)
 
     async def _spoken(self, texts: Sequence[NewText], round_number: int, epoch: int) -> list[RouterVersion]:
         numbers = [text.router for text in texts]
@@ -159,14 +169,3 @@ def _evolved(state: State, change: RouterMap, agreed: Agreed) -> State:
         centres[list(change.retired)] = 0
     return state._replace(taste=evolved_bank(state.taste, change, written, centres),
                           seen_router=evolved_seen(state.seen_router, state.seen_last, state.seen_before, change))
-
-
-def start_shares(changes: Numbering, totals: NDArray[np.float64], written: NDArray[np.float64]) -> dict[int, float]:
-    """Of merged routers, each one's part of their start mass: what its total [K] is more than what was written [K]."""
-    out: dict[int, float] = {}
-    for change in changes.changes:
-        if change.kind == EvolutionKind.MERGE:
-            starts = np.maximum(totals[list(change.before)] - written[list(change.before)], 0.0)
-            parts = starts / starts.sum() if starts.sum() > 0 else np.full(len(starts), 1 / len(starts))
-            out.update(zip(change.before, parts.tolist(), strict=True))
-    return out

@@ -10,14 +10,14 @@ from propagation.numbers.evolve import Written as WrittenMass
 from propagation.optimization.lineage import Numbering
 from propagation.optimization.undo import earlier_half, led_back, undoable
 from propagation.ports.graph import GraphStore
+from propagation.workflow.agreed import Agreed
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.plan import ATTRIBUTES, NewText
-from propagation.workflow.publication import Agreed
 from propagation.workflow.written import Written, aligned_blocks, summed
 
 
 class Undoing:
-    """Reads the store and decides; the publisher writes. The caller keeps learn still."""
+    """Reads the store and decides; the publisher writes. Learn may go on."""
 
     def __init__(self, store: GraphStore, numbers: Numbers) -> None:
         self._store = store
@@ -28,16 +28,19 @@ class Undoing:
         maps = await self._store.router_maps()
         change = undoable(maps.maps, number)
         numbering = led_back(change)
-        before, since = await self._written(maps, change, numbering)
         view = self._numbers.view
+        through = await self._store.learned_through()
+        before, since = await self._written(maps, change, numbering, through)
         split = {merged: _divided(merged, parts, before, since, change, view.users, view.items)
                  for merged, parts in numbering.halves.items()}
         shares = {part: share for router, halves in change.halves.items()
                   for part, share in ((halves.first, halves.share), (halves.second, 1 - halves.share))}
         run = EvolutionRun(undoes=number, verdict=f"undoes run {number}: what was written since goes to its users' earlier routers")
-        return Agreed(run, numbering, split, await self._texts(change), shares, change.centres)
+        return Agreed(run, numbering, split, await self._texts(change), maps, through, np.zeros(change.routers), shares,
+                      change.centres)
 
-    async def _written(self, maps: RouterMaps, change: RouterMap, numbering: Numbering) -> tuple[Written, Written]:
+    async def _written(self, maps: RouterMaps, change: RouterMap, numbering: Numbering,
+                       through: int) -> tuple[Written, Written]:
         """(before the run, as the routers were then; since, as they are now) to what it merged and to what it made of that."""
         earlier = [one for one in maps.maps if one.run < change.run]
         routers = max(len(change.home), change.routers)
@@ -47,12 +50,12 @@ class Undoing:
             parts[list(pair)] = True
         before, since = Written(), Written()
         if numbering.halves:
-            async for block in aligned_blocks(self._store, 0, self._numbers.view.applied_through):
-                through = block.block.through
-                if through <= change.through:
-                    before.add(block, RouterMaps(standing(earlier)).after(through), parts)
+            async for block in aligned_blocks(self._store, 0, through):
+                end = block.block.through
+                if end <= change.through:
+                    before.add(block, RouterMaps(standing(earlier)).after(end), parts)
                 else:
-                    since.add(block, maps.after(through), merged)
+                    since.add(block, maps.after(end), merged)
         return before, since
 
     async def _texts(self, change: RouterMap) -> list[NewText]:

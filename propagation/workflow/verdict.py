@@ -46,5 +46,5 @@ def readings_of(tastes: Tastes, sight: Sight) -> tuple[NDArray[np.float64], NDAr
 def _evolved(sight: Sight, change: RouterMap, written: dict[int, Written]) -> Tastes:
     rows = {router: Written(both.first[sight.items], both.second[sight.items]) for router, both in written.items()}
     tastes = copied(sight.tastes)
-    return tastes._replace(mass=evolved_mass(tastes.mass, change, rows), total=evolved_total(tastes.total, change, written),
-                           trust=evolved_trust(tastes.trust, change))
+    return tastes._replace(mass=evolved_mass(tastes.mass, change, rows), trust=evolved_trust(tastes.trust, change),
+                           total=evolved_total(tastes.total, sight.mass, change, written))

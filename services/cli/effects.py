@@ -15,21 +15,24 @@ from services.failures import UsageProblem
 if TYPE_CHECKING:
     from propagation.datasets.form import Dataset
     from propagation.evaluation.effect import Effect, EffectPoint
+    from propagation.evaluation.loop import Looped
     from propagation.evaluation.report import Report
     from propagation.evaluation.settings import EvaluationSettings
     from propagation.evaluation.stream import Stream
+    from propagation.workflow.engine import Engine
     from services.settings import Settings
 
 LOOP_EVENTS = 10_000
-LEAST = {"k": 2.0, "tau": -1.0, "buffer": 1.0}
-MOST = {"k": 4096.0, "tau": 1.0, "buffer": 64.0}
+LEAST = {"k": 2.0, "tau": -1.0, "buffer": 1.0, "evolution": 1.0}
+MOST = {"k": 4096.0, "tau": 1.0, "buffer": 64.0, "evolution": 10_000.0}
+LOOPED = {"buffer": "buffer", "evolution": "evolve_every_rounds"}
 
 
 def measured(vary: str, dataset: "Dataset", stream: "Stream", settings: "Settings", options: "EvaluationSettings",
              first: int | None) -> Outcome:
     """Raises UsageProblem for a setting or a value that can't be varied."""
     of, values = _parsed(vary)
-    effect = (_of_loop(values, dataset.first(first or LOOP_EVENTS), settings) if of == "buffer"
+    effect = (_of_loop(of, values, dataset.first(first or LOOP_EVENTS), settings) if of in LOOPED
               else _of_numbers(of, values, stream, settings, options))
 
     def show() -> None:
@@ -49,20 +52,23 @@ def measured(vary: str, dataset: "Dataset", stream: "Stream", settings: "Setting
 
 
 def _parsed(vary: str) -> tuple[str, list[float | None]]:
-    """The setting and its values; `default` is None (of tau: its quantile)."""
+    """The setting and its values; None is what NONE_MEANS says. Of evolution `off` is always the first: the others are compared
+    with it."""
+    from propagation.evaluation.effect import NONE_MEANS
+
     of, equals, listed = vary.partition("=")
     if of not in LEAST or not equals:
-        raise UsageProblem(f"--vary is {vary!r}; give k=, tau= or buffer= and values, for example k=20,40,80")
+        raise UsageProblem(f"--vary is {vary!r}; give k=, tau=, buffer= or evolution= and values, for example k=20,40,80")
     values: list[float | None] = []
     for text in listed.split(","):
         try:
-            value = None if text.strip() == "default" and of == "tau" else float(text)
+            value = None if text.strip() == NONE_MEANS.get(of) else float(text)
         except ValueError:
             raise UsageProblem(f"--vary {of}: {text!r} is no number") from None
         if value is not None and not (LEAST[of] <= value <= MOST[of] and (of == "tau" or value == int(value))):
             raise UsageProblem(f"--vary {of}: {text} is not in {LEAST[of]:g} to {MOST[of]:g}{'' if of == 'tau' else ', whole'}")
         values.append(value)
-    return of, values
+    return of, [None, *(value for value in values if value is not None)] if of == "evolution" else values
 
 
 def _of_numbers(of: str, values: Sequence[float | None], stream: "Stream", settings: "Settings",
@@ -85,40 +91,57 @@ def _report(name: str, stream: "Stream", settings: "Settings", options: "Evaluat
     return with_bar(name, lambda heard: evaluate_prequential(stream, embedder_of(settings), options, progress=heard))
 
 
-def _of_loop(values: Sequence[float | None], dataset: "Dataset", settings: "Settings") -> "Effect":
+def _of_loop(of: str, values: Sequence[float | None], dataset: "Dataset", settings: "Settings") -> "Effect":
     """The whole loop with the offline reasoner, once a value, each on a database of its own that is removed."""
-    from propagation.evaluation.effect import LOOP_BASES
+    from propagation.evaluation.effect import EVOLVED, LOOP_BASES, NONE_MEANS, UNEVOLVED, loop_point
 
-    begun, points, ranked = time.monotonic(), [], 0
+    begun, points, first = time.monotonic(), [], None
     for value in values:
-        point, ranked = with_bar(f"{dataset.name}, buffer {_written(value)}",
-                                 partial(_looped, int(value or settings.workflow.buffer), dataset, settings))
-        points.append(point)
-    return _effect("buffer", dataset.name, len(dataset), ranked, 1, LOOP_BASES, points, begun)
+        workflow = settings.workflow.model_copy(update={LOOPED[of]: None if value is None else int(value)})
+        looped, counts = with_bar(f"{dataset.name}, {of} {_written(value, NONE_MEANS.get(of, ''))}",
+                                  partial(_looped, of, dataset, settings.model_copy(update={"workflow": workflow})))
+        first = first or looped
+        points.append(loop_point(value, looped, counts, first if of == "evolution" else None))
+    bases = {**LOOP_BASES, EVOLVED: UNEVOLVED} if of == "evolution" else LOOP_BASES
+    return _effect(of, dataset.name, len(dataset), len(first.user) if first else 0, 1, bases, points, begun)
 
 
-def _written(value: float | None) -> str:
-    return "default" if value is None else f"{value:g}"
+def _written(value: float | None, otherwise: str = "default") -> str:
+    return otherwise if value is None else f"{value:g}"
 
 
-async def _looped(buffer: int, dataset: "Dataset", settings: "Settings", heard: Progress) -> "tuple[EffectPoint, int]":
-    from propagation.evaluation.effect import loop_point
+async def _looped(of: str, dataset: "Dataset", settings: "Settings", heard: Progress) -> "tuple[Looped, dict[str, int]]":
     from propagation.evaluation.loop import ranked_in_loop
     from services.assembly import laptop_engine
     from services.cli.replay import checked
 
     events = list(checked(dataset.events))
     with tempfile.TemporaryDirectory(prefix="propagation-effect-") as folder:
-        workflow = settings.workflow.model_copy(update={"buffer": buffer})
-        engine = laptop_engine(settings.model_copy(update={"database": Path(folder) / "loop.db", "workflow": workflow}))
+        engine = laptop_engine(settings.model_copy(update={"database": Path(folder) / "loop.db"}))
         await engine.open()
         try:
             looped = await ranked_in_loop(engine, dataset.clients, events, lambda done: heard(done, len(events)))
-            reach = await engine.store.reach()
+            counts = await (_evolved(engine) if of == "evolution" else _buffered(engine))
         finally:
             await engine.close()
-    counts = {"merged": sum(one.merged for one in reach), "fell out": sum(one.fell_out for one in reach)}
-    return loop_point(buffer, looped, counts), len(looped.user)
+    return looped, counts
+
+
+async def _buffered(engine: "Engine") -> dict[str, int]:
+    reach = await engine.store.reach()
+    return {"merged": sum(one.merged for one in reach), "fell out": sum(one.fell_out for one in reach)}
+
+
+async def _evolved(engine: "Engine") -> dict[str, int]:
+    """How often routers were looked at, how often that went live, what was done to them then, and how many there are now."""
+    from propagation.model.evolution import EvolutionKind
+
+    last = await engine.store.last_round()
+    runs = await engine.store.evolution_runs(last.number if last else 1)
+    published = [run for run in runs if run.published]
+    kinds = [change.kind for run in published for change in run.changes]
+    return {"runs": len(runs), "published": len(published), **{f"{kind.value}s": kinds.count(kind) for kind in EvolutionKind},
+            "routers": len(engine.numbers.view.routers)}
 
 
 def _effect(of: str, name: str, events: int, ranked: int, seeds: int, bases: dict[str, str], points: "list[EffectPoint]",

@@ -26,7 +26,7 @@ Seeds = Annotated[int, typer.Option(min=1, max=100, help="Passes, each with its 
 First = Annotated[int | None, typer.Option(metavar="N", min=1, help="The earliest N events only.")]
 From = Annotated[int | None, typer.Option(metavar="N", min=0, help="Report from event N on; default: the later three fifths.")]
 Every = Annotated[int, typer.Option(metavar="N", min=1, help="Rank one event in N only; all are learned.")]
-Vary = Annotated[str | None, typer.Option(metavar="SETTING=A,B", help="Instead: the effect of k, tau or buffer, at these values.")]
+Vary = Annotated[str | None, typer.Option(metavar="SETTING=A,B", help="Instead: the effect of k, tau, buffer or evolution.")]
 Save = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the whole report as JSON.")]
 Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw what the protocol shows (.png, .svg).")]
 
@@ -37,7 +37,8 @@ def evaluate(folder: Folder, protocol: How = Protocol.PREQUENTIAL, arms: Arms = 
     """Ranking quality with its controls. prequential: every event is predicted, then learned, in time order. cold-start: the
     same by how little was known. leave-one-out: each user's last event, which is never learned; after all else, at its own
     moment, and with histories shuffled. --vary k=20,80: the same prequential stream at several values of a setting (k: routers a
-    bank; tau: of semantic routing; buffer: the whole loop with texts, on the earliest 10,000 events unless --first says else).
+    bank; tau: of semantic routing; buffer, and evolution before every so many rounds, as evolution=off,16,4: the whole loop with
+    texts, on the earliest 10,000 events unless --first says else).
 
     N@10 and HR@1 against 9 unseen items (leave-one-out: 99 too), in expectation over all draws; differences are paired over
     users. JSON: the report (arms[] with n10, hr1, n10_matched, against_off, against_offk; slices[], over_time, settings); of

@@ -5,13 +5,15 @@ import pytest
 from propagation.datasets.town import generate_town
 from propagation.evaluation.from_dataset import stream_of
 from propagation.evaluation.table import effect_table
+from propagation.optimization.judge import Judged
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.cli.effects import measured
 from services.cli.protocols import told
 from services.failures import UsageProblem
 from services.settings import Settings
 
-SETTINGS = Settings(workflow=WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, update_size=20))
+SETTINGS = Settings(workflow=WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, update_size=20,
+                                              evolve_support=5, holdout=60))
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +52,26 @@ def test_a_smaller_buffer_lets_more_fall_out(dataset):
     assert set(small.n10) == {"off", "plain", "text", "rules"}
 
 
-@pytest.mark.parametrize("wrong", ["k", "k=", "k=two", "k=1", "k=2.5", "tau=2", "buffer=0", "buffer=default", "other=1"])
+@pytest.mark.slow
+def test_evolution_is_compared_with_none_on_the_same_events(dataset, tmp_path, monkeypatch):
+    monkeypatch.setattr(Judged, "published", True)  # so few users tell it nothing
+    outcome = vary("evolution=3", dataset, first=200)
+    off, often = outcome.report.points
+    assert [outcome.report.label(point) for point in outcome.report.points] == ["off", "3"]
+    assert (off.counts["runs"], off.counts["routers"], off.gains["evolved"].mean) == (0, 4, 0)
+    assert off.n10["off"] == often.n10["off"]
+    assert 1 <= often.counts["published"] <= often.counts["runs"]
+    assert often.counts["routers"] == 4 + often.counts["splits"] - often.counts["merges"]
+    assert often.n10["plain"] != off.n10["plain"]
+    assert often.gains["evolved"].mean == pytest.approx(often.n10["rules"] - off.n10["rules"], abs=0.1)
+    headers, rows = effect_table(outcome.report)
+    assert all(len(row) == len(headers) for row in rows)
+    outcome.draw(tmp_path / "evolution.svg")
+    assert "nth round" in (tmp_path / "evolution.svg").read_text()
+
+
+@pytest.mark.parametrize("wrong", ["evolution=0", "evolution=default",
+                                   "k", "k=", "k=two", "k=1", "k=2.5", "tau=2", "buffer=0", "buffer=default", "other=1"])
 def test_what_cannot_be_varied_is_refused(wrong, dataset):
     with pytest.raises(UsageProblem, match="--vary"):
         measured(wrong, dataset, None, SETTINGS, None, None)
