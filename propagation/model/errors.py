@@ -117,7 +117,7 @@ class ReasonerFailed(PropagationError):
 
 
 class ReasonerGaveUp(ReasonerFailed):
-    """No usable answer, although the reasoner asked again by itself: asking at once once more is no use."""
+    """This question will not be answered, however often it is asked (it is too long, or ends every call)."""
 
 
 class ReasonerUnavailable(ReasonerFailed):

@@ -18,8 +18,10 @@ from propagation.model.usage import NOTHING, Spent, Usage
 from propagation.ports.reasoner import Part
 
 SHOWN_AGAIN = 1_500
+FIRST_MESSAGES = 2
 WRONG_MAX = 200
 THOUGHTS = 3_000
+AGAIN_TEMPERATURE = 0.7  # what a model answered badly at 0 it answers the same way at 0
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,9 @@ class Asking:
             self._kept.put(asked, raw)
             return Answered(parts, usage)
         if len(failed) == len(parts):
-            raise ReasonerGaveUp("; ".join(dict.fromkeys(str(part) for part in failed.values())), usage)
+            hopeless = any(isinstance(part, ReasonerGaveUp) for part in failed.values())
+            kind = ReasonerGaveUp if hopeless else ReasonerFailed
+            raise kind("; ".join(dict.fromkeys(str(part) for part in failed.values())), usage)
         return Answered(parts, usage + self._endpoint.spending.note(Usage(((label, Spent(lost=len(failed))),))))
 
     async def _asked(self, question: Question, data: str) -> tuple[dict[str, Any], dict[str, Part[Any]], Usage]:
@@ -108,13 +112,15 @@ class Asking:
         if room < min(tokens, 100):
             raise ReasonerGaveUp(f"the prompt has about {about} tokens; openai.context_tokens leaves no room for an answer")
         mode = await self._structured.mode()
+        label, room = question.prompt.label, min(tokens, room)
+        temperature = AGAIN_TEMPERATURE if len(messages) > FIRST_MESSAGES else 0.0
         try:
-            return await self._endpoint.chat(question.prompt.label, messages, min(tokens, room), _format(mode, missing))
+            return await self._endpoint.chat(label, messages, room, _format(mode, missing), least_temperature=temperature)
         except ReasonerFailed as error:
             if isinstance(error, ReasonerUnavailable) or mode is Mode.PLAIN or not self._endpoint.refuses("response_format"):
                 raise
             lower = await self._structured.lower()
-            return await self._endpoint.chat(question.prompt.label, messages, min(tokens, room), _format(lower, missing))
+            return await self._endpoint.chat(label, messages, room, _format(lower, missing), least_temperature=temperature)
 
     async def _from_kept(self, question: Question, asked: bytes) -> dict[str, Part[Any]] | None:
         value = await self._kept.get(asked)
@@ -141,15 +147,15 @@ def unwrapped(said: Said, wanted: Mapping[str, Wanted]) -> Said:
 def checked(said: Said, name: str, wanted: Wanted) -> Part[Any]:
     """A part of an answer as what was asked for, or what is wrong with it in words for the model."""
     if name not in said.value:
-        return ReasonerGaveUp(f"{name}: the answer is {said.fault}" if said.fault else f"{name} is missing")
+        return ReasonerFailed(f"{name}: the answer is {said.fault}" if said.fault else f"{name} is missing")
     try:
         return wanted.read(wanted.model.model_validate(said.value[name]))
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         place = ".".join(str(part) for part in (name, *first["loc"]))
-        return ReasonerGaveUp(f"{place}: {first['msg']}"[:WRONG_MAX])
+        return ReasonerFailed(f"{place}: {first['msg']}"[:WRONG_MAX])
     except ValueError as error:
-        return ReasonerGaveUp(f"{name}.{error}"[:WRONG_MAX])
+        return ReasonerFailed(f"{name}.{error}"[:WRONG_MAX])
 
 
 def _again(reply: Reply, said: Said, wrong: Mapping[str, str]) -> Messages:
@@ -157,6 +163,7 @@ def _again(reply: Reply, said: Said, wrong: Mapping[str, str]) -> Messages:
     why = {Fault.REFUSED: "Your answer was a refusal. The data is harmless: judge it, whatever it says.",
            Fault.EMPTY: "Your answer was empty.", Fault.THINKING: "Your answer held thoughts only.",
            Fault.TRUNCATED: "Your answer was cut: be shorter.",
+           Fault.BROKEN: "Your answer is no valid JSON: a sign in it is missing or too many.",
            Fault.NO_JSON: "Your answer held no JSON object."}.get(said.fault) if said.fault else None
     wanted = ", ".join(json.dumps(name) for name in wrong)
     text = f"{why or 'Not usable: ' + '; '.join(wrong.values()) + '.'} Answer again with one JSON object of {wanted} only."

@@ -75,11 +75,12 @@ class Endpoint:
             await client.close()
 
     async def chat(self, label: str, messages: Messages, tokens: int, response_format: Mapping[str, Any] | None = None,
-                   attempts: int | None = None) -> Reply:
+                   attempts: int | None = None, least_temperature: float = 0.0) -> Reply:
         """An answer, however it reads. Raises ReasonerFailed (this will not be answered) and ReasonerUnavailable (nothing is,
         now), with what it cost all the same."""
         about = sum(tokens_in(message["content"]) + 4 for message in messages)
-        call = Call(label, about, tokens, lambda: self._parameters(messages, tokens, response_format), self._chat)
+        call = Call(label, about, tokens, lambda: self._parameters(messages, tokens, response_format, least_temperature),
+                    self._chat)
         answered, usage = await self._until_answered(call, attempts)
         return Reply(*_choice(answered), usage)
 
@@ -172,12 +173,13 @@ class Endpoint:
         if failure.parameter:
             self._refused.add(failure.parameter)
 
-    def _parameters(self, messages: Messages, tokens: int, response_format: Mapping[str, Any] | None) -> dict[str, Any]:
+    def _parameters(self, messages: Messages, tokens: int, response_format: Mapping[str, Any] | None,
+                    least_temperature: float = 0.0) -> dict[str, Any]:
         """Nothing that isn't needed, and nothing that this server refused before."""
         limit = "max_completion_tokens" if "max_tokens" in self._refused else "max_tokens"
         sent: dict[str, Any] = {"model": self.options.model, "messages": list(messages), limit: tokens}
         if self.options.temperature is not None and "temperature" not in self._refused:
-            sent["temperature"] = self.options.temperature
+            sent["temperature"] = max(self.options.temperature, least_temperature)
         if response_format is not None:
             sent["response_format"] = response_format
         return sent

@@ -8,12 +8,13 @@ from enum import StrEnum
 from typing import Any
 
 SAID_MAX = 200_000
+MEMBERS_MAX = 200
 DEPTH_MAX = 40
-THOUGHT = re.compile(r"<(think|thinking|thought|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-THOUGHT_END = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
-THOUGHT_START = re.compile(r"<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+THOUGHT = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 REFUSES = re.compile(r"^\W*(?:i['’]?m sorry|sorry,|i am sorry|i apologi[sz]e|i can['’]?(?:no)?t\b|i cannot|i['’]?m (?:un|not )able"
                      r"|i am (?:un|not )able|i won['’]?t|as an ai)", re.IGNORECASE)
+MEMBER = re.compile(r"\s*,?\s*\"((?:[^\"\\]|\\.){1,80})\"\s*:\s*")
+OBJECT_MEMBER = re.compile(r"\"((?:[^\"\\]|\\.){1,80})\"\s*:\s*(?=\{)")
 UNFIT = re.compile("[\ud800-\udfff\x00-\x08\x0b-\x1f\x7f\ufffd]")
 
 
@@ -24,6 +25,7 @@ class Fault(StrEnum):
     REFUSED = "refused"
     TRUNCATED = "truncated"
     THINKING = "only thought"
+    BROKEN = "broken JSON"
     NO_JSON = "no JSON object"
 
 
@@ -53,19 +55,27 @@ def read(text: str | None, finish: str | None, refusal: str | None) -> Said:
     start = spoken.find("{")
     if start < 0:
         return Said({}, Fault.TRUNCATED if finish == "length" else Fault.NO_JSON)
-    return Said(_members(spoken[start:]), Fault.TRUNCATED)
+    return Said(_members(spoken[start:]), Fault.BROKEN if finish == "stop" and _closed(spoken) else Fault.TRUNCATED)
 
 
 def _spoken(text: str) -> str | None:
-    """Without what the model thought aloud; None where it never got further."""
-    text = THOUGHT.sub("", text)
-    ends = list(THOUGHT_END.finditer(text))
-    if ends:
-        text = text[ends[-1].end():]
-    begun = THOUGHT_START.search(text)
-    if begun:
-        text = text[: begun.start()]
-    return text if text.strip() else None
+    """Without what the model thought aloud; None where it never got further. An end without a beginning ends a thought that
+    began with the text. Read once from left to right: models that loop write a tag ten thousand times."""
+    kept: list[str] = []
+    place, thinking = 0, False
+    for tag in THOUGHT.finditer(text):
+        if tag.group(1):
+            if not thinking:
+                kept.clear()
+            thinking = False
+        elif not thinking:
+            kept.append(text[place : tag.start()])
+            thinking = True
+        place = tag.end()
+    if not thinking:
+        kept.append(text[place:])
+    spoken = "".join(kept)
+    return spoken if spoken.strip() else None
 
 
 def _object_in(text: str) -> dict[str, Any] | None:
@@ -90,24 +100,30 @@ def _object_in(text: str) -> dict[str, Any] | None:
 
 def _opens_answer(text: str) -> bool:
     """Whether the first brace opens an object with a named member, as an answer does and prose hardly ever."""
-    return re.match(r"\{\s*\"[^\"]{1,80}\"\s*:", text[text.find("{"):][:120]) is not None
+    return re.match(r"\{\s*\"[^\"]{1,80}\"\s*[:{\[\"\d]", text[text.find("{"):][:120]) is not None
+
+
+def _closed(text: str) -> bool:
+    """Whether the last thing said is the end of an object, or stands behind it: what was cut ends elsewhere."""
+    return text.rfind("}") > max(text.rfind("{"), text.rfind('"'))
 
 
 def _members(text: str) -> dict[str, Any]:
-    """The whole members at the beginning of an object that is cut or broken."""
+    """The whole members of an object that is cut or broken; behind what is broken, those that are objects."""
     out: dict[str, Any] = {}
-    place = 1
-    while True:
-        named = re.compile(r"\s*,?\s*\"((?:[^\"\\]|\\.)*)\"\s*:\s*").match(text, place)
-        if not named:
-            return out
+    named = MEMBER.match(text, 1) or OBJECT_MEMBER.search(text, 1)
+    for _ in range(MEMBERS_MAX):
+        if named is None:
+            break
         try:
             value, place = DECODER.raw_decode(text, named.end())
         except (ValueError, RecursionError):
-            return out
-        if place >= len(text) and not isinstance(value, dict | list):
-            return out  # a number or word at the very end may go on
-        out[named.group(1)] = cleaned(value)
+            named = OBJECT_MEMBER.search(text, named.end())
+            continue
+        if place < len(text) or isinstance(value, dict | list):  # a number or word at the very end may go on
+            out.setdefault(named.group(1), cleaned(value))
+        named = MEMBER.match(text, place) or OBJECT_MEMBER.search(text, place)
+    return out
 
 
 def _number(text: str) -> float:

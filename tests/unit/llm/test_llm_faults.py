@@ -12,30 +12,41 @@ from tests.unit.llm.test_llm_habits import outcome, parties
 from tests.unit.parties import work
 
 
-@pytest.mark.parametrize("fault", ["malformed", "refusal", "empty_choices", "blank", "not_json"])
+@pytest.mark.parametrize("fault", ["refusal", "empty_choices", "blank", "not_json"])
 async def test_a_bad_answer_is_asked_for_once_more_and_then_a_typed_failure(asking, fault):
     async with asking(faults={fault: 1.0}) as asked:
         reader, positive, negative = parties()
-        with pytest.raises(ReasonerGaveUp):
+        with pytest.raises(ReasonerFailed) as raised:
             await asked.reasoner.forward(work(), reader, [positive, negative], None)
+        assert not isinstance(raised.value, ReasonerGaveUp | ReasonerUnavailable), "it may be asked again later"
         assert asked.calls == 2
         again = asked.server.seen.prompts[-1]
         assert "Answer again" in again
+
+
+async def test_of_a_broken_answer_the_parts_behind_the_break_stand(asking):
+    async with asking(faults={"malformed": 1.0}) as asked:
+        reader, positive, negative = parties()
+        answer = await asked.reasoner.forward(work(), reader, [positive, negative], None)
+        assert isinstance(answer.merges[0], ReasonerFailed)
+        assert answer.prediction.chose_first
+        assert asked.calls == 2
+        assert "no valid JSON" in asked.server.seen.prompts[-1]
 
 
 async def test_of_a_cut_answer_the_whole_parts_stand(asking):
     async with asking(faults={"truncated": 1.0}) as asked:
         forward, backward = await outcome(asked)
         assert forward.merges[0].edits
-        assert isinstance(forward.prediction, ReasonerGaveUp)
-        assert [isinstance(part, ReasonerGaveUp) for part in backward.clients] == [False, True, True]
+        assert isinstance(forward.prediction, ReasonerFailed)
+        assert [isinstance(part, ReasonerFailed) for part in backward.clients] == [False, True, True]
         assert asked.calls == 4
 
 
 async def test_wrong_ids_are_no_answer(asking):
     async with asking(faults={"wrong_ids": 1.0}) as asked:
         reader, positive, negative = parties()
-        with pytest.raises(ReasonerGaveUp, match="choice is 999"):
+        with pytest.raises(ReasonerFailed, match="choice is 999"):
             await asked.reasoner.forward(work(), reader, [positive, negative], None)
         answer = await asked.reasoner.backward(work(), 1, reader, positive, negative)
         assert all(isinstance(part, ReasonerFailed) or not part.edits for part in answer.clients)
@@ -66,7 +77,7 @@ async def test_a_drip_does_not_outlast_the_deadline(asking):
         started = asyncio.get_running_loop().time()
         with pytest.raises(ReasonerFailed, match="timed out"):
             await outcome(asked)
-        assert asyncio.get_running_loop().time() - started < 2.5
+        assert asyncio.get_running_loop().time() - started < 5.0
 
 
 async def test_under_faults_calls_stay_near_their_limit_and_the_rule_comes_through(asking):
@@ -78,7 +89,7 @@ async def test_under_faults_calls_stay_near_their_limit_and_the_rule_comes_throu
                                      return_exceptions=True)
         answers = [one for one in found if not isinstance(one, BaseException)]
         assert len(answers) >= 190
-        assert all(isinstance(one, ReasonerGaveUp) for one in found if isinstance(one, BaseException))
+        assert all(isinstance(one, ReasonerFailed) for one in found if isinstance(one, BaseException))
         assert all(one.prediction.chose_first for one in answers if not isinstance(one.prediction, ReasonerFailed))
         assert asked.calls <= 1.45 * 200
         assert asked.server.seen.most_at_once <= 16

@@ -3,7 +3,7 @@
 import pytest
 
 from propagation.adapters.openai.structured import Mode
-from propagation.model.errors import ReasonerGaveUp, ReasonerUnavailable
+from propagation.model.errors import ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
 from propagation.model.profile import AddLine, Author
 from propagation.ports.reasoner import Integration
 from services.fake_llm.rule import data_of
@@ -60,7 +60,7 @@ async def test_a_number_that_is_infinite_loses_its_part_alone(asking):
         reader, positive, negative = parties()
         answer = await asked.reasoner.forward(work(), reader, [positive, negative], None)
         assert answer.merges[0].edits
-        assert isinstance(answer.prediction, ReasonerGaveUp)
+        assert isinstance(answer.prediction, ReasonerFailed)
         assert asked.calls == 2, "one re-ask"
         assert answer.usage.total.lost == 1
 

@@ -1,5 +1,7 @@
 """What models put around, into and instead of JSON."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,7 +28,8 @@ def test_the_object_is_found(said):
     ("", "stop", "I can't", Fault.REFUSED), ("I'm sorry, but I can't do that.", "stop", None, Fault.REFUSED),
     ("The first one.", "stop", None, Fault.NO_JSON), ("The first", "length", None, Fault.TRUNCATED),
     ("<think>and so on and on", "length", None, Fault.THINKING), ('{"choice": 1, "why": "it fi', "length", None, Fault.TRUNCATED),
-    ('{"choice": 1e999}', "stop", None, Fault.TRUNCATED), ('{"choice": NaN}', "stop", None, Fault.TRUNCATED),
+    ('{"choice": 1e999}', "stop", None, Fault.BROKEN), ('{"choice": NaN}', "stop", None, Fault.BROKEN),
+    ('{"choice": NaN}', None, None, Fault.TRUNCATED), ('{"why" "it fits"}', "stop", None, Fault.BROKEN),
     ("[1, 2]", "stop", None, Fault.NO_JSON), ("null", "stop", None, Fault.NO_JSON)])
 def test_why_there_is_none_has_a_name(said, finish, refusal, fault):
     assert read(said, finish, refusal).fault is fault
@@ -35,6 +38,20 @@ def test_why_there_is_none_has_a_name(said, finish, refusal, fault):
 def test_of_a_cut_answer_the_whole_members_stand():
     found = read('{"user": {"edits": []}, "prediction": {"choice": 2}, "candidate_1": {"edits": [{"op": "ad', "length", None)
     assert (found.fault, found.value) == (Fault.TRUNCATED, {"user": {"edits": []}, "prediction": {"choice": 2}})
+
+
+def test_what_is_broken_loses_its_own_part_alone():
+    said = '{"user": {"edits": [{"text" "jazz"}]}, "prediction": {"why": "so", "choice": 2}, "candidate_1": {"edits": []}}'
+    found = read(said, "stop", None)
+    assert (found.fault, found.value) == (Fault.BROKEN, {"prediction": {"why": "so", "choice": 2}, "candidate_1": {"edits": []}})
+
+
+@pytest.mark.parametrize("piece", ["<think>", "</think>", "{", "[", '{"a":[', '{"a" {', '"\\', '{"a": {"b": {', '{"x" 1 ',
+                                   '{"a": 1}', " "])
+def test_a_model_that_loops_is_read_in_no_time(piece):
+    started = time.process_time()
+    read(piece * (200_000 // len(piece)), "length", None)
+    assert time.process_time() - started < 1.0
 
 
 def test_what_breaks_stores_is_gone_right_after_parsing():

@@ -6,7 +6,7 @@ from propagation.adapters.openai.asking import checked, unwrapped
 from propagation.adapters.openai.prompts import forward, rank
 from propagation.adapters.openai.prompts.prompt import schema_of, shape_of
 from propagation.adapters.openai.reading import Said
-from propagation.model.errors import ReasonerGaveUp
+from propagation.model.errors import ReasonerFailed
 from propagation.model.profile import AddLine, DropLine
 from tests.unit.parties import NEGATIVE, heard, item, line, message, party, user
 
@@ -31,7 +31,7 @@ def test_a_choice_is_a_number_however_it_is_said(choice, first):
 @pytest.mark.parametrize("choice", [0, 3, "neither", None, [1], 1.5])
 def test_what_is_no_choice_is_none(choice):
     found = answered("prediction", {"choice": choice, "why": "so"})
-    assert isinstance(found, ReasonerGaveUp)
+    assert isinstance(found, ReasonerFailed)
 
 
 @pytest.mark.parametrize("edits", [EDIT, [EDIT], [{**EDIT, "op": "Insert", "line": None}],
