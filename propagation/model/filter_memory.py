@@ -1,7 +1,7 @@
 """The filter memory: at most eight rules that steer how a client merges what it receives (RecNet 2.3.2)."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from propagation.model.value import value
 
@@ -10,15 +10,15 @@ FACTOR_MIN, FACTOR_MAX = 0.25, 4.0
 DROP_BELOW = 0.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class FilterRule:
     """Names a router or an attribute (exactly one). `factor` in .25..4 multiplies routing weights at reading and
     orders lines at reception; below .5 the line is dropped. `age` is the sequence it was last confirmed at."""
 
-    router: int | None = None
-    attribute: str | None = None
     factor: float
     text: str
+    router: int | None = None
+    attribute: str | None = None
     evidence: tuple[int, ...] = ()
     age: int = 0
 

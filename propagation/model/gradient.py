@@ -27,3 +27,8 @@ class Gradient:
     text: str
     attributes: tuple[str, ...] = ()
     epoch: int = 0
+
+    def of_epoch(self, epoch: int) -> "Gradient":
+        """This gradient, about a message of that epoch."""
+        return Gradient(sequence=self.sequence, module=self.module, owner=self.owner, writer=self.writer, reward=self.reward,
+                        text=self.text, attributes=self.attributes, epoch=epoch)

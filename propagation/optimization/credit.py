@@ -1,7 +1,6 @@
 """Credit assignment (RecNet 2.4, eq. 8): a reward and a gradient for each module that took part."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from propagation.model.gradient import Gradient, Module
 from propagation.ports.reasoner import Party
@@ -13,5 +12,5 @@ def of_those_that_took_part(gradients: Sequence[Gradient], parties: Sequence[Par
     took_part = {(module, party.client.ref) for party in parties for module in (Module.PROFILE, Module.FILTER_MEMORY)}
     took_part |= {(Module.ROUTER, message.router) for party in parties for message in party.messages}
     epochs = {message.router: message.epoch for party in parties for message in party.messages}
-    return [replace(gradient, epoch=epochs[gradient.owner]) if gradient.module == Module.ROUTER else gradient
+    return [gradient.of_epoch(epochs[gradient.owner]) if gradient.module == Module.ROUTER else gradient
             for gradient in gradients if (gradient.module, gradient.owner) in took_part]

@@ -15,10 +15,11 @@ class ReasonStore(Protocol):
         """The oldest learned interactions that nobody finished or holds, so that one user's are never held by two
         workers and none overtakes an earlier one of its user; None when there are none."""
 
-    async def commit_reasoned(self, claim: ReasonClaim, reasoned: Sequence[Reasoned]) -> None:
+    async def commit_reasoned(self, claim: ReasonClaim, reasoned: Sequence[Reasoned], *, more: bool = False) -> None:
         """All of it in one commit: texts as new versions, gradients, merges, dead letters. Interactions of the claim
-        that are not among `reasoned` are free again. Raises LeaseLost when the claim expired and was taken over,
-        VersionClash when a text's version is not the successor of the stored one; nothing is changed then."""
+        that are not among `reasoned` are free again, or with `more` still held, to be committed later. Raises LeaseLost when the
+        claim expired and was taken over, VersionClash when a text's version is not the successor of the stored one; nothing is
+        changed then."""
 
     async def claim_dead_letters(self, worker: str, limit: int, ttl_ms: int) -> ReasonClaim | None:
         """The oldest dead letters that nobody holds, to be tried again; committed like any claim, with `late` set: what

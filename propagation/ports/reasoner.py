@@ -17,12 +17,13 @@ from propagation.model.router import RouterVersion
 from propagation.model.router_case import RouterCase, RouterDecision
 from propagation.model.text import ReasonWork
 from propagation.model.usage import NOTHING, Expenses, Usage
+from propagation.model.value import value
 
 T = TypeVar("T")
 Part: TypeAlias = T | ReasonerFailed
 
 
-@dataclass(frozen=True)
+@value
 class Party:
     """One of the three clients of an interaction, as reasoning sees it: `messages` are those in its buffer,
     already bounded and ordered, newest first."""
@@ -41,7 +42,7 @@ class DescribeAnswer:
     usage: Usage = NOTHING
 
 
-@dataclass(frozen=True)
+@value
 class MergeAnswer:
     """Edits of the profile (eq. 5), and per message (router, version) whether it was merged or dropped, and by what."""
 
@@ -50,7 +51,7 @@ class MergeAnswer:
     usage: Usage = NOTHING
 
 
-@dataclass(frozen=True)
+@value
 class Prediction:
     """Which of the two the user would choose (eq. 6): True for the first candidate shown."""
 
@@ -58,7 +59,7 @@ class Prediction:
     explanation: str = ""
 
 
-@dataclass(frozen=True)
+@value
 class ForwardAnswer:
     """Sample-based forward propagation (Algorithm 1, lines 6 and 7): eq. 5 for the user and each
     candidate, in order, and eq. 6 (None where there was but one candidate). A client without messages has an empty merge."""
@@ -68,7 +69,7 @@ class ForwardAnswer:
     usage: Usage = NOTHING
 
 
-@dataclass(frozen=True)
+@value
 class OptimizeAnswer:
     """Eq. 9 for one client: edits of its profile, rules of its filter memory."""
 
@@ -76,7 +77,7 @@ class OptimizeAnswer:
     rules: Sequence[FilterRule] = ()
 
 
-@dataclass(frozen=True)
+@value
 class BackwardAnswer:
     """Sample-based backward optimisation (Algorithm 1, lines 9 and 10): eq. 8, one gradient for each module
     that took part (those that were not usable are left out), and eq. 9 for each party in order."""

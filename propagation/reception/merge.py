@@ -1,13 +1,14 @@
 """Reception (RecNet 2.3, eq. 5): waiting messages into the profile, under the filter memory."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from propagation.model.client import Client
 from propagation.model.errors import ReasonerFailed
 from propagation.model.router import RouterVersion
 from propagation.model.text import ClientText, Merged
 from propagation.model.usage import NOTHING, Usage
+from propagation.model.value import value
 from propagation.ports.reasoner import MergeAnswer, Part, Party, Reasoner
 from propagation.reception.buffer import buffered
 from propagation.reception.filter_memory import admitted
@@ -15,7 +16,7 @@ from propagation.reception.filter_memory import admitted
 NO_ROOM = "no room"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Inbox:
     """A client before reception: the messages in its buffer, newest first, which of them its filter memory lets in, weightiest
     first, and keeps out, and what fell out."""
@@ -32,7 +33,7 @@ class Inbox:
         return Party(client=self.client, profile=self.text.profile, filter_memory=self.text.filter_memory, messages=self.let_in)
 
 
-@dataclass(frozen=True)
+@value
 class Reception:
     """P_c^pro: the text after merging (the same object where nothing waited), what was merged, refused or fell out, and the
     messages that took part. Of a message for which the profile had no room nothing is kept."""

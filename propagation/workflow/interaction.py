@@ -1,7 +1,6 @@
 """Stage 1 of Algorithm 1 (lines 4 to 11), for a claim of interactions: reception, prediction, credit, optimisation."""
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -36,6 +35,11 @@ class Desk:
     waiting: dict[int, Sequence[RouterVersion]]
     last_round: int
     changed: dict[int, ClientText] = field(default_factory=dict)
+
+    def take_changed(self) -> dict[int, ClientText]:
+        """The newest text of every client that changed since the last call."""
+        changed, self.changed = self.changed, {}
+        return changed
 
     def move_on(self, now: Mapping[int, ClientText]) -> None:
         """An interaction is done: these are its clients' texts, and nothing waits for them any more."""
@@ -78,20 +82,23 @@ class Stage1:
         self.give_way = give_way
         self.held = held
 
-    async def reason(self, works: Sequence[ReasonWork], until: float) -> tuple[list[Reasoned], dict[int, ClientText]]:
-        """What to commit, and the newest text of every client that changed. Stops after the interaction at which the
-        monotonic clock passed `until` (seconds); the first is always done. Where the reasoner takes several at a time,
+    async def desk(self, works: Sequence[ReasonWork]) -> Desk:
+        """What these interactions find: their clients' texts, held ones as they are, and what waits for them."""
+        return await self._desk(works, self.held.find(sorted({ref for work in works for ref in clients_of(work)})))
+
+    async def reason(self, works: Sequence[ReasonWork], desk: Desk, enough: Callable[[int], bool]) -> list[Reasoned]:
+        """What to commit; the desk has the newest text of every client that changed. Stops after the interaction at which
+        `enough` (told how many are done) holds; the first is always done. Where the reasoner takes several at a time,
         interactions that share no client run side by side, and the order in which they end changes nothing."""
-        desk = await self._desk(works, self.held.find(sorted({ref for work in works for ref in clients_of(work)})))
         if self._reasoner.width > 1:
-            return await self._side_by_side(works, desk, until), desk.changed
+            return await self._side_by_side(works, desk, enough)
         results: list[Reasoned] = []
         for work in works:
             results.append(await self._tried(work, desk))
-            if time.monotonic() >= until:
+            if enough(len(results)):
                 break
             await self.give_way()
-        return results, desk.changed
+        return results
 
     def committed(self, texts: Mapping[int, ClientText]) -> None:
         """These are the stored texts now."""
@@ -106,17 +113,22 @@ class Stage1:
         """One interaction on the graph's newest texts."""
         return await self._desk([work], dict(await self.held.newest(clients_of(work))))
 
-    async def _side_by_side(self, works: Sequence[ReasonWork], desk: Desk, until: float) -> list[Reasoned]:
+    async def _side_by_side(self, works: Sequence[ReasonWork], desk: Desk, enough: Callable[[int], bool]) -> list[Reasoned]:
         """Each after those before it that it shares a client with."""
-        places = asyncio.Semaphore(self._reasoner.width)
+        places, ended = asyncio.Semaphore(self._reasoner.width), 0
         last: dict[int, asyncio.Task[Reasoned | None]] = {}
 
         async def in_turn(work: ReasonWork, before: Sequence[asyncio.Task[Reasoned | None]]) -> Reasoned | None:
+            nonlocal ended
             for earlier in before:
                 if await earlier is None:
                     return None
             async with places:
-                return await self._tried(work, desk) if work is works[0] or time.monotonic() < until else None
+                if work is not works[0] and enough(ended):
+                    return None
+                done = await self._tried(work, desk)
+            ended += 1
+            return done
 
         tasks = []
         for work in works:

@@ -1,16 +1,12 @@
 """Reason: claim what waits, reason it, commit it (DESIGN, State, 3); dead letters, and their replay."""
 
-import asyncio
-import logging
 import time
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 
 from propagation.model.errors import LeaseLost
-from propagation.model.text import ClientText, ReasonClaim, Reasoned
+from propagation.model.text import ReasonClaim, Reasoned
 from propagation.ports.graph import GraphStore, VersionClash
-from propagation.ports.vector_index import Point
+from propagation.workflow.claim_in_parts import ClaimInParts
 from propagation.workflow.interaction import Stage1
 from propagation.workflow.pipeline import CLAIM_MS as WIDE_CLAIM_MS
 from propagation.workflow.pipeline import Pipeline
@@ -20,8 +16,8 @@ from propagation.workflow.vectors import Vectors
 CLAIM = 512
 CLAIM_MS = 30_000
 CLAIM_SECONDS = 10.0
+PART = 64
 REDONE = 5
-log = logging.getLogger(__name__)
 
 
 class Reasoning:
@@ -66,39 +62,16 @@ class Reasoning:
             self._unfinished = None
 
     async def _finish(self, claim: ReasonClaim, late: int | None = None) -> list[Reasoned]:
-        """Reason and commit. Where another writer was first with a client's next version, all texts of the claim are loaded
-        again (a reader may have merged many) and it is redone on them: nothing of the lost attempt is kept."""
+        """Reason and commit. Where another writer was first with a client's next version, the texts of what is left of the
+        claim are loaded again (a reader may have merged many) and it is redone on them: nothing of the lost attempt is kept."""
         self._unfinished = claim
-        lost = 0
-        while True:
-            results, texts = await self._stage1.reason(claim.work, time.monotonic() + CLAIM_SECONDS)
-            if late is not None:
-                results = [replace(result, late=late) for result in results]
+        parts = ClaimInParts(self._store, self._stage1, self._vectors, claim, CLAIM if self._wide else PART, late)
+        for lost in range(1, REDONE + 1):
             try:
-                points = await self._committed(claim, results, texts)
+                await parts.reason(time.monotonic() + CLAIM_SECONDS)
+                break
             except VersionClash:
-                self._stage1.forget(texts)
-                lost += 1
                 if lost == REDONE:
                     raise
-            except LeaseLost:
-                self._stage1.forget(texts)
-                raise
-            else:
-                self._unfinished = None
-                self._stage1.committed(texts)
-                await self._vectors.show(list(texts.values()), points)
-                return results
-
-    async def _committed(self, claim: ReasonClaim, results: Sequence[Reasoned],
-                         texts: Mapping[int, ClientText]) -> Sequence[Point] | None:
-        """Commit, and meanwhile embed what is being committed; the points may be shown once this returns. None where embedding
-        failed: the commit stands all the same. Raises VersionClash, LeaseLost."""
-        commit = asyncio.ensure_future(self._store.commit_reasoned(claim, results))
-        try:
-            return await self._vectors.points_of(texts.values())
-        except Exception as error:
-            log.warning("texts are committed and could not be embedded: %s", error)
-            return None
-        finally:
-            await commit
+        self._unfinished = None
+        return parts.done

@@ -10,15 +10,15 @@ from propagation.model.learned import NEGATIVES, WRITTEN, LearnedBlock
 from propagation.model.log import Interactions
 from propagation.numbers.combiner import START_WEIGHT, Combiner, new_combiner, packed, unpack
 from propagation.numbers.evolve import retired
-from propagation.numbers.features import FEATURES, PROPAGATED, READ_ROUTERS, Feature
+from propagation.numbers.features import FEATURES, PROPAGATED, Feature
 from propagation.numbers.growth import with_room
 from propagation.numbers.hashing import mixed
 from propagation.numbers.learn import RECORDED, apply_block, learn_block
-from propagation.numbers.limits import withheld
-from propagation.numbers.mass import START_SHARPNESS, lifts, share, start_mass
+from propagation.numbers.mass import START_SHARPNESS, start_mass
 from propagation.numbers.relearn import relearn_block
 from propagation.numbers.state import ITEMS, NO_LIMITS, USERS, State, new_state
-from propagation.numbers.trust import largest, routing_weights, softmax_largest
+from propagation.numbers.taste import BY_TEXT, NO_ROUTER, taste_rows
+from propagation.numbers.trust import softmax_largest
 
 ON, OFF = 0, 1
 
@@ -160,40 +160,26 @@ class NumbersView:
 
     def taste_weights(self, refs: Sequence[int], count: int) -> list[list[tuple[int, float]]]:
         """Per client its `count` largest taste routers: of pi for users, of lift for items; [] for one not learned yet."""
-        return [self._taste_of(ref, count) for ref in refs]
-
-    def _taste_of(self, ref: int, count: int) -> list[tuple[int, float]]:
-        state, row = self.state, index_of(ref)
-        if kind_of(ref) == ClientKind.USER:
-            if row >= self.users:
-                return []
-            if not state.history_length[row]:
-                return self._taste_of_text(ref, state.user_profile[row], count)
-            routers, values = routing_weights(state.taste, row, READ_ROUTERS, state.seed)
-        else:
-            if row >= self.items:
-                return []
-            if withheld(state, row):
-                return self._taste_of_text(ref, state.content[row], count)
-            row_lifts = np.empty(state.taste.mass.shape[1])
-            lifts(state.taste, share(state, row), row, row_lifts)
-            row_lifts[retired(state.taste)] = -np.inf
-            routers = largest(row_lifts, min(count, len(row_lifts)), ref, state.seed)
-            values = row_lifts[routers]
-        order = np.argsort(-values, kind="stable")[:count]
-        return [(int(routers[place]), float(values[place])) for place in order if self._is_there(int(routers[place]))]
+        clients = np.array(refs, np.int64)
+        routers = np.empty((len(clients), count), np.int64)
+        values = np.empty((len(clients), count))
+        taste_rows(self.state, clients >> 1, (clients & 1) == ClientKind.USER, clients, count, routers, values)
+        return [self._taste_of_text(ref, count) if row[0] == BY_TEXT
+                else [(router, value) for router, value in zip(row, weights, strict=True) if router != NO_ROUTER]
+                for ref, row, weights in zip(refs, routers.tolist(), values.tolist(), strict=True)]
 
     def _is_there(self, router: int) -> bool:
         return not np.isneginf(self.state.taste.trust[0, router])
 
-    def _taste_of_text(self, ref: int, profile: NDArray[np.float32], count: int) -> list[tuple[int, float]]:
-        """A client of whom the text is all that is known (or may be read): as an item's start mass, softmax(8 z.C_k)."""
+    def _taste_of_text(self, ref: int, count: int) -> list[tuple[int, float]]:
+        """Of a client of whom the text is all that is known (or may be read): as an item's start mass, softmax(8 z.C_k)."""
+        row, state = index_of(ref), self.state
+        profile = state.user_profile[row] if kind_of(ref) == ClientKind.USER else state.content[row]
         if not profile.any():
             return []
-        taste = self.state.taste
-        logits = START_SHARPNESS * (taste.centres @ profile).astype(np.float64)
-        logits[retired(taste)] = -np.inf
-        routers, values = softmax_largest(logits, min(count, len(taste.centres)), ref, self.state.seed)
+        logits = START_SHARPNESS * (state.taste.centres @ profile).astype(np.float64)
+        logits[retired(state.taste)] = -np.inf
+        routers, values = softmax_largest(logits, min(count, len(state.taste.centres)), ref, state.seed)
         order = np.argsort(-values, kind="stable")
         return [(int(routers[place]), float(values[place])) for place in order if self._is_there(int(routers[place]))]
 

@@ -70,6 +70,28 @@ async def test_what_a_claim_did_not_finish_is_free_again(store, sequences):
     assert claimed(await store.claim_reason("a", 10, 1_000)) == sequences[1:]
 
 
+async def test_a_claim_committed_in_parts_holds_the_rest_until_the_last(store, sequences):
+    claim = await store.claim_reason("a", 10, 1_000)
+    await store.commit_reasoned(claim, [reasoned(sequences[0], text(user(0), 1, "first"))], more=True)
+    assert (await store.load_texts([user(0)]))[user(0)].profile.text == "first"
+    assert await store.claim_reason("b", 10, 1_000) is None
+    await store.commit_reasoned(claim, [reasoned(sequences[1]), reasoned(sequences[2], text(user(0), 2, "second"))])
+    assert await store.reasoned_through() == sequences[3] - 1
+    assert claimed(await store.claim_reason("b", 10, 1_000)) == sequences[3:]
+    with pytest.raises(LeaseLost):
+        await store.commit_reasoned(claim, [reasoned(sequences[3])], more=True)
+
+
+async def test_what_was_committed_of_a_claim_stays_when_it_is_taken_over(store, sequences, clock):
+    late = await store.claim_reason("late", 10, 1_000)
+    await store.commit_reasoned(late, [reasoned(sequences[0])], more=True)
+    clock.ms += 1_000
+    taken = await store.claim_reason("quick", 10, 1_000)
+    assert claimed(taken) == sequences[1:]
+    with pytest.raises(LeaseLost):
+        await store.commit_reasoned(late, [reasoned(sequences[1])], more=True)
+
+
 async def test_a_claim_that_expired_is_taken_over_and_the_late_commit_refused(store, sequences, clock):
     late = await store.claim_reason("late", 2, 1_000)
     clock.ms += 1_000

@@ -47,7 +47,7 @@ class Neo4jReason:
 
         return await self._database.write(work)
 
-    async def commit_reasoned(self, claim: ReasonClaim, reasoned: Sequence[Reasoned]) -> None:
+    async def commit_reasoned(self, claim: ReasonClaim, reasoned: Sequence[Reasoned], *, more: bool = False) -> None:
         claimed = {work.sequence for work in claim.work}
         if strange := [result.sequence for result in reasoned if result.sequence not in claimed]:
             raise LeaseLost(f"claim {claim.token} does not hold interaction {strange[0]}")
@@ -64,7 +64,8 @@ class Neo4jReason:
                             [result.sequence for _, result in texts])
             await put_gradients(transaction, reasoned)
             await _mark(transaction, reasoned)
-            await transaction.do("reason/finish", token=claim.token)
+            if not more:
+                await transaction.do("reason/finish", token=claim.token)
 
         await self._database.write(work)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from propagation.adapters.offline.merge import heard_line
+from propagation.adapters.offline.merge import heard_lines
 from propagation.adapters.offline.wording import listed, names_of, quoted, title_of
 from propagation.model.gradient import Gradient, Module
 from propagation.model.router import RouterVersion
@@ -13,7 +13,7 @@ from propagation.ports.reasoner import Party
 def gradients_of(work: ReasonWork, reward: int, user: Party, positive: Party, negative: Party | None) -> Sequence[Gradient]:
     """One gradient a module: the profiles, the filter memories that had something to let in, the routers heard."""
     chosen = names_of(positive.client)
-    gradients = [_profile(work, reward, user, chosen, _of_user(reward, positive, negative)),
+    gradients = [_profile(work, reward, user, chosen, _of_user(reward, positive, chosen, negative)),
                  _profile(work, reward, positive, chosen, "It met a reader who was looking for it: keep what it says." if reward
                           else f"It was overlooked by a reader who chose it: say who chooses it, and {_about(chosen)}.")]
     if negative is not None:
@@ -23,14 +23,15 @@ def gradients_of(work: ReasonWork, reward: int, user: Party, positive: Party, ne
     routers: dict[int, Gradient] = {}
     for party in (user, positive, negative):
         if party is not None and party.messages:
-            gradients.append(_filter(work, reward, party, chosen))
-            for message in party.messages:
-                routers.setdefault(message.router, _router(work, party, message, chosen))
+            said = _said(party)
+            gradients.append(_filter(work, reward, party, said, chosen))
+            for message, names in zip(party.messages, said, strict=True):
+                if message.router not in routers:
+                    routers[message.router] = _router(work, message, names, chosen)
     return [*gradients, *routers.values()]
 
 
-def _of_user(reward: int, positive: Party, negative: Party | None) -> str:
-    chosen = names_of(positive.client)
+def _of_user(reward: int, positive: Party, chosen: Sequence[str], negative: Party | None) -> str:
     title = title_of(positive.client)
     what = quoted(title) if title else "The choice"
     if reward:
@@ -48,8 +49,8 @@ def _profile(work: ReasonWork, reward: int, party: Party, names: Sequence[str], 
                                     reward=reward, text=text, attributes=tuple(names))
 
 
-def _filter(work: ReasonWork, reward: int, party: Party, chosen: Sequence[str]) -> Gradient:
-    heard = [name for message in party.messages for name in _said(party, message)]
+def _filter(work: ReasonWork, reward: int, party: Party, said: Sequence[Sequence[str]], chosen: Sequence[str]) -> Gradient:
+    heard = [name for names in said for name in names]
     fits = [name for name in dict.fromkeys(heard) if name in chosen]
     text = (f"News of {listed(fits[:3])} fitted the choice: keep the rules that let it in." if fits
             else f"News of {_about(list(dict.fromkeys(heard))[:3])} did not fit the choice: weigh these communities less.")
@@ -57,8 +58,7 @@ def _filter(work: ReasonWork, reward: int, party: Party, chosen: Sequence[str]) 
                                     writer=work.user, reward=reward, text=text, attributes=tuple(chosen))
 
 
-def _router(work: ReasonWork, party: Party, message: RouterVersion, chosen: Sequence[str]) -> Gradient:
-    said = _said(party, message)
+def _router(work: ReasonWork, message: RouterVersion, said: Sequence[str], chosen: Sequence[str]) -> Gradient:
     fits = [name for name in said if name in chosen]
     text = (f"Spoke of {listed(fits)}, which was then chosen: keep saying it." if fits
             else f"Spoke of {_about(said)} while {_about(chosen)} was chosen: say less of it to these readers.")
@@ -66,7 +66,8 @@ def _router(work: ReasonWork, party: Party, message: RouterVersion, chosen: Sequ
                                     reward=int(bool(fits)), text=text, attributes=tuple(chosen))
 
 
-def _said(party: Party, message: RouterVersion) -> tuple[str, ...]:
-    """What this message told this client."""
-    line = heard_line(party.profile, message)
-    return line.attributes if line else tuple(message.attributes[:3])
+def _said(party: Party) -> list[tuple[str, ...]]:
+    """What each of its messages told this client."""
+    lines = heard_lines(party.profile)
+    return [line.attributes if (line := lines.get((message.router, message.version))) else tuple(message.attributes[:3])
+            for message in party.messages]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from propagation.adapters.offline.merge import HEARD_MAX, heard_line
+from propagation.adapters.offline.merge import HEARD_MAX, heard_lines
 from propagation.adapters.offline.wording import listed
 from propagation.model.filter_memory import FilterMemory, FilterRule
 from propagation.model.profile import Author, DropLine, Edit, Line, Profile, ReplaceLine
@@ -30,8 +30,9 @@ def rules_after(memory: FilterMemory, profile: Profile, messages: Sequence[Route
     """A message that fits what was chosen is believed more after a right prediction; one that does not is believed
     less after a wrong one."""
     rules = []
+    heard = heard_lines(profile) if messages else {}
     for message in messages:
-        line = heard_line(profile, message)
+        line = heard.get((message.router, message.version))
         if line is None:
             continue
         fits = bool(chosen.intersection(line.attributes))

@@ -1,13 +1,14 @@
 """Prompt_merge (eq. 5), offline: what communities turn to, under the filter memory, new things first."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import lru_cache
 
-from propagation.adapters.offline.wording import listed, quoted, titles_in, variant, within
+from propagation.adapters.offline.wording import CACHED, listed, quoted, titles_in, variant, within
 from propagation.model.client import ClientKind
 from propagation.model.filter_memory import DROP_BELOW
 from propagation.model.profile import LINE_MAX_WORDS, AddLine, Author, DropLine, Edit, Line, Profile, ReplaceLine, Source
 from propagation.model.router import RouterVersion
+from propagation.model.value import value
 from propagation.ports.reasoner import MergeAnswer, Party
 
 HEARD_WEIGHT, HEARD_MAX = 0.4, 0.9
@@ -25,7 +26,7 @@ TO_ITEM_KNOWN = ("Its audience, drawn to {name}, stays with {names}",
                  "The {name} community, which it reaches, still asks for {names}")
 
 
-@dataclass(frozen=True)
+@value
 class Heard:
     """A message that may become a line: its factor under the filter memory, and what it would say."""
 
@@ -96,12 +97,16 @@ def _edits(party: Party, groups: Sequence[Sequence[Heard]], room: int) -> list[E
 
 def _said_before(free: Sequence[Line], group: Sequence[Heard]) -> Line | None:
     """The line with the same news, else one of the same router."""
-    if not free:
-        return None
-    routers = {heard.message.router for heard in group}
     names = set(group[0].names)
-    return next((line for line in free if names == set(line.attributes)),
-                next((line for line in free if any(source.router in routers for source in line.sources)), None))
+    for line in free:
+        if names == set(line.attributes):
+            return line
+    routers = {heard.message.router for heard in group}
+    for line in free:
+        for source in line.sources:
+            if source.router in routers:
+                return line
+    return None
 
 
 def _line(party: Party, before: Line | None, group: Sequence[Heard]) -> Line:
@@ -110,25 +115,24 @@ def _line(party: Party, before: Line | None, group: Sequence[Heard]) -> Line:
     weight = min(HEARD_WEIGHT * first.value, HEARD_MAX)
     if before is not None and frozenset(before.attributes) == frozenset(first.names):
         weight = before.weight
+    message, to_user = first.message, party.client.key.kind == ClientKind.USER
     sources = tuple(Source(router=heard.message.router, version=heard.message.version) for heard in group[:HEARD_SOURCES])
-    return Line(id=before.id if before else 0, text=_sentence(party, first), attributes=first.names, weight=weight,
-                author=Author.RECEPTION, sources=sources)
+    text = _sentence(to_user, first.new, first.names, message.router, message.name, message.text)
+    return Line(id=before.id if before else 0, text=text, attributes=first.names, weight=weight, author=Author.RECEPTION,
+                sources=sources)
 
 
-def _sentence(party: Party, heard: Heard) -> str:
-    to_user = party.client.key.kind == ClientKind.USER
-    wordings = (TO_USER_NEW if heard.new else TO_USER_KNOWN) if to_user else (TO_ITEM_NEW if heard.new else TO_ITEM_KNOWN)
-    wording = wordings[(variant(heard.names, len(wordings)) + heard.message.router) % len(wordings)]
-    head = wording.format(name=heard.message.name, names=listed(heard.names))
-    titles = [quoted(title) for title in titles_in(heard.message.text)[:1]]
+@lru_cache(CACHED)
+def _sentence(to_user: bool, new: bool, names: tuple[str, ...], router: int, name: str, text: str) -> str:
+    """What is said of `names`, of a message of this router, its name and its text: the same to all who hear the same."""
+    wordings = (TO_USER_NEW if new else TO_USER_KNOWN) if to_user else (TO_ITEM_NEW if new else TO_ITEM_KNOWN)
+    wording = wordings[(variant(names, len(wordings)) + router) % len(wordings)]
+    head = wording.format(name=name, names=listed(names))
+    titles = [quoted(title) for title in titles_in(text)[:1]]
     return within(head, titles, ", seen around {}", LINE_MAX_WORDS) + "."
 
 
-def heard_line(profile: Profile, message: RouterVersion) -> Line | None:
-    """The line in which a profile speaks of this message."""
-    for line in profile.lines:
-        if line.author is Author.RECEPTION:
-            for source in line.sources:
-                if source.router == message.router and source.version == message.version:
-                    return line
-    return None
+def heard_lines(profile: Profile) -> dict[tuple[int, int], Line]:
+    """The line in which a profile speaks of a message (router, version), for each that it speaks of."""
+    return {(source.router, source.version): line for line in reversed(profile.lines) if line.author is Author.RECEPTION
+            for source in line.sources if source.router is not None and source.version is not None}

@@ -11,19 +11,26 @@ from propagation.model.router import Integrated, RouterVersion
 
 VERSION = ("json_array(v.router, v.version, v.round, v.epoch, v.name, v.text, json(v.attributes), json(v.standing),"
            " r.sequence, json(v.senders))")
-# A client's first edge is looked for until its watermark has passed it: what was current then waits as if just sent. What
+# An edge that closed at or before the watermark has nothing that waits: of a long history only its end is read. A client's
+# first edge is looked for until its watermark has passed it: what was current then waits as if just sent. What
 # comes from a client alone is not sent to it, so it supersedes nothing that waits.
 # Always by client: one round may open an edge of every client, and an index of rounds would then be read whole for each.
 WAITING = """
 WITH asked AS (SELECT value->>0 AS ref, value->>1 AS after FROM json_each(:asked)),
-first AS (SELECT a.ref, a.after, (SELECT min(e.opened) FROM edge e INDEXED BY edge_ref WHERE e.ref = a.ref AND e.opened <= :through)
-          AS opened FROM asked a),
+first AS (
+  SELECT a.ref, a.after,
+    (SELECT min(e.opened) FROM edge e INDEXED BY edge_ref WHERE e.ref = a.ref AND e.opened <= :through) AS opened
+  FROM asked a WHERE NOT EXISTS (SELECT 1 FROM edge e INDEXED BY edge_ref WHERE e.ref = a.ref AND e.opened <= a.after)),
 sent AS (
-  SELECT f.ref, v.router, v.version, v.round
-  FROM first f CROSS JOIN edge e INDEXED BY edge_ref ON e.ref = f.ref AND e.opened <= :through
-  CROSS JOIN router_version v INDEXED BY router_version_of_round ON v.router = e.router AND v.round > f.after
-    AND v.round <= :through AND v.round >= e.opened AND (e.closed IS NULL OR v.round < e.closed) AND v.lone IS NOT f.ref
-  WHERE f.opened IS NOT NULL
+  SELECT a.ref, v.router, v.version, v.round
+  FROM asked a CROSS JOIN edge e INDEXED BY edge_ref ON e.ref = a.ref AND e.closed IS NULL AND e.opened <= :through
+  CROSS JOIN router_version v INDEXED BY router_version_of_round ON v.router = e.router AND v.round > a.after
+    AND v.round <= :through AND v.round >= e.opened AND v.lone IS NOT a.ref
+  UNION ALL
+  SELECT a.ref, v.router, v.version, v.round
+  FROM asked a CROSS JOIN edge e INDEXED BY edge_ref ON e.ref = a.ref AND e.closed > a.after AND e.opened <= :through
+  CROSS JOIN router_version v INDEXED BY router_version_of_round ON v.router = e.router AND v.round > a.after
+    AND v.round <= :through AND v.round >= e.opened AND v.round < e.closed AND v.lone IS NOT a.ref
   UNION ALL
   SELECT f.ref, v.router, v.version, v.round
   FROM first f CROSS JOIN edge e INDEXED BY edge_ref ON e.ref = f.ref AND e.opened = f.opened

@@ -39,6 +39,8 @@ from propagation.model.watched import NumberedMerge, NumberedText
 from propagation.ports.clock import Clock
 
 LOOK_AHEAD = 8
+HELD_STILL = "SELECT token FROM claim WHERE token = ?"
+GIVEN_BACK = "DELETE FROM claim WHERE token = ? RETURNING token"
 REACH = ("SELECT router, count(DISTINCT CASE WHEN outcome = 'merged' THEN ref END), sum(outcome = 'merged'),"
          " sum(outcome = 'filtered'), sum(outcome = 'empty'), sum(outcome = 'fell out') FROM merged"
          " GROUP BY router ORDER BY router")
@@ -77,13 +79,13 @@ class SqliteReason:
         connection.execute("INSERT INTO claim VALUES (?, ?, ?, ?)", (token, worker, expires, dumped(sequences)))
         return ReasonClaim(token=token, worker=worker, expires=expires, work=tuple(_work(connection, sequences)))
 
-    async def commit_reasoned(self, claim: ReasonClaim, reasoned: Sequence[Reasoned]) -> None:
+    async def commit_reasoned(self, claim: ReasonClaim, reasoned: Sequence[Reasoned], *, more: bool = False) -> None:
         claimed = {work.sequence for work in claim.work}
         texts = [(text, result.written_at) for result in reasoned for text in result.texts]
         bodies = await bodies_of(text for text, _ in texts)
 
         def work(connection: sqlite3.Connection) -> None:
-            if connection.execute("DELETE FROM claim WHERE token = ?", (claim.token,)).rowcount == 0:
+            if one(connection, HELD_STILL if more else GIVEN_BACK, claim.token) is None:
                 raise LeaseLost(f"claim {claim.token} of worker {claim.worker!r} expired and was taken over")
             if strange := [result.sequence for result in reasoned if result.sequence not in claimed]:
                 raise LeaseLost(f"claim {claim.token} does not hold interaction {strange[0]}")

@@ -10,12 +10,12 @@ from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.client import ClientChange, ClientKey, ClientKind
-from propagation.model.errors import ReasonerFailed
+from propagation.model.errors import LeaseLost, ReasonerFailed
 from propagation.model.interaction import NewInteraction
 from propagation.model.profile import AddLine, Author, DropLine, Line
 from propagation.ports.graph import VersionClash
 from propagation.ports.reasoner import OptimizeAnswer
-from propagation.workflow import cold_start, index_upkeep
+from propagation.workflow import cold_start, index_upkeep, reasoning
 from propagation.workflow.cold_start import ColdStart
 from propagation.workflow.engine import Engine
 from propagation.workflow.recent import Recent
@@ -142,7 +142,7 @@ async def test_where_two_wrote_the_later_is_redone_on_the_newer_version(engine):
 async def test_a_writer_that_loses_every_time_gives_up_after_five(engine, monkeypatch):
     tried = []
 
-    async def clash(claim, reasoned):
+    async def clash(claim, reasoned, *, more=False):
         tried.append(claim)
         raise VersionClash(0)
 
@@ -152,6 +152,71 @@ async def test_a_writer_that_loses_every_time_gives_up_after_five(engine, monkey
     with pytest.raises(VersionClash):
         await engine.reason()
     assert len(tried) == 5
+
+
+def commits_of(engine, monkeypatch, before):
+    """Every commit of reasoned work, told as (how many, whether more follow) once `before` (its place) has had its say."""
+    commit, made = engine.store.commit_reasoned, []
+
+    async def told(claim, reasoned, *, more=False):
+        made.append((len(reasoned), more))
+        await before(len(made))
+        await commit(claim, reasoned, more=more)
+
+    monkeypatch.setattr(engine.store, "commit_reasoned", told)
+    return made
+
+
+async def nothing(place):
+    return None
+
+
+async def test_a_claim_is_committed_in_parts_and_every_part_stands_on_the_one_before(engine, monkeypatch):
+    monkeypatch.setattr(reasoning, "PART", 2)
+    made = commits_of(engine, monkeypatch, nothing)
+    await engine.record(events("Aida", "Blue", "Coda", "Dusk") + events("Aida", user="bob"))
+    await engine.drain()
+    assert [more for _, more in made] == [True] * (len(made) - 1) + [False]
+    assert len(made) > 1
+    assert sum(count for count, _ in made) == 5
+    assert (await profile_of(engine)).attributes == {"opera", "jazz", "folk", "dub"}
+
+
+async def test_where_a_later_part_clashes_the_earlier_ones_stay_and_the_rest_is_redone(engine, monkeypatch):
+    await engine.record(events("Aida"))
+    await engine.drain()
+    ref = (await profile_of(engine)).ref
+    monkeypatch.setattr(reasoning, "PART", 1)
+
+    async def another_writes(place):
+        if place == 2:
+            await write_beside(engine, (await engine.store.load_texts([ref]))[ref])
+
+    made = commits_of(engine, monkeypatch, another_writes)
+    await engine.record(events("Blue", "Coda", "Dusk"))
+    await engine.drain()
+    assert len(made) > 3, "one of them was in vain"
+    profile = await profile_of(engine)
+    assert "Written elsewhere." in profile.text
+    assert profile.attributes == {"opera", "jazz", "folk", "dub"}
+    assert engine.vectors.has_shown(ref, profile.version)
+
+
+async def test_what_is_left_of_a_claim_that_was_taken_over_midway_is_free(engine, monkeypatch):
+    monkeypatch.setattr(reasoning, "PART", 1)
+
+    async def taken_over(place):
+        if place == 2:
+            raise LeaseLost("taken over")
+
+    commits_of(engine, monkeypatch, taken_over)
+    await engine.record(events("Aida", "Blue", "Coda"))
+    await engine.learn()
+    with pytest.raises(LeaseLost):
+        await engine.reason()
+    assert (await profile_of(engine)).attributes == {"opera"}
+    await engine.drain()
+    assert (await profile_of(engine)).attributes == {"opera", "jazz", "folk"}
 
 
 def test_the_cache_of_texts_is_bounded_and_forgets_what_was_used_least_recently():
