@@ -15,3 +15,5 @@ MERGE (texts:Progress {name: 'texts'})
 ON CREATE SET texts.texts = 0, texts.merges = 0
 MERGE (evolution:Progress {name: 'evolution'})
 ON CREATE SET evolution.run = 0
+MERGE (forgetting:Progress {name: 'forgetting'})
+ON CREATE SET forgetting.due = false

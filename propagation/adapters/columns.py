@@ -1,5 +1,6 @@
 """A learned block's permanent columns as one blob, and back: the same bytes in every graph store."""
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,16 @@ def unpacked(after: int, through: int, epoch: int, size: int, columns: bytes, tr
     return LearnedBlock(after=after, through=through, epoch=epoch, **parts,
                         trust=increments.reshape(size, 2, -1) if len(increments) else np.zeros((size, 2, 0), np.float32),
                         combiner=np.frombuffer(bytearray(combiner or b""), np.float64))
+
+
+def row_parts(size: int, place: int, values: Mapping[str, NDArray[Any]]) -> Iterator[tuple[int, bytes]]:
+    """Where in the packed columns of `size` rows these values of one row begin, and their bytes."""
+    start = 0
+    for name, dtype, shape in FORM:
+        width = np.dtype(dtype).itemsize * int(np.prod(shape, dtype=np.int64))
+        if name in values:
+            yield start + place * width, np.ascontiguousarray(values[name], dtype).tobytes()
+        start += size * width
 
 
 def taste_written_by(block: LearnedBlock, sequence: int) -> list[tuple[int, float]]:

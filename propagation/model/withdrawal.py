@@ -57,10 +57,10 @@ class Citing:
 class Trail:
     """Where to look for citations in a client's stored texts: from the versions written `at` a sequence (or at the one that an
     interaction of it was reasoned late at), or from a `version` on, for as long as they cite: what left a text does not come
-    back. Neither: in every version."""
+    back. Neither: in every version. `citing` None: every version on the trail."""
 
     ref: int
-    citing: Citing
+    citing: Citing | None
     at: int | None = None
     version: int | None = None
 

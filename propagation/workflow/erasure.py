@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from propagation.model.client import Client, ClientKey
 from propagation.model.errors import NotFound
-from propagation.model.withdrawal import Citing, Trail
+from propagation.model.withdrawal import Trail
 from propagation.ports.graph import ForgettingGraph
 from propagation.routing.point_to_point import sender_router
 from propagation.workflow.taking_back import Leaving, Outcome, TakingBack
@@ -37,7 +37,7 @@ class Erasure:
             raise NotFound(key.kind.name.lower(), key.id)
         (client,) = await self._store.get_clients([ref])
         rows = await self._store.all_interactions([ref])
-        own = [stored.text for stored in await self._store.texts_citing([Trail(ref, Citing(words=frozenset(["["])))])]
+        own = [stored.text for stored in await self._store.texts_citing([Trail(ref, None)])]
         said = own_names(client, own)
         names = said - await self._store.said_by_others(ref, said)
         outcome = await self._taking_back.take_back(rows, Leaving(client, names, said, (sender_router(ref),)))

@@ -29,9 +29,13 @@ async def work_of(transaction: Transaction, sequences: Sequence[int]) -> list[Re
     """Interactions with what learn stored of them; sequences ascending."""
     learned = await _learned(transaction, sequences)
     works = []
-    for sequence, user, item, weight in await transaction.table("reason/work", sequences=list(sequences)):
+    refs = {ref_of(ClientKind.ITEM, negative) for negative, _, _ in learned.values() if negative >= 0}
+    row = await transaction.row("reason/work", sequences=list(sequences), drawn=sorted(refs))
+    assert row is not None, "a statement that only collects has one row"
+    there = set(row[1])
+    for sequence, user, item, weight in row[0]:
         negative, positive_score, negative_score = learned[sequence]
-        drawn = negative >= 0
+        drawn = negative >= 0 and ref_of(ClientKind.ITEM, negative) in there
         works.append(ReasonWork(
             sequence=sequence, user=user, item=item, negative=ref_of(ClientKind.ITEM, negative) if drawn else None, weight=weight,
             score_positive=positive_score if drawn else None, score_negative=negative_score if drawn else None))

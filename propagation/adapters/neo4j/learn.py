@@ -78,6 +78,7 @@ class Neo4jLearn(Neo4jCheckpoints):
             await advance(transaction, end)
             await transaction.do("learn/drop_through", through=start.sequence)
             await transaction.do("learn/publish_staged")
+            await transaction.do("learn/vacate", through=start.sequence)
             await put_epoch(transaction, epoch, sequence)
             await completed(transaction, id_)
             await transaction.do("learn/covers", through=start.sequence)

@@ -52,8 +52,8 @@ async def advance(transaction: Transaction, end: LogEnd) -> None:
 
 
 class Neo4jLog:
-    """Reading the log. Neo4j shows a commit's nodes a moment before or after its counters; a part of the log has no gaps, so
-    one that has is read again when the commit under way has let go of the log's end."""
+    """Reading the log. Neo4j shows a commit's nodes a moment before or after its counters; a part of the log has no gaps but
+    those of what was taken back, so one that has is read again when the commit under way has let go of the log's end."""
 
     def __init__(self, database: Neo4jDatabase, time: Time) -> None:
         self._database = database
@@ -77,7 +77,8 @@ class Neo4jLog:
     async def read_log(self, after: int, limit: int) -> LogSlice:
         through = max(after, min(after + limit, await self.recorded_through()))
         part = await self._read(after, through)
-        if len(part.interactions) + len(part.entries) < through - after:
+        short = through - after - len(part.interactions) - len(part.entries)
+        if short and short > await self._database.value("log/vacant", after=after, through=through):
             await self._database.write(lambda transaction: transaction.do("log/wait"))
             part = await self._read(after, through)
         return part

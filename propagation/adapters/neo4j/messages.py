@@ -21,13 +21,13 @@ class Neo4jMessages:
                                through: int | None = None) -> Mapping[int, Sequence[RouterVersion]]:
         waiting: dict[int, list[RouterVersion]] = {ref: [] for ref in refs_after}
         keys = await self._database.read(lambda transaction: _keys(transaction, refs_after, through)) if refs_after else {}
-        versions = await self._brief(sorted({key for found in keys.values() for key in found}))
+        versions = await self.brief(sorted({key for found in keys.values() for key in found}))
         for ref, found in keys.items():
             waiting[ref] = [versions[key] for key in found]
         return waiting
 
     async def messages(self, keys: Sequence[Key], senders: int) -> Mapping[Key, RouterVersion]:
-        found = await self._brief(sorted(set(keys)))
+        found = await self.brief(sorted(set(keys)))
         parts: dict[Key, list[Integrated]] = {key: [] for key in found}
         if found:
             for router, version, part in await self._database.rows("messages/senders", keys=[list(key) for key in found],
@@ -37,14 +37,14 @@ class Neo4jMessages:
 
     async def messages_of(self, number: int) -> Sequence[RouterVersion]:
         keys = await self._database.rows("messages/of_round", round=number)
-        return list((await self._brief([(router, version) for router, version in keys])).values())
+        return list((await self.brief([(router, version) for router, version in keys])).values())
 
     async def router_versions(self, routers: Sequence[int], at: int | None = None) -> Sequence[RouterVersion]:
         keys = await self._database.table("messages/newest", routers=sorted(set(routers)), at=at)
-        return list((await self._brief([(router, version) for router, version in keys])).values())
+        return list((await self.brief([(router, version) for router, version in keys])).values())
 
     async def router_version(self, router: int, version: int) -> RouterVersion | None:
-        brief = (await self._brief([(router, version)])).get((router, version))
+        brief = (await self.brief([(router, version)])).get((router, version))
         if brief is None:
             return None
         parts = await self._database.rows("messages/parts", router=router, version=version)
@@ -55,10 +55,10 @@ class Neo4jMessages:
         for router, version, *part in await self._database.rows("messages/contributions", ref=ref):
             if (router, version) in parts or len(parts) < limit:
                 parts.setdefault((router, version), []).append(_part(part))
-        versions = await self._brief(list(parts))
+        versions = await self.brief(list(parts))
         return [versions[key].model_copy(update={"integrated": tuple(of)}) for key, of in parts.items()]
 
-    async def _brief(self, keys: Sequence[Key]) -> dict[Key, RouterVersion]:
+    async def brief(self, keys: Sequence[Key]) -> dict[Key, RouterVersion]:
         """Published messages by key, in this order, with at most two of their senders."""
         rows = await self._database.table("messages/brief", keys=[list(key) for key in keys]) if keys else []
         return {(row[0], row[1]): _version(row) for row in rows}

@@ -125,16 +125,16 @@ class Neo4jReason:
 
     async def interactions(self, sequences: Sequence[int]) -> Sequence[InteractionRow]:
         rows = await self._database.rows("interactions/get", sequences=list(sequences))
-        found = {row[0]: _interaction(row) for row in rows}
+        found = {row[0]: interaction_of(row) for row in rows}
         return [found[sequence] for sequence in sequences if sequence in found]
 
     async def find_event(self, event_id: str) -> InteractionRow | None:
         row = await self._database.row("interactions/by_event", event_id=event_id)
-        return None if row is None else _interaction(row)
+        return None if row is None else interaction_of(row)
 
     async def recent_interactions(self, ref: int, limit: int) -> Sequence[InteractionRow]:
         name = "interactions/of_item" if kind_of(ref) == ClientKind.ITEM else "interactions/of_user"
-        return [_interaction(row) for row in await self._database.rows(name, ref=ref, limit=limit)]
+        return [interaction_of(row) for row in await self._database.rows(name, ref=ref, limit=limit)]
 
     async def merges_into(self, ref: int, limit: int) -> Sequence[Merged]:
         return [merged_of(row) for row in await self._database.rows("texts/merges_into", ref=ref, limit=limit)]
@@ -172,6 +172,6 @@ async def _mark(transaction: Transaction, reasoned: Sequence[Reasoned]) -> None:
         await transaction.do("reason/mended", sequences=mended)
 
 
-def _interaction(row: Sequence[Any]) -> InteractionRow:
+def interaction_of(row: Sequence[Any]) -> InteractionRow:
     return InteractionRow.model_construct(sequence=row[0], event_id=row[1], user=row[2], item=row[3], negative=row[4],
                                           time=row[5], weight=row[6])

@@ -6,6 +6,7 @@ import orjson
 
 from propagation.adapters.neo4j.clients import change_clients, clients_of, create_clients, ids_by_kind, refs_of
 from propagation.adapters.neo4j.database import Neo4jDatabase, Transaction
+from propagation.adapters.neo4j.forgotten import forgotten_among
 from propagation.adapters.neo4j.grouping import Grouped
 from propagation.adapters.neo4j.log import Neo4jLog, advance, append_entry, hold_log
 from propagation.adapters.neo4j.recording import RecordCall, Recording
@@ -39,7 +40,8 @@ class Neo4jRecords(Neo4jLog):
             end = await hold_log(transaction, self._time)
             row = await transaction.row("record/known", events=[event.event_id for event in events], **ids)
             assert row is not None, "a statement that only collects has one row"
-            recording = Recording(end, {id_: (hash_, sequence) for id_, hash_, sequence in row[0]}, refs_of(row[1], row[2]))
+            recording = Recording(end, {id_: (hash_, sequence) for id_, hash_, sequence in row[0]}, refs_of(row[1], row[2]),
+                                  await forgotten_among(transaction, row[3], [event.event_id for event in events]))
             for call in calls:
                 recording.take(call)
             if recording.created:

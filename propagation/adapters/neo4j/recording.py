@@ -1,6 +1,7 @@
 """What one record commit writes, put together from what is known."""
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 import orjson
@@ -13,6 +14,7 @@ from propagation.model.interaction import NewInteraction, RecordOutcome, RecordS
 from propagation.ports.record import Recorded
 
 USER, ITEM = ClientKind.USER, ClientKind.ITEM
+FORGOTTEN = RecordOutcome(status=RecordStatus.FORGOTTEN)
 
 
 @dataclass(frozen=True)
@@ -25,11 +27,13 @@ class RecordCall:
 
 @dataclass
 class Recording:
-    """Several calls in one commit, in order. `seen`: content hash and sequence by event id; `refs` by (kind, id)."""
+    """Several calls in one commit, in order. `seen`: content hash and sequence by event id; `refs` by (kind, id);
+    `forgotten`: event ids."""
 
     end: LogEnd
     seen: dict[str, tuple[str, int]]
     refs: Refs
+    forgotten: AbstractSet[str] = frozenset()
     accepted: list[NewInteraction] = field(default_factory=list)
     created: list[Client] = field(default_factory=list)
     outcomes: list[RecordOutcome | None] = field(default_factory=list)
@@ -38,7 +42,7 @@ class Recording:
     def take(self, call: RecordCall) -> None:
         """The next call's events."""
         for event in call.events:
-            outcome = repeated(self.seen.get(event.event_id), event)
+            outcome = FORGOTTEN if event.event_id in self.forgotten else repeated(self.seen.get(event.event_id), event)
             if outcome is None and not call.auto_create:
                 outcome = self._unknown(event)
             self.outcomes.append(outcome)

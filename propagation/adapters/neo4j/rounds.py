@@ -53,13 +53,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
 
         async def discard(transaction: Transaction) -> int:
             await check_fence(transaction, lease)
-            await transaction.do("rounds/discard_messages", last=number)
-            await transaction.do("rounds/discard_attributes")
-            await transaction.do("rounds/discard_held")
-            await transaction.do("outbox/discard")
-            opened: int = await transaction.value("rounds/discard_opened", last=number, limit=ROWS_A_COMMIT)
-            closed: int = await transaction.value("rounds/discard_closed", last=number, limit=ROWS_A_COMMIT)
-            return opened + closed
+            return await discard_unpublished(transaction)
 
         while await self._database.write(discard):
             pass
@@ -147,6 +141,19 @@ async def publish_staged(transaction: Transaction, round_: Round, sequence: int)
     published = round_.model_copy(update={"sequence": sequence})
     await transaction.do("rounds/publish", **{name: getattr(published, name) for name in ROUND})
     return published
+
+
+async def discard_unpublished(transaction: Transaction) -> int:
+    """What an unfinished round staged goes, but for some of its edges where they are many; how many edges went or stand again."""
+    row = await transaction.row("rounds/last", limit=1)
+    last = row[0] if row else 0
+    await transaction.do("rounds/discard_messages", last=last)
+    await transaction.do("rounds/discard_attributes")
+    await transaction.do("rounds/discard_held")
+    await transaction.do("outbox/discard")
+    opened: int = await transaction.value("rounds/discard_opened", last=last, limit=ROWS_A_COMMIT)
+    closed: int = await transaction.value("rounds/discard_closed", last=last, limit=ROWS_A_COMMIT)
+    return opened + closed
 
 
 def _attribute(name: str, router: int | None, holders: int, canonical: str | None) -> Attribute:

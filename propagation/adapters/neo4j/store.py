@@ -1,8 +1,10 @@
 """The graph store on Neo4j: every port, one database, any number of processes."""
 
 from propagation.adapters.neo4j.check import findings
+from propagation.adapters.neo4j.client_export import Neo4jExport
 from propagation.adapters.neo4j.clients import Neo4jClients
 from propagation.adapters.neo4j.database import Neo4jDatabase
+from propagation.adapters.neo4j.erasure import Neo4jErasure
 from propagation.adapters.neo4j.evolution import Neo4jEvolution
 from propagation.adapters.neo4j.learn import Neo4jLearn
 from propagation.adapters.neo4j.leases import Neo4jLeases
@@ -19,7 +21,7 @@ from propagation.ports.clock import Clock
 
 
 class Neo4jStore(Neo4jRecords, Neo4jClients, Neo4jLearn, Neo4jReason, Neo4jRounds, Neo4jEvolution, Neo4jRetention, Neo4jOutbox,
-                 Neo4jLeases):
+                 Neo4jLeases, Neo4jErasure, Neo4jExport):
     """`clock`: the server's own where it is None. Raises BrokenData where a file of cypher/ is not as it says."""
 
     def __init__(self, settings: Neo4jSettings, clock: Clock | None = None) -> None:
@@ -34,6 +36,8 @@ class Neo4jStore(Neo4jRecords, Neo4jClients, Neo4jLearn, Neo4jReason, Neo4jRound
         Neo4jRetention.__init__(self, self.database)
         Neo4jOutbox.__init__(self, self.database, time)
         Neo4jLeases.__init__(self, self.database, time)
+        Neo4jErasure.__init__(self, self.database, time, self, self)
+        Neo4jExport.__init__(self, self.database)
 
     async def open(self) -> None:
         try:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import orjson
 
+from propagation.adapters.naming import ascii_word, says
 from propagation.adapters.sqlite.bodies import parts_of, plain_body
-from propagation.model.attribute import normalised
 from propagation.model.profile import Profile
 from propagation.model.text import ClientText
 from propagation.model.withdrawal import Citing, StoredText, Trail
@@ -22,9 +22,11 @@ WRITTEN_AT = ("SELECT min(version), max(version) FROM profile_version INDEXED BY
               " coalesce((SELECT late FROM reasoned WHERE sequence = ?1), ?1) AND ref = ?2")
 
 
-def pattern_of(citing: Citing) -> "re.Pattern[bytes]":
+def pattern_of(citing: Citing | None) -> "re.Pattern[bytes]":
     """What the JSON of a body holds where it cites one of these: a number of a source or of a rule's evidence, a message, a
-    word. It may hold it without citing."""
+    word; None: it cites whatever it holds. It may hold it without citing."""
+    if citing is None:
+        return re.compile(b"")
     parts = []
     if citing.sequences:
         parts.append(b"[\\[,](?:%s)[\\],]" % b"|".join(b"%d" % sequence for sequence in sorted(citing.sequences)))
@@ -70,12 +72,11 @@ def naming(connection: sqlite3.Connection, cites: "re.Pattern[bytes]", after: in
 
 def is_said(connection: sqlite3.Connection, ref: int, name: str) -> bool:
     """SQLite folds the case of ASCII only, so it looks for a word of that, and the rest is asked here."""
-    word = max((part for part in name.split() if part.isascii()), key=len, default="")
+    word = ascii_word(name)
     rows = connection.execute(
         "SELECT title, description, attributes, categories FROM client WHERE ref <> ? AND instr(lower("
         "title || ' ' || description || ' ' || attributes || ' ' || categories), ?)", (ref, word))
     for title, description, attributes, categories in rows:
-        texts = (title, description, *orjson.loads(attributes), *orjson.loads(categories))
-        if any(name in " ".join(normalised(part) for part in text.split()) for text in texts):
+        if says((title, description, *orjson.loads(attributes), *orjson.loads(categories)), name):
             return True
     return False

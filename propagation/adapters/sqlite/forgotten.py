@@ -1,19 +1,12 @@
-"""Event ids that were forgotten: only hashes of them are kept, under a key that is drawn with the first and never leaves the
-database."""
+"""Event ids that were forgotten, as keyed hashes."""
 
-import secrets
 import sqlite3
 from collections.abc import Sequence
-from hashlib import blake2b
 
+from propagation.adapters.keyed_hash import hash_of, new_key
 from propagation.adapters.sqlite.rows import one
 
 KEY = "forgetting_key"
-KEY_BYTES, HASH_BYTES = 32, 16
-
-
-def hash_of(key: bytes, event_id: str) -> bytes:
-    return blake2b(event_id.encode(), key=key, digest_size=HASH_BYTES).digest()
 
 
 def key_of(connection: sqlite3.Connection) -> bytes | None:
@@ -25,7 +18,7 @@ def key_of(connection: sqlite3.Connection) -> bytes | None:
 def forget_events(connection: sqlite3.Connection, event_ids: Sequence[str]) -> None:
     key = key_of(connection)
     if key is None:
-        key = secrets.token_bytes(KEY_BYTES)
+        key = new_key()
         connection.execute("INSERT INTO meta VALUES (?, ?)", (KEY, key))
     connection.executemany("INSERT OR IGNORE INTO forgotten VALUES (?)", [(hash_of(key, event_id),) for event_id in event_ids])
 

@@ -3,36 +3,22 @@ client's interactions lie one here, one there."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.adapters.columns import FORM, unpacked
+from propagation.adapters.columns import row_parts, unpacked
+from propagation.adapters.emptied import NOTHING, Row, places_of, written_of
 from propagation.adapters.sqlite.learn import BLOCK
-from propagation.model.learned import NEGATIVES, WRITTEN, LearnedBlock
+from propagation.model.learned import LearnedBlock
 from propagation.model.withdrawal import Promoted, Written
-
-BANKS = 2
-Row = dict[str, NDArray[Any]]
-NOTHING: Row = {"negatives": np.full(NEGATIVES, -1, np.int32), "scores": np.full(2, np.nan, np.float32),
-           "profile_cosines": np.zeros(NEGATIVES + 1, np.float32), "routers": np.zeros((BANKS, WRITTEN), np.uint16),
-           "weights": np.zeros((BANKS, WRITTEN), np.float32)}
 
 
 def written_by(connection: sqlite3.Connection, sequences: Sequence[int]) -> Written:
     """See ErasureStore.written."""
     wanted = np.array(sorted(set(sequences)), np.int64)
-    found: list[tuple[LearnedBlock, NDArray[np.int64]]] = list(_blocks(connection, wanted))
-    after = _learned_from(connection, [block.through for block, _ in found])
-    parts = [Written(block.sequence[places], after[block.through] - places, block.negatives[places, 0].astype(np.int64),
-                     block.routers[places], block.weights[places]) for block, places in found]
-    if not parts:
-        nothing = np.empty(0, np.int64)
-        return Written(nothing, nothing, nothing, np.empty((0, BANKS, WRITTEN), np.uint16),
-                       np.empty((0, BANKS, WRITTEN), np.float32))
-    return Written(*(np.concatenate([getattr(part, name) for part in parts])
-                     for name in ("sequence", "since", "negative", "routers", "weights")))
+    found = list(_blocks(connection, wanted))
+    return written_of(found, _learned_from(connection, [block.through for block, _ in found]))
 
 
 def empty_rows(connection: sqlite3.Connection, sequences: Sequence[int]) -> list[int]:
@@ -59,15 +45,8 @@ def _blocks(connection: sqlite3.Connection, wanted: NDArray[np.int64]) -> Iterat
             return
         block = unpacked(*row)
         inside, wanted = wanted[wanted <= block.through], wanted[wanted > block.through]
-        if len(places := _places_of(block.sequence, inside)):
+        if len(places := places_of(block.sequence, inside)):
             yield block, places
-
-
-def _places_of(sequence: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
-    places = np.searchsorted(sequence, wanted)
-    known = places < len(sequence)
-    known[known] = sequence[places[known]] == wanted[known]
-    return places[known]
 
 
 def _learned_from(connection: sqlite3.Connection, throughs: Sequence[int]) -> dict[int, int]:
@@ -96,19 +75,14 @@ def _places(connection: sqlite3.Connection,
         inside, wanted = wanted[wanted <= through], wanted[wanted > through]
         with connection.blobopen("learned", "columns", through, readonly=True) as blob:
             sequence = np.frombuffer(blob.read(8 * size), np.int64)
-        if len(places := _places_of(sequence, inside)):
+        if len(places := places_of(sequence, inside)):
             yield through, size, sequence, places
 
 
-def _write_rows(connection: sqlite3.Connection, through: int, size: int,
-                rows: Sequence[tuple[int, Row]]) -> None:
+def _write_rows(connection: sqlite3.Connection, through: int, size: int, rows: Sequence[tuple[int, Row]]) -> None:
     """In place, so that only the touched pages of a block are written."""
     with connection.blobopen("learned", "columns", through) as blob:
-        start = 0
-        for name, dtype, shape in FORM:
-            width = np.dtype(dtype).itemsize * int(np.prod(shape, dtype=np.int64))
-            for place, values in rows:
-                if name in values:
-                    blob.seek(start + int(place) * width)
-                    blob.write(np.ascontiguousarray(values[name], dtype).tobytes())
-            start += size * width
+        for place, values in rows:
+            for start, data in row_parts(size, place, values):
+                blob.seek(start)
+                blob.write(data)

@@ -1,0 +1,5 @@
+// name: erasure/forget_events
+// purpose: event ids that were forgotten, as keyed hashes
+// parameters: hashes
+UNWIND $hashes AS hash
+MERGE (:Forgotten {event: hash})

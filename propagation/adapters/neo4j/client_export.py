@@ -1,0 +1,83 @@
+"""ExportStore on Neo4j: a statement a kind of record."""
+
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import Any
+
+import orjson
+
+from propagation.adapters.neo4j.database import Neo4jDatabase
+from propagation.adapters.neo4j.learned_rows import written_by
+from propagation.adapters.neo4j.versions import text_of
+from propagation.model.client import ClientKind, ref_of
+from propagation.model.gradient import Module
+from propagation.model.profile import Line, Source
+from propagation.model.withdrawal import Written
+
+BEFORE_VERSIONS = ("client", "client_before", "event", "retracted_event")
+AFTER_VERSIONS = ("reasoned", "dead_letter", "gradient", "merge", "brought", "held_attributes", "edge")
+OF_CLIENTS = [Module.PROFILE.value, Module.FILTER_MEMORY.value]
+AS_JSON = "metadata"
+BANKS = ("session", "taste")
+
+
+class Neo4jExport:
+    """Kind after kind; each kind is read in one snapshot."""
+
+    def __init__(self, database: Neo4jDatabase) -> None:
+        self._database = database
+
+    async def held_on(self, ref: int) -> AsyncIterator[tuple[str, Mapping[str, object]]]:
+        for kind in BEFORE_VERSIONS:
+            async for record in self._records(kind, ref):
+                yield kind, record
+        async for written in self._written(ref):
+            yield "written", written
+        for row in await self._database.rows("export/profile_versions", ref=ref):
+            yield "profile_version", _version(row)
+        for kind in AFTER_VERSIONS:
+            async for record in self._records(kind, ref):
+                yield kind, record
+
+    async def _records(self, kind: str, ref: int) -> AsyncIterator[Mapping[str, object]]:
+        modules = {"modules": OF_CLIENTS} if kind == "gradient" else {}
+        for (record,) in await self._database.rows(f"export/{kind}", ref=ref, **modules):
+            if record.get(AS_JSON) is not None:
+                record[AS_JSON] = orjson.loads(record[AS_JSON])
+            yield record
+
+    async def _written(self, ref: int) -> AsyncIterator[Mapping[str, object]]:
+        """By event, what it wrote to each bank (rule 5)."""
+        row = await self._database.row("erasure/recorded_of", ref=ref) or [[], []]
+        written = await written_by(self._database, [sequence for sequence, _ in row[0]])
+        refs = sorted({ref_of(ClientKind.ITEM, item) for item in written.negative.tolist() if item >= 0})
+        named = {found[0]: f"item:{found[1]}" for found in await self._database.table("clients/get", refs=refs)}
+        for record in _written_rows(written):
+            negative = record.pop("row")
+            yield {"negative": None if negative < 0 else named.get(ref_of(ClientKind.ITEM, negative)), **record}
+
+
+def _written_rows(written: Written) -> Iterator[dict[str, Any]]:
+    for place, sequence in enumerate(written.sequence.tolist()):
+        banks = {}
+        for bank, name in enumerate(BANKS):
+            pairs = zip(written.routers[place, bank].tolist(), written.weights[place, bank].tolist(), strict=True)
+            banks[name] = [[router, weight] for router, weight in pairs if weight > 0]
+        yield {"row": int(written.negative[place]), "sequence": sequence, **banks}
+
+
+def _version(row: list[Any]) -> Mapping[str, object]:
+    """A row of cypher/export/profile_versions, with its lines and filter rules."""
+    *columns, sequence, at = row
+    text = text_of(columns)
+    return {"version": text.profile.version, "sequence": sequence, "written_at": at, "merged_through_round": text.watermark,
+            "dropped": text.dropped, "lines": [_line(line) for line in text.profile.lines],
+            "filter_rules": orjson.loads(columns[-1]) if columns[-1] else []}
+
+
+def _line(line: Line) -> dict[str, object]:
+    return {"id": line.id, "text": line.text, "attributes": list(line.attributes), "weight": line.weight,
+            "author": line.author.value, "sources": [_source(source) for source in line.sources]}
+
+
+def _source(source: Source) -> dict[str, object]:
+    return {"sequence": source.sequence} if source.router is None else {"router": source.router, "version": source.version}

@@ -1,0 +1,121 @@
+"""Forgetting and retracting on a graph server: no property holds what is gone, whatever was cut short, and nothing else changed."""
+
+import pytest
+
+from propagation.adapters.neo4j.erasure import Neo4jErasure
+from propagation.model.interaction import RecordStatus
+from propagation.workflow.checkpointing import same_numbers
+from propagation.workflow.rebuild import rebuilt
+from propagation.workflow.settings import WorkflowSettings
+from propagation.workflow.taking_back import TakingBack
+from services.assembly import laptop_engine
+from services.settings import Settings
+from tests.neo4j_server.shared import server_for
+from tests.unit.workflow.lived import SMALL, begin, item_key, live, title_of, user_key
+
+pytestmark = pytest.mark.neo4j
+STEPS = {"numbers": (TakingBack, "_committed"), "commit": (Neo4jErasure, "take_back"), "index": (TakingBack, "show"),
+         "wipe": (Neo4jErasure, "wipe")}
+BEFORE = ("numbers", "commit")
+EVERYTHING = ("MATCH (n) RETURN labels(n)[0] AS kind, properties(n) AS held UNION ALL"
+              " MATCH ()-[e]->() RETURN type(e) AS kind, properties(e) AS held")
+
+
+def engine_on(folder):
+    return laptop_engine(Settings(store="neo4j", neo4j=server_for(folder).settings, workflow=WorkflowSettings(**SMALL)))
+
+
+@pytest.fixture
+async def engine(tmp_path):
+    engine = engine_on(tmp_path)
+    await engine.open()
+    await begin(engine)
+    yield engine
+    await engine.close()
+
+
+def left_in_graph(folder, words):
+    """Which of the words some property of a node or a relationship holds, and where."""
+    found = []
+    for kind, properties in server_for(folder).run(EVERYTHING):
+        for name, value in properties.items():
+            text = value.decode("latin-1") if isinstance(value, bytes) else str(value)
+            found += [f"{word} in {kind}.{name}" for word in words
+                      if word in text or word.encode().decode("latin-1") in text]
+    return found
+
+
+async def is_sound(engine):
+    """The graph, the numbers, the index agree."""
+    assert await engine.store.check() == []
+    view = await rebuilt(engine.store, engine.embedder, engine.first_view)
+    assert same_numbers(view.state, engine.numbers.view.state) == []
+    assert await engine.upkeep.mend() == 0
+
+
+async def test_nothing_of_a_user_is_left(engine, tmp_path):
+    key, title = user_key(3), f"Dr. Longname the {3 * 104729}th"
+    mine = [one for one in await live(engine, 1, 120) if one.user_id == key.id]
+    words = [key.id, title, *(one.event_id for one in mine)]
+    assert all(left_in_graph(tmp_path, [word]) for word in words[:2])
+    done = await engine.forgetting.forget(key)
+    assert done.events_erased == len(mine) > 5
+    assert left_in_graph(tmp_path, words) == []
+    await is_sound(engine)
+    again = await engine.record(mine)
+    assert {outcome.status for outcome in again.outcomes} == {RecordStatus.FORGOTTEN}
+
+
+async def test_nothing_of_an_item_is_left(engine, tmp_path):
+    key = item_key(3)
+    words = [key.id, title_of(3), "theremin 77"]
+    events = await live(engine, 2, 120)
+    mine = [one.event_id for one in events if one.item_id == key.id]
+    assert all(left_in_graph(tmp_path, [word]) for word in words)
+    await engine.forgetting.forget(key)
+    assert left_in_graph(tmp_path, [*words, *mine]) == []
+    await is_sound(engine)
+
+
+async def test_a_retracted_event_is_taken_back_and_life_goes_on(engine, tmp_path):
+    events = await live(engine, 7, 90)
+    mine = [one.event_id for one in events if one.user_id == user_key(2).id]
+    done = await engine.forgetting.retract(mine)
+    assert [taken for _, taken, _ in done.events] == [True] * len(mine)
+    await is_sound(engine)
+    await engine.forgetting.forget(user_key(2))
+    assert left_in_graph(tmp_path, mine) == []
+    await live(engine, 8, 60)
+    await is_sound(engine)
+    await engine.init()
+    await is_sound(engine)
+
+
+@pytest.mark.parametrize("step", STEPS)
+async def test_a_process_that_stops_inside_is_finished_by_the_next(tmp_path, monkeypatch, step):
+    engine = engine_on(tmp_path)
+    await engine.open()
+    await begin(engine)
+    key = user_key(3)
+    mine = [one.event_id for one in await live(engine, 1, 60) if one.user_id == key.id]
+
+    async def stopped(*_, **__):
+        raise BaseException("the process is gone")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(*STEPS[step], stopped)
+        with pytest.raises(BaseException, match="the process is gone"):
+            await engine.forgetting.forget(key)
+    await engine.store.close()  # the rest of the process is dropped as it is
+    again = engine_on(tmp_path)
+    await again.open()
+    try:
+        assert bool(left_in_graph(tmp_path, [key.id])) == (step in BEFORE)
+        assert not await again.store.wiping_due()
+        await is_sound(again)
+        if step in BEFORE:
+            assert (await again.forgetting.forget(key)).events_erased == len(mine)
+        assert left_in_graph(tmp_path, [key.id, *mine]) == []
+        await is_sound(again)
+    finally:
+        await again.close()
