@@ -119,3 +119,30 @@ async def test_a_process_that_stops_inside_is_finished_by_the_next(tmp_path, mon
         await is_sound(again)
     finally:
         await again.close()
+
+
+async def test_an_export_is_the_same_on_both(engine, tmp_path):
+    """What a file's database says of a client after the same life, but for times and the points of an index."""
+    laptop = laptop_engine(Settings(database=tmp_path / "graph.db", workflow=WorkflowSettings(**SMALL)))
+    await laptop.open()
+    try:
+        await begin(laptop)
+        for one in (laptop, engine):
+            events = await live(one, 3, 60)
+            await one.forgetting.retract([events[4].event_id])
+        for key in (user_key(3), item_key(4)):
+            of_file, of_graph = [await exported_from(one, key) for one in (laptop, engine)]
+            assert of_graph.keys() == of_file.keys() - {"point"} >= {"client", "event", "written", "profile_version", "edge"}
+            for kind, records in of_graph.items():
+                assert records == of_file[kind], kind
+    finally:
+        await laptop.close()
+
+
+async def exported_from(engine, key):
+    (ref,) = await engine.store.find_refs([key])
+    found = {}
+    async for kind, record in engine.store.held_on(ref):
+        record = {name: value for name, value in record.items() if name not in ("recorded_at", "written_at")}
+        found.setdefault(kind, []).append(record)
+    return {kind: sorted(records, key=repr) for kind, records in found.items()}

@@ -14,8 +14,14 @@ from services.settings import ServerSettings, Settings
 from tests.neo4j_server.shared import server_for
 from tests.service.conftest import Client
 from tests.service.test_flow import test_an_event_reaches_another_clients_profile
+from tests.service.test_retract_and_forget import (
+    test_a_forgotten_client_is_unknown_its_events_are_rejected_and_its_id_starts_anew,
+    test_a_retracted_event_can_be_recommended_again_and_sent_again_has_no_effect,
+)
 
-__all__ = ["test_an_event_reaches_another_clients_profile"]
+__all__ = ["test_a_forgotten_client_is_unknown_its_events_are_rejected_and_its_id_starts_anew",
+           "test_a_retracted_event_can_be_recommended_again_and_sent_again_has_no_effect",
+           "test_an_event_reaches_another_clients_profile"]
 pytestmark = pytest.mark.neo4j
 SMALL = WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, update_size=1_000_000, auto_create=True)
 

@@ -13,8 +13,8 @@ from propagation.model.gradient import Module
 from propagation.model.profile import Line, Source
 from propagation.model.withdrawal import Written
 
-BEFORE_VERSIONS = ("client", "client_before", "event", "retracted_event")
-AFTER_VERSIONS = ("reasoned", "dead_letter", "gradient", "merge", "brought", "held_attributes", "edge")
+BEFORE_VERSIONS = ("export/client", "export/client_before", "export/event", "export/retracted_event")
+AFTER_VERSIONS = ("export/reasoned", "export/dead_letter", "export/merge", "export/brought", "export/held_attributes", "export/edge")
 OF_CLIENTS = [Module.PROFILE.value, Module.FILTER_MEMORY.value]
 AS_JSON = "metadata"
 BANKS = ("session", "taste")
@@ -27,23 +27,25 @@ class Neo4jExport:
         self._database = database
 
     async def held_on(self, ref: int) -> AsyncIterator[tuple[str, Mapping[str, object]]]:
-        for kind in BEFORE_VERSIONS:
-            async for record in self._records(kind, ref):
-                yield kind, record
+        for name in BEFORE_VERSIONS:
+            for record in await self._records(name, ref=ref):
+                yield _kind(name), record
         async for written in self._written(ref):
             yield "written", written
         for row in await self._database.rows("export/profile_versions", ref=ref):
             yield "profile_version", _version(row)
-        for kind in AFTER_VERSIONS:
-            async for record in self._records(kind, ref):
-                yield kind, record
+        for gradient in await self._records("export/gradient", ref=ref, modules=OF_CLIENTS):
+            yield "gradient", gradient
+        for name in AFTER_VERSIONS:
+            for record in await self._records(name, ref=ref):
+                yield _kind(name), record
 
-    async def _records(self, kind: str, ref: int) -> AsyncIterator[Mapping[str, object]]:
-        modules = {"modules": OF_CLIENTS} if kind == "gradient" else {}
-        for (record,) in await self._database.rows(f"export/{kind}", ref=ref, **modules):
+    async def _records(self, name: str, /, **parameters: object) -> list[Mapping[str, object]]:
+        records = [record for record, in await self._database.rows(name, **parameters)]
+        for record in records:
             if record.get(AS_JSON) is not None:
                 record[AS_JSON] = orjson.loads(record[AS_JSON])
-            yield record
+        return records
 
     async def _written(self, ref: int) -> AsyncIterator[Mapping[str, object]]:
         """By event, what it wrote to each bank (rule 5)."""
@@ -54,6 +56,10 @@ class Neo4jExport:
         for record in _written_rows(written):
             negative = record.pop("row")
             yield {"negative": None if negative < 0 else named.get(ref_of(ClientKind.ITEM, negative)), **record}
+
+
+def _kind(name: str) -> str:
+    return name.rpartition("/")[2]
 
 
 def _written_rows(written: Written) -> Iterator[dict[str, Any]]:
