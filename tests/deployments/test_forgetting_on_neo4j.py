@@ -143,6 +143,7 @@ async def exported_from(engine, key):
     (ref,) = await engine.store.find_refs([key])
     found = {}
     async for kind, record in engine.store.held_on(ref):
-        record = {name: value for name, value in record.items() if name not in ("recorded_at", "written_at")}
+        record = {name: round(value, 12) if isinstance(value, float) else value  # JSON of SQLite has 15 digits
+                  for name, value in record.items() if name not in ("recorded_at", "written_at")}
         found.setdefault(kind, []).append(record)
-    return {kind: sorted(records, key=repr) for kind, records in found.items()}
+    return {kind: sorted(records, key=lambda record: repr(sorted(record.items()))) for kind, records in found.items()}

@@ -11,12 +11,12 @@ from propagation.adapters.sqlite.database import Database
 from propagation.adapters.sqlite.learned_rows import written_by
 from propagation.model.client import ClientKind, kind_of, ref_of
 
-NAMED = "(SELECT iif(kind, 'item:', 'user:') || id FROM client WHERE ref = {})"
+NAMED = "(SELECT iif(n.kind, 'item:', 'user:') || n.id FROM client n WHERE n.ref = {})"
 CONTENT = ("'title', title, 'description', description, 'attributes', json(attributes), 'categories', json(categories),"
            " 'hidden', json(iif(hidden, 'true', 'false')), 'metadata', json(metadata), 'sequence', sequence")
 PARTIES = f"'user', {NAMED.format('user')}, 'item', {NAMED.format('item')}"
 BEFORE_VERSIONS = {
-    "client": f"SELECT json_object('client', {NAMED.format('ref')}, {CONTENT}) FROM client WHERE ref = ?1",
+    "client": f"SELECT json_object('client', {NAMED.format('client.ref')}, {CONTENT}) FROM client WHERE ref = ?1",
     "client_before": f"SELECT json_object('until', until, {CONTENT}) FROM client_before WHERE ref = ?1 ORDER BY until",
     "event": f"SELECT json_object('sequence', sequence, 'event_id', event_id, {PARTIES}, 'negative', {NAMED.format('negative')},"
              " 'time', time, 'weight', weight, 'recorded_at', at, 'metadata', json(metadata)) FROM interaction"
