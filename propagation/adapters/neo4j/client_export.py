@@ -14,7 +14,8 @@ from propagation.model.profile import Line, Source
 from propagation.model.withdrawal import Written
 
 BEFORE_VERSIONS = ("export/client", "export/client_before", "export/event", "export/retracted_event")
-AFTER_VERSIONS = ("export/reasoned", "export/dead_letter", "export/merge", "export/brought", "export/held_attributes", "export/edge")
+AFTER_VERSIONS = ("export/reasoned", "export/dead_letter", "export/merge", "export/brought", "export/held_attributes",
+                  "export/edge")
 OF_CLIENTS = [Module.PROFILE.value, Module.FILTER_MEMORY.value]
 AS_JSON = "metadata"
 BANKS = ("session", "taste")
