@@ -1,4 +1,5 @@
-"""Processing: learn and reason, all of stage 1 and its share of stage 2, durable; recording is done before the clock starts."""
+"""Processing: learn and reason, all of stage 1 and its share of stage 2, durable, by the service's own worker, which runs a round
+beside reasoning when one falls due; recording is done before the clock starts."""
 
 import asyncio
 import time
@@ -13,15 +14,19 @@ from propagation.model.client import ClientChange, ClientKey, ClientKind
 from propagation.model.interaction import NewInteraction
 from propagation.v1 import propagation_pb2 as pb
 from services.assembly import laptop_engine
+from services.clock import SystemClock
 from services.cli.replay import checked
 from services.collector import rare_collections
+from services.courtesy import Courtesy
 from services.grpc.check import checked_interaction
 from services.settings import Settings
+from services.worker import Worker
 
 RECORD_BATCH = 2_000
 COST_EVENTS = 20_000
 SMALL, LARGE = 1_000, 100_000
 WORDS = 300
+LOOK_SECONDS = 1.0
 EVENTS_SHORT, CLIENTS_SHORT = 1_000, 3_000
 
 
@@ -46,7 +51,8 @@ def _cost(run: Run, clients: int) -> float:
 async def _processed(database: Path, clients: list[ClientChange], events: Iterable[NewInteraction]) -> float:
     """Seconds from a recorded log to everything learned, reasoned and carried by the rounds that fell due."""
     rare_collections()
-    engine = laptop_engine(Settings(database=database))
+    settings, courtesy, clock = Settings(database=database), Courtesy(), SystemClock()
+    engine = laptop_engine(settings, courtesy.give_way, clock)
     await engine.open()
     try:
         for start in range(0, len(clients), RECORD_BATCH):
@@ -55,8 +61,15 @@ async def _processed(database: Path, clients: list[ClientChange], events: Iterab
         recorded = list(events)
         for start in range(0, len(recorded), RECORD_BATCH):
             await engine.record(recorded[start : start + RECORD_BATCH])
+        through = await engine.store.recorded_through()
         started = time.monotonic()
-        await engine.drain()
+        worker = Worker(engine, courtesy, settings.schedule, clock)
+        worker.start()
+        while await engine.store.reasoned_through() < through:
+            await worker.progressed(LOOK_SECONDS)
+            if worker.failing:
+                raise RuntimeError(f"a step of the worker fails: {worker.failing}")
+        await worker.stop()
         return time.monotonic() - started
     finally:
         await engine.close()
