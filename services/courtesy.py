@@ -8,12 +8,12 @@ from contextlib import contextmanager
 SLICE_SECONDS = 0.001
 BUSY_SECONDS = 0.002
 LOOK_SECONDS = 0.001
-REST = 7 / 3
+REST = 17 / 3
 LONGEST_SECONDS = 0.02
 
 
 class Courtesy:
-    """While calls are being answered, work takes at most three tenths of the time; when none is, all of it. So it is slowed
+    """While calls are being answered, work takes at most three twentieths of the time; when none is, all of it. So it is slowed
     by traffic and never starved."""
 
     def __init__(self) -> None:

@@ -1,5 +1,6 @@
 """Adoption routing: communities learned from who adopts what (OFFLINE_ROUTING.md). The default policy."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -39,5 +40,10 @@ class AdoptionPolicy:
 
     async def route(self, changed: Sequence[int], versions: Sequence[RouterVersion]) -> Table:
         weights = await self._reading.of_clients(changed, self._table_edges)
-        return Table(scores={(router, ref): score for ref, row in zip(changed, weights, strict=True) for router, score in row},
-                     clients=changed)
+        return await asyncio.to_thread(_table, changed, weights)
+
+
+def _table(changed: Sequence[int], weights: Sequence[Weights]) -> Table:
+    """Runs beside the loop: thousands of clients may have changed."""
+    return Table(scores={(router, ref): score for ref, row in zip(changed, weights, strict=True) for router, score in row},
+                 clients=changed)

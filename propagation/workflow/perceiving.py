@@ -53,15 +53,16 @@ class Perceiver:
         new = await asyncio.to_thread(self._in_order_of_sequence, arrived, known)
         mapped = await self._mapped(new)
         names = {**canonical, **mapped}
-        now = {ref: in_canonical(raw[ref], names) for ref in changed}
+        now = await asyncio.to_thread(_in_canonical, raw, names)
         known = {**known, **await self._store.get_attributes(sorted({*names.values()} & {n for ns in now.values() for n in ns}))}
-        recounted = counted(known, held, now)
+        recounted = await asyncio.to_thread(counted, known, held, now)
         fresh = [name for name in new if name not in mapped]
         rows = [*(await self._placed(recounted, fresh)),
                 *(Attribute(name=name, canonical=target) for name, target in mapped.items())]
         holders = {name: attribute.holders for name, attribute in {**known, **recounted}.items()}
+        arrivals = await asyncio.to_thread(self._travelling, arrived, names, holders)
         return Perceived(rows=rows, held=now, mapped=mapped, fresh=fresh,
-                         arrivals=self._travelling(arrived, names, holders),
+                         arrivals=arrivals,
                          remapped=[texts[ref] for ref in changed if not mapped.keys().isdisjoint(raw[ref])])
 
     def _in_order_of_sequence(self, arrived: Mapping[int, Sequence[Arrival]], known: Mapping[str, Attribute]) -> list[str]:
@@ -103,3 +104,7 @@ def _said(texts: Mapping[int, ClientText], held: Mapping[int, Sequence[str]], af
     """(attributes, arrivals) of each client. Runs beside the loop: a round may have thousands of clients."""
     return ({ref: own_attributes(text) for ref, text in texts.items()},
             {ref: arrivals_of(ref, text, held[ref], after, canonical) for ref, text in texts.items()})
+
+
+def _in_canonical(raw: Mapping[int, Sequence[str]], names: Mapping[str, str]) -> dict[int, tuple[str, ...]]:
+    return {ref: in_canonical(said, names) for ref, said in raw.items()}

@@ -113,12 +113,8 @@ class Stage2:
         before = {version.router: of_now(version, current) for version in await self._store.router_versions(routers)}
         if not self.policy.summarises:
             return await self._verbatim(round_, groups, before, epoch), {}
-        same = {router: version for router, version in before.items() if version.epoch == epoch}
-        common = _common(same, groups)
         titles = await self._titles({arrival.ref for group in groups.values() for arrival in group})
-        asked = [asked_of(router, before.get(router), group, epoch, common,
-                          list(dict.fromkeys(titles[arrival.ref] for arrival in group if arrival.ref in titles)))
-                 for router, group in groups.items()]
+        asked = await asyncio.to_thread(_asked, groups, before, epoch, titles)
         versions: list[RouterVersion] = []
         failed: dict[int, str] = {}
         for one, summary in zip(asked, await self._summaries(asked), strict=True):
@@ -128,6 +124,7 @@ class Stage2:
                 continue
             number = before[one.router].version + 1 if one.router in before else 1
             versions.append(integrated(one, summary, number, groups[one.router], round_.number, epoch))
+            await self._give_way()
         return versions, failed
 
     async def _summaries(self, asked: Sequence[Integration]) -> list[Part[Summary]]:
@@ -178,6 +175,15 @@ class Stage2:
             self._store.stage_changes(lease, round_, self._vectors.changes_of_round(perceived.remapped, perceived.fresh, versions)),
             *(self._store.stage_edges(lease, round_, closed[start : start + EDGES_A_COMMIT],
                                       opened[start : start + EDGES_A_COMMIT]) for start in parts))
+
+
+def _asked(groups: Mapping[int, Sequence[Arrival]], before: Mapping[int, RouterVersion], epoch: int,
+           titles: Mapping[int, str]) -> list[Integration]:
+    """What eq. 3 asks of each router that something arrived at. Runs beside the loop: a round may have thousands of arrivals."""
+    common = _common({router: version for router, version in before.items() if version.epoch == epoch}, groups)
+    return [asked_of(router, before.get(router), group, epoch, common,
+                     list(dict.fromkeys(titles[arrival.ref] for arrival in group if arrival.ref in titles)))
+            for router, group in groups.items()]
 
 
 def of_now(version: RouterVersion, current: Epoch | None) -> RouterVersion:

@@ -26,7 +26,7 @@ from propagation.workflow.view import NumbersView
 LINES_KEPT, LINES_LEAST = 65_536, 4_096
 SHOWN_KEPT = 65_536
 CLIENTS_A_CALL = 2_000
-TEXTS_A_PART = 32
+TEXTS_A_PART = 8
 ATTRIBUTE_VERSION = 1
 COLLECTIONS = {ClientKind.USER: Collection.USERS, ClientKind.ITEM: Collection.ITEMS}
 log = logging.getLogger(__name__)

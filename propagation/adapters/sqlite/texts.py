@@ -13,7 +13,7 @@ from propagation.model.profile import Profile
 from propagation.model.text import ClientText, Merged, Reasoned
 from propagation.ports.graph import VersionClash
 
-TEXTS_A_PART = 32
+TEXTS_A_PART = 8
 MERGED = "ref, profile_version, router, router_version, outcome"
 GRADIENT = "sequence, module, owner, writer, reward, text, attributes, epoch"
 TEXT = "json_array(v.ref, v.version, v.next_id, hex(v.body), v.watermark, v.dropped)"
