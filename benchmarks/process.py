@@ -14,8 +14,8 @@ from propagation.model.client import ClientChange, ClientKey, ClientKind
 from propagation.model.interaction import NewInteraction
 from propagation.v1 import propagation_pb2 as pb
 from services.assembly import laptop_engine
-from services.clock import SystemClock
 from services.cli.replay import checked
+from services.clock import SystemClock
 from services.collector import rare_collections
 from services.courtesy import Courtesy
 from services.grpc.check import checked_interaction
