@@ -2,4 +2,4 @@
 // purpose: an interaction by its caller's id
 // parameters: event_id
 MATCH (i:Interaction {event_id: $event_id})
-RETURN i.sequence, i.event_id, i.user, i.item, i.negative, i.time, i.weight
+RETURN i.sequence, i.event_id, i.user, i.item, i.negative, i.time, i.weight, i.prompts, i.stand_in

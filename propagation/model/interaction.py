@@ -51,7 +51,8 @@ class RecordOutcome(Term):
 
 
 class InteractionRow(Term):
-    """An interaction in the log, clients by ref, with its caller's id."""
+    """An interaction in the log, clients by ref, with its caller's id. `prompts`: those that were asked of a language model for
+    its texts, as `name@version`; `stand_in`: who answered where the model could not, "" where nobody had to."""
 
     sequence: int
     event_id: str
@@ -60,3 +61,5 @@ class InteractionRow(Term):
     negative: int | None
     time: int
     weight: float
+    prompts: tuple[str, ...] = ()
+    stand_in: str = ""

@@ -44,6 +44,11 @@ class Usage:
         return bool(self.by_prompt or self.stand_in)
 
     @property
+    def prompts(self) -> tuple[str, ...]:
+        """Those that were asked, or answered from what is kept."""
+        return tuple(prompt for prompt, spent in self.by_prompt if spent.calls or spent.cached)
+
+    @property
     def total(self) -> Spent:
         return sum((spent for _, spent in self.by_prompt), Spent())
 

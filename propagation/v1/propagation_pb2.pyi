@@ -332,13 +332,21 @@ class InteractionSource(_message.Message):
     USERS_FIELD_NUMBER: _builtins.int
     ITEM_FIELD_NUMBER: _builtins.int
     ITEM_TITLE_FIELD_NUMBER: _builtins.int
+    PROMPTS_FIELD_NUMBER: _builtins.int
+    STAND_IN_FIELD_NUMBER: _builtins.int
     sequence: _builtins.int
     event_id: _builtins.str
     item_title: _builtins.str
+    stand_in: _builtins.str
+    """Who answered where the model could not. Empty: nobody had to."""
     @_builtins.property
     def users(self) -> Global___Parties: ...
     @_builtins.property
     def item(self) -> Global___ClientKey: ...
+    @_builtins.property
+    def prompts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What was asked of a language model for its texts, as name@version. Empty: no model was, or it is not reasoned yet."""
+
     def __init__(
         self,
         *,
@@ -347,10 +355,12 @@ class InteractionSource(_message.Message):
         users: Global___Parties | None = ...,
         item: Global___ClientKey | None = ...,
         item_title: _builtins.str = ...,
+        prompts: _abc.Iterable[_builtins.str] | None = ...,
+        stand_in: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_event_id", b"_event_id", "_item", b"_item", "event_id", b"event_id", "item", b"item", "users", b"users"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_event_id", b"_event_id", "_item", b"_item", "event_id", b"event_id", "item", b"item", "item_title", b"item_title", "sequence", b"sequence", "users", b"users"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_event_id", b"_event_id", "_item", b"_item", "event_id", b"event_id", "item", b"item", "item_title", b"item_title", "prompts", b"prompts", "sequence", b"sequence", "stand_in", b"stand_in", "users", b"users"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__event_id: _TypeAlias = _typing.Literal["event_id"]  # noqa: Y015
     _WhichOneofArgType__event_id: _TypeAlias = _typing.Literal["_event_id", b"_event_id"]  # noqa: Y015

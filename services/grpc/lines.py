@@ -32,7 +32,8 @@ def interaction_to_proto(sequence: int, facts: Facts) -> pb.InteractionSource:
     item = facts.clients[event.item]
     return pb.InteractionSource(sequence=sequence, event_id=event.event_id if facts.caller.sees_users else None,
                                 users=facts.parties([event.user]),
-                                item=key_to_proto(item.key), item_title=item.title)
+                                item=key_to_proto(item.key), item_title=item.title, prompts=event.prompts,
+                                stand_in=event.stand_in)
 
 
 def _source(source: Source, facts: Facts) -> pb.Source:

@@ -33,13 +33,20 @@ def path_to_proto(path: Path, facts: Facts) -> pb.Path:
 def _hop(hop: Hop, facts: Facts) -> pb.Hop:
     if isinstance(hop, InteractionRow):
         return pb.Hop(interaction=interaction_to_proto(hop.sequence, facts), sequence=hop.sequence,
-                      text=f"{facts.said(hop.user)} chose {facts.said(hop.item)}")
+                      text=f"{facts.said(hop.user)} chose {facts.said(hop.item)}{_said_writer(hop)}")
     if isinstance(hop, AttributeHop):
         return pb.Hop(attribute=pb.AttributeHop(name=hop.name, router=hop.router), text=_said_attribute(hop))
     if isinstance(hop, RouterVersion):
         return pb.Hop(message=message_to_proto(hop), sequence=hop.sequence,
                       text=f"router {hop.router} ({hop.name}) told its community: {hop.text}")
     return _profile_hop(hop, facts)
+
+
+def _said_writer(hop: InteractionRow) -> str:
+    """What wrote the texts, where it was no model alone by the one that is set."""
+    if hop.stand_in:
+        return f" (written by the stand-in {hop.stand_in})"
+    return f" (written by {', '.join(hop.prompts)})" if hop.prompts else ""
 
 
 def _said_attribute(hop: AttributeHop) -> str:

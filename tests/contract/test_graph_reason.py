@@ -6,6 +6,7 @@ from propagation.model.errors import LeaseLost
 from propagation.model.gradient import Module
 from propagation.model.reach import Reach
 from propagation.model.text import Merged
+from propagation.model.usage import Spent, Usage
 from propagation.ports.graph import VersionClash
 from tests.contract.graph_store import STRANGE, gradient, item, learn_all, reasoned, recorded, text, user
 
@@ -51,6 +52,24 @@ async def test_two_workers_share_no_user_and_none_overtakes(store, sequences):
     assert await store.claim_reason("c", 10, 1_000) is None
     await finish(store, first)
     assert claimed(await store.claim_reason("c", 10, 1_000)) == [sequences[2], sequences[5]]
+
+
+async def test_what_wrote_an_interactions_texts_is_kept(store, sequences):
+    claim = await store.claim_reason("w", 10, 1_000)
+    asked = Usage((("forward@1", Spent(calls=1)), ("backward@2", Spent(cached=1)), ("merge@1", Spent())))
+    first, second, third, *_ = sequences
+    await finish(store, claim, reasoned(first, usage=asked), reasoned(second, usage=asked + Usage(stand_in="offline")),
+                 reasoned(third, failure="refused", usage=asked))
+    kept = {row.sequence: (row.prompts, row.stand_in) for row in await store.interactions(sequences)}
+    wrote = ("forward@1", "backward@2")
+    assert [kept[n] for n in sequences] == [(wrote, ""), (wrote, "offline")] + [((), "")] * 4
+    row = (await store.recent_interactions(user(1), 10))[-1]
+    assert (row.prompts, row.stand_in) == (wrote, "offline")
+    assert await store.find_event(row.event_id) == row
+    late = await store.claim_dead_letters("w", 10, 1_000)
+    await store.commit_reasoned(late, [reasoned(third, late=99, usage=asked)])
+    [mended] = await store.interactions([third])
+    assert mended.prompts == wrote
 
 
 async def test_reasoned_through_waits_for_the_oldest(store, sequences):

@@ -162,8 +162,8 @@ async def _claimed(transaction: Transaction, token: int, worker: str, expires: i
 async def _mark(transaction: Transaction, reasoned: Sequence[Reasoned]) -> None:
     """Each interaction of a claim as what became of it."""
     if reasoned:
-        await transaction.do("reason/done", rows=[[result.sequence, result.reward, result.written_at, result.failure]
-                                                  for result in reasoned])
+        await transaction.do("reason/done", rows=[
+            [result.sequence, result.reward, result.written_at, result.failure, *_written_with(result)] for result in reasoned])
     failed = [result.sequence for result in reasoned if result.failure is not None]
     mended = [result.sequence for result in reasoned if result.late is not None and result.failure is None]
     if failed:
@@ -174,4 +174,11 @@ async def _mark(transaction: Transaction, reasoned: Sequence[Reasoned]) -> None:
 
 def interaction_of(row: Sequence[Any]) -> InteractionRow:
     return InteractionRow.model_construct(sequence=row[0], event_id=row[1], user=row[2], item=row[3], negative=row[4],
-                                          time=row[5], weight=row[6])
+                                          time=row[5], weight=row[6], prompts=tuple(row[7] or ()), stand_in=row[8] or "")
+
+
+def _written_with(result: Reasoned) -> tuple[list[str] | None, str | None]:
+    """As an interaction's properties; a dead letter wrote nothing."""
+    if result.failure is not None:
+        return None, None
+    return list(result.usage.prompts) or None, result.usage.stand_in or None

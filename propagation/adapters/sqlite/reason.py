@@ -44,7 +44,9 @@ GIVEN_BACK = "DELETE FROM claim WHERE token = ? RETURNING token"
 REACH = ("SELECT router, count(DISTINCT CASE WHEN outcome = 'merged' THEN ref END), sum(outcome = 'merged'),"
          " sum(outcome = 'filtered'), sum(outcome = 'empty'), sum(outcome = 'fell out') FROM merged"
          " GROUP BY router ORDER BY router")
-ROW = "sequence, event_id, user, item, negative, time, weight"
+OF_REASONED = "(SELECT r.{0} FROM reasoned r WHERE r.sequence = interaction.sequence)"
+ROW = ("sequence, event_id, user, item, negative, time, weight, "
+       f"{OF_REASONED.format('prompts')} AS prompts, {OF_REASONED.format('stand_in')} AS stand_in")
 
 
 class SqliteReason:
@@ -92,8 +94,8 @@ class SqliteReason:
             put_texts(connection, texts, bodies, self._directory.now())
             put_merged(connection, [(merge, result.written_at) for result in reasoned for merge in result.merged])
             put_gradients(connection, reasoned)
-            put(connection, "reasoned", 4, [(result.sequence, result.user, result.reward, result.late) for result in reasoned],
-                "INSERT OR REPLACE")
+            put(connection, "reasoned", 6, [(result.sequence, result.user, result.reward, result.late, *_written_with(result))
+                                            for result in reasoned], "INSERT OR REPLACE")
             connection.execute("DELETE FROM dead_letter WHERE sequence IN (SELECT value FROM json_each(?))",
                                (dumped([result.sequence for result in reasoned if result.late is not None]),))
             put(connection, "dead_letter", 2, [(result.sequence, result.failure) for result in reasoned
@@ -270,4 +272,13 @@ def _gone(connection: sqlite3.Connection, negatives: Sequence[int]) -> frozenset
 def interaction_of(row: Sequence[Any]) -> InteractionRow:
     """A row of ROW."""
     return InteractionRow.model_construct(sequence=row[0], event_id=row[1], user=row[2], item=row[3], negative=row[4],
-                                          time=row[5], weight=row[6])
+                                          time=row[5], weight=row[6], prompts=tuple(orjson.loads(row[7] or "[]")),
+                                          stand_in=row[8] or "")
+
+
+def _written_with(result: Reasoned) -> tuple[str | None, str | None]:
+    """As `reasoned` holds it; a dead letter wrote nothing."""
+    if result.failure is not None or not result.usage:
+        return None, None
+    prompts = result.usage.prompts
+    return dumped(prompts) if prompts else None, result.usage.stand_in or None
