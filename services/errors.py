@@ -30,6 +30,10 @@ class PortTaken(PropagationError):
         self.address = address
 
 
+class Starting(PropagationError):
+    """The service is not open yet; the message says what it waits for."""
+
+
 class Stopping(PropagationError):
     """The service stops: what was acknowledged stands, everything else is to be sent again."""
 

@@ -19,6 +19,7 @@ from services.courtesy import Courtesy
 from services.grpc.service import Health, PropagationService, new_server
 from services.listening import bind, refuse_open_address
 from services.monitoring.wanted import monitoring_of
+from services.opening import Opening, Stopped
 from services.security.door import Door
 from services.security.limits import Limits
 from services.security.tokens import read_tokens
@@ -54,13 +55,13 @@ class Running:
 
 async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT; a second one does not wait for running calls. `announce` is told HOST:PORT when the
-    service is ready.
+    service is ready. A graph's server that does not answer is waited for.
 
     Raises NotLoopback, PortTaken, BrokenTokens, BrokenTls,
-    and whatever the store refuses to open with (StoreBusy, StoreCorrupt, SchemaTooNew)."""
+    and whatever the store refuses to open with (StoreBusy, StoreCorrupt, SchemaTooNew, StoreRefused, StoreUnsupported)."""
     configure_logging(settings.server.log_format)
-    with _stop_signals() as (first, second):
-        async with running(settings) as service:
+    with _stop_signals() as (first, second), contextlib.suppress(Stopped):
+        async with running(settings, stopping=first) as service:
             announce(service.address)
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, service.door.look_again)
             await first.wait()
@@ -75,9 +76,11 @@ async def _hurry(service: Running, second: asyncio.Event) -> None:
 
 
 @contextlib.asynccontextmanager
-async def running(settings: Settings, clock: Clock | None = None) -> AsyncIterator[Running]:
+async def running(settings: Settings, clock: Clock | None = None,
+                  stopping: asyncio.Event | None = None) -> AsyncIterator[Running]:
     """A service that is ready; stopped gracefully at the end: health says so, streams deliver their acks
-    and end, calls finish within the grace, the numbers are checkpointed, the store is closed. `clock`: the system's."""
+    and end, calls finish within the grace, the numbers are checkpointed, the store is closed. `clock`: the system's. Its port answers
+    from the start (see opening.py). Raises Stopped where `stopping` is set before it is ready."""
     refuse_open_address(settings.server)
     if settings.monitoring.port is not None:
         refuse_open_address(settings.server, settings.monitoring.host)
@@ -87,16 +90,23 @@ async def running(settings: Settings, clock: Clock | None = None) -> AsyncIterat
     rare_collections()
     courtesy, clock = Courtesy(), clock or SystemClock()
     engine = laptop_engine(settings, courtesy.give_way, clock, monitoring.around)
-    await engine.open()
+    worker = Worker(engine, courtesy, settings.schedule, clock)
+    servicer, opening = PropagationService(engine, worker), Opening(stopping)
+    server = new_server(servicer, courtesy, worker.timings, door, opening, settings.server.max_message_bytes,
+                        monitoring.interceptors())
+    health = Health(server)
+    address = bind(server, settings.server)
+    service = Running(address, engine, worker, server, servicer, health, door)
+    await health.opening()
+    await server.start()
     try:
-        worker = Worker(engine, courtesy, settings.schedule, clock)
-        servicer = PropagationService(engine, worker)
-        server = new_server(servicer, courtesy, worker.timings, door, settings.server.max_message_bytes, monitoring.interceptors())
-        health = Health(server)
-        address = bind(server, settings.server)
-        service = Running(address, engine, worker, server, servicer, health, door)
-        await server.start()
+        await engine.open(reach=opening.reach)
+    except BaseException:
+        await service.stop(None)
+        raise
+    try:
         worker.start()
+        opening.done()
         try:
             async with monitoring.shown(engine, worker, settings.server, door) as metrics:
                 await health.serving()

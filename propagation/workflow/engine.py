@@ -50,6 +50,14 @@ from propagation.workflow.view import NumbersView
 from propagation.workflow.warm_up import warm_up
 
 
+Reach = Callable[[Callable[[], Awaitable[None]]], Awaitable[None]]
+
+
+async def at_once(open_store: Callable[[], Awaitable[None]]) -> None:
+    """Without waiting for a server that does not answer."""
+    await open_store()
+
+
 class Engine:
     """Record, learn, reason and rounds over one graph. `holder` names this process in leases; reasoning awaits `give_way`
     after each interaction."""
@@ -101,11 +109,12 @@ class Engine:
         """The numbers before anything was learned, as this data was begun."""
         return first_view(self.stage0.made_with, self.settings.limits)
 
-    async def open(self, *, adopt: bool = False) -> None:
+    async def open(self, *, adopt: bool = False, reach: Reach = at_once) -> None:
         """Open the store and bring the numbers to where the log says they are. Raises IncompatibleSettings where the data
-        was made with other ones; with `adopt` it opens all the same, and `init` has to be called before anything else."""
+        was made with other ones; with `adopt` it opens all the same, and `init` has to be called before anything else. `reach` opens
+        the store: a service waits for its server."""
         await asyncio.to_thread(warm_up)
-        await self.store.open()
+        await reach(self.store.open)
         await self.stage0.restore(adopt=adopt)
         await self.cold_start.open(await self.store.learned_through())
         await asyncio.gather(self.learner.open(), self.catalogue.load(self.store))

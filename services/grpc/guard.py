@@ -15,8 +15,9 @@ from google.rpc.status_pb2 import Status
 from propagation.model.errors import InvalidInput, PropagationError
 from services.courtesy import Courtesy
 from services.grpc.base import Context
-from services.grpc.roles import calling
+from services.grpc.roles import SERVICE, calling
 from services.grpc.status import DETAILS_KEY, status_of, unexpected
+from services.opening import Opening
 from services.security.door import Door, Metadata
 from services.security.limits import Limits
 from services.timings import Timings
@@ -40,8 +41,9 @@ class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in
     """No stack trace reaches a client, and no user text or token a log. `door` says who comes in; `courtesy` knows of every call
     that waits for its answer, and `timings` how long each took (streams, which last as long as their callers like, left out)."""
 
-    def __init__(self, courtesy: Courtesy, timings: Timings, door: Door) -> None:
+    def __init__(self, courtesy: Courtesy, timings: Timings, door: Door, opening: Opening) -> None:
         self._courtesy = courtesy
+        self._opening = opening
         self._timings = timings
         self._door = door
 
@@ -51,7 +53,7 @@ class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in
         if handler is None:
             return None
         method, request_id = handler_call_details.method, request_id_of(handler_call_details)
-        enter = _entering(self._door, method, handler_call_details.invocation_metadata or ())
+        enter = _entering(self._door, self._opening, method, handler_call_details.invocation_metadata or ())
         parse = _parsing(handler.request_deserializer, streaming=handler.request_streaming)
         if not handler.response_streaming:
             make, call = ((grpc.stream_unary_rpc_method_handler, handler.stream_unary) if handler.request_streaming
@@ -63,12 +65,14 @@ class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in
         return make(_streaming(call, method, request_id, enter), parse, handler.response_serializer)
 
 
-def _entering(door: Door, method: str, metadata: Metadata) -> Enter:
-    """Says who calls, or raises; gives back the request, metered where sizes are limited: a call that is too much is refused, a
+def _entering(door: Door, opening: Opening, method: str, metadata: Metadata) -> Enter:
+    """Says who calls, or raises, also where a call of ours comes before the service is open; gives back the request, metered where sizes are limited: a call that is too much is refused, a
     stream waits."""
     def enter(request: Any, context: Context) -> Any:
         caller = door.admit(method, metadata, context.peer())
         calling.set(caller)
+        if method.startswith(SERVICE):
+            opening.check()
         if not door.limits.weighs or request is None:
             return request
         if isinstance(request, Message):

@@ -20,6 +20,7 @@ from services.grpc.streaming import Streaming
 from services.grpc.tracing import Tracing
 from services.grpc.watching import Watching
 from services.grpc.writing import Writing
+from services.opening import Opening
 from services.security.door import Door
 from services.timings import Timings
 
@@ -41,19 +42,26 @@ class Health:
         self._servicer = health.aio.HealthServicer()  # type: ignore[attr-defined]  # its stubs leave aio out
         health_pb2_grpc.add_HealthServicer_to_server(self._servicer, server)
 
+    async def opening(self) -> None:
+        """NOT_SERVING for now."""
+        await self._say(health_pb2.HealthCheckResponse.NOT_SERVING)
+
     async def serving(self) -> None:
+        await self._say(health_pb2.HealthCheckResponse.SERVING)
+
+    async def _say(self, status: health_pb2.HealthCheckResponse.ServingStatus) -> None:
         for name in ("", NAME):
-            await self._servicer.set(name, health_pb2.HealthCheckResponse.SERVING)
+            await self._servicer.set(name, status)
 
     async def stopping(self) -> None:
         """NOT_SERVING from now on; nothing turns it back."""
         await self._servicer.enter_graceful_shutdown()
 
 
-def new_server(service: PropagationService, courtesy: Courtesy, timings: Timings, door: Door, max_message_bytes: int,
+def new_server(service: PropagationService, courtesy: Courtesy, timings: Timings, door: Door, opening: Opening, max_message_bytes: int,
                before: Sequence[grpc.aio.ServerInterceptor] = ()) -> grpc.aio.Server:  # type: ignore[type-arg]  # its stubs'
     """A server of `service` with reflection. Not started, no port yet. `before`: what every call passes first."""
-    server = grpc.aio.server(interceptors=[*before, Guard(courtesy, timings, door)], options=[
+    server = grpc.aio.server(interceptors=[*before, Guard(courtesy, timings, door, opening)], options=[
         ("grpc.max_concurrent_streams", CALLS_A_CONNECTION),
         ("grpc.max_receive_message_length", max_message_bytes), ("grpc.max_send_message_length", max_message_bytes),
         ("grpc.so_reuseport", 0), ("grpc.keepalive_time_ms", LONGEST_IDLE_MS),

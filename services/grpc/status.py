@@ -7,7 +7,7 @@ from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RequestInfo
 from google.rpc.status_pb2 import Status
 
 from propagation.model import errors
-from services.errors import NotAllowed, Stopping
+from services.errors import NotAllowed, Starting, Stopping
 from services.security.door import NotAuthenticated
 from services.security.limits import TooMuch
 
@@ -29,6 +29,7 @@ CODES: dict[type[errors.PropagationError], tuple[grpc.StatusCode, str]] = {
     errors.IncompatibleSettings: (grpc.StatusCode.FAILED_PRECONDITION, "INCOMPATIBLE_SETTINGS"),
     errors.Unsupported: (grpc.StatusCode.UNIMPLEMENTED, "UNSUPPORTED"),
     errors.ReasonerFailed: (grpc.StatusCode.UNAVAILABLE, "REASONER_FAILED"),
+    Starting: (grpc.StatusCode.UNAVAILABLE, "STARTING"),
     Stopping: (grpc.StatusCode.UNAVAILABLE, "STOPPING"),
     NotAuthenticated: (grpc.StatusCode.UNAUTHENTICATED, "NOT_AUTHENTICATED"),
     NotAllowed: (grpc.StatusCode.PERMISSION_DENIED, "NOT_ALLOWED"),

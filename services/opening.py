@@ -1,0 +1,49 @@
+"""From the first moment until the engine is open: the port answers, health says NOT_SERVING, and every other call is told why."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import structlog
+
+from propagation.model.errors import StoreUnreachable
+from services.errors import Starting
+
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 5.0
+log = structlog.get_logger()
+
+
+class Stopped(Exception):
+    """The service was told to stop before it was open."""
+
+
+class Opening:
+    """`stopping`: set when the service is told to stop (None: never)."""
+
+    def __init__(self, stopping: asyncio.Event | None = None) -> None:
+        self._stopping = stopping or asyncio.Event()
+        self._why: str | None = "the service is starting; try again in a moment"
+
+    def check(self) -> None:
+        """Raises Starting until the engine is open."""
+        if self._why is not None:
+            raise Starting(self._why)
+
+    def done(self) -> None:
+        self._why = None
+
+    async def reach(self, open_store: Callable[[], Awaitable[None]]) -> None:
+        """Open the graph store; wait for its server where that does not answer, for as long as it takes. Raises Stopped, and what
+        else the store refuses with: a wrong password or version does not get right by waiting."""
+        pause = FIRST_PAUSE_SECONDS
+        while True:
+            try:
+                return await open_store()
+            except StoreUnreachable as error:
+                self._why = f"the service waits for its graph's server: {error}"
+                log.warning("waiting for the graph's server", error=str(error), again_in_seconds=pause)
+            try:
+                await asyncio.wait_for(self._stopping.wait(), pause)
+            except TimeoutError:
+                pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+            else:
+                raise Stopped

@@ -1,0 +1,128 @@
+"""A service whose graph server is away, refuses it, or is another release: over real gRPC, as a process of its own."""
+
+import asyncio
+import contextlib
+import os
+import re
+import signal
+import socket
+import sys
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from propagation.v1 import propagation_pb2 as pb
+from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
+from services.cli.exits import ExitCode
+from tests.neo4j_server.shared import server_for
+
+pytestmark = pytest.mark.neo4j
+SECONDS = 120
+Status = health_pb2.HealthCheckResponse
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+async def between(reader, writer, change):
+    """Bytes of one direction, until one end closes."""
+    with contextlib.suppress(ConnectionError):
+        while data := await reader.read(65_536):
+            writer.write(change(data))
+            await writer.drain()
+    writer.close()
+
+
+@contextlib.asynccontextmanager
+async def reached_by(port, neo4j, change=bytes):
+    """The real server under another port; `change`: its answers' bytes."""
+    host, _, real = neo4j.settings.uri.removeprefix("bolt://").rpartition(":")
+
+    async def met(reader, writer):
+        up, down = await asyncio.open_connection(host, int(real))
+        await asyncio.gather(between(reader, down, bytes), between(up, writer, change))
+
+    server = await asyncio.start_server(met, "127.0.0.1", port)
+    try:
+        yield
+    finally:
+        server.close()
+
+
+@contextlib.asynccontextmanager
+async def served(folder, neo4j_port, password):
+    """`propagation serve` in a process of its own; (process, its port)."""
+    port = free_port()
+    environment = {**os.environ, "PROPAGATION_NEO4J__PASSWORD": password}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "services.cli.main", "serve", "--port", str(port), "--log-format", "json", "--set", "store=neo4j",
+        "--set", f"neo4j.uri=bolt://127.0.0.1:{neo4j_port}", "--set", "auto_create=true", cwd=folder,
+        env={**environment, "PYTHONPATH": os.getcwd()}, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
+    try:
+        yield process, port
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.communicate()
+
+
+async def health_of(channel):
+    return (await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), wait_for_ready=True,
+                                                           timeout=SECONDS)).status
+
+
+async def test_it_waits_for_its_server_and_serves_alone_when_that_comes_up(tmp_path):
+    neo4j, port = server_for(tmp_path), free_port()
+    async with served(tmp_path, port, neo4j.settings.password.get_secret_value()) as (process, own), \
+            grpc.aio.insecure_channel(f"127.0.0.1:{own}") as channel:
+        assert await health_of(channel) == Status.NOT_SERVING
+        record = PropagationServiceStub(channel).RecordInteractions
+        request = pb.RecordInteractionsRequest(interactions=[pb.Interaction(event_id="e", user_id="ann", item_id="i")])
+        line = await asyncio.wait_for(process.stderr.readline(), SECONDS)
+        assert b"waiting for the graph's server" in line and b"does not answer" in line
+        with pytest.raises(grpc.aio.AioRpcError, match="waits for its graph's server") as refused:
+            await record(request)
+        assert refused.value.code() == grpc.StatusCode.UNAVAILABLE
+        async with reached_by(port, neo4j):
+            said = await asyncio.wait_for(process.stdout.readline(), SECONDS)
+            assert said.decode().strip() == f"listening on 127.0.0.1:{own}"
+            assert await health_of(channel) == Status.SERVING
+            assert (await record(request)).outcomes[0].status == pb.INTERACTION_STATUS_ACCEPTED
+            process.send_signal(signal.SIGTERM)
+            assert await asyncio.wait_for(process.wait(), SECONDS) == ExitCode.DONE
+
+
+async def test_it_can_be_stopped_while_it_waits(tmp_path):
+    async with served(tmp_path, free_port(), "any") as (process, own), grpc.aio.insecure_channel(f"127.0.0.1:{own}") as channel:
+        assert await health_of(channel) == Status.NOT_SERVING
+        await asyncio.wait_for(process.stderr.readline(), SECONDS)
+        process.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(process.wait(), SECONDS) == ExitCode.DONE
+
+
+async def last_words(process):
+    _, said = await asyncio.wait_for(process.communicate(), SECONDS)
+    return process.returncode, said.decode().strip().splitlines()
+
+
+async def test_a_wrong_password_is_one_line_and_an_exit_code(tmp_path):
+    port = server_for(tmp_path).settings.uri.rpartition(":")[2]
+    async with served(tmp_path, port, "not-the-password") as (process, _):
+        code, lines = await last_words(process)
+    assert code == ExitCode.DATA
+    assert len(lines) == 1
+    assert "refuses this user or password" in lines[0] and "not-the-password" not in lines[0]
+
+
+async def test_another_release_of_the_server_is_one_line_and_an_exit_code(tmp_path):
+    neo4j, port = server_for(tmp_path), free_port()
+    async with reached_by(port, neo4j, lambda data: re.sub(rb"Neo4j/5\.26\.", b"Neo4j/5.25.", data)), \
+            served(tmp_path, port, neo4j.settings.password.get_secret_value()) as (process, _):
+        code, lines = await last_words(process)
+    assert code == ExitCode.DATA
+    assert len(lines) == 1
+    assert "is Neo4j/5.25." in lines[0] and "made for Neo4j 5.26" in lines[0]
