@@ -49,7 +49,6 @@ from propagation.workflow.vectors import Vectors
 from propagation.workflow.view import NumbersView
 from propagation.workflow.warm_up import warm_up
 
-
 Reach = Callable[[Callable[[], Awaitable[None]]], Awaitable[None]]
 
 
