@@ -79,8 +79,8 @@ async def _hurry(service: Running, second: asyncio.Event) -> None:
 async def running(settings: Settings, clock: Clock | None = None,
                   stopping: asyncio.Event | None = None) -> AsyncIterator[Running]:
     """A service that is ready; stopped gracefully at the end: health says so, streams deliver their acks
-    and end, calls finish within the grace, the numbers are checkpointed, the store is closed. `clock`: the system's. Its port answers
-    from the start (see opening.py). Raises Stopped where `stopping` is set before it is ready."""
+    and end, calls finish within the grace, the numbers are checkpointed, the store is closed. `clock`: the system's. Its port
+    answers from the start (see opening.py). Raises Stopped where `stopping` is set before it is ready."""
     refuse_open_address(settings.server)
     if settings.monitoring.port is not None:
         refuse_open_address(settings.server, settings.monitoring.host)

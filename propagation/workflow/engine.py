@@ -110,8 +110,8 @@ class Engine:
 
     async def open(self, *, adopt: bool = False, reach: Reach = at_once) -> None:
         """Open the store and bring the numbers to where the log says they are. Raises IncompatibleSettings where the data
-        was made with other ones; with `adopt` it opens all the same, and `init` has to be called before anything else. `reach` opens
-        the store: a service waits for its server."""
+        was made with other ones; with `adopt` it opens all the same, and `init` has to be called before anything else. `reach`
+        opens the store: a service waits for its server."""
         await asyncio.to_thread(warm_up)
         await reach(self.store.open)
         await self.stage0.restore(adopt=adopt)

@@ -66,8 +66,8 @@ class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in
 
 
 def _entering(door: Door, opening: Opening, method: str, metadata: Metadata) -> Enter:
-    """Says who calls, or raises, also where a call of ours comes before the service is open; gives back the request, metered where sizes are limited: a call that is too much is refused, a
-    stream waits."""
+    """Says who calls, or raises, also where a call of ours comes before the service is open; gives back the request, metered where
+    sizes are limited: a call that is too much is refused, a stream waits."""
     def enter(request: Any, context: Context) -> Any:
         caller = door.admit(method, metadata, context.peer())
         calling.set(caller)

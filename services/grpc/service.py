@@ -58,8 +58,8 @@ class Health:
         await self._servicer.enter_graceful_shutdown()
 
 
-def new_server(service: PropagationService, courtesy: Courtesy, timings: Timings, door: Door, opening: Opening, max_message_bytes: int,
-               before: Sequence[grpc.aio.ServerInterceptor] = ()) -> grpc.aio.Server:  # type: ignore[type-arg]  # its stubs'
+def new_server(service: PropagationService, courtesy: Courtesy, timings: Timings, door: Door, opening: Opening,
+               max_message_bytes: int, before: Sequence[grpc.aio.ServerInterceptor] = ()) -> grpc.aio.Server:  # type: ignore[type-arg]  # its stubs'
     """A server of `service` with reflection. Not started, no port yet. `before`: what every call passes first."""
     server = grpc.aio.server(interceptors=[*before, Guard(courtesy, timings, door, opening)], options=[
         ("grpc.max_concurrent_streams", CALLS_A_CONNECTION),

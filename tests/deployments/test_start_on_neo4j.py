@@ -83,7 +83,8 @@ async def test_it_waits_for_its_server_and_serves_alone_when_that_comes_up(tmp_p
         record = PropagationServiceStub(channel).RecordInteractions
         request = pb.RecordInteractionsRequest(interactions=[pb.Interaction(event_id="e", user_id="ann", item_id="i")])
         line = await asyncio.wait_for(process.stderr.readline(), SECONDS)
-        assert b"waiting for the graph's server" in line and b"does not answer" in line
+        assert b"waiting for the graph's server" in line
+        assert b"does not answer" in line
         with pytest.raises(grpc.aio.AioRpcError, match="waits for its graph's server") as refused:
             await record(request)
         assert refused.value.code() == grpc.StatusCode.UNAVAILABLE
@@ -115,7 +116,8 @@ async def test_a_wrong_password_is_one_line_and_an_exit_code(tmp_path):
         code, lines = await last_words(process)
     assert code == ExitCode.DATA
     assert len(lines) == 1
-    assert "refuses this user or password" in lines[0] and "not-the-password" not in lines[0]
+    assert "refuses this user or password" in lines[0]
+    assert "not-the-password" not in lines[0]
 
 
 async def test_another_release_of_the_server_is_one_line_and_an_exit_code(tmp_path):
@@ -125,4 +127,5 @@ async def test_another_release_of_the_server_is_one_line_and_an_exit_code(tmp_pa
         code, lines = await last_words(process)
     assert code == ExitCode.DATA
     assert len(lines) == 1
-    assert "is Neo4j/5.25." in lines[0] and "made for Neo4j 5.26" in lines[0]
+    assert "is Neo4j/5.25." in lines[0]
+    assert "made for Neo4j 5.26" in lines[0]
