@@ -6,7 +6,6 @@ import socket
 from collections.abc import Awaitable, Callable, Mapping
 
 from propagation.adapters.numpy.index import NumpyIndex
-from propagation.adapters.numpy.points import NoPoints
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.sqlite.files import SqliteFiles
 from propagation.adapters.sqlite.points import SqlitePoints
@@ -39,8 +38,14 @@ def laptop_files(settings: Settings) -> SqliteFiles:
 
 
 def numpy_index(settings: Settings, store: GraphStore) -> VectorIndex:
-    """Its points lie in the graph's file; beside a graph server they are made from its texts at start."""
-    return NumpyIndex(SqlitePoints(store.database) if isinstance(store, SqliteStore) else NoPoints())
+    """Its points lie where the graph does."""
+    if isinstance(store, SqliteStore):
+        return NumpyIndex(SqlitePoints(store.database))
+    from propagation.adapters.neo4j.points import Neo4jPoints
+    from propagation.adapters.neo4j.store import Neo4jStore
+
+    assert isinstance(store, Neo4jStore), "the settings know two stores"
+    return NumpyIndex(Neo4jPoints(store.database))
 
 
 def qdrant_index(settings: Settings, store: GraphStore) -> VectorIndex:

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from qdrant_client import AsyncQdrantClient, models
 
+from propagation.adapters.neo4j.points import Neo4jPoints
+from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.adapters.numpy.index import NumpyIndex
 from propagation.adapters.qdrant.connection import connect
 from propagation.adapters.qdrant.index import QdrantIndex
@@ -17,6 +19,7 @@ from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.errors import IncompatibleSettings, IndexUnavailable
 from propagation.ports.vector_index import Collection, Point, VectorIndex
 from services.clock import SystemClock
+from tests.neo4j_server.shared import server_for
 
 pytestmark = [pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant"),
               pytest.mark.filterwarnings("ignore:Local mode performs exact")]
@@ -42,12 +45,22 @@ async def _qdrant_server(path, stack: AsyncExitStack) -> VectorIndex:
     return QdrantIndex(connect(url, int(os.environ.get("QDRANT_GRPC_PORT", "6334")), None, 10), prefix)
 
 
-ADAPTERS = {"numpy on sqlite": _numpy_on_sqlite, "qdrant local": _qdrant_local}
+async def _numpy_on_neo4j(path, stack: AsyncExitStack) -> VectorIndex:
+    store = Neo4jStore(server_for(path).settings)
+    await store.open()
+    stack.push_async_callback(store.close)
+    return NumpyIndex(Neo4jPoints(store.database))
+
+
+ADAPTERS = {"numpy on neo4j": _numpy_on_neo4j, "numpy on sqlite": _numpy_on_sqlite, "qdrant local": _qdrant_local}
 if "QDRANT_URL" in os.environ:
     ADAPTERS["qdrant server"] = _qdrant_server
 
 
-@pytest.fixture(params=sorted(ADAPTERS))
+MARKED = [pytest.param(name, marks=[pytest.mark.neo4j] if "neo4j" in name else []) for name in sorted(ADAPTERS)]
+
+
+@pytest.fixture(params=MARKED)
 async def reopen(request, tmp_path) -> AsyncIterator[Reopen]:
     """Each call stops what the last one opened, and opens the same index anew; `ensure` is the caller's."""
     stack = AsyncExitStack()

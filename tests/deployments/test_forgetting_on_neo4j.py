@@ -4,6 +4,7 @@ import pytest
 
 from propagation.adapters.neo4j.erasure import Neo4jErasure
 from propagation.model.interaction import RecordStatus
+from propagation.ports.vector_index import Collection
 from propagation.workflow.checkpointing import same_numbers
 from propagation.workflow.rebuild import rebuilt
 from propagation.workflow.settings import WorkflowSettings
@@ -11,7 +12,7 @@ from propagation.workflow.taking_back import TakingBack
 from services.assembly import laptop_engine
 from services.settings import Settings
 from tests.neo4j_server.shared import server_for
-from tests.unit.workflow.lived import SMALL, begin, item_key, live, title_of, user_key
+from tests.unit.workflow.lived import ITEMS, SMALL, begin, item_key, live, title_of, user_key
 
 pytestmark = pytest.mark.neo4j
 STEPS = {"numbers": (TakingBack, "_committed"), "commit": (Neo4jErasure, "take_back"), "index": (TakingBack, "show"),
@@ -132,11 +133,31 @@ async def test_an_export_is_the_same_on_both(engine, tmp_path):
             await one.forgetting.retract([events[4].event_id])
         for key in (user_key(3), item_key(4)):
             of_file, of_graph = [await exported_from(one, key) for one in (laptop, engine)]
-            assert of_graph.keys() == of_file.keys() - {"point"} >= {"client", "event", "written", "profile_version", "edge"}
+            assert of_graph.keys() == of_file.keys() >= {"client", "event", "written", "profile_version", "edge", "point"}
             for kind, records in of_graph.items():
                 assert records == of_file[kind], kind
     finally:
         await laptop.close()
+
+
+async def test_a_start_embeds_nothing_that_it_has_embedded(engine, tmp_path):
+    await live(engine, 4, 30)
+    again = engine_on(tmp_path)
+    embedded = []
+    embed = again.embedder.embed
+
+    async def counted(texts):
+        embedded.extend(texts)
+        return await embed(texts)
+
+    again.embedder.embed = counted
+    await again.open()
+    try:
+        assert len(await again.index.versions(Collection.ITEMS)) == ITEMS
+        assert not {title_of(n) for n in range(ITEMS)} & {text for text in embedded if "Quartet" in text}
+        assert await again.upkeep.mend() == 0
+    finally:
+        await again.close()
 
 
 async def exported_from(engine, key):

@@ -10,9 +10,9 @@ import sys
 
 import pytest
 
+from propagation.adapters.neo4j.points import Neo4jPoints
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.adapters.numpy.index import NumpyIndex
-from propagation.adapters.numpy.points import NoPoints
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.workflow.engine import Engine
@@ -43,7 +43,8 @@ def facts(server):
 
 
 async def _propagated(server):
-    engine = Engine(Neo4jStore(server.settings), HashedEmbedder(WORKFLOW.seed), NumpyIndex(NoPoints()), OfflineReasoner(), WORKFLOW,
+    store = Neo4jStore(server.settings)
+    engine = Engine(store, HashedEmbedder(WORKFLOW.seed), NumpyIndex(Neo4jPoints(store.database)), OfflineReasoner(), WORKFLOW,
                     "test")
     try:
         await engine.open()

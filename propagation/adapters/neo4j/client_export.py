@@ -7,8 +7,9 @@ import orjson
 
 from propagation.adapters.neo4j.database import Neo4jDatabase
 from propagation.adapters.neo4j.learned_rows import written_by
+from propagation.adapters.neo4j.outbox import COLLECTIONS
 from propagation.adapters.neo4j.versions import text_of
-from propagation.model.client import ClientKind, ref_of
+from propagation.model.client import ClientKind, kind_of, ref_of
 from propagation.model.gradient import Module
 from propagation.model.profile import Line, Source
 from propagation.model.withdrawal import Written
@@ -40,6 +41,9 @@ class Neo4jExport:
         for name in AFTER_VERSIONS:
             for record in await self._records(name, ref=ref):
                 yield _kind(name), record
+        point = {"collection": COLLECTIONS[kind_of(ref)].value, "key": orjson.dumps(ref).decode()}
+        for record in await self._records("export/point", **point):
+            yield "point", record
 
     async def _records(self, name: str, /, **parameters: object) -> list[Mapping[str, object]]:
         records = [record for record, in await self._database.rows(name, **parameters)]

@@ -21,22 +21,3 @@ class PointStore(Protocol):
         """All in one commit; a point stays as it is where the stored version is newer."""
 
     async def drop_points(self, shelf: str, keys: Sequence[int | str]) -> None: ...
-
-
-class NoPoints:
-    """Keeps nothing: beside a graph server, whose texts fill the index at start."""
-
-    async def get_description(self) -> bytes | None:
-        return None
-
-    async def describe(self, description: bytes, shelves: Sequence[str]) -> None:
-        """Nothing is kept."""
-
-    async def load_points(self, shelf: str) -> Sequence[Point]:
-        return ()
-
-    async def put_points(self, shelf: str, points: Sequence[Point]) -> None:
-        """Nothing is kept."""
-
-    async def drop_points(self, shelf: str, keys: Sequence[int | str]) -> None:
-        """Nothing is kept."""
