@@ -41,6 +41,7 @@ from propagation.workflow.rebuild import rebuild
 from propagation.workflow.recommend import Recommender
 from propagation.workflow.retention import Retention
 from propagation.workflow.round import Stage2
+from propagation.workflow.router_words import RouterWords
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.similar import Similar
 from propagation.workflow.trace import Tracer
@@ -77,10 +78,11 @@ class Engine:
         self._merging = Gate()
         self.catalogue, self.unlearned, self.progress = Catalogue(), Unlearned(), Progress(store)
         self.retention = Retention(store)
-        self.recommender = Recommender(store, self.numbers, embedder, self.catalogue, self.unlearned)
         self.similar = Similar(store, self.numbers)
         feed = IndexFeed(store, index)
         self.vectors = Vectors(store, embedder, feed, self.numbers)
+        self.recommender = Recommender(store, self.numbers, embedder, self.catalogue, self.unlearned,
+                                       RouterWords(store, self.numbers, self.vectors))
         self.upkeep = IndexUpkeep(store, embedder, index, feed, self.vectors, self.numbers, holder)
         policy = policy_for(settings, store, index, embedder, self.numbers, holder)
         self.cold_start = ColdStart(store, reasoner, policy, self.vectors, settings)

@@ -14,6 +14,7 @@ from propagation.workflow.catalogue import Catalogue
 from propagation.workflow.explain import Explainer, Explanation
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.reading import EMPTY_ROWS, EVERYTHING, Ask, Readings
+from propagation.workflow.router_words import RouterWords
 from propagation.workflow.texts import attribute_text, content_text
 from propagation.workflow.unlearned import Unlearned
 from propagation.workflow.user_texts import UserTexts
@@ -61,7 +62,8 @@ class Recommendations:
 class Recommender:
     """Reads for one process; holds nothing that the store does not have."""
 
-    def __init__(self, store: GraphStore, numbers: Numbers, embedder: Embedder, catalogue: Catalogue, unlearned: Unlearned) -> None:
+    def __init__(self, store: GraphStore, numbers: Numbers, embedder: Embedder, catalogue: Catalogue, unlearned: Unlearned,
+                 router_words: RouterWords) -> None:
         self._store = store
         self._numbers = numbers
         self._embedder = embedder
@@ -70,6 +72,7 @@ class Recommender:
         self.readings = Readings(numbers)
         self._explainer = Explainer(store, embedder)
         self.texts = UserTexts(store)
+        self._router_words = router_words
 
     async def recommend(self, wish: Wish) -> Recommendations:
         """The best `limit` items, fewer where fewer are left. Equal scores are ordered by a seeded hash of user and item."""
@@ -129,10 +132,8 @@ class Recommender:
         if not memory.rules:
             return None
         count = self._numbers.view.state.taste.mass.shape[1]
-        held: dict[int, frozenset[str]] = {}
-        if any(rule.attribute is not None for rule in memory.rules):
-            held = {version.router: frozenset((*version.attributes, *(name for name, _ in version.standing)))
-                    for version in await self._store.router_versions(range(count))}
+        named = any(rule.attribute is not None for rule in memory.rules)
+        held = await self._router_words.of_routers() if named else {}
         return np.array([memory.factor_for(router, held.get(router, frozenset())) for router in range(count)])
 
     async def _own(self, ref: int | None) -> NDArray[np.float32] | None:

@@ -118,6 +118,11 @@ class Vectors:
         self._named_through = max(self._named_through, published)
 
     @property
+    def rounds_known(self) -> int:
+        """The newest round that this process published or followed."""
+        return self._named_through
+
+    @property
     def canonical(self) -> dict[str, str]:
         """Attributes that were mapped to another one, and to which."""
         return self._canonical

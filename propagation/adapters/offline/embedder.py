@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import re
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from copy import copy
 from functools import lru_cache
@@ -17,6 +18,7 @@ from propagation.model.errors import IncompatibleSettings
 
 DIMENSION = 48
 BUCKETS = 1 << 15
+NO_BUCKET = -1
 POWER_ROUNDS = 4
 OVERSAMPLING = 16
 ROUNDING = 1e-12
@@ -30,15 +32,12 @@ STOP = frozenset([
 
 @lru_cache(maxsize=1 << 16)
 def _bucket(token: str) -> int:
-    return zlib.crc32(token.encode("utf-8", "surrogatepass")) % BUCKETS
+    return NO_BUCKET if token in STOP else zlib.crc32(token.encode("utf-8", "surrogatepass")) % BUCKETS
 
 
 def _counts(text: str) -> dict[int, int]:
-    counts: dict[int, int] = {}
-    for token in TOKEN.findall(text.casefold()):
-        if token not in STOP:
-            bucket = _bucket(token)
-            counts[bucket] = counts.get(bucket, 0) + 1
+    counts = Counter(map(_bucket, TOKEN.findall(text.casefold())))
+    counts.pop(NO_BUCKET, None)
     return counts
 
 
