@@ -6,7 +6,6 @@ import socket
 from collections.abc import Awaitable, Callable, Mapping
 
 from propagation.adapters.numpy.index import NumpyIndex
-from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.sqlite.files import SqliteFiles
 from propagation.adapters.sqlite.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
@@ -16,7 +15,7 @@ from propagation.ports.vector_index import VectorIndex
 from propagation.workflow.engine import Engine
 from propagation.workflow.interaction import turn_of_others
 from services.clock import SystemClock
-from services.reasoners import reasoner_of, workflow_of
+from services.reasoners import models_of, workflow_of
 from services.settings import Settings
 
 
@@ -84,6 +83,6 @@ def laptop_engine(settings: Settings, give_way: Callable[[], Awaitable[None]] = 
     no key. `clock`: the system's. `around` may put something in their place that watches them."""
     store = graph_store(settings, clock)
     holder, workflow = holder_name(), workflow_of(settings)
-    reasoner = reasoner_of(settings, store, holder)
+    reasoner, embedder = models_of(settings, store, holder)
     store, index = around(store, INDEXES[settings.index](settings, store))
-    return Engine(store, HashedEmbedder(workflow.seed), index, reasoner, workflow, holder=holder, give_way=give_way)
+    return Engine(store, embedder, index, reasoner, workflow, holder=holder, give_way=give_way)

@@ -1,10 +1,12 @@
-"""Settings to a reasoner, and what goes with it."""
+"""Settings to a reasoner and an embedder, and what goes with them."""
 
 import os
 
+from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.openai.spending import SpendingStore
 from propagation.adapters.standing_in import StandingIn
+from propagation.ports.embedder import Embedder
 from propagation.ports.reasoner import Reasoner
 from propagation.workflow.settings import WorkflowSettings
 from services.settings import Settings
@@ -20,15 +22,20 @@ def workflow_of(settings: Settings) -> WorkflowSettings:
     return workflow.model_copy(update={"buffer": BUFFER_OF_A_MODEL})
 
 
-def reasoner_of(settings: Settings, store: SpendingStore, holder: str) -> Reasoner:
-    """The offline one, or a model behind an endpoint, whose key is read from the environment here and nowhere else."""
+def models_of(settings: Settings, store: SpendingStore, holder: str) -> tuple[Reasoner, Embedder]:
+    """The offline ones, or models behind an endpoint, whose key is read from the environment here and nowhere else."""
     options = settings.openai
-    offline = OfflineReasoner(settings.workflow.profile_lines)
-    if settings.reasoner == "offline":
-        return offline
-    from propagation.adapters.openai.build import openai_reasoner
+    offline: Reasoner = OfflineReasoner(settings.workflow.profile_lines)
+    fitted: Embedder = HashedEmbedder(settings.workflow.seed)
+    if settings.reasoner == "offline" and settings.embedder == "fitted":
+        return offline, fitted
+    from propagation.adapters.openai.build import openai_embedder, openai_endpoint, openai_reasoner
 
-    model = openai_reasoner(options, os.environ.get(options.key_variable), store, holder)
+    endpoint = openai_endpoint(options, os.environ.get(options.key_variable), store, holder)
+    embedder = openai_embedder(endpoint, store) if settings.embedder == "openai" else fitted
+    if settings.reasoner == "offline":
+        return offline, embedder
+    model = openai_reasoner(endpoint, store)
     if options.stand_in == "never":
-        return model
-    return StandingIn(model, offline, unavailable=options.stand_in == "unavailable")
+        return model, embedder
+    return StandingIn(model, offline, unavailable=options.stand_in == "unavailable"), embedder

@@ -105,6 +105,7 @@ class Settings(Term):
     schedule: ScheduleSettings = ScheduleSettings()
     workflow: WorkflowSettings = WorkflowSettings()
     reasoner: Literal["offline", "openai"] = "offline"
+    embedder: Literal["fitted", "openai"] = "fitted"
     openai: OpenAIOptions = OpenAIOptions()
 
     @property

@@ -16,7 +16,11 @@ class Embedder(Protocol):
     def dimension(self) -> int: ...
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """[len(texts), D] f32, unit rows; a row of zeros for a text with nothing to embed. All finite."""
+        """[len(texts), D] f32, unit rows; a row of zeros for a text with nothing to embed. All finite. Raises what a reasoner
+        raises where a server does it."""
+
+    async def close(self) -> None:
+        """Let go of connections. The graph is still open."""
 
 
 @runtime_checkable

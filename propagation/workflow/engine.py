@@ -134,6 +134,7 @@ class Engine:
     async def close(self) -> None:
         await self.reasoning.pipeline.close()
         await self.reasoner.close()
+        await self.embedder.close()
         await self.learner.close()
         await self.upkeep.close()
         self.numbers.close()

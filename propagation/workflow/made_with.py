@@ -33,7 +33,8 @@ class MadeWith(Term):
         differing = [f"{WORDS[name]} was {old}, now it is {getattr(now, name)}"
                      for name, old in self if old != getattr(now, name)]
         raise IncompatibleSettings(f"this data was made with other settings: {'; '.join(differing)}. Go back to the old ones, or"
-                                   " run `propagation init`, which learns all interactions again under the new ones")
+                                   " run `propagation init`, which learns all interactions again under the new ones and makes the"
+                                   " vector index anew (`propagation reindex` alone would leave the numbers as they are)")
 
 
 WORDS = {"session_k": "session.k", "taste_k": "taste.k", "embedder": "the embedder", "dimension": "the embedder's dimension",

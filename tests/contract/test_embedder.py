@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 
 from propagation.adapters.offline.embedder import HashedEmbedder
+from propagation.adapters.openai.build import openai_embedder, openai_endpoint
+from propagation.adapters.openai.options import EmbeddingOptions, OpenAIOptions
+from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.errors import IncompatibleSettings
 from propagation.ports.embedder import FittableEmbedder
+from services.clock import SystemClock
+from services.fake_llm.script import Script
+from services.fake_llm.server import fake_llm
 
 CATALOGUE = [f"{kind} record {number} by {name}" for number in range(20)
              for kind, name in (("jazz quartet", "Coltrane"), ("opera aria", "Callas"), ("punk", "Ramones"))]
@@ -17,12 +23,23 @@ def _fitted() -> HashedEmbedder:
 
 
 ADAPTERS = {"hashed projection": lambda: HashedEmbedder(seed=3), "fitted on the catalogue": _fitted}
+ENDPOINT = "behind an endpoint"
 FITTABLE = {"hashed": lambda: HashedEmbedder(seed=3)}
 
 
-@pytest.fixture(params=sorted(ADAPTERS))
-def embedder(request):
-    return ADAPTERS[request.param]()
+@pytest.fixture(params=sorted((*ADAPTERS, ENDPOINT)))
+async def embedder(request, tmp_path):
+    if request.param != ENDPOINT:
+        yield ADAPTERS[request.param]()
+        return
+    store = SqliteStore(tmp_path / "graph.db", SystemClock())
+    await store.open()
+    async with fake_llm(Script(dimension=256)) as server:
+        options = OpenAIOptions(base_url=server.base_url, embeddings=EmbeddingOptions(model="scripted", dimension=256))
+        opened = openai_embedder(openai_endpoint(options, None, store, "test"), store)
+        yield opened
+        await opened.close()
+    await store.close()
 
 
 @pytest.fixture(params=sorted(FITTABLE))

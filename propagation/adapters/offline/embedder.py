@@ -66,6 +66,9 @@ class HashedEmbedder:
     def dimension(self) -> int:
         return self._dimension
 
+    async def close(self) -> None:
+        """It holds nothing."""
+
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if len(texts) <= AT_ONCE:
             return self.vectors(texts)

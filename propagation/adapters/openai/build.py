@@ -1,4 +1,4 @@
-"""Reasoner and embedder of these options on a graph, on one endpoint with one limiter."""
+"""Reasoner and embedder of these options on a graph: one endpoint with one limiter for both, where they have one address."""
 
 from propagation.adapters.openai.answers import KeptAnswers
 from propagation.adapters.openai.asking import Asking
@@ -10,17 +10,23 @@ from propagation.adapters.openai.spending import Spending, SpendingStore
 from propagation.adapters.openai.structured import Structured
 from propagation.adapters.openai.unfused import UnfusedReasoner
 
-KEPT_EMBEDDINGS = 20_000
+
+def openai_endpoint(options: OpenAIOptions, key: str | None, store: SpendingStore, holder: str) -> Endpoint:
+    """`store` keeps the budgets; it is asked when the first question is."""
+    return Endpoint(options, key, Spending(store, options, holder))
 
 
-def openai_reasoner(options: OpenAIOptions, key: str | None, store: SpendingStore, holder: str) -> OpenAIReasoner:
-    """`store` keeps the budgets, the answers and what is known of the server; it is asked when the first question is."""
-    endpoint = Endpoint(options, key, Spending(store, options, holder))
+def openai_reasoner(endpoint: Endpoint, store: SpendingStore) -> OpenAIReasoner:
+    """`store` keeps the answers, and what is known of the server."""
+    options = endpoint.options
     asking = Asking(endpoint, Structured(endpoint, store), KeptAnswers(store, options.cached_answers))
     return OpenAIReasoner(endpoint, asking) if options.fused else UnfusedReasoner(endpoint, asking)
 
 
-def openai_embedder(reasoner: OpenAIReasoner, store: SpendingStore, model: str, dimension: int,
-                    places: int = KEPT_EMBEDDINGS) -> OpenAIEmbedder:
-    """On the reasoner's endpoint; the graph keeps so many vectors."""
-    return OpenAIEmbedder(reasoner.endpoint, store, model, dimension, places)
+def openai_embedder(endpoint: Endpoint, store: SpendingStore) -> OpenAIEmbedder:
+    """On the reasoner's endpoint; one of its own, with the same budgets, where the options give embeddings another address."""
+    options = endpoint.options
+    address = options.embeddings.base_url
+    if address is not None and address != options.base_url:
+        endpoint = endpoint.elsewhere(address)
+    return OpenAIEmbedder(endpoint, store, options.embeddings)

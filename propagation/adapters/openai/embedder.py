@@ -1,5 +1,6 @@
 """Embeddings through the same client: batched, checked, kept in the graph by what was embedded."""
 
+import asyncio
 from collections.abc import Sequence
 from hashlib import blake2b
 
@@ -7,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.adapters.openai.endpoint import Endpoint
+from propagation.adapters.openai.options import EmbeddingOptions
 from propagation.model.errors import IncompatibleSettings, ReasonerGaveUp
 from propagation.ports.blobs import BlobStore
 
@@ -16,14 +18,14 @@ DIGEST = 16
 
 
 class OpenAIEmbedder:
-    """Unit rows of a fixed dimension. `places`: how many vectors the graph keeps."""
+    """Unit rows of a fixed dimension."""
 
-    def __init__(self, endpoint: Endpoint, store: BlobStore, model: str, dimension: int, places: int) -> None:
+    def __init__(self, endpoint: Endpoint, store: BlobStore, options: EmbeddingOptions) -> None:
         self._endpoint = endpoint
         self._store = store
-        self._model = model
-        self._dimension = dimension
-        self._places = places
+        self._model = options.model
+        self._dimension = options.dimension
+        self._places = options.cached
 
     @property
     def name(self) -> str:
@@ -33,26 +35,32 @@ class OpenAIEmbedder:
     def dimension(self) -> int:
         return self._dimension
 
+    async def close(self) -> None:
+        """Let go of connections; what was spent is written down."""
+        await self._endpoint.close()
+        await self._endpoint.spending.save(closing=True)
+
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """As the port says. Raises ReasonerUnavailable and ReasonerGaveUp; IncompatibleSettings for vectors of another length."""
         out = np.zeros((len(texts), self._dimension), np.float32)
         places: dict[str, list[int]] = {}
         for place, text in enumerate(texts):
             if text.strip():
-                places.setdefault(text[:TEXT_CHARS], []).append(place)
+                plain = text[:TEXT_CHARS].encode("utf-8", "replace").decode()  # a lone surrogate is no text on the wire
+                places.setdefault(plain, []).append(place)
         missing = []
-        for text, rows in places.items():
-            kept = await self._kept(text)
-            if kept is None:
+        kept = await asyncio.gather(*map(self._kept, places))
+        for (text, rows), vector in zip(places.items(), kept, strict=True):
+            if vector is None:
                 missing.append(text)
             else:
-                out[rows] = kept
+                out[rows] = vector
         for start in range(0, len(missing), TEXTS_A_CALL):
             part = missing[start : start + TEXTS_A_CALL]
             found = self._checked(await self._endpoint.embeddings(self._model, part), len(part))
             for text, vector in zip(part, found, strict=True):
                 out[places[text]] = vector
-                await self._keep(text, vector)
+            await asyncio.gather(*map(self._keep, part, found))
         return out
 
     def _checked(self, answer: object, count: int) -> NDArray[np.float32]:
@@ -67,8 +75,9 @@ class OpenAIEmbedder:
         if vectors.ndim != 2 or not np.isfinite(vectors).all():
             raise ReasonerGaveUp("these are no embeddings of texts: a flat list of finite numbers a text is wanted")
         if vectors.shape[1] != self._dimension:
-            raise IncompatibleSettings(f"{self._model} embeds in {vectors.shape[1]} dimensions and the one told is "
-                                       f"{self._dimension}: tell the right one, then run `propagation reindex`")
+            raise IncompatibleSettings(
+                f"{self._model} embeds in {vectors.shape[1]} dimensions and openai.embeddings.dimension is {self._dimension}: set"
+                " the right one, then run `propagation init` where there is data, which does what `propagation reindex` does, too")
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         return (vectors / np.where(norms > 0, norms, 1)).astype(np.float32)
 

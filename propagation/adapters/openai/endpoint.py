@@ -69,6 +69,10 @@ class Endpoint:
         """Whether the server has said that it does not take it."""
         return parameter in self._refused
 
+    def elsewhere(self, base_url: str) -> "Endpoint":
+        """Another address under the same options, key and budgets."""
+        return Endpoint(self.options.model_copy(update={"base_url": base_url}), self._key, self.spending)
+
     async def close(self) -> None:
         if self._client is not None:
             client, self._client = self._client, None

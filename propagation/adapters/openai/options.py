@@ -22,6 +22,16 @@ class BudgetOptions(Term):
     money_per_run: float | None = Field(None, gt=0)
 
 
+class EmbeddingOptions(Term):
+    """`base_url` None: that of the chat completions. `dimension`: of the model's vectors; what comes in another is refused.
+    `cached`: places for vectors in the graph, 0 for none."""
+
+    base_url: str | None = None
+    model: str = "text-embedding-3-small"
+    dimension: int = Field(1_536, ge=2, le=65_536)
+    cached: int = Field(20_000, ge=0)
+
+
 class OpenAIOptions(Term):
     """`timeout`: seconds an answer may take. `attempts`: how often a call is tried that nobody answered. `temperature` None:
     the server's own. `context_tokens`: what fits a prompt and its answer. `fused` false: the paper's prompts one by one.
@@ -44,3 +54,4 @@ class OpenAIOptions(Term):
     price_completion: float = Field(0.0, ge=0)
     stand_in: Literal["never", "failed", "unavailable"] = "never"
     budget: BudgetOptions = BudgetOptions()
+    embeddings: EmbeddingOptions = EmbeddingOptions()

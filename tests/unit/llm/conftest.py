@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from propagation.adapters.openai.build import openai_reasoner
+from propagation.adapters.openai.build import openai_endpoint, openai_reasoner
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.adapters.openai.reasoner import OpenAIReasoner
 from propagation.adapters.sqlite.store import SqliteStore
@@ -43,7 +43,7 @@ def asking(store):
         script = Script(habits=frozenset(habits), faults=faults or {}, retry_after=retry_after)
         async with fake_llm(script) as server:
             told = OpenAIOptions(**{"base_url": server.base_url, "model": "scripted", "timeout": 5.0, **options})
-            reasoner = openai_reasoner(told, key, store, "test")
+            reasoner = openai_reasoner(openai_endpoint(told, key, store, "test"), store)
             try:
                 yield Asking(server, reasoner, store)
             finally:

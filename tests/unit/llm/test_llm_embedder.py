@@ -4,18 +4,25 @@ import numpy as np
 import pytest
 
 from propagation.adapters.openai.build import openai_embedder
+from propagation.adapters.openai.options import OpenAIOptions
+from propagation.model.client import ClientChange, ClientKey, ClientKind
 from propagation.model.errors import IncompatibleSettings, ReasonerGaveUp
+from propagation.workflow.settings import BankSettings, WorkflowSettings
+from services.assembly import laptop_engine
+from services.fake_llm.server import fake_llm
+from services.settings import Settings
 
+STYLES = ("opera", "jazz")
 TEXTS = ["jazz trumpet", "opera", "", "jazz trumpet", "jazz piano"]
 
 
 def embedder(asked):
-    return openai_embedder(asked.reasoner, asked.store, "scripted", 16)
+    return openai_embedder(asked.reasoner.endpoint, asked.store)
 
 
 @pytest.fixture
 def embedding(asking):
-    return lambda habits=(): asking(habits=habits)
+    return lambda habits=(), **options: asking(habits=habits, embeddings={"model": "scripted", "dimension": 16} | options)
 
 
 @pytest.mark.parametrize("habits", [(), ("unordered_embeddings",)])
@@ -37,12 +44,52 @@ async def test_what_was_embedded_once_is_kept(embedding):
 
 
 @pytest.mark.parametrize(("habit", "error", "words"), [
-    ("short_embeddings", IncompatibleSettings, "8 dimensions .*propagation reindex"),
+    ("short_embeddings", IncompatibleSettings, "8 dimensions .*propagation init"),
     ("token_embeddings", ReasonerGaveUp, "no embeddings of texts"), ("no_embeddings", ReasonerGaveUp, "501")])
 async def test_what_is_no_embedding_is_refused(embedding, habit, error, words):
     async with embedding((habit,)) as asked:
         with pytest.raises(error, match=words):
             await embedder(asked).embed(TEXTS)
+
+
+def settings_of(tmp_path, server, **embeddings):
+    told = OpenAIOptions(base_url=server.base_url, embeddings={"model": "scripted", "dimension": 16} | embeddings)
+    workflow = WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, bootstrap_items=8)
+    return Settings(database=tmp_path / "whole.db", embedder="openai", openai=told, workflow=workflow)
+
+
+async def test_a_service_embeds_through_the_endpoint_and_another_model_is_an_error_that_names_the_command(tmp_path):
+    changes = [ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"), title=f"Record {n} of {STYLES[n % 2]}")
+               for n in range(10)]
+    async with fake_llm() as server:
+        engine = laptop_engine(settings_of(tmp_path, server))
+        await engine.open()
+        await engine.upsert_clients(changes)
+        await engine.drain()
+        assert engine.numbers.view.epoch == 1
+        calls = server.seen.calls["embeddings"]
+        assert 0 < calls < 20
+        found = await engine.embedder.embed(["Record 1 of opera"])
+        assert found.shape == (1, 16)
+        await engine.close()
+        again = laptop_engine(settings_of(tmp_path, server))
+        await again.open()
+        await again.close()
+        for told, words in (({"model": "other"}, "openai:scripted, now it is openai:other"),
+                            ({"dimension": 32}, "was 16, now it is 32")):
+            other = laptop_engine(settings_of(tmp_path, server, **told))
+            with pytest.raises(IncompatibleSettings, match=f"{words}.*propagation init.*propagation reindex"):
+                await other.open()
+            await other.close()
+
+
+async def test_embeddings_of_another_address_are_of_an_endpoint_of_their_own(asking):
+    async with fake_llm() as server, asking(embeddings={"base_url": server.base_url, "dimension": 16}) as asked:
+        opened = embedder(asked)
+        await opened.embed(TEXTS)
+        await opened.close()
+        assert (server.seen.calls["embeddings"], asked.server.seen.calls["embeddings"]) == (1, 0)
+        assert asked.reasoner.expenses.this_run.total.calls == 1, "what both spend is counted in one place"
 
 
 async def test_a_catalogue_is_embedded_in_batches(embedding):
