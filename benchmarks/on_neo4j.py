@@ -13,13 +13,20 @@ from tests.neo4j_server.server import Neo4jServer
 def neo4j_settings(run: Run, name: str) -> Iterator[Settings]:
     """Settings of a service on an empty server, which is gone afterwards. A service that is started meanwhile as a process of
     its own finds them in its environment."""
+    with neo4j_server(run, name) as server:
+        yield Settings(store="neo4j", neo4j=server.settings)
+
+
+@contextmanager
+def neo4j_server(run: Run, name: str) -> Iterator[Neo4jServer]:
+    """The same, as the server itself, for whoever kills it."""
     server = Neo4jServer(run.scratch / f"neo4j-{name}")
     server.start()
     variables = {"PROPAGATION_STORE": "neo4j", "PROPAGATION_NEO4J__URI": server.settings.uri,
                  "PROPAGATION_NEO4J__PASSWORD": server.settings.password.get_secret_value()}
     os.environ.update(variables)
     try:
-        yield Settings(store="neo4j", neo4j=server.settings)
+        yield server
     finally:
         for variable in variables:
             del os.environ[variable]

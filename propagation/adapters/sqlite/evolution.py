@@ -62,7 +62,7 @@ class SqliteEvolution:
             return run
 
         run = await self._database.write(work)
-        self._checkpoints.sweep_beside()
+        await self._checkpoints.sweep_checkpoints()
         return run
 
     async def save_evolution(self, run: EvolutionRun) -> EvolutionRun:

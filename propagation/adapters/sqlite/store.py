@@ -54,7 +54,6 @@ class SqliteStore(SqliteRecords, SqliteClients, SqliteLearn, SqliteReason, Sqlit
         free_all(connection)
 
     async def close(self) -> None:
-        await self.swept()
         self.database.close()
 
     async def check(self) -> list[str]:
