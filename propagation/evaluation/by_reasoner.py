@@ -1,7 +1,7 @@
 """Leave-last-one-out with the reasoner as the ranker (RecNet 3.1.3): the last item against nine, over the whole loop.
 
-Everything but each user's last event goes through the engine; what a database holds already is not done again, and answers
-to equal questions come from its cache: a run that was stopped goes on where it was."""
+Everything but each user's last event goes through the engine in lockstep (workflow/replay.py); what a database holds already is
+not done again, and answers to equal questions come from its cache: a run that was stopped goes on where it was."""
 
 import asyncio
 import time
@@ -20,7 +20,6 @@ from propagation.workflow.recommend import Wish
 
 NINE = 9
 CUTS = (1, 5, 10)
-PART = 500
 FIXED = "fixed"
 
 
@@ -99,12 +98,29 @@ async def evaluate_by_reasoner(engine: Engine, dataset: Dataset, clients: Iterab
 
 async def _lived(engine: Engine, clients: Iterable[ClientChange], events: Sequence[NewInteraction],
                  progress: Callable[[int], None]) -> None:
-    await engine.upsert_clients(list(clients))
-    await engine.drain()
-    for start in range(0, len(events), PART):
-        await engine.record(events[start : start + PART])
-        await engine.drain()
-        progress(min(start + PART, len(events)))
+    """Part after part: recorded, reasoned to its end, then a round where one is due. A part that an earlier run left in the middle
+    is ended first, and no round begins before: where a run was stopped does not change its result."""
+    engine.reasoning.lockstep = True
+    try:
+        await engine.upsert_clients(list(clients))
+        await _caught_up(engine)
+        size = engine.settings.update_size_for(engine.numbers.view.users + engine.numbers.view.items)
+        for start in range(0, len(events), size):
+            recorded = await engine.record(events[start : start + size])
+            await _caught_up(engine)
+            newest = max(outcome.sequence for outcome in recorded.outcomes)
+            if newest == await engine.store.recorded_through() and await engine.round_is_due():
+                await engine.run_round()
+            progress(min(start + size, len(events)))
+    finally:
+        engine.reasoning.lockstep = False
+
+
+async def _caught_up(engine: Engine) -> None:
+    while await engine.learn():
+        pass
+    while await engine.reason():
+        pass
 
 
 def _draws(dataset: Dataset, events: Sequence[NewInteraction], last: Mapping[str, int], fixed: Mapping[str, Sequence[str]] | None,

@@ -7,6 +7,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from propagation.numbers.features import Feature
 from propagation.numbers.gauge import Gauge, gain_of, new_gauge, note_gains
 
 GROUPS = 9
@@ -15,6 +16,9 @@ RATE, BIN_RATE = 0.1, 0.05
 L2, BIN_L2 = 1e-4, 1e-3
 GRADIENT_CLIP = 4.0
 LEAST_DEVIATION = 1e-3
+# Where numbers are learned ahead of texts nearly all profile cosines are 0: their deviation says nothing of those to come.
+LEAST_PROFILE_DEVIATION = 0.1
+PROFILE = Feature.PROFILE.value
 
 
 class Combiner(NamedTuple):
@@ -84,9 +88,20 @@ def standardise(combiner, raw, out):
         mean = combiner.moments[feature, 0]
         deviation = 1.0
         if combiner.seen[0] > 1:
-            deviation = max(np.sqrt(combiner.moments[feature, 1] / combiner.seen[0]), LEAST_DEVIATION)
+            least = LEAST_PROFILE_DEVIATION if feature == PROFILE else LEAST_DEVIATION
+            deviation = max(np.sqrt(combiner.moments[feature, 1] / combiner.seen[0]), least)
         for row in range(raw.shape[0]):
             out[row, feature] = (raw[row, feature] - mean) / deviation
+
+
+def for_newcomers(combiner: Combiner) -> Combiner:
+    """The same for reading for users without history: what is chosen often counts for an item, at least at the start weight, and
+    what is chosen now not against it, whatever was learned from users who know the popular items already."""
+    weights = combiner.weights.copy()
+    for feature, least in ((Feature.POPULARITY, START_WEIGHT), (Feature.RECENT, 0.0)):
+        lowest = weights[:, feature, 0] + weights[:, feature, 1] + weights[:, feature, 5:].min(axis=1)
+        weights[:, feature, 0] += np.maximum(least - lowest, 0) * combiner.mask[:, feature]
+    return combiner._replace(weights=weights)
 
 
 @njit(cache=True)

@@ -65,8 +65,9 @@ class ReasonStore(Protocol):
     async def merges_of(self, router: int, version: int, limit: int) -> Sequence[Merged]:
         """Who merged or dropped this message, by ref."""
 
-    async def reach(self) -> Sequence[Reach]:
-        """How far each router's messages went, by router, of what retention keeps."""
+    async def reach(self, newest: int) -> Sequence[Reach]:
+        """How far each router's messages went, by router: of the last `newest` (> 0) merges by number, as far as retention keeps
+        them."""
 
     async def merges_through(self) -> int:
         """How many merges were ever committed: the number of the last one, kept or not."""

@@ -2583,7 +2583,7 @@ Global___TimedPart: _TypeAlias = TimedPart  # noqa: Y015
 
 @_typing.final
 class RouterReach(_message.Message):
-    """How far a router's messages went, of what retention keeps."""
+    """How far a router's messages went: of the newest 200,000 merges, as far as retention keeps them."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

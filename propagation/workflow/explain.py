@@ -40,6 +40,8 @@ COLD_WORDS = {
     Feature.ADOPTERS: "the people who chose it resemble what was said of this user",
     Feature.PROFILE: "its profile reads like what was said of this user",
 }
+# Of counts that may be below 1: more than others have is enough.
+LOGARITHMS = frozenset({Feature.RECENT, Feature.KNN_SLOW, Feature.KNN_FAST})
 OWN = frozenset(COLD_WORDS) - {Feature.POPULARITY, Feature.RECENT}
 NOTHING = "Nothing speaks for it in particular: it is what is left."
 
@@ -147,7 +149,7 @@ def _routers(bank: BankName, community: Community, order: NDArray[np.int64], pla
 def in_words(parts: Sequence[Part], routers: Sequence[RouterPart], messages: Sequence[RouterVersion], *, cold: bool) -> str:
     """The three parts that speak most for the item, and where they come from; no numbers. Of a user without history (`cold`)
     nothing is said of a taste or of choices."""
-    strongest = sorted((part for part in parts if part.product > 0 and (not cold or _said_when_cold(part))),
+    strongest = sorted((part for part in parts if part.product > 0 and _is_there(part) and (not cold or _said_when_cold(part))),
                        key=lambda part: -part.product)[:REASONS]
     if not strongest:
         return NOTHING
@@ -160,6 +162,12 @@ def in_words(parts: Sequence[Part], routers: Sequence[RouterPart], messages: Seq
     if messages:
         text += f" This user's profile heard of it from {_joined(_distinct(sorted(message.name for message in messages)))}."
     return text
+
+
+def _is_there(part: Part) -> bool:
+    """Whether the words are true of the item: it has more than others of what they say, and some of it. What an item lacks may
+    speak for it as well, by a weight below 0, and is not put into words."""
+    return part.value > 0 and (part.raw > 0 or _feature(part) in LOGARITHMS)
 
 
 def _said_when_cold(part: Part) -> bool:

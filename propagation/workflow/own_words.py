@@ -47,7 +47,7 @@ class OwnWords:
         words = part.split()[:LEAST_WORDS]
         return " ".join(words[1:] if len(words) > 1 and words[0].casefold() in ARTICLES else words)
 
-    @property
+    @cached_property
     def looked_for(self) -> frozenset[str]:
         """What every text that says one of them holds."""
         return frozenset(word for word in (self.core, *self.names) if word)
@@ -70,7 +70,7 @@ class OwnWords:
         """Whether a text holds the title or one of the names. A title of one word may be a word like any other: without
         quotation marks it counts in a text that `cites` the client, as it is written."""
         folded = text.casefold()
-        if not any(word in folded for word in self._folded):
+        if not any(map(folded.__contains__, self._folded)):
             return False
         if any(self.quoted_in(quote) for quote in QUOTE.findall(text)):
             return True

@@ -9,6 +9,9 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from propagation.model.epoch import Epoch
 from propagation.model.errors import LeaseLost
 from propagation.model.evolution import EvolutionRun
@@ -16,6 +19,7 @@ from propagation.model.lineage import RouterMap
 from propagation.model.round import Round
 from propagation.model.router import RouterVersion, RoutingEdge
 from propagation.model.text import ClientText
+from propagation.numbers.evolve import Written as WrittenMass
 from propagation.numbers.evolve import evolved_bank, evolved_centres, evolved_seen
 from propagation.numbers.state import State
 from propagation.optimization.lineage import edges_followed, rules_followed
@@ -40,6 +44,7 @@ EDGES_A_COMMIT = 10_000
 CLIENTS_A_CALL = 2_000
 SMALL_TAIL = 500
 CATCHES_UP = 8
+F32 = NDArray[np.float32]
 StandingStill = Callable[[], AbstractAsyncContextManager[None]]
 
 
@@ -67,11 +72,12 @@ class Publisher:
             round_ = await self._staged(rounds, agreed, change, epoch)
             await self._copy_blobs(learn, epoch.number)
             agreed = await self._nearly(agreed)
+            centres = await asyncio.to_thread(_centres, self._numbers.view.state, change, agreed)
             async with self._no_learning():
                 view = self._numbers.view
                 agreed = await caught_up(self._store, agreed, view.applied_through)
                 change = replace(change, through=agreed.through, start_shares=agreed.shares(view.state.taste.total))
-                state = await asyncio.to_thread(_evolved, view.state, change, agreed)
+                state = await asyncio.to_thread(_evolved, view.state, change, agreed, centres)
                 publication = await self._publication(agreed, change, epoch, state, round_, texts)
                 run = await self._store.publish_evolution(learn, rounds, publication)
                 await self._numbers.run(NumbersView.evolve, state, epoch.number + 1)
@@ -160,12 +166,20 @@ class Publisher:
                 await self._store.put_blob(name(epoch + 1), blob, learn)
 
 
-def _evolved(state: State, change: RouterMap, agreed: Agreed) -> State:
-    """The state with the next epoch's taste bank. Beside the loop and the view's thread: nobody learns, so nothing moves."""
-    written = {router: mass for router, (_, mass) in agreed.divided.items()}
-    centres = evolved_centres(state.taste, change, written, state.content)
+def _centres(state: State, change: RouterMap, agreed: Agreed) -> F32:
+    """[K after, D]: directions, which the last moments before the learner stands still do not turn."""
+    centres = evolved_centres(state.taste, change, _masses(agreed), state.content)
     if agreed.centres is not None:
         centres[: len(agreed.centres)] = agreed.centres[: len(centres)]
         centres[list(change.retired)] = 0
-    return state._replace(taste=evolved_bank(state.taste, change, written, centres),
+    return centres
+
+
+def _evolved(state: State, change: RouterMap, agreed: Agreed, centres: F32) -> State:
+    """The state with the next epoch's taste bank. Beside the loop and the view's thread: nobody learns, so nothing moves."""
+    return state._replace(taste=evolved_bank(state.taste, change, _masses(agreed), centres),
                           seen_router=evolved_seen(state.seen_router, state.seen_last, state.seen_before, change))
+
+
+def _masses(agreed: Agreed) -> dict[int, WrittenMass]:
+    return {router: mass for router, (_, mass) in agreed.divided.items()}

@@ -8,6 +8,7 @@ from itertools import zip_longest
 import numpy as np
 from numpy.typing import NDArray
 
+from propagation.numbers.combiner import Combiner, for_newcomers
 from propagation.numbers.limits import withheld
 from propagation.numbers.mass import lifts, share
 from propagation.numbers.read import SLOPES, Asker, Ranked, adopters_by_router, prepare, rank_all, rank_rows, standpoint_for
@@ -73,16 +74,18 @@ class Reader:
     def read(self, view: NumbersView, asks: Sequence[Ask]) -> list[Read]:
         """Answers in the order of the asks."""
         askers = [_asker(view, ask) for ask in asks]
+        newcomers = for_newcomers(view.combiner) if any(_is_cold(view, asker) for asker in askers) else view.combiner
+        combiners = [newcomers if _is_cold(view, asker) else view.combiner for asker in askers]
         whole = [place for place, ask in enumerate(asks) if ask.candidates is None]
         answers: list[Ranked | None] = [None] * len(asks)
         if whole and view.items:
-            scores = self._scores(view, [askers[place] for place in whole])
+            scores = self._scores(view, [askers[place] for place in whole], [combiners[place] for place in whole])
             for row, place in enumerate(whole):
-                answers[place] = self._rank(view, askers[place], asks[place], scores[row])
-        return [self._finished(view, asker, ask, answer or _rank_rows(view, asker, ask))
-                for asker, ask, answer in zip(askers, asks, answers, strict=True)]
+                answers[place] = self._rank(view, combiners[place], askers[place], asks[place], scores[row])
+        return [self._finished(view, asker, ask, answer or _rank_rows(view, combiner, asker, ask))
+                for asker, ask, answer, combiner in zip(askers, asks, answers, combiners, strict=True)]
 
-    def _scores(self, view: NumbersView, askers: Sequence[Asker]) -> NDArray[np.float32]:
+    def _scores(self, view: NumbersView, askers: Sequence[Asker], combiners: Sequence[Combiner]) -> NDArray[np.float32]:
         sketch = self._followed(view)
         queries, width = len(askers), int(np.diff(sketch.bounds).max()) + 4
         places = np.zeros((queries, PARTS, width), np.int64)
@@ -90,8 +93,8 @@ class Reader:
         counts = np.zeros((queries, PARTS), np.int64)
         slopes = np.zeros((queries, SLOPES, BINS), np.float32)
         mass = np.zeros((queries, BANKS, 2), np.float32)
-        for row, asker in enumerate(askers):
-            prepare(view.state, view.combiner, sketch, asker, places[row], weights[row], counts[row], slopes[row], mass[row])
+        for row, (asker, combiner) in enumerate(zip(askers, combiners, strict=True)):
+            prepare(view.state, combiner, sketch, asker, places[row], weights[row], counts[row], slopes[row], mass[row])
         blocks = -(-view.items // LANES)
         scores = np.empty((queries, blocks * LANES), np.float32)
         score_all(sketch, blocks, places, weights, counts, slopes, mass, scores)
@@ -106,19 +109,19 @@ class Reader:
             self._stamp = np.zeros(len(view.state.adoptions), np.int64)
         return self._sketch
 
-    def _rank(self, view: NumbersView, asker: Asker, ask: Ask, scores: NDArray[np.float32]) -> Ranked:
+    def _rank(self, view: NumbersView, combiner: Combiner, asker: Asker, ask: Ask, scores: NDArray[np.float32]) -> Ranked:
         self._serial += 1
         count = max(SHORTLIST, SHORTLIST_A_PLACE * ask.limit)
         left_out = ask.left_out[ask.left_out < view.items]
-        ranked: Ranked = rank_all(view.state, view.combiner, asker, scores, self._stamp, self._serial, left_out, ask.leave_seen,
+        ranked: Ranked = rank_all(view.state, combiner, asker, scores, self._stamp, self._serial, left_out, ask.leave_seen,
                                   ask.allowed[: len(scores)], count, ask.limit)
         return ranked
 
     def _finished(self, view: NumbersView, asker: Asker, ask: Ask, ranked: Ranked) -> Read:
-        cold = asker.user < 0 or not view.state.history_length[asker.user]
+        cold = _is_cold(view, asker)
         if not ask.explain:
-            return Read(ranked, view.applied_through, bool(cold))
-        return Read(ranked, view.applied_through, bool(cold), communities_of(view, asker, ranked.rows),
+            return Read(ranked, view.applied_through, cold)
+        return Read(ranked, view.applied_through, cold, communities_of(view, asker, ranked.rows),
                     view.state.item_profile[ranked.rows])
 
 
@@ -129,9 +132,14 @@ def _asker(view: NumbersView, ask: Ask) -> Asker:
     return Asker(ask.user if ask.user < view.users else -1, ask.arm, factors, own)
 
 
-def _rank_rows(view: NumbersView, asker: Asker, ask: Ask) -> Ranked:
+def _is_cold(view: NumbersView, asker: Asker) -> bool:
+    """Without history."""
+    return bool(asker.user < 0 or not view.state.history_length[asker.user])
+
+
+def _rank_rows(view: NumbersView, combiner: Combiner, asker: Asker, ask: Ask) -> Ranked:
     rows = EMPTY_ROWS if ask.candidates is None else ask.candidates[ask.candidates < view.items]
-    ranked: Ranked = rank_rows(view.state, view.combiner, asker, rows, ask.left_out, ask.leave_seen, ask.limit)
+    ranked: Ranked = rank_rows(view.state, combiner, asker, rows, ask.left_out, ask.leave_seen, ask.limit)
     return ranked
 
 

@@ -56,8 +56,8 @@ class Tracer:
         for message in await self._store.contributions(ref, CONTRIBUTIONS):
             for part in message.integrated:
                 if part.ref == ref and attribute in (None, part.attribute):
-                    async for path in self._onwards((*await self._source(part), AttributeHop(part.attribute, message.router)),
-                                                    message, ref):
+                    start = (*await self._source(part), AttributeHop(part.attribute, message.router))
+                    async for path in self._onwards(start, message, part):
                         yield path
 
     async def from_attribute(self, name: str) -> AsyncIterator[Path]:
@@ -95,7 +95,7 @@ class Tracer:
             carried = False
             for message, part in await self._first_carriers(ref, line, text.profile, event.sequence):
                 carried = True
-                async for path in self._onwards((*start, AttributeHop(part.attribute, message.router)), message, ref):
+                async for path in self._onwards((*start, AttributeHop(part.attribute, message.router)), message, part):
                     yield path
             if not carried:
                 yield start + tuple(AttributeHop(name, None) for name in line.attributes[:1])
@@ -116,26 +116,32 @@ class Tracer:
                 first[message.router, part.attribute] = (message, part)
         return list(first.values())
 
-    async def _onwards(self, start: Path, message: RouterVersion, sender: int) -> AsyncIterator[Path]:
-        """To every other profile that merged the message, as it read then; to the message itself where nobody has yet."""
+    async def _onwards(self, start: Path, message: RouterVersion, part: Integrated) -> AsyncIterator[Path]:
+        """To every other profile that took the attribute from the message, as it read then; without one to the message, where it
+        speaks of the attribute, else to the router, which took it in among others."""
         readers = [merge for merge in await self._store.merges_of(message.router, message.version, CONTRIBUTIONS)
-                   if merge.outcome == MERGED and merge.ref != sender]
+                   if merge.outcome == MERGED and merge.ref != part.ref]
         texts = await self._store.texts_of_versions([(merge.ref, merge.profile_version) for merge in readers])
+        reached = False
         for merge in readers:
             then = texts.get((merge.ref, merge.profile_version))
             line = None if then is None else _line_from(then.profile, message)
-            yield (*start, message, ProfileHop(merge.ref, merge.profile_version, line))
-        if not readers:
-            yield (*start, message)
+            if then is None or (line is not None and part.attribute in line.attributes):
+                reached = True
+                yield (*start, message, ProfileHop(merge.ref, merge.profile_version, line))
+        if not reached:
+            yield (*start, message) if part.attribute in normalised(message.text) else start
 
     async def _to_message(self, router: int, version: int, here: ProfileHop) -> AsyncIterator[Path]:
         message = await self._store.router_version(router, version)
         if message is None:
             return
         wanted = here.line.attributes if here.line else ()
-        for part in sorted(message.integrated, key=lambda part: part.attribute not in wanted):
-            if part.ref != here.ref:
-                yield (*await self._source(part), AttributeHop(part.attribute, router), message, here)
+        parts = [part for part in message.integrated if part.ref != here.ref and part.attribute in wanted]
+        for part in parts:
+            yield (*await self._source(part), AttributeHop(part.attribute, router), message, here)
+        if not parts:
+            yield (message, here)
 
     async def _source(self, part: Integrated) -> Path:
         """The interaction that the attribute came from, and the line that brought it, as it read then; no line where

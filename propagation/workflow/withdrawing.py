@@ -1,5 +1,6 @@
 """What a retraction or an erasure changes in texts, gathered from the graph before anything is written."""
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,9 +15,10 @@ from propagation.ports.graph import ForgettingGraph
 from propagation.routing.canonical import in_canonical
 from propagation.routing.perception import counted, own_attributes
 from propagation.workflow.own_words import OwnWords
-from propagation.workflow.withdrawn_texts import Behind, Gone, Key, lost_of, message_without, text_without
+from propagation.workflow.withdrawn_texts import Behind, Gone, Key, Without, lost_of, message_without
 
 FEW = 8
+TEXTS_A_TURN = 32
 
 
 @dataclass
@@ -87,9 +89,11 @@ class Withdrawing:
         """Adds to `changes`; a version that is there already is taken from there."""
         stored = [changes.versions.get((one.text.profile.ref, one.text.profile.version), one)
                   for one in await self._store.texts_citing(trails)]
-        behind = await self._behind(stored, gone)
-        for one in stored:
-            text = text_without(one.text, gone, behind)
+        without = Without(gone, await self._behind(stored, gone))
+        for number, one in enumerate(stored):
+            if number % TEXTS_A_TURN == 0:
+                await asyncio.sleep(0)  # others get their turns on the loop
+            text = without.of(one.text)
             if text is not one.text:
                 changes.versions[text.profile.ref, text.profile.version] = StoredText(text, one.current)
                 if one.current:
@@ -97,8 +101,8 @@ class Withdrawing:
 
     async def _behind(self, stored: Iterable[StoredText], gone: Gone) -> Behind:
         """Who stands behind what is left of lines that lose a source."""
-        sources = {source for one in stored for line in one.text.profile.lines if _loses(line.sources, gone)
-                   for source in line.sources}
+        lines = {id(line): line for one in stored for line in one.text.profile.lines}.values()  # versions share what stayed
+        sources = {source for line in lines if _loses(line.sources, gone) for source in line.sources}
         sequences = sorted({source.sequence for source in sources if source.sequence is not None} - gone.sequences)
         rows = await self._store.interactions(sequences) if sequences else ()
         keys = sorted({(source.router, source.version) for source in sources

@@ -45,15 +45,37 @@ class Behind:
         return found if kind_of(owner) == ClientKind.USER else found - {owner}
 
 
-def text_without(text: ClientText, gone: Gone, behind: Behind) -> ClientText:
-    """Lines that cite nothing of it and rules that rest on none of it are the same objects; the whole text too where all are."""
-    owner = text.profile.ref
-    lines = [line_without(line, owner, gone, behind) for line in text.profile.lines]
-    rules = [_rule_without(rule, gone) for rule in text.filter_memory.rules]
-    if all(new is old for new, old in zip([*lines, *rules], [*text.profile.lines, *text.filter_memory.rules], strict=True)):
-        return text
-    return replace(text, profile=replace(text.profile, lines=tuple(line for line in lines if line is not None)),
-                   filter_memory=FilterMemory(rules=tuple(rule for rule in rules if rule is not None)))
+class Without:
+    """Texts without what is gone. Versions of a client share the lines and rules that stayed: each is looked at once."""
+
+    def __init__(self, gone: Gone, behind: Behind) -> None:
+        self._gone = gone
+        self._behind = behind
+        self._lines: dict[tuple[int, int], tuple[Line, Line | None]] = {}
+        self._rules: dict[int, tuple[FilterRule, FilterRule | None]] = {}
+
+    def of(self, text: ClientText) -> ClientText:
+        """Lines that cite nothing of it and rules that rest on none of it are the same objects; the whole text too where all
+        are."""
+        owner = text.profile.ref
+        lines = [self._line(line, owner) for line in text.profile.lines]
+        rules = [self._rule(rule) for rule in text.filter_memory.rules]
+        if all(new is old for new, old in zip([*lines, *rules], [*text.profile.lines, *text.filter_memory.rules], strict=True)):
+            return text
+        return replace(text, profile=replace(text.profile, lines=tuple(line for line in lines if line is not None)),
+                       filter_memory=FilterMemory(rules=tuple(rule for rule in rules if rule is not None)))
+
+    def _line(self, line: Line, owner: int) -> Line | None:
+        known = self._lines.get((owner, id(line)))  # which is held here, so that no other object has its id
+        if known is None:
+            known = self._lines[owner, id(line)] = (line, line_without(line, owner, self._gone, self._behind))
+        return known[1]
+
+    def _rule(self, rule: FilterRule) -> FilterRule | None:
+        known = self._rules.get(id(rule))
+        if known is None:
+            known = self._rules[id(rule)] = (rule, _rule_without(rule, self._gone))
+        return known[1]
 
 
 def line_without(line: Line, owner: int, gone: Gone, behind: Behind) -> Line | None:

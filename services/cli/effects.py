@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 LOOP_EVENTS = 10_000
 LEAST = {"k": 2.0, "tau": -1.0, "buffer": 1.0, "evolution": 1.0}
 MOST = {"k": 4096.0, "tau": 1.0, "buffer": 64.0, "evolution": 10_000.0}
+EVERY_MERGE = 1 << 40
 LOOPED = {"buffer": "buffer", "evolution": "evolve_every_rounds"}
 
 
@@ -128,7 +129,7 @@ async def _looped(of: str, dataset: "Dataset", settings: "Settings", heard: Prog
 
 
 async def _buffered(engine: "Engine") -> dict[str, int]:
-    reach = await engine.store.reach()
+    reach = await engine.store.reach(EVERY_MERGE)
     return {"merged": sum(one.merged for one in reach), "fell out": sum(one.fell_out for one in reach)}
 
 

@@ -17,6 +17,7 @@ from services.version import release
 DEAD_LETTERS_SHOWN = 20
 DEAD_LETTERS_COUNTED = 100_000
 ROUNDS_SHOWN = 200
+REACH_MERGES = 200_000  # newest merges that the reach of messages is counted over
 SWITCHED_OFF = "propagation is switched off (the setting propagate): no round was run"
 
 
@@ -60,7 +61,7 @@ class Operating(Servicer):
             gauge=None if gauge is None else gauge_to_proto(gauge, course=request.history),
             rounds=[round_to_proto(done) for done in await store.last_rounds(ROUNDS_SHOWN)] if request.history else (),
             jobs=[await job_to_proto(job) for job in self._worker.nightly],
-            reach=[reach_to_proto(reach) for reach in await store.reach()] if request.history else (),
+            reach=[reach_to_proto(reach) for reach in await store.reach(REACH_MERGES)] if request.history else (),
             parts=parts_to_proto(self._worker.timings))
 
 

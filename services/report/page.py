@@ -93,7 +93,7 @@ def _reach(material: Material) -> list[Child]:
     if not rows:
         shown = [element("p", "No message was merged yet.", class_="quiet")]
     rounds = material.status.rounds
-    return [element("h2", "Reach of messages"), element("div", element("div", shown), element(
+    return [element("h2", "Reach of messages, in the newest 200,000 merges"), element("div", element("div", shown), element(
         "div", element("p", "Clients newly reached, round by round.", class_="quiet"), charts.rounds(rounds)) if rounds else None,
         class_="wide")]
 

@@ -235,10 +235,12 @@ async def test_reach_counts_clients_once_and_every_outcome(store, sequences):
     claim = await store.claim_reason("a", 10, 1_000)
     heard = [Merged(user(0), 1, 3, 1, "merged"), Merged(user(0), 1, 3, 2, "merged"), Merged(user(1), 1, 3, 1, "merged"),
              Merged(user(1), 1, 3, 2, "filtered"), Merged(user(0), 1, 5, 1, "fell out"), Merged(user(1), 1, 5, 1, "empty")]
-    assert await store.reach() == []
+    assert await store.reach(9) == []
     await store.commit_reasoned(claim, [reasoned(sequences[0], text(user(0), 1), text(user(1), 1), merged=tuple(heard))])
-    assert await store.reach() == [Reach(router=3, clients=2, merged=3, filtered=1, empty=0, fell_out=0),
-                                   Reach(router=5, clients=0, merged=0, filtered=0, empty=1, fell_out=1)]
+    assert await store.reach(9) == [Reach(router=3, clients=2, merged=3, filtered=1, empty=0, fell_out=0),
+                                    Reach(router=5, clients=0, merged=0, filtered=0, empty=1, fell_out=1)]
+    assert await store.reach(3) == [Reach(router=3, clients=0, merged=0, filtered=1, empty=0, fell_out=0),
+                                    Reach(router=5, clients=0, merged=0, filtered=0, empty=1, fell_out=1)]
 
 
 async def test_merges_are_numbered_in_the_order_of_their_commits_and_no_number_comes_twice(store, sequences):

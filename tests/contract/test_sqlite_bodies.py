@@ -2,11 +2,21 @@
 
 import zlib
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import orjson
 import pytest
 
-from propagation.adapters.sqlite.bodies import DICTIONARY_1, WINDOW, ZSTD, body_of, cited_messages, parts_of
+from propagation.adapters.sqlite.bodies import (
+    DICTIONARY_1,
+    WINDOW,
+    ZSTD,
+    BodyReader,
+    body_of,
+    cited_messages,
+    parts_of,
+    plain_body,
+)
 from propagation.model.errors import InvalidInput
 from propagation.model.filter_memory import FilterMemory, FilterRule
 from propagation.model.profile import Author, Line, Source
@@ -42,3 +52,17 @@ def test_bodies_are_packed_and_read_by_several_threads_at_once():
     with ThreadPoolExecutor(8) as threads:
         bodies = list(threads.map(lambda line: body_of(line, ()), lines))
         assert list(threads.map(lambda body: parts_of(body)[0], bodies)) == lines
+
+
+def test_a_reader_of_versions_gives_what_each_holds_and_shares_what_stayed():
+    rule = FilterRule(attribute="jazz", factor=2.0, text="Welcome jazz.", evidence=(3,), age=3)
+    stayed = Line(id=1, text="Likes jazz.", attributes=("jazz",), sources=(Source(sequence=1), Source(router=2, version=3)))
+    before = Line(id=2, text="Heard of opera.", sources=(Source(sequence=2),))
+    after = Line(id=2, text="Heard of opera again.", sources=(Source(sequence=2), Source(sequence=4)))
+    versions = [body_of([stayed, before], [rule]), body_of([stayed, after], [rule]), body_of([after], [replace(rule, age=9)])]
+    reader = BodyReader()
+    found = [reader.parts_of(plain_body(body)) for body in versions]
+    assert found == [parts_of(body) for body in versions]
+    assert found[1][0][0] is found[0][0][0]
+    assert found[1][1].rules[0] is found[0][1].rules[0]
+    assert found[2][1].rules[0].age == 9

@@ -91,8 +91,10 @@ async def test_what_happened_is_counted_and_everything_a_dashboard_asks_for_is_t
     exported = {family.name for family in text_string_to_metric_families(text)}
     dashboard = json.loads((Path(monitor.__file__).parent / "dashboard.json").read_text())
     asked_for = [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", ())]
-    wanted = {name for expression in asked_for for name in METRIC.findall(expression)}
-    not_yet = {"propagation_steps_failed", "propagation_part_failures", "propagation_budget_used", "propagation_budget_limit"}
+    told = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()  # the alarms, too
+    wanted = {name for expression in (*asked_for, told) for name in METRIC.findall(expression)}
+    not_yet = {"propagation_steps_failed", "propagation_part_failures", "propagation_budget_used", "propagation_budget_limit",
+               "propagation_jobs_failed", "propagation_jobs_missed", "propagation_round_routers_skipped"}
     assert {re.sub("_(total|bucket|count)$", "", name) for name in wanted} <= exported | not_yet
 
 

@@ -108,9 +108,10 @@ class Neo4jReason:
         """[texts, merges] that were ever committed."""
         return await self._database.row("texts/numbers") or [0, 0]
 
-    async def reach(self) -> Sequence[Reach]:
+    async def reach(self, newest: int) -> Sequence[Reach]:
+        after = await self.merges_through() - newest
         return [Reach(router=row[0], clients=row[1], merged=row[2], filtered=row[3], empty=row[4], fell_out=row[5])
-                for row in await self._database.rows("texts/reach")]
+                for row in await self._database.rows("texts/reach", after=after)]
 
     async def texts_of_versions(self, versions: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], ClientText]:
         rows = await self._database.rows("texts/of_versions", keys=[list(key) for key in sorted(set(versions))])

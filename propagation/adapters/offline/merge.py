@@ -1,12 +1,14 @@
 """Prompt_merge (eq. 5), offline: what communities turn to, under the filter memory, new things first."""
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from propagation.adapters.offline.wording import CACHED, listed, quoted, titles_in, variant, within
+from propagation.adapters.offline.wording import CACHED, TITLE, bounded, listed, variant
+from propagation.model.attribute import normalised
 from propagation.model.client import ClientKind
 from propagation.model.filter_memory import DROP_BELOW
-from propagation.model.profile import LINE_MAX_WORDS, AddLine, Author, DropLine, Edit, Line, Profile, ReplaceLine, Source
+from propagation.model.profile import AddLine, Author, DropLine, Edit, Line, Profile, ReplaceLine, Source
 from propagation.model.router import RouterVersion
 from propagation.model.value import value
 from propagation.ports.reasoner import MergeAnswer, Party
@@ -15,25 +17,34 @@ HEARD_WEIGHT, HEARD_MAX = 0.4, 0.9
 KNOWN_SHARE = 0.5
 HEARD_ATTRIBUTES = 3
 HEARD_SOURCES = 3
-TO_USER_NEW = ("Others drawn to {name} are turning to {names}", "Heard from lovers of {name}: look at {names}",
-               "People who share the taste for {name} now choose {names}",
-               "Word from the {name} community: it is discovering {names}")
-TO_USER_KNOWN = ("Others drawn to {name} share the taste for {names}", "The {name} community, too, stays with {names}")
-TO_ITEM_NEW = ("Its audience, drawn to {name}, is turning to {names}",
-               "Heard from those around it ({name}): they now choose {names}",
-               "The {name} community, which it reaches, is discovering {names}")
-TO_ITEM_KNOWN = ("Its audience, drawn to {name}, stays with {names}",
-                 "The {name} community, which it reaches, still asks for {names}")
+# By (to a user, new to it, apart from what the community is named by): what a line says.
+WORDINGS = {
+    (True, True, True): ("Others drawn to {name} now choose {names}", "Heard from lovers of {name}: look at {names}",
+                         "People who share the taste for {name} choose {names}",
+                         "Word from the {name} community: it speaks of {names}"),
+    (True, True, False): ("Word comes from people drawn to {names}", "Heard from lovers of {names}"),
+    (True, False, True): ("Others drawn to {name} share the taste for {names}", "The {name} community, too, stays with {names}"),
+    (True, False, False): ("Others, too, are drawn to {names}", "There is a community around {names}"),
+    (False, True, True): ("Its audience, drawn to {name}, now chooses {names}",
+                          "Heard from those around it ({name}): they choose {names}",
+                          "The {name} community, which it reaches, speaks of {names}"),
+    (False, True, False): ("Word of it is among people drawn to {names}", "It reaches a community around {names}"),
+    (False, False, True): ("Its audience, drawn to {name}, stays with {names}",
+                           "The {name} community, which it reaches, still asks for {names}"),
+    (False, False, False): ("Its audience stays with {names}", "Those around it still ask for {names}"),
+}
 
 
 @value
 class Heard:
-    """A message that may become a line: its factor under the filter memory, and what it would say."""
+    """A message that may become a line: its factor under the filter memory, and what it would say: whether that is `new` to the
+    client, and `apart` from what the community is named by."""
 
     message: RouterVersion
     factor: float
     names: tuple[str, ...]
     new: bool
+    apart: bool
 
     @property
     def value(self) -> float:
@@ -59,17 +70,23 @@ def merged_messages(party: Party, room: int) -> MergeAnswer:
 
 
 def _heard(message: RouterVersion, factor: float, own: frozenset[str]) -> Heard:
-    """What is new to the client; where nothing is, what it shares with the community. What is in the community's name
-    comes last: the sentence says it anyway."""
-    new: list[str] = []
-    named: list[str] = []
-    for name in message.attributes:
-        if name not in own:
-            (named if name in message.name else new).append(name)
-            if len(new) == HEARD_ATTRIBUTES:
-                break
-    said = [*new, *named] or sorted(message.attributes, key=lambda name: name in message.name)
-    return Heard(message, factor, tuple(said[:HEARD_ATTRIBUTES]), bool(new or named))
+    """What the message tells this client: what is new to it; where nothing is, what it shares with the community. What the
+    community is named by only where there is nothing else: the sentence names it anyway."""
+    apart, named = _told(message.attributes, message.name, message.text)
+    for names, besides in ((apart, True), (named, False)):
+        new = [name for name in names if name not in own]
+        if new:
+            return Heard(message, factor, tuple(new[:HEARD_ATTRIBUTES]), True, besides)
+    return Heard(message, factor, (apart or named)[:HEARD_ATTRIBUTES], False, bool(apart))
+
+
+@lru_cache(CACHED)
+def _told(attributes: tuple[str, ...], name: str, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """(apart from the community's name, in it): the attributes that the message's text speaks of. A reader knows of no others; all
+    of them where the text names none (another's words for them)."""
+    words = normalised(TITLE.sub(" ", text))
+    said = tuple(one for one in attributes if re.search(rf"(?<!\w){re.escape(one)}(?!\w)", words)) or attributes
+    return tuple(one for one in said if one not in name), tuple(one for one in said if one in name)
 
 
 def _grouped(found: Sequence[Heard]) -> list[list[Heard]]:
@@ -117,19 +134,17 @@ def _line(party: Party, before: Line | None, group: Sequence[Heard]) -> Line:
         weight = before.weight
     message, to_user = first.message, party.client.key.kind == ClientKind.USER
     sources = tuple(Source(router=heard.message.router, version=heard.message.version) for heard in group[:HEARD_SOURCES])
-    text = _sentence(to_user, first.new, first.names, message.router, message.name, message.text)
+    text = _sentence(to_user, first.new, first.apart, first.names, message.router, message.name)
     return Line(id=before.id if before else 0, text=text, attributes=first.names, weight=weight, author=Author.RECEPTION,
                 sources=sources)
 
 
 @lru_cache(CACHED)
-def _sentence(to_user: bool, new: bool, names: tuple[str, ...], router: int, name: str, text: str) -> str:
-    """What is said of `names`, of a message of this router, its name and its text: the same to all who hear the same."""
-    wordings = (TO_USER_NEW if new else TO_USER_KNOWN) if to_user else (TO_ITEM_NEW if new else TO_ITEM_KNOWN)
+def _sentence(to_user: bool, new: bool, apart: bool, names: tuple[str, ...], router: int, name: str) -> str:
+    """What is said of `names` to all who hear the same from the community of this router and name."""
+    wordings = WORDINGS[to_user, new, apart]
     wording = wordings[(variant(names, len(wordings)) + router) % len(wordings)]
-    head = wording.format(name=name, names=listed(names))
-    titles = [quoted(title) for title in titles_in(text)[:1]]
-    return within(head, titles, ", seen around {}", LINE_MAX_WORDS) + "."
+    return bounded(wording.format(name=name, names=listed(names))) + "."
 
 
 def heard_lines(profile: Profile) -> dict[tuple[int, int], Line]:

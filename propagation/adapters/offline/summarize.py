@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from propagation.adapters.offline.wording import listed, plain_title, quoted, within
 from propagation.model.attribute import over_represented
 
-NAMED, APART, USUAL, ARRIVED, EXAMPLES = 2, 3, 2, 3, 3
+NAMED, APART, USUAL, ARRIVED, EXAMPLES = 2, 3, 2, 4, 3
 MESSAGE_MAX_WORDS = 60
 UNNAMED = "a community without words yet"
 
@@ -15,8 +15,9 @@ def router_text(router: int, arrived: Mapping[str, int], standing: Mapping[str, 
     """(name of at most two attributes, message of at most 60 words). The name says what is over-represented here."""
     apart = over_represented(standing, common)
     name = " and ".join(apart[:NAMED]) or UNNAMED
-    parts = [_standing_sentence(apart, standing)]
-    turning = over_represented(arrived, _shares(standing))[:ARRIVED]
+    special, usual = apart[:APART], _usual(apart[:APART], standing)
+    parts = [_standing_sentence(special, usual)]
+    turning = [one for one in over_represented(arrived, _shares(standing)) if one not in special and one not in usual][:ARRIVED]
     if turning:
         parts.append(f"{_turn(router)} {listed(turning)}.")
     message = " ".join(parts)
@@ -24,11 +25,14 @@ def router_text(router: int, arrived: Mapping[str, int], standing: Mapping[str, 
     return name, within(message, titles, " Seen around {}.", MESSAGE_MAX_WORDS)
 
 
-def _standing_sentence(apart: Sequence[str], standing: Mapping[str, float]) -> str:
-    if not apart:
+def _usual(special: Sequence[str], standing: Mapping[str, float]) -> list[str]:
+    """What it has most of, besides what sets it apart."""
+    return [name for name in sorted(standing, key=lambda name: (-standing[name], name))[:USUAL] if name not in special]
+
+
+def _standing_sentence(special: Sequence[str], usual: Sequence[str]) -> str:
+    if not special:
         return "A community that is taking shape."
-    special = apart[:APART]
-    usual = [name for name in sorted(standing, key=lambda name: (-standing[name], name))[:USUAL] if name not in special]
     besides = f", with {listed(usual)} besides" if usual else ""
     return f"A community drawn to {listed(special)}{besides}."
 

@@ -31,11 +31,12 @@ WORDLESS = "Has chosen things of which nothing is written yet"
 
 
 def reinforced(work: ReasonWork, party: Party, other: Party, room: int) -> list[Edit]:
-    """The user's line for what was chosen, stronger by one choice; at most `room` such lines stay."""
+    """The user's line for what was chosen, stronger by one choice; at most `room` such lines stay. It says what all that it rests
+    on have in common, so that every title it cites bears it out."""
     names = names_of(other.client) or leading(other.profile)
     line = _closest(party.profile, names)
     weight = line.weight * KEPT + 1 if line else 1.0
-    said = line.attributes if line else names
+    said = _in_common(line, names)
     title = title_of(other.client)
     old = [seen for seen in titles_in(line.text) if seen != title] if line else []
     titles = ([title, *old] if title else old)[:TITLES]
@@ -51,7 +52,7 @@ def adopted(work: ReasonWork, party: Party, other: Party, room: int) -> list[Edi
         return []
     line = _closest(party.profile, names)
     weight = line.weight * KEPT + 1 if line else 1.0
-    said = line.attributes if line else names
+    said = _in_common(line, names)
     wordings = AUDIENCES[_level(weight)]
     text = wordings[variant(said, len(wordings))].format(listed(said)) + "."
     return _with_line(party.profile, line, text, said, weight, work.sequence, room)
@@ -72,6 +73,11 @@ def _choice(item: Client, names: Sequence[str], titles: Sequence[str], weight: f
 
 def _level(weight: float) -> int:
     return sum(weight >= least for least in LEVELS)
+
+
+def _in_common(line: Line | None, names: Sequence[str]) -> tuple[str, ...]:
+    """What a line says that is true of these names too, in its order; all of them where there is no line."""
+    return tuple(names) if line is None else tuple(name for name in line.attributes if name in names)
 
 
 def _closest(profile: Profile, names: Sequence[str]) -> Line | None:

@@ -8,6 +8,7 @@ import threading
 import zlib
 from collections.abc import Sequence
 from functools import cache, lru_cache
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,32 @@ def parts_of(body: bytes) -> tuple[tuple[Line, ...], FilterMemory]:
     return tuple(_line(line) for line in lines), FilterMemory(rules=tuple(_rule(rule) for rule in rules))
 
 
+class BodyReader:
+    """Reads versions of one client, one after another: a line or a rule that stayed as it was is the same object."""
+
+    def __init__(self) -> None:
+        self._lines: dict[int, tuple[list[Any], Line]] = {}
+        self._rules: dict[tuple[Any, Any], tuple[dict[str, Any], FilterRule]] = {}
+
+    def parts_of(self, plain: bytes) -> tuple[tuple[Line, ...], FilterMemory]:
+        """Lines and filter memory of a body's JSON."""
+        lines, rules = orjson.loads(plain)
+        return tuple(map(self._line, lines)), FilterMemory(rules=tuple(map(self._rule, rules)))
+
+    def _line(self, row: list[Any]) -> Line:
+        known = self._lines.get(row[0])
+        if known is None or known[0] != row:
+            known = self._lines[row[0]] = (row, _line(row))
+        return known[1]
+
+    def _rule(self, row: dict[str, Any]) -> FilterRule:
+        target = (row["router"], row["attribute"])
+        known = self._rules.get(target)
+        if known is None or known[0] != row:
+            known = self._rules[target] = (row, _rule(row))
+        return known[1]
+
+
 def cited_messages(body: bytes) -> list[tuple[int, int]]:
     """(router, version) of the messages that its lines rest on."""
     return [(router, version) for line in _plain(body)[0] for _, router, version in line[5] if router is not None]
@@ -82,7 +109,7 @@ def _line_row(line: Line) -> list[object]:
 def _line(row: Sequence[Any]) -> Line:
     id_, text, attributes, weight, author, sources = row
     return Line(id=id_, text=text, attributes=tuple(attributes), weight=weight, author=Author(author),
-                sources=tuple(_source(*source) for source in sources))
+                sources=tuple(starmap(_source, sources)))
 
 
 @lru_cache(SOURCES_HELD)

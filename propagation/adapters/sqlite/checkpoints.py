@@ -1,5 +1,6 @@
 """Checkpoints on SQLite: arrays in parts, written and dropped in small transactions, so that no acknowledgement waits long."""
 
+import asyncio
 import sqlite3
 from collections.abc import Iterator
 
@@ -25,6 +26,7 @@ class SqliteCheckpoints:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._sweeping: asyncio.Task[None] | None = None
 
     async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
         id_ = await self.stage_checkpoint(lease, checkpoint)
@@ -65,6 +67,16 @@ class SqliteCheckpoints:
         """Drop the parts of checkpoints that are gone, some a commit; covered increments of trust too."""
         while await self._database.write(_sweep):
             pass
+
+    def sweep_beside(self) -> None:
+        """As `sweep_checkpoints`, while the caller goes on; one that is under way takes this along."""
+        if self._sweeping is None or self._sweeping.done():
+            self._sweeping = asyncio.create_task(self.sweep_checkpoints())
+
+    async def swept(self) -> None:
+        """Once what `sweep_beside` began has ended. What it could not drop goes with the next sweep."""
+        if self._sweeping is not None:
+            await asyncio.gather(self._sweeping, return_exceptions=True)
 
     async def newest_checkpoint(self, *, barrier: bool = False) -> Checkpoint | None:
         return await self._database.read(lambda connection: _newest(connection, barrier))

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from propagation.adapters.sqlite.checkpoints import SqliteCheckpoints
-from propagation.adapters.sqlite.citing import is_said, naming, pattern_of, texts_along
+from propagation.adapters.sqlite.citing import Needles, is_said, naming, texts_along
 from propagation.adapters.sqlite.database import Database
 from propagation.adapters.sqlite.directory import Directory
 from propagation.adapters.sqlite.forgotten import forgotten_among
@@ -61,8 +61,9 @@ class SqliteErasure:
 
     async def texts_citing(self, trails: Sequence[Trail]) -> Sequence[StoredText]:
         found: dict[tuple[int, int], StoredText] = {}
-        for start in range(0, len(trails), TRAILS_A_READ):
-            some = trails[start : start + TRAILS_A_READ]
+        ordered = sorted(trails, key=lambda trail: trail.ref)
+        for start in range(0, len(ordered), TRAILS_A_READ):
+            some = ordered[start : start + TRAILS_A_READ]
             for one in await self._database.read(lambda connection, some=some: list(texts_along(connection, some))):  # type: ignore[misc]
                 found[one.text.profile.ref, one.text.profile.version] = one
         return [found[key] for key in sorted(found)]
@@ -72,11 +73,11 @@ class SqliteErasure:
             name for name in names if is_said(connection, ref, name)))
 
     async def refs_naming(self, words: frozenset[str]) -> frozenset[int]:
-        cites = pattern_of(Citing(words=words))
+        needles = Needles.of([Citing(words=words)])
         found: set[int] = set()
         row = 0
         while True:
-            last, refs = await self._database.read(lambda connection, row=row: naming(connection, cites, row))  # type: ignore[misc]
+            last, refs = await self._database.read(lambda connection, row=row: naming(connection, needles, row))  # type: ignore[misc]
             if last == row:
                 return frozenset(found)
             found |= refs
@@ -95,7 +96,7 @@ class SqliteErasure:
         rewritten, texts = await bodies_of(withdrawal.rewritten), await bodies_of(withdrawal.texts)
         done = await self._database.write(lambda connection: take_back(connection, self._directory, lease, withdrawal,
                                                                        (id_, barrier.sequence), rewritten, texts))
-        await self._checkpoints.sweep_checkpoints()
+        self._checkpoints.sweep_beside()
         return done
 
     async def wiping_due(self) -> bool:

@@ -62,7 +62,7 @@ class SqliteEvolution:
             return run
 
         run = await self._database.write(work)
-        await self._checkpoints.sweep_checkpoints()
+        self._checkpoints.sweep_beside()
         return run
 
     async def save_evolution(self, run: EvolutionRun) -> EvolutionRun:

@@ -42,7 +42,8 @@ LOOK_AHEAD = 8
 HELD_STILL = "SELECT token FROM claim WHERE token = ?"
 GIVEN_BACK = "DELETE FROM claim WHERE token = ? RETURNING token"
 REACH = ("SELECT router, count(DISTINCT CASE WHEN outcome = 'merged' THEN ref END), sum(outcome = 'merged'),"
-         " sum(outcome = 'filtered'), sum(outcome = 'empty'), sum(outcome = 'fell out') FROM merged"
+         " sum(outcome = 'filtered'), sum(outcome = 'empty'), sum(outcome = 'fell out') FROM merged NOT INDEXED"
+         " WHERE number > (SELECT value FROM progress WHERE name = 'merged') - ?"
          " GROUP BY router ORDER BY router")
 OF_REASONED = "(SELECT r.{0} FROM reasoned r WHERE r.sequence = interaction.sequence)"
 ROW = ("sequence, event_id, user, item, negative, time, weight, "
@@ -167,10 +168,10 @@ class SqliteReason:
             f"SELECT {MERGED} FROM merged WHERE router = ? AND router_version = ? ORDER BY ref, profile_version LIMIT ?",
             (router, version, limit)).fetchall()])
 
-    async def reach(self) -> Sequence[Reach]:
+    async def reach(self, newest: int) -> Sequence[Reach]:
         return await self._database.read(lambda connection: [
             Reach(router=row[0], clients=row[1], merged=row[2], filtered=row[3], empty=row[4], fell_out=row[5])
-            for row in connection.execute(REACH).fetchall()])
+            for row in connection.execute(REACH, (newest,)).fetchall()])
 
     async def merges_through(self) -> int:
         return await self._database.read(lambda connection: one(

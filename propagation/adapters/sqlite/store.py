@@ -54,6 +54,7 @@ class SqliteStore(SqliteRecords, SqliteClients, SqliteLearn, SqliteReason, Sqlit
         free_all(connection)
 
     async def close(self) -> None:
+        await self.swept()
         self.database.close()
 
     async def check(self) -> list[str]:

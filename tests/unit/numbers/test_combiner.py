@@ -16,6 +16,7 @@ from propagation.numbers.combiner import (
     standardise,
     unpack,
 )
+from propagation.numbers.features import FEATURES, Feature
 
 
 def one_feature():
@@ -33,6 +34,18 @@ def test_a_weight_is_the_sum_of_global_maturity_and_adopters():
     combiner.weights[0, 0, 5 + 1] = 0.1
     assert score(combiner, 0, np.array([2.0]), 2, 1) == pytest.approx(2 * 0.6)
     assert score(combiner, 0, np.array([2.0]), 1, 1) == pytest.approx(2 * 0.4)
+
+
+def test_cosines_that_come_after_a_time_without_texts_are_not_blown_up():
+    combiner = new_combiner(np.ones((1, FEATURES)), np.zeros(FEATURES))
+    raw = np.zeros((1_000, FEATURES))
+    raw[0, Feature.PROFILE] = raw[0, Feature.CONTENT] = 0.01
+    observe(combiner, raw)
+    later = np.zeros((1, FEATURES))
+    later[0, Feature.PROFILE] = 0.6
+    values = np.empty_like(later)
+    standardise(combiner, later, values)
+    assert values[0, Feature.PROFILE] == pytest.approx(6.0, abs=0.01)
 
 
 def test_one_step_is_adagrad_on_the_pairwise_logistic_loss():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from propagation.model.log import Interactions
-from propagation.numbers.combiner import adopter_bin, maturity, score, standardise
+from propagation.numbers.combiner import adopter_bin, for_newcomers, maturity, score, standardise
 from propagation.numbers.features import FEATURES, READ_ROUTERS, Feature, fill_features
 from propagation.numbers.read import Asker, adopters_by_router, standpoint_for
 from propagation.numbers.sketch import LANES, up_to_date
@@ -49,7 +49,8 @@ def exact(view: NumbersView, user: int, arm: int) -> np.ndarray:
     fill_features(view.state, user, np.arange(view.items), raw)
     standardise(view.combiner, raw, values)
     user_bin = maturity(view.state.history_length[user]) if user >= 0 else 0
-    out = np.array([score(view.combiner, arm, values[item], user_bin, adopter_bin(view.state.adoptions[item]))
+    combiner = view.combiner if user_bin else for_newcomers(view.combiner)
+    out = np.array([score(combiner, arm, values[item], user_bin, adopter_bin(view.state.adoptions[item]))
                     for item in range(view.items)])
     out[~view.state.visible[: view.items]] = -np.inf
     return out
@@ -76,6 +77,18 @@ def test_the_best_of_the_catalogue_are_the_best_by_definition(view, user, arm):
     assert read.cold is (user in (COLD, -1))
 
 
+def test_a_newcomer_is_shown_what_is_popular_whatever_others_taught():
+    """Users who know all that is popular choose the rest: the weight falls below 0, and would turn a newcomer's list over."""
+    view = a_view()
+    for feature in (Feature.POPULARITY, Feature.RECENT):
+        view.combiner.weights[:, feature, :5] = -0.8
+    newcomer, other = (Reader().read(view, [Ask(user, OFF, limit=10)])[0].ranked for user in (-1, 0))
+    popular = np.sort(view.state.adoptions)[::-1]
+    assert view.state.adoptions[newcomer.rows].min() >= popular[40]
+    assert view.state.adoptions[other.rows].max() < popular[40]
+    assert np.allclose((newcomer.values * newcomer.weights).sum(axis=1), newcomer.scores)
+
+
 def test_one_batch_answers_like_one_by_one(view):
     asks = [Ask(user, ON, limit=10) for user in range(8)]
     together = Reader().read(view, asks)
@@ -87,7 +100,8 @@ def test_the_sketch_is_near_the_score_of_every_item(view):
     for user in (3, 11, COLD):
         reader = Reader()
         askers = [Asker(user, ON, np.ones(ROUTERS), np.zeros((2, DIMENSION), np.float32))]
-        scores, want = reader._scores(view, askers)[0], exact(view, user, ON)
+        combiner = for_newcomers(view.combiner) if user == COLD else view.combiner
+        scores, want = reader._scores(view, askers, [combiner])[0], exact(view, user, ON)
         assert not view.state.near_slow.any()
         raw = np.empty((ITEMS, FEATURES))
         fill_features(view.state, user, np.arange(ITEMS), raw)

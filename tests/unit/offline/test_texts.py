@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from propagation.adapters.offline.reasoner import OfflineReasoner
+from propagation.adapters.offline.wording import titles_in
 from propagation.model.profile import Profile
 from propagation.ports.reasoner import Integration, Party
 from tests.unit.parties import USER, item, line, message, party, profile, user, work
@@ -58,10 +59,39 @@ async def test_a_wordless_item_is_described_by_who_chooses_it():
 
 
 async def test_what_others_said_reads_as_such():
-    answer = await OfflineReasoner().merge(party(user(), messages=(message(1, "soul"), message(2, "funk"), message(3, "dub"))))
+    answer = await OfflineReasoner().merge(party(user(), messages=(message(1, "ska"), message(2, "folk"), message(3, "dub"))))
     texts = [edit.line.text for edit in answer.edits]
     assert len({text.split()[0] for text in texts}) > 1
     assert all("soul and funk" in text for text in texts)
+
+
+async def test_a_reader_hears_what_the_message_says_and_no_more():
+    text = "A community drawn to soul and funk. Lately it looks to ska. Seen around “Dub Me”."
+    said = message(1, "polka", "dub", "ska", text=text)
+    [edit] = (await OfflineReasoner().merge(party(user(), messages=(said,)))).edits
+    assert edit.line.attributes == ("ska",)
+
+
+async def test_a_community_is_not_said_to_discover_what_it_is_named_by():
+    [edit] = (await OfflineReasoner().merge(party(user(), messages=(message(1, "funk"),)))).edits
+    assert edit.line.attributes == ("funk",)
+    assert edit.line.text.count("funk") == 1
+
+
+async def test_a_router_turns_to_what_it_did_not_stand_for():
+    arrived, standing = {"comedy": 3, "sci-fi": 2}, {"comedy": 20.0, "romance": 10.0, "sci-fi": 2.0, "war": 3.0, "crime": 3.0}
+    [summary] = (await OfflineReasoner().summarize([Integration(1, None, arrived, standing, {}, [])])).summaries
+    assert all(summary.text.count(name) == 1 for name in ("comedy", "sci-fi"))
+
+
+async def test_every_title_that_a_line_cites_bears_it_out():
+    films = [("Heat (1995)", ("action", "mystery", "sci-fi")), ("Dawn (1996)", ("action", "sci-fi", "war")),
+             ("Noon (1997)", ("action", "sci-fi", "western")), ("Dusk (1998)", ("romance", "drama"))]
+    genres = {title: set(categories) for title, categories in films}
+    read = await after_choices(films, 40)
+    cited = [(one, title) for one in read.lines for title in titles_in(one.text)]
+    assert len(cited) >= len(films)
+    assert all(set(one.attributes) <= genres[title] for one, title in cited)
 
 
 async def test_two_communities_with_the_same_favourite_are_told_apart():

@@ -142,13 +142,13 @@ async def test_what_was_left_out_waits_through_a_publication_that_is_no_round_of
 
 
 async def test_the_lease_is_held_for_as_long_as_a_round_takes(tmp_path, monkeypatch):
-    monkeypatch.setattr(stage2, "LEASE_MS", 60)
+    monkeypatch.setattr(stage2, "LEASE_MS", 240)
     async with opened(tmp_path) as engine:
         await lived(engine)
         slow, others = engine.reasoner.summarize, []
 
         async def slowly(*arguments):
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.4)
             others.append(await engine.store.acquire_lease("round", "another", 1_000))
             return await slow(*arguments)
 

@@ -77,6 +77,19 @@ async def test_each_profile_of_a_path_reads_as_it_did_at_that_step(engine):
         assert "opera" in next(hop.line for hop in path if isinstance(hop, ProfileHop)).attributes
 
 
+async def test_a_path_ends_at_a_profile_only_where_its_line_says_what_travelled(engine):
+    await engine.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id="Duet"), title="Duet",
+                                              categories=("opera", "polka", "dub", "ska", "folk"))])
+    await push(engine, "bob", "Aida", "Duet")
+    for user in ("ann", "bob"):
+        await engine.profiles.merged(await ref_of(engine, user))
+    paths = [path for event in ("bob-Aida", "bob-Duet", "ann-Blue") for path in await paths_from(engine, event)]
+    ends = [(next(hop.name for hop in path if isinstance(hop, AttributeHop)), path[-1]) for path in paths if len(path) > 3]
+    assert any(isinstance(end, ProfileHop) for _, end in ends)
+    for name, end in ends:
+        assert name in (end.line.attributes if isinstance(end, ProfileHop) else end.text)
+
+
 async def test_what_another_event_brought_later_is_no_path_of_this_one(engine):
     await push(engine, "bob", "Aida")
     ref = await ref_of(engine, "bob")

@@ -11,7 +11,7 @@ from propagation.model.router import Integrated, RouterVersion
 from propagation.model.text import ClientText
 from propagation.model.withdrawal import SentMessage
 from propagation.workflow.own_words import OwnWords
-from propagation.workflow.withdrawn_texts import Behind, Gone, line_without, lost_of, message_without, text_without
+from propagation.workflow.withdrawn_texts import Behind, Gone, Without, line_without, lost_of, message_without
 
 ANN, BOB, CID = (ref_of(ClientKind.USER, n) for n in range(3))
 BLUE, RED, GREEN = (ref_of(ClientKind.ITEM, n) for n in range(3))
@@ -95,7 +95,7 @@ def test_rules_lose_evidence_and_go_with_the_last_of_it():
              FilterRule(attribute="theremin", factor=2.0, text="Welcome news of theremin.", evidence=(3,)),
              FilterRule(router=3, factor=2.0, text="Welcome it.", evidence=(3,)))
     text = ClientText(profile=Profile(ref=BOB, version=1), filter_memory=FilterMemory(rules))
-    after = text_without(text, gone(1, words=OwnWords(names=frozenset({"theremin"}))), WHO).filter_memory.rules
+    after = Without(gone(1, words=OwnWords(names=frozenset({"theremin"}))), WHO).of(text).filter_memory.rules
     assert [(rule.router, rule.evidence) for rule in after] == [(1, (2,)), (3, (3,))]
     assert after[1] is rules[3]
 
