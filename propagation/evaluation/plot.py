@@ -20,6 +20,7 @@ SHOWN = ("off", "placebo", "adoption", "offk", "offk_adoption")
 COLOURS = {"off": "#BBBBBB", "placebo": "#DDCC77", "adoption": "#56B4E9", "offk": "#888888", "offk_adoption": "#0072B2"}
 WIDTH, HEIGHT = 8.0, 4.5
 MARGIN = 0.02
+BESIDE = 0.03
 
 
 class Picture:
@@ -89,9 +90,10 @@ def effect_of(effect: Effect, path: Path) -> None:
     for name in effect.points[0].n10:
         levels.plot(places, _numbers([point.n10[name] for point in effect.points]), marker="o", label=labels.get(name, name),
                     color=COLOURS.get(name))
-    for name, base in effect.bases.items():
+    for number, (name, base) in enumerate(effect.bases.items()):
         pairs = [point.gains[name] for point in effect.points]
-        gains.errorbar(places, _numbers([pair.mean if pair else None for pair in pairs]), [_twice_error(pair) for pair in pairs],
+        beside = places + BESIDE * (number - (len(effect.bases) - 1) / 2)  # bars of equal gains would hide each other
+        gains.errorbar(beside, _numbers([pair.mean if pair else None for pair in pairs]), [_twice_error(pair) for pair in pairs],
                        marker="o", capsize=3, color=COLOURS.get(name),
                        label=f"{labels.get(name, name)} less {labels.get(base, base)}")
     gains.axhline(0, color="grey", linewidth=0.8)
