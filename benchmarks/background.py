@@ -1,5 +1,5 @@
-"""500 events a second while something else is measured, a process of its own: `python -m benchmarks.background ADDRESS USERS
-ITEMS`; it runs until its input is closed, then prints {"per_s", "lag_s"}.
+"""500 events a second (or another rate) while something else is measured, a process of its own: `python -m benchmarks.background
+ADDRESS USERS ITEMS RATE`; it runs until its input is closed, then prints {"per_s", "lag_s"}.
 
 `lag_s`: the longest time from an ack to an answer whose numbers reflect it, looked at twice a second."""
 
@@ -29,9 +29,10 @@ LAG_MOST = 2.0
 
 
 @contextmanager
-def background(address: str, town: Town, run: Run, what: str) -> Iterator[None]:
+def background(address: str, town: Town, run: Run, what: str, rate: int = RATE) -> Iterator[None]:
     """Events by all users but the probes' and on all items but the probes', while the body runs; rate and lag are printed."""
-    process = subprocess.Popen([sys.executable, "-m", "benchmarks.background", address, str(town.users), str(town.items)],
+    arguments = [address, str(town.users), str(town.items), str(rate)]
+    process = subprocess.Popen([sys.executable, "-m", "benchmarks.background", *arguments],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:
@@ -47,8 +48,9 @@ def background(address: str, town: Town, run: Run, what: str) -> Iterator[None]:
 class Background:
     """The events, and how far behind an ack the numbers are."""
 
-    def __init__(self, stub: "PropagationServiceAsyncStub", town: Town) -> None:
+    def __init__(self, stub: "PropagationServiceAsyncStub", town: Town, rate: int) -> None:
         self._stub = stub
+        self._rate = rate
         self._stamp = time.time_ns()
         self._pairs = pairs_of(town, EVENTS, self._stamp % (1 << 32)).tolist()
         self._stopping = asyncio.Event()
@@ -63,7 +65,7 @@ class Background:
         """On the clock: a late call does not make the next one late."""
         due = time.monotonic()
         while not self._stopping.is_set():
-            size = RATE // CALLS_A_SECOND
+            size = self._rate // CALLS_A_SECOND
             answer = await self._stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=[
                 pb.Interaction(event_id=f"live-{self._stamp}-{self.sent + place}", user_id=f"u{user}", item_id=f"i{item}")
                 for place, (user, item) in enumerate(self._pairs[self.sent : self.sent + size])]))
@@ -80,10 +82,10 @@ class Background:
             await asyncio.sleep(LOOK_SECONDS)
 
 
-async def main(address: str, town: Town) -> None:
+async def main(address: str, town: Town, rate: int) -> None:
     async with grpc.aio.insecure_channel(address) as channel:
         await channel.channel_ready()
-        events = Background(pb_grpc.PropagationServiceStub(channel), town)
+        events = Background(pb_grpc.PropagationServiceStub(channel), town, rate)
         started = time.monotonic()
         tasks = asyncio.gather(events.push(), events.look())
         await asyncio.sleep(1)
@@ -96,4 +98,4 @@ async def main(address: str, town: Town) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], Town(int(sys.argv[2]), int(sys.argv[3]), 0).without_probers()))
+    asyncio.run(main(sys.argv[1], Town(int(sys.argv[2]), int(sys.argv[3]), 0).without_probers(), int(sys.argv[4])))

@@ -8,26 +8,24 @@ import asyncio
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.background import background
+from benchmarks.background import RATE, background
 from benchmarks.run import Figures, Run
 from benchmarks.service import Service, serving
 from benchmarks.states import copy_of
 from benchmarks.town import SIDES, Town, catalogue_town
-from propagation.adapters.sqlite.store import SqliteStore
 from propagation.numbers.features import READ_ROUTERS
 from propagation.numbers.learn import increments_of
 from propagation.numbers.trust import routing_weights
+from propagation.ports.graph import GraphStore
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.view import NumbersView
-from services.assembly import laptop_engine
+from services.assembly import graph_store, laptop_engine
 from services.client import connected
-from services.clock import SystemClock
 from services.settings import Settings
 
 if TYPE_CHECKING:
@@ -66,21 +64,26 @@ def measure(run: Run) -> Figures:
     """A probe whose control rose, or whose control's routers were written after all, is an error, not a slow probe."""
     town = catalogue_town(run.short)
     database = copy_of(town, run)
-    probes = asyncio.run(_chosen(database, town, PROBES_SHORT if run.short else PROBES))
-    with serving(database) as service, background(service.address, town, run, f"{len(probes)} probes"):
+    yield "event_to_recommendation_s", probed(run, Settings(database=database), town, PROBES_SHORT if run.short else PROBES, RATE)
+
+
+def probed(run: Run, settings: Settings, town: Town, count: int, rate: int) -> float:
+    """The 99th percentile of so many probes' seconds, beside so many events a second, on a state that was built."""
+    probes = asyncio.run(_chosen(settings, town, count))
+    with serving(settings.database) as service, background(service.address, town, run, f"{len(probes)} probes", rate):
         outcomes = asyncio.run(_probed(service, probes))
-    asyncio.run(_check_written(database, probes, outcomes))
+    asyncio.run(_check_written(settings, probes, outcomes))
     seconds = [outcome.seconds for outcome in outcomes]
     rose = sum(outcome.control_rose for outcome in outcomes)
     run.note(f"event to recommendation: p50 {np.percentile(seconds, 50):.3f} s, longest {max(seconds):.3f} s; {rose} controls rose")
     if rose:
         raise RuntimeError(f"the reading rose for {rose} control users")
-    yield "event_to_recommendation_s", float(np.percentile(seconds, 99, method="higher"))
+    return float(np.percentile(seconds, 99, method="higher"))
 
 
-async def _chosen(database: Path, town: Town, count: int) -> list[Probe]:
+async def _chosen(settings: Settings, town: Town, count: int) -> list[Probe]:
     """Adopters, others and controls by the numbers as they stand; events of the background leave all of them alone."""
-    engine = laptop_engine(Settings(database=database))
+    engine = laptop_engine(settings)
     await engine.open()
     try:
         probes = await engine.numbers.run(lambda view: list(_candidates(view, town)))
@@ -162,9 +165,9 @@ def _most_risen(before: Reading, after: Reading) -> float:
     return max(new - old for old, new in zip(before, after, strict=True))
 
 
-async def _check_written(database: Path, probes: list[Probe], outcomes: list[Outcome]) -> None:
+async def _check_written(settings: Settings, probes: list[Probe], outcomes: list[Outcome]) -> None:
     """From what learn stored: no control's router was written. Raises RuntimeError."""
-    store = SqliteStore(database, SystemClock())
+    store = graph_store(settings)
     await store.open()
     try:
         for probe, outcome in zip(probes, outcomes, strict=True):
@@ -175,7 +178,7 @@ async def _check_written(database: Path, probes: list[Probe], outcomes: list[Out
         await store.close()
 
 
-async def _written(store: SqliteStore, sequence: int) -> Routers:
+async def _written(store: GraphStore, sequence: int) -> Routers:
     (block,) = await store.read_learned(sequence - 1, 1)
     row = int(np.searchsorted(block.sequence, sequence))
     banks = [frozenset(block.routers[row, bank][block.weights[row, bank] > 0].tolist()) for bank in range(2)]
