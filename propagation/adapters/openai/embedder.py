@@ -1,8 +1,9 @@
 """Embeddings through the same client: batched, checked, kept in the graph by what was embedded."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,13 +64,13 @@ class OpenAIEmbedder:
             await asyncio.gather(*map(self._keep, part, found))
         return out
 
-    def _checked(self, answer: object, count: int) -> NDArray[np.float32]:
+    def _checked(self, answer: Mapping[str, Any], count: int) -> NDArray[np.float32]:
         """[count, D], in the order of `index`; servers give tokens' vectors, other lengths, other orders, and NaN."""
-        data = sorted(getattr(answer, "data", None) or [], key=lambda one: one.index)
-        if [one.index for one in data] != list(range(count)):
-            raise ReasonerGaveUp(f"{len(data)} embeddings came for {count} texts")
+        by_place = {one.get("index"): one.get("embedding") for one in answer["data"] if isinstance(one, Mapping)}
+        if len(answer["data"]) != count or by_place.keys() != set(range(count)):
+            raise ReasonerGaveUp(f"{len(answer['data'])} embeddings came for {count} texts")
         try:
-            vectors = np.array([one.embedding for one in data], np.float64)
+            vectors = np.array([by_place[place] for place in range(count)], np.float64)
         except (TypeError, ValueError) as error:
             raise ReasonerGaveUp(f"these are no embeddings of texts: {error}") from error
         if vectors.ndim != 2 or not np.isfinite(vectors).all():

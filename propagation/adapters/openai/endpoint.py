@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from openai import AsyncOpenAI
+from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
 from propagation.adapters.openai.breaker import Breaker
 from propagation.adapters.openai.data import tokens_in
@@ -15,9 +15,11 @@ from propagation.adapters.openai.failures import Failure, Next, failure_of
 from propagation.adapters.openai.limiter import Limiter
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.adapters.openai.spending import Spending
+from propagation.adapters.openai.wire import body_of, choice_of, counted
 from propagation.model.errors import ReasonerGaveUp, ReasonerUnavailable
 from propagation.model.usage import NOTHING, Spent, Usage
 
+REDIRECTS = 2
 BACKOFF, BACKOFF_LONGEST = 0.25, 20.0
 NO_KEY = "none"
 PING: Sequence[Mapping[str, str]] = ({"role": "user", "content": "Say OK."},)
@@ -62,7 +64,7 @@ class Endpoint:
     def client(self) -> AsyncOpenAI:
         if self._client is None:
             self._client = AsyncOpenAI(base_url=self.options.base_url, api_key=self._key or NO_KEY, max_retries=0,
-                                       timeout=self.options.timeout)
+                                       timeout=self.options.timeout, http_client=DefaultAsyncHttpxClient(max_redirects=REDIRECTS))
         return self._client
 
     def refuses(self, parameter: str) -> bool:
@@ -86,7 +88,7 @@ class Endpoint:
         call = Call(label, about, tokens, lambda: self._parameters(messages, tokens, response_format, least_temperature),
                     self._chat)
         answered, usage = await self._until_answered(call, attempts)
-        return Reply(*_choice(answered), usage)
+        return Reply(*choice_of(answered), usage)
 
     async def embeddings(self, model: str, texts: Sequence[str]) -> Any:
         """The server's answer, unchecked. Raises as `chat`."""
@@ -161,10 +163,10 @@ class Endpoint:
         """The form goes beside the client's own parameters, which it walks through and copies one by one."""
         told = {name: value for name, value in sent.items() if name != "response_format"}
         form = {"response_format": sent["response_format"]} if "response_format" in sent else None
-        return (await self.client.chat.completions.with_raw_response.create(**told, extra_body=form)).parse()
+        return body_of((await self.client.chat.completions.with_raw_response.create(**told, extra_body=form)).content, "choices")
 
     async def _embed(self, sent: dict[str, Any]) -> Any:
-        return (await self.client.embeddings.with_raw_response.create(**sent)).parse()
+        return body_of((await self.client.embeddings.with_raw_response.create(**sent)).content, "data")
 
     def _learn(self, failure: Failure | None) -> None:
         if failure is None:
@@ -195,21 +197,7 @@ class Endpoint:
         return self._random.uniform(0, min(BACKOFF * 2**attempt, BACKOFF_LONGEST))
 
 
-def _choice(answer: Any) -> tuple[str | None, str | None, str | None]:
-    """(text, finish reason, refusal) of the first choice; a body that is no completion has none."""
-    choices = getattr(answer, "choices", None)
-    if not choices:
-        return None, None, None
-    message = getattr(choices[0], "message", None)
-    text, refusal = getattr(message, "content", None), getattr(message, "refusal", None)
-    return (text if isinstance(text, str) else None, getattr(choices[0], "finish_reason", None),
-            refusal if isinstance(refusal, str) else None)
-
-
-def _counted(answer: Any, call: Call) -> tuple[int, int]:
+def _counted(answer: Mapping[str, Any], call: Call) -> tuple[int, int]:
     """(prompt, completion) tokens as the server counted them; some count nothing, then by length."""
-    text = _choice(answer)[0]
-    usage = getattr(answer, "usage", None)
-    prompt, completion = getattr(usage, "prompt_tokens", 0), getattr(usage, "completion_tokens", 0)
-    return (prompt if isinstance(prompt, int) and prompt > 0 else call.about,
-            completion if isinstance(completion, int) and completion > 0 else tokens_in(text or ""))
+    said = tokens_in(choice_of(answer)[0] or "") if "choices" in answer else 0
+    return counted(answer, "prompt_tokens", call.about), counted(answer, "completion_tokens", said)

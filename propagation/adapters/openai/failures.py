@@ -45,7 +45,7 @@ def failure_of(error: Exception, sent: Mapping[str, object]) -> Failure:
         return Failure(f"connection: {error.__cause__ or error}", Next.AGAIN)
     if isinstance(error, OpenAIError):
         return Failure(f"client: {error}", Next.AGAIN)
-    return Failure(f"broken answer: {type(error).__name__}", Next.AGAIN)
+    return Failure(f"broken answer: {type(error).__name__}: {error}"[:300], Next.AGAIN)
 
 
 def _of_status(error: APIStatusError, sent: Mapping[str, object]) -> Failure:
@@ -114,9 +114,16 @@ def _duration(value: str) -> float:
     units = {"h": 3600.0, "m": 60.0, "s": 1.0}
     text = value.strip().replace("ms", "u")
     for sign in text:
-        if sign.isdigit() or sign == ".":
+        if sign in "0123456789.":
             number += sign
         elif number:
-            total += float(number) * (0.001 if sign == "u" else units.get(sign, 1.0))
+            total += _number(number) * (0.001 if sign == "u" else units.get(sign, 1.0))
             number = ""
-    return total + (float(number) if number else 0.0)
+    return total + _number(number)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
