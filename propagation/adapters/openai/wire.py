@@ -29,8 +29,9 @@ def body_of(content: bytes, member: str) -> Mapping[str, Any]:
 def choice_of(body: Mapping[str, Any]) -> tuple[str | None, str | None, str | None]:
     """(text, finish reason, refusal) of the first choice; None for what there is not."""
     first = body["choices"][0] if body["choices"] else None
-    choice = first if isinstance(first, Mapping) else {}
-    message = choice.get("message") if isinstance(choice.get("message"), Mapping) else {}
+    choice: Mapping[str, Any] = first if isinstance(first, Mapping) else {}
+    said = choice.get("message")
+    message: Mapping[str, Any] = said if isinstance(said, Mapping) else {}
     return text_of(message.get("content")), _text(choice.get("finish_reason")), _text(message.get("refusal"))
 
 
