@@ -94,7 +94,7 @@ def _from_file(config: Path | None) -> dict[str, Given]:
     if config is None and not path.exists():
         return {}
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        tables = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise SettingsError(f"{path}: {error.strerror}; name a readable settings file with --config") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -1,5 +1,5 @@
 """A dataset into a running service, over the same API as everybody else's. Event ids are stable: a second upload goes on
-where the first one stopped."""
+where the first one stopped, and a later release of the same data adds what is new in it."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 import structlog
@@ -213,7 +214,7 @@ class Worker:
             try:
                 busy = await step()
             except Exception as error:
-                self._failed(name, error)
+                self._failed(name, error, pause)
                 await self._sleep(pause)
                 pause = min(2 * pause, RETRY_LONGEST_SECONDS)
                 continue
@@ -224,9 +225,10 @@ class Worker:
             if not busy:
                 await _woken(wake)
 
-    def _failed(self, name: str, error: Exception) -> None:
+    def _failed(self, name: str, error: Exception, pause: float) -> None:
         self.counters.add("steps_failed_total", name)
-        self.failing[name] = str(error) if isinstance(error, EXPECTED) else f"{type(error).__name__}; see the log"
+        told = str(error) if isinstance(error, EXPECTED) else f"{type(error).__name__}; see the log"
+        self.failing[name] = f"{told}; tried again at {datetime.now(UTC) + timedelta(seconds=pause):%H:%M:%S} UTC"
         if isinstance(error, EXPECTED):
             log.warning("step failed", loop=name, error=str(error))
         else:

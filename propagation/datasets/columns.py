@@ -1,15 +1,22 @@
-"""Events as columns: some thirty bytes an event, so that tens of millions fit in memory, once."""
+"""Events as columns: some thirty bytes an event, so that tens of millions fit in memory, once.
+
+An event that has no id of its own is named by what it says, kind:user:item:time, and ~2, ~3, ... where it is said again: another
+release of the same data names what both hold the same, wherever it stands."""
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propagation.model.client import ID_MAX_BYTES
+
 ABSENT = -1
 NOTHING: Mapping[str, str] = {}
+ESCAPED = str.maketrans({"%": "%25", ":": "%3A", "~": "%7E"})
 
 
 class Event(NamedTuple):
@@ -53,14 +60,15 @@ class Coded:
 
 @dataclass
 class Events:
-    """Appended in file order, read in time order. Equal times are ordered by a seed, never by place in the file."""
+    """Appended in file order, read in time order. Equal times are ordered by a seed, never by place in the file. `kind` of data:
+    with what made-up ids begin. `timed`: times are the data's, and part of these ids."""
 
+    kind: str
+    timed: bool = True
     users: Coded = field(default_factory=Coded)
     items: Coded = field(default_factory=Coded)
     negatives: Coded = field(default_factory=Coded)
-    files: Coded = field(default_factory=Coded)
     times: "array[int]" = field(default_factory=lambda: array("q"))
-    lines: "array[int]" = field(default_factory=lambda: array("q"))
     metadata: dict[str, Coded] = field(default_factory=dict)
     weights: dict[int, float] = field(default_factory=dict)
     event_ids: dict[int, str] = field(default_factory=dict)
@@ -68,21 +76,19 @@ class Events:
     def __len__(self) -> int:
         return len(self.times)
 
-    def append(self, file: str, line: int, user: str, item: str, time: int, metadata: Mapping[str, str] = NOTHING) -> None:
-        """File and line name the event for ever, so that loading the same file again changes nothing."""
+    def append(self, user: str, item: str, time: int, metadata: Mapping[str, str] = NOTHING) -> None:
+        """`time` in milliseconds since 1970."""
         place = len(self.times)
-        self.files.append(file)
-        self.lines.append(line)
         self.users.append(user)
         self.items.append(item)
         self.times.append(time)
         for name, value in metadata.items():
             self.metadata.setdefault(name, Coded()).put(place, value)
 
-    def append_event(self, event: Event, file: str, line: int) -> None:
+    def append_event(self, event: Event) -> None:
         """An event that says more of itself: its id, a negative, a weight."""
         place = len(self.times)
-        self.append(file, line, event.user_id, event.item_id, event.time, event.metadata)
+        self.append(event.user_id, event.item_id, event.time, event.metadata)
         if event.event_id:
             self.event_ids[place] = event.event_id
         if event.negative_id is not None:
@@ -98,12 +104,39 @@ class Events:
 
     def read(self, places: NDArray[np.int64]) -> Iterator[Event]:
         """The events at these places, in this order."""
-        users, items, files, negatives = self.users.values, self.items.values, self.files.values, self.negatives.values
+        users, items, negatives = self.users.values, self.items.values, self.negatives.values
+        repeats = self._repeats()
         columns = [(name, column.values, column.codes) for name, column in self.metadata.items()]
         for place in places.tolist():
             negative = self.negatives.codes[place] if place < len(self.negatives.codes) else ABSENT
             metadata = {name: values[codes[place]] for name, values, codes in columns
                         if place < len(codes) and codes[place] != ABSENT}
-            event_id = self.event_ids.get(place) or f"{files[self.files.codes[place]]}:{self.lines[place]}"
-            yield Event(event_id, users[self.users.codes[place]], items[self.items.codes[place]], self.times[place],
+            user, item, time = users[self.users.codes[place]], items[self.items.codes[place]], self.times[place]
+            event_id = self.event_ids.get(place) or self._made_up(user, item, time, int(repeats[place]))
+            yield Event(event_id, user, item, time,
                         None if negative == ABSENT else negatives[negative], self.weights.get(place, 1.0), metadata)
+
+    def _made_up(self, user: str, item: str, time: int, repeat: int) -> str:
+        """One that would be too long is a digest."""
+        said = ":".join((user.translate(ESCAPED), item.translate(ESCAPED), *([str(time)] if self.timed else [])))
+        end = f"~{repeat + 1}" if repeat else ""
+        if len(self.kind) + 1 + len(said.encode()) + len(end) > ID_MAX_BYTES:
+            said = blake2b(said.encode(), digest_size=16).hexdigest()
+        return f"{self.kind}:{said}{end}"
+
+    def _repeats(self) -> NDArray[np.int64]:
+        """[events] how many before it in file order say the same user and item at the same time."""
+        keys = [np.asarray(column, np.int64) for column in (self.times, self.items.codes, self.users.codes)]
+        if not self.timed:
+            keys = keys[1:]
+        order = np.lexsort(keys)
+        size = len(order)
+        first = np.ones(size, np.bool_)
+        for key in keys if size else ():
+            ordered = key[order]
+            first[1:] &= ordered[1:] == ordered[:-1]
+        first[1:] = ~first[1:]
+        start = np.maximum.accumulate(np.where(first, np.arange(size), 0))
+        repeats = np.empty(size, np.int64)
+        repeats[order] = np.arange(size) - start
+        return repeats

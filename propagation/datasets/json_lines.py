@@ -129,7 +129,7 @@ def _clients(folder: Path, ids: Ids) -> dict[ClientKind, dict[str, ClientChange]
 
 
 def _events(folder: Path, ids: Ids) -> Events:
-    log, timed, seen = Events(), None, set[str]()
+    log, timed, seen = Events("jsonl"), None, set[str]()
     for row in _rows(find(folder, EVENTS), EVENT_FIELDS, ids):
         time, event_id = row.time(), row.optional_id("event_id")
         item, negative = row.id("item_id"), row.optional_id("negative_item_id")
@@ -144,5 +144,6 @@ def _events(folder: Path, ids: Ids) -> Events:
             seen.add(event_id)
         event = Event(event_id or "", row.id("user_id"), item, len(log) if time is None else time, negative, row.weight(),
                       row.metadata())
-        log.append_event(event, row.file, row.line)
+        log.append_event(event)
+    log.timed = timed is not False
     return log

@@ -79,11 +79,11 @@ def _users(folder: Path, ids: Ids) -> dict[str, ClientChange]:
 
 def _ratings(folder: Path, ids: Ids) -> Events:
     """Copies of u.data exist in which some tabs became spaces; every field is a number, so both part them."""
-    path, log = find(folder, "u.data"), Events()
+    path, log = find(folder, "u.data"), Events("ml-100k")
     for line, text in lines_of(path, LATIN) if path else ():
         file = plain_name(path) if path else ""
         user, item, rating, time = fields(text, None, RATING, file, line)
         number(rating, file, line, RATING[2])
-        log.append(file, line, ids.checked(user, file, line, RATING[0]), ids.checked(item, file, line, RATING[1]),
+        log.append(ids.checked(user, file, line, RATING[0]), ids.checked(item, file, line, RATING[1]),
                    moment(time, file, line, RATING[3]), {"rating": rating.strip()})
     return log

@@ -82,11 +82,11 @@ def _users(folder: Path, ids: Ids) -> dict[str, ClientChange]:
 
 
 def _ratings(folder: Path, ending: str, ids: Ids) -> Events:
-    path, log = find(folder, f"ratings{ending}"), Events()
+    path, log = find(folder, f"ratings{ending}"), Events("ml")
     for line, (user, item, rating, time) in _rows(path, RATINGS) if path else ():
         file = plain_name(path) if path else ""
         number(rating, file, line, RATINGS[2])
-        log.append(file, line, ids.checked(user, file, line, RATINGS[0]), ids.checked(item, file, line, RATINGS[1]),
+        log.append(ids.checked(user, file, line, RATINGS[0]), ids.checked(item, file, line, RATINGS[1]),
                    moment(time, file, line, RATINGS[3]), {"rating": rating.strip()})
     return log
 

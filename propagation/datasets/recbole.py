@@ -7,7 +7,7 @@ from pathlib import Path
 from propagation.datasets.cleaning import cleaned, entries, split_list
 from propagation.datasets.columns import Events
 from propagation.datasets.form import Dataset, assembled
-from propagation.datasets.reading import Ids, fields, lines_of, moment, number, plain_name, title_of
+from propagation.datasets.reading import Ids, fields, lines_of, moment, number, plain_name, title_of, written_moment
 from propagation.model.client import TEXT_MAX_CHARS, ClientChange, ClientKey, ClientKind
 from propagation.model.errors import BrokenData
 
@@ -78,6 +78,12 @@ class Table:
                 raise BrokenData(self.file, line, name, "stands twice in the heading")
             self.types[name] = kind
         return list(self.types)
+
+    def moment(self, value: str, line: int, name: str) -> int:
+        """Milliseconds since 1970 of a number, or, in a token, of a date as ISO 8601 writes it. Raises BrokenData."""
+        if self.types[name] == "token" and not value.strip().replace(".", "", 1).isdecimal():
+            return written_moment(value.strip(), self.file, line, name)
+        return moment(value, self.file, line, name)
 
     def _check(self, value: str, kind: str, line: int, name: str) -> None:
         if kind == "float" and value.strip() and name.casefold() not in TIMES:
@@ -160,7 +166,7 @@ def _merged(first: ClientChange, second: ClientChange) -> ClientChange:
 
 
 def _events(folder: Path, ids: Ids) -> tuple[Events, tuple[str, ...]]:
-    log, untimed = Events(), []
+    log, untimed = Events("recbole"), []
     for path in atomic_files(folder, ".inter"):
         table = Table(path)
         table.heading()
@@ -176,5 +182,5 @@ def _append_all(table: Table, user: str, item: str, time: str | None, log: Event
     others = [name for name, kind in table.types.items() if name not in (user, item, time) and kind in ("float", "token")]
     for line, row in table.rows():
         metadata = {name: text[:METADATA_CHARS] for name in others if (text := row[name].strip())}
-        log.append(table.file, line, ids.checked(row[user], table.file, line, user), ids.checked(row[item], table.file, line, item),
-                   moment(row[time], table.file, line, time) if time else 0, metadata)
+        log.append(ids.checked(row[user], table.file, line, user), ids.checked(row[item], table.file, line, item),
+                   table.moment(row[time], line, time) if time else 0, metadata)

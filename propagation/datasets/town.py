@@ -149,7 +149,7 @@ def _waves(rng: Generator, plan: _Plan, names: Sequence[str], events: int) -> tu
 
 
 def _events(rng: Generator, plan: _Plan, names: Sequence[str], waves: Sequence[Wave], events: int) -> Events:
-    log, had = Events(), [set[int]() for _ in names]
+    log, had = Events("town"), [set[int]() for _ in names]
     homes = {user: place for place, members in enumerate(plan.members) for user in members.tolist()}
     waves_of = {wave.community: wave for wave in waves}
     pull = _pulls(rng, plan)
@@ -161,7 +161,7 @@ def _events(rng: Generator, plan: _Plan, names: Sequence[str], waves: Sequence[W
         wave = waves_of[QUARTERS[community]]
         item = _choice(rng, plan, community, _in_wave(wave, names[user], number), pull, had[user])
         had[user].add(item)
-        log.append("town", number + 1, names[user], plan.items[item].key.id, int(times[number]))
+        log.append(names[user], plan.items[item].key.id, int(times[number]))
     return log
 
 

@@ -9,7 +9,8 @@ bank. Every error carries google.rpc details: BadRequest for a wrong field, Erro
 in capitals) for anything else. Metadata x-request-id, where given, is the id under which the service logs the call.
 
 Limits: ids 1 to 256 bytes of UTF-8 without control characters (U+0000 to U+001F, U+007F to U+009F); texts 8,000
-characters; lists 64 entries, metadata too; 1,000 clients or events a call; 4 MiB a message (a setting).
+characters; lists 64 entries, metadata too; 1,000 clients or events a call; 4 MiB a message (a setting;
+grpc itself refuses a larger one, RESOURCE_EXHAUSTED without google.rpc details).
 """
 
 from collections import abc as _abc

@@ -20,22 +20,33 @@ DIMENSION = 2
 
 @cache
 def warm_up() -> None:
-    """Do on throwaway views of a few events all that the service does with numbers; once a process. Half a minute on a
-    machine's first run, else a moment."""
+    """Do on throwaway views of a few events all that the service does with numbers; once a process. Some 100 s of one core on a
+    machine's first run, else a moment. The two halves have few kernels in common: two processes can compile them side by side."""
+    warm_reading(warm_learning())
+
+
+def warm_learning() -> NumbersView:
+    """What writes the numbers: learning, following, evolution, taking back. The view that learned."""
     view, events = _view(), _events()
     block = view.learn(events, SIZE)
     _view().follow(events, block)
     _view().relearn(events, block)
     restored(snapshot(view, barrier=False), view.seed)
-    view.taste_weights([ref_of(ClientKind.USER, 0), ref_of(ClientKind.ITEM, 0)], count=2)
-    rows = np.arange(SIZE)
-    Reader().read(view, [Ask(user=0, arm=0, limit=1, explain=True), Ask(user=0, arm=0, limit=1, candidates=rows)])
     warm_evolution(view)
+    rows = np.arange(SIZE)
     taking_back = Subtraction(Written(events.sequence, events.sequence, events.item, block.routers, block.weights), retrust=True)
     for gone in (rows < 1, rows < 0):
         taking_back.take_back(view, [History(0, events.sequence, rows // 2, events.weight, gone)])
     taking_back.finish(view, ref_of(ClientKind.ITEM, 0))
     follow_recent(up_to_date(None, view.state, EMPTY_ROWS), view.state)
+    return view
+
+
+def warm_reading(view: NumbersView | None = None) -> None:
+    """What only looks: at a view that learned, or at a new one."""
+    view = view or _view()
+    view.taste_weights([ref_of(ClientKind.USER, 0), ref_of(ClientKind.ITEM, 0)], count=2)
+    Reader().read(view, [Ask(user=0, arm=0, limit=1, explain=True), Ask(user=0, arm=0, limit=1, candidates=np.arange(SIZE))])
 
 
 def _view() -> NumbersView:

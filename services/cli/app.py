@@ -31,7 +31,7 @@ from services.cli.watch import watch
 EPILOG = """Exit codes: 0 done, 1 something is wrong with what was looked at, 2 wrong use, 3 bad data or settings, 4 service
 unreachable, 5 database held by another process, 6 refused by the service, 70 a fault of this program, 130 interrupted."""
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
                   context_settings={"help_option_names": ["-h", "--help"]}, epilog=EPILOG)
 
 

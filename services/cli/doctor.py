@@ -33,6 +33,9 @@ class Finding:
     wrong: bool = True
     done: str = ""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "wrong", self.wrong and bool(self.problem))
+
 
 def doctor(mend: Mend = False, database: Database = None, config: Config = None, assignments: Assignments = None,
            json: AsJson = False) -> None:

@@ -60,4 +60,13 @@ def as_json(report: "UploadReport") -> dict[str, object]:
 def in_words(dataset: "Dataset", report: "UploadReport") -> list[str]:
     counts = ", ".join(f"{report.outcomes[name]:,} {name}" for name in ("accepted", "duplicate", "rejected"))
     return [f"{dataset.name}: {report.clients:,} clients ({report.clients_changed:,} new or changed); events: {counts}",
-            *dataset.notes, *(f"rejected: {example}" for example in report.examples)]
+            *dataset.notes, *_left_out(report), *(f"rejected: {example}" for example in report.examples)]
+
+
+def _left_out(report: "UploadReport") -> list[str]:
+    """What is in the service now and what is not, where that is not all."""
+    accepted, known, rejected = (report.outcomes[name] for name in ("accepted", "duplicate", "rejected"))
+    if not rejected:
+        return []
+    return [f"Loaded: all clients and {accepted:,} new events; {known:,} were there already. Not loaded: {rejected:,} events, of which"
+            " the service keeps what it had, if anything; the first of them:"]

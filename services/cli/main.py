@@ -2,18 +2,23 @@
 
 import sys
 
+INTERRUPTED = 130
+
 
 def run() -> None:
     """Never returns: exits with one of services/cli/exits.py's codes. --debug may stand anywhere."""
     from services.kernel_cache import use_kernel_cache
 
     use_kernel_cache()
-    from services.cli.app import app
-    from services.cli.exits import guarded
+    try:
+        from services.cli.app import app
+        from services.cli.exits import guarded
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
 
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     debug = len(arguments) < len(sys.argv) - 1
-    sys.exit(guarded(lambda: app(arguments, prog_name="propagation", standalone_mode=False), debug))
+    sys.exit(guarded(lambda: app(arguments or ["--help"], prog_name="propagation", standalone_mode=False), debug))
 
 
 if __name__ == "__main__":

@@ -47,8 +47,8 @@ def replay(folder: Folder, database: Database = None, first: First = None, step:
                     "outcomes": outcomes, "seconds": round(seconds, 3)})
     else:
         counts = ", ".join(f"{count:,} {status}" for status, count in outcomes.items()) or "none"
-        console().print(f"{dataset.name}: {report.clients:,} clients, {report.rounds:,} rounds; events: {counts}; {seconds:.1f} s",
-                        markup=False)
+        console().print(f"{dataset.name}: {report.clients:,} clients, {report.rounds:,} rounds; events: {counts}; {seconds:.1f} s; "
+                        f"in {settings.graph}", markup=False)
 
 
 async def _replayed(engine: "Engine", dataset: "Dataset", clients: "Sequence[ClientChange]", step: int) -> "ReplayReport":

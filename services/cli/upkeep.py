@@ -51,7 +51,7 @@ def reindex(database: Database = None, config: Config = None, assignments: Assig
     with progress_bar() as bar:
         task = bar.add_task("reindex", total=None)
         points = with_engine(settings, lambda engine: engine.reindex(
-            lambda done, total: bar.update(task, completed=done, total=total)), adopt=True)
+            lambda done, total: bar.update(task, completed=done, total=total)))
     seconds = round(time.monotonic() - started, 3)
     if json:
         print_json({"points": points, "seconds": seconds})

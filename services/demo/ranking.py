@@ -8,13 +8,14 @@ from rich.console import Console
 from rich.table import Table
 
 from propagation.evaluation.arm_report import ArmReport
+from propagation.evaluation.metrics import Paired
 from propagation.evaluation.report import Report
 from services.demo.process import child
 from services.demo.words import say
 from services.failures import Unreachable
 
 ARMS = {"off": "propagation off", "adoption": "propagation on", "placebo": "placebo: the same, routers shuffled"}
-CLEAR = 2.0
+CLEAR_T = 3.0
 
 
 @asynccontextmanager
@@ -44,7 +45,7 @@ def show_ranking(console: Console, report: Report | str) -> None:
     for name, label in ARMS.items():
         table.add_row(label, *_figures(report.arm(name)))
     console.print(table)
-    say(console, _verdict(report))
+    say(console, verdict(*(report.arm(name).against_off for name in ("adoption", "placebo"))))
 
 
 def _figures(arm: ArmReport) -> tuple[str, ...]:
@@ -53,13 +54,14 @@ def _figures(arm: ArmReport) -> tuple[str, ...]:
             f"{pair.mean:+.3f}" if pair else "", f"{pair.t:.1f}" if pair and pair.t is not None else "")
 
 
-def _verdict(report: Report) -> str:
-    on, placebo = (report.arm(name).against_off for name in ("adoption", "placebo"))
+def verdict(on: Paired | None, placebo: Paired | None) -> str:
+    """In words, of propagation and the placebo against off."""
     if on is None or on.t is None or placebo is None:
         return "Too few events were ranked to tell a difference."
-    told = "makes no difference that these events can show"
-    if abs(on.t) > CLEAR:
-        told = "helps" if on.mean > 0 else "hurts"
-    clear = placebo.t is not None and abs(placebo.t) > CLEAR
+    told = "No clear difference here"
+    if abs(on.t) >= CLEAR_T and abs(on.mean) > abs(placebo.mean):
+        told = "Here propagation helps" if on.mean > 0 else "Here propagation hurts"
+    clear = placebo.t is not None and abs(placebo.t) >= CLEAR_T
     control = f"the placebo differs from off by {placebo.mean:+.3f}" if clear else "the placebo does nothing, as it should"
-    return f"Here propagation {told}; {control}. (t: paired over users; beyond ±{CLEAR:g} it is hardly chance.)"
+    return (f"{told}; {control}. (t: paired over users. Clear is a difference with t of at least {CLEAR_T:g} that is larger than"
+            " the placebo's.)")

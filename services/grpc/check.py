@@ -40,10 +40,10 @@ def checked_key(key: pb.ClientKey, field: str) -> ClientKey:
     return ClientKey(kind=KINDS[key.kind], id=checked_id(key.id, f"{field}.id"))
 
 
-def checked_count(items: Sequence[object], field: str) -> None:
-    """A call carries a bounded number of things."""
+def checked_count(items: Sequence[object], field: str, instead: str = "") -> None:
+    """A call carries a bounded number of things. `instead`: what else the caller may do. Raises InvalidInput."""
     if len(items) > ITEMS_A_CALL:
-        raise InvalidInput(field, f"holds {len(items)}; at most {ITEMS_A_CALL} a call, send more calls or use the stream")
+        raise InvalidInput(field, f"holds {len(items)}; at most {ITEMS_A_CALL} a call, send more calls{instead}")
 
 
 def checked_text(value: str, field: str) -> str:

@@ -10,7 +10,6 @@ from typing import Any, NoReturn
 import grpc
 import structlog
 from google.protobuf.message import DecodeError, Message
-from google.rpc.status_pb2 import Status
 
 from propagation.model.errors import InvalidInput, PropagationError
 from services.courtesy import Courtesy
@@ -139,23 +138,35 @@ def _streaming(call: Callable[[Any, Context], AsyncGenerator[Any, None]], method
 
 
 async def _in_time(context: Context) -> None:
+    """Raises what ends the call. One whose deadline passes while it is told so can no longer be told."""
     left = context.time_remaining()
     if left is not None and left < LEAST_SECONDS:
         await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, "the deadline had passed, or was about to; nothing was done")
 
 
 async def _fail(error: Exception, context: Context, method: str, request_id: str) -> NoReturn:
+    """Ends the call with what went wrong. grpc's own errors say that the call is over already: its caller left, or its deadline
+    passed, and nobody is there to be told."""
     if isinstance(error, grpc.aio.AbortError):
         raise error
+    if isinstance(error, grpc.aio.BaseError):
+        _unheard(method, error)
     if isinstance(error, PropagationError):
         code, status = status_of(error)
         log.info("request refused", method=method, code=code.name, error=type(error).__name__)
     else:
         code, status = unexpected(request_id)
         log.error("request failed", method=method, exc_info=error)
-    await _abort(context, code, status)
+    try:
+        await context.abort(code, status.message, ((DETAILS_KEY, status.SerializeToString()),))
+    except grpc.aio.AbortError:
+        raise
+    except grpc.aio.BaseError as late:
+        _unheard(method, late)
+    raise asyncio.CancelledError
 
 
-async def _abort(context: Context, code: grpc.StatusCode, status: Status) -> NoReturn:
-    await context.abort(code, status.message, ((DETAILS_KEY, status.SerializeToString()),))
+def _unheard(method: str, error: grpc.aio.BaseError) -> NoReturn:
+    """Cancelled, which grpc does not log, where another error would be a fault of the service to it."""
+    log.info("nobody to answer", method=method, error=type(error).__name__)
     raise asyncio.CancelledError

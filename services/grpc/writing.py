@@ -24,6 +24,6 @@ class Writing(Recording):
             sequence=max((outcome.sequence for outcome in outcomes), default=0))
 
     async def RecordInteractions(self, request: pb.RecordInteractionsRequest, context: Context) -> pb.RecordInteractionsResponse:
-        checked_count(request.interactions, "interactions")
+        checked_count(request.interactions, "interactions", " or use the stream")
         outcomes = await self._record(request.interactions)
         return pb.RecordInteractionsResponse(outcomes=outcomes, sequence=max((o.sequence for o in outcomes), default=0))

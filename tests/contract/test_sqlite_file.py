@@ -4,6 +4,8 @@ import asyncio
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 
 import pytest
 
@@ -47,6 +49,30 @@ async def test_a_second_service_is_told_who_holds_the_file(path):
         await opening(path)
     await store.close()
     await opening(path)
+
+
+async def test_a_second_process_is_told_who_holds_the_file_by_any_name_and_without_the_lock_file(path):
+    store, hard = new(path), path.with_name("hard.db")
+    await store.open()
+    os.link(path, hard)
+    path.with_name("graph.db.lock").unlink()
+    for name in (path, hard):
+        second = "import sys; from pathlib import Path; from propagation.adapters.sqlite.lock import take_lock; " \
+                 "take_lock(Path(sys.argv[1]))"
+        done = await asyncio.to_thread(subprocess.run, [sys.executable, "-c", second, str(name)], capture_output=True, text=True,
+                                       check=False)
+        assert f"{name} is held by process {os.getpid()}" in done.stderr
+    await store.close()
+    await opening(hard)
+
+
+async def test_a_schema_below_the_first_is_damage(path):
+    await opening(path)
+    with sqlite3.connect(path) as other:
+        other.execute("PRAGMA user_version=-3")
+    other.close()
+    with pytest.raises(StoreCorrupt, match="its schema is -3"):
+        await opening(path)
 
 
 async def test_a_file_that_is_no_database(path):

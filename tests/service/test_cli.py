@@ -68,6 +68,21 @@ def test_import_counts_and_a_second_one_finds_duplicates(service, dataset):
     assert (again["accepted"], again["duplicate"], again["clients_changed"]) == (0, 12, 0)
 
 
+def test_the_program_alone_shows_its_help():
+    alone, asked = run(), run("--help")
+    assert (alone.returncode, alone.stdout, alone.stderr) == (0, asked.stdout, "")
+
+
+def test_the_next_release_of_a_dataset_adds_what_is_new(service, dataset, tmp_path):
+    clients = (dataset / "clients.jsonl").read_text()
+    old = [json.dumps({"user_id": "rel", "item_id": f"i{n}", "time": n}) + "\n" for n in range(3)]
+    for events in (old, [json.dumps({"user_id": "rel", "item_id": "i9", "time": 9}) + "\n", *old]):
+        (tmp_path / "clients.jsonl").write_text(clients)
+        (tmp_path / "events.jsonl").write_text("".join(events))
+        counted = answer("import", tmp_path, "--address", service.address)
+    assert (counted["accepted"], counted["duplicate"], counted["rejected"]) == (1, 3, 0)
+
+
 def test_profile_in_words_and_as_json(service):
     answer("round", "--drain", "--address", service.address)
     profile = answer("profile", "user", "ann", "--address", service.address)["profile"]
@@ -124,7 +139,9 @@ def test_a_second_process_is_told_who_holds_the_file(service):
 def test_replay_doctor_and_dead_letters_on_a_file(dataset, tmp_path):
     database = ["--database", tmp_path / "replayed.db", *SETTINGS]
     assert answer("replay", dataset, *database)["outcomes"] == {"accepted": 12}
-    assert answer("doctor", *database)["sound"] is True
+    looked = answer("doctor", *database)
+    assert looked["sound"] is True
+    assert not any(finding["wrong"] for finding in looked["findings"])
     assert answer("dead-letters", "list", *database) == {"dead_letters": []}
     assert answer("dead-letters", "replay", *database) == {"mended": 0, "failed": 0}
     assert answer("rebuild", *database)["sequence"] > 0

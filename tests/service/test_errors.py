@@ -43,3 +43,19 @@ async def test_a_fault_of_ours_shows_a_request_id_only(service, monkeypatch):
     detail = RequestInfo()
     assert details_of(caught.value).details[1].Unpack(detail)
     assert detail.request_id == "mine-7"
+
+
+async def test_a_call_whose_deadline_passes_while_it_is_answered_is_no_fault(service, capfd):
+    capfd.readouterr()
+    codes = set()
+    for number in range(150):
+        event = pb.Interaction(event_id=f"late-{number}", user_id="ann", item_id="i1")
+        try:
+            await service.stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=[event]), timeout=0.001 + number * 1e-4)
+        except grpc.aio.AioRpcError as error:
+            codes.add(error.code())
+    assert codes <= {grpc.StatusCode.DEADLINE_EXCEEDED}
+    assert codes
+    said = "".join(capfd.readouterr())
+    assert "Traceback" not in said
+    assert "request failed" not in said

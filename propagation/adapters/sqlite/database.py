@@ -5,7 +5,6 @@ the interpreter lock, however many rows it carries."""
 
 import asyncio
 import contextlib
-import os
 import queue
 import sqlite3
 import threading
@@ -14,7 +13,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from propagation.adapters.sqlite.file import open_file, open_reader, take_lock, translated
+from propagation.adapters.sqlite.file import make_file, open_file, open_reader, translated
+from propagation.adapters.sqlite.lock import Lock, take_lock
 from propagation.model.errors import StoreBusy, StoreCorrupt
 
 GROUP = 64
@@ -48,12 +48,14 @@ class Database:
         self._readers: ThreadPoolExecutor | None = None
         self._local = threading.local()
         self._reading: list[sqlite3.Connection] = []
-        self._lock: int | None = None
+        self._lock: Lock | None = None
         self.files = 0
         """How often the file was written anew: row numbers that were read before mean nothing then."""
 
     def open(self) -> None:
         """Lock the file for this process, check and migrate the schema, start the threads."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_file(self.path)
         self._lock = take_lock(self.path)
         try:
             connection = open_file(self.path, self._max_bytes)
@@ -190,5 +192,5 @@ class Database:
 
     def _release_lock(self) -> None:
         if self._lock is not None:
-            os.close(self._lock)
+            self._lock.release()
             self._lock = None

@@ -1,7 +1,6 @@
 """The place of a database taken by another file: restored, imported, or compacted."""
 
 import contextlib
-import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -9,8 +8,9 @@ from pathlib import Path
 
 from propagation.adapters.sqlite.backup import OnProgress, check_ours, settle
 from propagation.adapters.sqlite.check import findings
-from propagation.adapters.sqlite.file import connect, open_file, open_reader, take_lock, translated
+from propagation.adapters.sqlite.file import connect, open_file, open_reader, translated
 from propagation.adapters.sqlite.in_place import made_in_place
+from propagation.adapters.sqlite.lock import take_lock
 from propagation.model.errors import StoreCorrupt
 
 PAGES_A_STEP = 1_024
@@ -23,7 +23,7 @@ def held(database: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        os.close(lock)
+        lock.release()
 
 
 @contextmanager

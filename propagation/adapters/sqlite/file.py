@@ -1,6 +1,5 @@
 """The database file: who may hold it, whose it is, and which schema it has."""
 
-import fcntl
 import os
 import sqlite3
 from importlib.resources import files
@@ -16,26 +15,10 @@ CHECKED_AT_START_BYTES = 256 << 20
 WRITER_CACHE_KIB, READER_CACHE_KIB = 32_768, 16_384
 
 
-def take_lock(path: Path) -> int:
-    """The handle of the lock file beside the database. Raises StoreBusy naming the holder."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        holder = os.read(handle, 64).decode() or "another process"
-        os.close(handle)
-        raise StoreBusy(f"{path} is held by {holder}; stop it, or name another file with --database") from error
-    os.ftruncate(handle, 0)
-    os.write(handle, f"process {os.getpid()}".encode())
-    return handle
-
-
 def open_file(path: Path, max_bytes: int | None) -> sqlite3.Connection:
     """The writing connection: the file made for this user alone, known to be ours, migrated. Raises StoreCorrupt,
     SchemaTooNew."""
-    if not path.exists():
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    make_file(path)
     connection = connect(path)
     try:
         _check_owner(connection, path)
@@ -54,6 +37,12 @@ def open_file(path: Path, max_bytes: int | None) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def make_file(path: Path) -> None:
+    """Where there is none, an empty one that is this user's alone."""
+    if not path.exists():
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
 
 
 def _check_pages(connection: sqlite3.Connection, path: Path) -> None:
@@ -99,6 +88,8 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
         raise SchemaTooNew(f"{path} has schema {version}, this release knows up to {newest}; upgrade the service")
     if version == newest:
         return
+    if version < 0:
+        raise StoreCorrupt(f"{path} says that its schema is {version}, which none is; restore it from a back-up")
     script = "\n".join(sql for number, sql in steps if number > version)
     try:
         connection.executescript(f"BEGIN IMMEDIATE;\n{script}\nPRAGMA application_id={APPLICATION_ID};\n"

@@ -97,3 +97,7 @@ def test_given_values_keep_their_type(load):
     loaded = load_settings(None, {}, {"server.port": Given(0, "flag --port")})
     assert loaded.settings.server.port == 0
     assert loaded.origins["server.port"] == "flag --port"
+
+
+def test_a_byte_order_mark_is_no_statement(load):
+    assert load("\ufefftable_edges = 3").settings.workflow.table_edges == 3

@@ -10,9 +10,9 @@ from propagation.datasets.form import assembled
 
 @given(st.lists(st.tuples(st.sampled_from("uvw"), st.sampled_from("abc"), st.integers(0, 3)), max_size=30), st.integers(0, 9))
 def test_events_come_in_time_order_and_rows_agree(told, seed):
-    log = Events()
-    for line, (user, item, time) in enumerate(told, 1):
-        log.append("f", line, user, item, time)
+    log = Events("x")
+    for user, item, time in told:
+        log.append(user, item, time)
     data = assembled("x", {}, {}, log, seed)
     events = list(data.events)
     assert [event.time for event in events] == sorted(time for _, _, time in told)
@@ -24,18 +24,18 @@ def test_events_come_in_time_order_and_rows_agree(told, seed):
 
 
 def test_ties_follow_the_seed_and_not_the_file():
-    log = Events()
+    log = Events("x")
     for line in range(50):
-        log.append("f", line, f"u{line}", "a", 5)
+        log.append(f"u{line}", "a", 5)
     orders = [log.order(seed).tolist() for seed in (1, 1, 2)]
     assert orders[0] == orders[1] != orders[2]
     assert orders[0] != list(range(50))
 
 
 def test_a_bounded_number_of_events_says_so():
-    log = Events()
+    log = Events("x")
     for line in range(10):
-        log.append("f", line, f"u{line}", "a", line)
+        log.append(f"u{line}", "a", line)
     part = assembled("x", {}, {}, log, 1).first(4)
     assert (len(part), [user.key.id for user in part.users]) == (4, ["u0", "u1", "u2", "u3"])
     assert "earliest 4 of 10" in part.notes[-1]
@@ -44,12 +44,46 @@ def test_a_bounded_number_of_events_says_so():
 
 
 def test_what_few_events_have_stays_with_them():
-    log = Events()
-    log.append("f", 1, "u", "a", 1)
-    log.append_event(Event("mine", "u", "b", 2, "a", 3.0, {"why": "gift"}), "f", 2)
-    log.append("f", 3, "u", "c", 3, {"rating": "5"})
+    log = Events("x")
+    log.append("u", "a", 1)
+    log.append_event(Event("mine", "u", "b", 2, "a", 3.0, {"why": "gift"}))
+    log.append("u", "c", 3, {"rating": "5"})
     assert list(log.read(np.arange(3))) == [
-        Event("f:1", "u", "a", 1),
+        Event("x:u:a:1", "u", "a", 1),
         Event("mine", "u", "b", 2, "a", 3.0, {"why": "gift"}),
-        Event("f:3", "u", "c", 3, metadata={"rating": "5"}),
+        Event("x:u:c:3", "u", "c", 3, metadata={"rating": "5"}),
     ]
+
+
+def ids_of(log):
+    return [event.event_id for event in log.read(np.arange(len(log)))]
+
+
+def test_an_event_is_named_by_what_it_says_wherever_it_stands():
+    old, new = Events("x"), Events("x")
+    new.append("v", "b", 9)
+    for log in (old, new):
+        for time in (1, 2, 1, 1):
+            log.append("u", "a", time)
+    assert ids_of(old) == ["x:u:a:1", "x:u:a:2", "x:u:a:1~2", "x:u:a:1~3"]
+    assert ids_of(new) == ["x:v:b:9", *ids_of(old)]
+
+
+def test_times_that_are_only_places_are_in_no_id():
+    log = Events("x", timed=False)
+    for place in range(2):
+        log.append("u", "a", place)
+    assert ids_of(log) == ["x:u:a", "x:u:a~2"]
+
+
+AWKWARD = st.text("a:~%1", min_size=1, max_size=200)
+
+
+@given(st.lists(st.tuples(AWKWARD, AWKWARD, st.integers(0, 3)), max_size=20))
+def test_every_made_up_id_is_its_own_and_short_enough(told):
+    log = Events("x")
+    for user, item, time in told:
+        log.append(user, item, time)
+    ids = ids_of(log)
+    assert len(set(ids)) == len(ids)
+    assert all(len(name.encode()) <= 256 for name in ids)

@@ -47,7 +47,7 @@ def test_everything_the_schema_has(tmp_path):
     assert (item.title, item.attributes, item.categories, item.hidden, item.metadata) == ("A & B", ("x",), ("c",), True, {"n": "1"})
     assert passed_over.key.id == "z"
     early, late = data.events
-    assert (early.user_id, early.time, early.metadata, early.event_id) == ("b", 5_000, {"where": "shop"}, "events.jsonl:3")
+    assert (early.user_id, early.time, early.metadata, early.event_id) == ("b", 5_000, {"where": "shop"}, "jsonl:b:a:5000")
     assert (late.event_id, late.negative_id, late.weight, late.time) == ("first", "z", 2.5, 1_767_225_600_000)
 
 

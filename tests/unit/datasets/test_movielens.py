@@ -39,7 +39,7 @@ def test_100k_is_read_whole(hundred):
     assert data.users[0].metadata == {"age": "24", "gender": "M", "occupation": "technician"}
     *tied, last = data.events
     assert {(event.user_id, event.item_id, event.time) for event in tied} == {("6", "2", 10_000), ("5", "2", 10_000)}
-    assert (last.user_id, last.item_id, last.event_id, last.metadata) == ("5", "1", "u.data:1", {"rating": "3"})
+    assert (last.user_id, last.item_id, last.event_id, last.metadata) == ("5", "1", "ml-100k:5:1:20000", {"rating": "3"})
 
 
 @pytest.mark.parametrize(

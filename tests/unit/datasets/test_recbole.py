@@ -44,9 +44,16 @@ def test_several_prefixes_and_no_times(tmp_path):
     )
     data = load_dataset(tmp_path, SEED)
     assert (data.items[0].title, data.items[0].description) == ("One", "The first.")
-    assert sorted(event.event_id for event in data.events) == ["a.test.inter:2", "a.train.inter:2"]
+    assert sorted(event.event_id for event in data.events) == ["recbole:u:1:0", "recbole:u:2:0"]
     assert {user.key.id for user in data.users} == {"u", "v"}
     assert any("no time field" in note for note in data.notes)
+
+
+@pytest.mark.parametrize(("kind", "date"), [("token", "1970-01-02"), ("token", "1970-01-02T00:00:00Z"), ("token", "86400"),
+                                           ("float", "86400.0")])
+def test_a_date_is_seconds_or_iso_8601(tmp_path, kind, date):
+    write(tmp_path, a__inter=f"user_id:token\titem_id:token\tdate:{kind}\nu\t1\t{date}\n")
+    assert [event.time for event in load_dataset(tmp_path, SEED).events] == [86_400_000]
 
 
 def test_a_catalogue_alone_has_no_events(tmp_path):

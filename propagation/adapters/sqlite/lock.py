@@ -1,0 +1,67 @@
+"""One process holds a database: by the lock file beside it, which names the holder, and by the database file itself, whatever it
+is called there (a hard link) and whatever became of the lock file."""
+
+import fcntl
+import os
+import sys
+from pathlib import Path
+
+from propagation.model.errors import StoreBusy
+
+# SQLite locks with fcntl. On Linux flock's locks have nothing to do with those; elsewhere they may be the same.
+FILE_TOO = sys.platform == "linux"
+LOCKS = Path("/proc/locks")
+
+
+class Lock:
+    """Held from `take_lock` on. To be released when every connection to the database is closed: closing any descriptor of a file
+    drops all locks that the process has on it by fcntl, which are SQLite's."""
+
+    def __init__(self, handles: list[int]) -> None:
+        self._handles = handles
+
+    def release(self) -> None:
+        while self._handles:
+            os.close(self._handles.pop())
+
+
+def take_lock(path: Path) -> Lock:
+    """Of the database, which need not be there yet. Raises StoreBusy naming the holder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    if not _taken(beside):
+        holder = os.read(beside, 64).decode()
+        os.close(beside)
+        raise _busy(path, holder)
+    handles = [beside]
+    if FILE_TOO and path.exists():
+        handles.append(itself := os.open(path, os.O_RDONLY))
+        if not _taken(itself):  # left open: it may be this process whose locks its closing would drop
+            os.close(beside)
+            raise _busy(path, _holder_of(itself))
+    os.ftruncate(beside, 0)
+    os.write(beside, f"process {os.getpid()}".encode())
+    return Lock(handles)
+
+
+def _taken(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _holder_of(handle: int) -> str:
+    """As the kernel tells it: `7: FLOCK ADVISORY WRITE 1234 08:01:5678 0 EOF`, the file's inode last in the sixth column. It
+    tells 0 or less for a process of another container."""
+    inode = str(os.fstat(handle).st_ino)
+    for line in LOCKS.read_text().splitlines() if LOCKS.exists() else ():
+        fields = line.split()
+        if len(fields) > 5 and fields[1] == "FLOCK" and fields[5].rpartition(":")[2] == inode and fields[4].isdecimal():
+            return f"process {fields[4]}" if fields[4] != "0" else ""
+    return ""
+
+
+def _busy(path: Path, holder: str) -> StoreBusy:
+    return StoreBusy(f"{path} is held by {holder or 'another process'}; stop it, or name another file with --database")
