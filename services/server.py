@@ -17,7 +17,7 @@ from services.clock import SystemClock
 from services.collector import rare_collections
 from services.courtesy import Courtesy
 from services.grpc.service import Health, PropagationService, new_server
-from services.listening import bind, refuse_open_address
+from services.listening import bind, refuse_open_address, refuse_taken_port
 from services.monitoring.wanted import monitoring_of
 from services.opening import Opening, Stopped
 from services.security.door import Door
@@ -84,6 +84,7 @@ async def running(settings: Settings, clock: Clock | None = None,
     refuse_open_address(settings.server)
     if settings.monitoring.port is not None:
         refuse_open_address(settings.server, settings.monitoring.host)
+        refuse_taken_port(settings.monitoring.host.strip("[]"), settings.monitoring.port)
     monitoring = monitoring_of(settings.monitoring, holder_name())
     door = door_of(settings.server)
     sys.setswitchinterval(SWITCH_SECONDS)  # the numbers' thread answers reads between the steps of reasoning

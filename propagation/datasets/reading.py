@@ -129,7 +129,8 @@ def written_moment(value: str, file: str, line: int, field: str) -> int:
     try:
         parsed = datetime.fromisoformat(value)
     except ValueError:
-        raise BrokenData(file, line, field, f"{value[:40]!r} is no time; give seconds since 1970, 2026-01-31 or 2026-01-31T12:00:00Z") from None
+        raise BrokenData(file, line, field, f"{value[:40]!r} is no time; give seconds since 1970, 2026-01-31"
+                                            " or 2026-01-31T12:00:00Z") from None
     aware = parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
     return moment(str(aware.timestamp()), file, line, field)
 

@@ -68,5 +68,5 @@ def _left_out(report: "UploadReport") -> list[str]:
     accepted, known, rejected = (report.outcomes[name] for name in ("accepted", "duplicate", "rejected"))
     if not rejected:
         return []
-    return [f"Loaded: all clients and {accepted:,} new events; {known:,} were there already. Not loaded: {rejected:,} events, of which"
-            " the service keeps what it had, if anything; the first of them:"]
+    return [f"Loaded: all clients and {accepted:,} new events; {known:,} were there already. Not loaded: {rejected:,} events;"
+            " of those that the service has with other content it keeps what it had. The first of them:"]
