@@ -144,16 +144,20 @@ class Stage1:
 
     async def _desk(self, works: Sequence[ReasonWork], texts: dict[int, ClientText]) -> Desk:
         refs = sorted({ref for work in works for ref in clients_of(work)})
-        clients = {client.ref: client for client in await self._store.get_clients(refs)}
         missing = [ref for ref in refs if ref not in texts]
-        if missing:
-            texts.update(await self._store.load_texts(missing))
+        found, loaded = await asyncio.gather(self._store.get_clients(refs), self._load(missing))
+        clients = {client.ref: client for client in found}
+        texts.update(loaded)
         last = await self._store.last_round() if self._settings.propagate else None
         waiting: dict[int, Sequence[RouterVersion]] = {}
         if last is not None:
             behind = {ref: text.watermark for ref, text in texts.items() if text.watermark < last.number}
             waiting = dict(await self._store.waiting_messages(behind))
         return Desk(clients, texts, waiting, last.number if last else 0)
+
+    async def _load(self, refs: Sequence[int]) -> Mapping[int, ClientText]:
+        """Nothing is asked for no clients: it would be a round trip."""
+        return await self._store.load_texts(refs) if refs else {}
 
     async def _tried(self, work: ReasonWork, desk: Desk) -> Reasoned:
         return await self.tried(work, lambda: self._one(work, desk))

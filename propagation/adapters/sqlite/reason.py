@@ -85,7 +85,7 @@ class SqliteReason:
     async def commit_reasoned(self, claim: ReasonClaim, reasoned: Sequence[Reasoned], *, more: bool = False) -> None:
         claimed = {work.sequence for work in claim.work}
         texts = [(text, result.written_at) for result in reasoned for text in result.texts]
-        bodies = await bodies_of(text for text, _ in texts)
+        bodies = await bodies_of([text for text, _ in texts])
 
         def work(connection: sqlite3.Connection) -> None:
             if one(connection, HELD_STILL if more else GIVEN_BACK, claim.token) is None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from propagation.adapters.sqlite.bodies import body_of, parts_of
@@ -13,7 +13,7 @@ from propagation.model.profile import Profile
 from propagation.model.text import ClientText, Merged, Reasoned
 from propagation.ports.graph import VersionClash
 
-TEXTS_A_PART = 8
+TEXTS_AT_ONCE = 8
 MERGED = "ref, profile_version, router, router_version, outcome"
 GRADIENT = "sequence, module, owner, writer, reward, text, attributes, epoch"
 TEXT = "json_array(v.ref, v.version, v.next_id, hex(v.body), v.watermark, v.dropped)"
@@ -25,15 +25,16 @@ PUT_TEXTS = ("INSERT INTO profile_version (rowid, ref, version, sequence, next_i
              " FROM json_each(?1)")
 
 
-async def bodies_of(texts: Iterable[ClientText]) -> list[bytes]:
-    """What `put_texts` stores of each text's lines and rules: the larger part of the work, done before the transaction, in
-    small parts, so that others get their turns on the loop."""
-    bodies = []
-    for text in texts:
-        bodies.append(body_of(text.profile.lines, text.filter_memory.rules))
-        if len(bodies) % TEXTS_A_PART == 0:
-            await asyncio.sleep(0)
-    return bodies
+async def bodies_of(texts: Sequence[ClientText]) -> list[bytes]:
+    """What `put_texts` stores of each text's lines and rules: the larger part of the work, done before the transaction and beside
+    the loop: packing needs no interpreter lock."""
+    if len(texts) <= TEXTS_AT_ONCE:
+        return _bodies(texts)
+    return await asyncio.to_thread(_bodies, texts)
+
+
+def _bodies(texts: Sequence[ClientText]) -> list[bytes]:
+    return [body_of(text.profile.lines, text.filter_memory.rules) for text in texts]
 
 
 def put_texts(connection: sqlite3.Connection, texts: Sequence[tuple[ClientText, int]], bodies: Sequence[bytes], at: int) -> None:
