@@ -1,17 +1,29 @@
 """An attribute: one granular concept of a profile (RecNet 2.2.1, eq. 1)."""
 
+import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import log
 
 from propagation.model.base import Term
 
 NAME_MAX_CHARS = 120
+TITLE = re.compile("“([^”]*)”")
 
 
 def normalised(name: str) -> str:
     """NFKC, case folded, white space collapsed; "" when nothing is left."""
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())[:NAME_MAX_CHARS]
+    return _plain(name)[:NAME_MAX_CHARS]
+
+
+def spoken_of(names: Iterable[str], text: str) -> tuple[str, ...]:
+    """Those of the normalised names that a text speaks of, as whole words and outside of the titles it quotes."""
+    words = _plain(TITLE.sub(" ", text))
+    return tuple(name for name in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", words))
+
+
+def _plain(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def over_represented(weights: Mapping[str, float], common: Mapping[str, float]) -> list[str]:

@@ -40,8 +40,9 @@ class ClaimInParts:
         works = [work for work in self._claim.work if work.sequence not in finished]
         points: Sequence[Point] | None = None
         try:
-            points = await self._points(await self._in_parts(works, until))
+            worked_out = await self._points(await self._in_parts(works, until))
             await self._ended()
+            points = worked_out
         except (VersionClash, LeaseLost):
             self._stage1.forget({ref for work in works for ref in clients_of(work)})
             raise
@@ -54,17 +55,18 @@ class ClaimInParts:
         """The newest text of every client that changed; the last commit is still under way."""
         desk = await self._stage1.desk(works)
         changed: dict[int, ClientText] = {}
-        place, last = 0, False
+        left, last = list(works), False
 
         def enough(count: int) -> bool:
             return time.monotonic() >= until or (count >= self._least and (self._committing is None or self._committing.done()))
 
         while not last:
-            results = await self._stage1.reason(works[place:], desk, enough)
-            place += len(results)
+            results = await self._stage1.reason(left, desk, enough)
+            reasoned = {result.sequence for result in results}
+            left = [work for work in left if work.sequence not in reasoned]
             if self._late is not None:
                 results = [replace(result, late=self._late) for result in results]
-            last = place == len(works) or time.monotonic() >= until
+            last = not left or time.monotonic() >= until
             texts = desk.take_changed()
             changed.update(texts)
             await self._ended()
@@ -95,5 +97,5 @@ class ClaimInParts:
     async def _settled(self) -> None:
         """The same, where something else went wrong already."""
         task, self._committing = self._committing, None
-        if task is not None:
-            await asyncio.gather(task, return_exceptions=True)
+        if task is not None and isinstance((await asyncio.gather(task, return_exceptions=True))[0], BaseException):
+            self._stage1.forget({ref for work in self._claim.work for ref in clients_of(work)})

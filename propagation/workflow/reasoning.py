@@ -66,11 +66,14 @@ class Reasoning:
         claim are loaded again (a reader may have merged many) and it is redone on them: nothing of the lost attempt is kept."""
         self._unfinished = claim
         parts = ClaimInParts(self._store, self._stage1, self._vectors, claim, CLAIM if self._wide else PART, late)
-        for lost in range(1, REDONE + 1):
+        until, lost = time.monotonic() + CLAIM_SECONDS, 0
+        while True:
+            done = len(parts.done)
             try:
-                await parts.reason(time.monotonic() + CLAIM_SECONDS)
+                await parts.reason(until)
                 break
             except VersionClash:
+                lost = lost + 1 if len(parts.done) == done else 1
                 if lost == REDONE:
                     raise
         self._unfinished = None

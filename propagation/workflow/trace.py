@@ -4,7 +4,7 @@ another client. Each path is read from what was recorded; nothing is inferred.""
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
-from propagation.model.attribute import normalised
+from propagation.model.attribute import normalised, spoken_of
 from propagation.model.errors import NotFound
 from propagation.model.interaction import InteractionRow
 from propagation.model.profile import Author, Line, Profile
@@ -130,7 +130,7 @@ class Tracer:
                 reached = True
                 yield (*start, message, ProfileHop(merge.ref, merge.profile_version, line))
         if not reached:
-            yield (*start, message) if part.attribute in normalised(message.text) else start
+            yield (*start, message) if spoken_of([part.attribute], message.text) else start
 
     async def _to_message(self, router: int, version: int, here: ProfileHop) -> AsyncIterator[Path]:
         message = await self._store.router_version(router, version)

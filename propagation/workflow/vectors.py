@@ -23,7 +23,7 @@ from propagation.workflow.numbers import Numbers
 from propagation.workflow.recent import Recent
 from propagation.workflow.view import NumbersView
 
-LINES_KEPT, LINES_LEAST = 65_536, 4_096
+LINES_KEPT, LINES_LEAST, LINES_AT_ONCE = 65_536, 4_096, 2_048
 SHOWN_KEPT = 65_536
 CLIENTS_A_CALL = 2_000
 TEXTS_A_PART = 8
@@ -40,6 +40,12 @@ class LineVectors:
         self._places: OrderedDict[str, int] = OrderedDict()
         self._vectors = np.zeros((0, embedder.dimension), np.float32)
         self._model = embedder.name
+
+    async def know(self, texts: Sequence[ClientText]) -> None:
+        """Embed what is new among all their lines at once: an endpoint is asked in as few calls as it takes."""
+        lines = list(dict.fromkeys(line.text for text in texts for line in text.profile.lines))
+        for start in range(0, len(lines), LINES_AT_ONCE):
+            await self._take(set(lines[start : start + LINES_AT_ONCE]))
 
     async def of_texts(self, texts: Sequence[ClientText]) -> NDArray[np.float32]:
         """[len, D]: each profile's lines, summed by weight and normalised; zeros for an empty profile."""
@@ -180,9 +186,11 @@ class Vectors:
                 *(IndexChange(Collection.ROUTERS, version.router, version.version) for version in self._of_routers(versions))]
 
     async def points_of(self, texts: Iterable[ClientText]) -> list[Point]:
-        """What the index holds of these texts; in small parts, so that others get their turns on the loop."""
+        """What the index holds of these texts: their lines embedded together, then summed in small parts, so that others get their
+        turns on the loop."""
         texts = list(texts)
         points: list[Point] = []
+        await self._lines.know(texts)
         for start in range(0, len(texts), TEXTS_A_PART):
             part = texts[start : start + TEXTS_A_PART]
             for text, vector in zip(part, await self._lines.of_texts(part), strict=True):

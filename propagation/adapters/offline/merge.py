@@ -1,11 +1,10 @@
 """Prompt_merge (eq. 5), offline: what communities turn to, under the filter memory, new things first."""
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from propagation.adapters.offline.wording import CACHED, TITLE, bounded, listed, variant
-from propagation.model.attribute import normalised
+from propagation.adapters.offline.wording import CACHED, bounded, listed, variant
+from propagation.model.attribute import spoken_of
 from propagation.model.client import ClientKind
 from propagation.model.filter_memory import DROP_BELOW
 from propagation.model.profile import AddLine, Author, DropLine, Edit, Line, Profile, ReplaceLine, Source
@@ -84,8 +83,7 @@ def _heard(message: RouterVersion, factor: float, own: frozenset[str]) -> Heard:
 def _told(attributes: tuple[str, ...], name: str, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """(apart from the community's name, in it): the attributes that the message's text speaks of. A reader knows of no others; all
     of them where the text names none (another's words for them)."""
-    words = normalised(TITLE.sub(" ", text))
-    said = tuple(one for one in attributes if re.search(rf"(?<!\w){re.escape(one)}(?!\w)", words)) or attributes
+    said = spoken_of(attributes, text) or attributes
     return tuple(one for one in said if one not in name), tuple(one for one in said if one in name)
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from zlib import crc32
 
 from propagation.adapters.offline.common_words import COMMON
-from propagation.model.attribute import normalised
+from propagation.model.attribute import TITLE, normalised
 from propagation.model.client import Client
 from propagation.model.profile import LINE_MAX_WORDS
 
@@ -15,7 +15,6 @@ SALIENT = 3
 TITLE_MAX_WORDS = 9
 KEYWORD_MAX_CHARS = 24
 CACHED = 65_536
-TITLE = re.compile("“([^”]*)”")
 WORD = re.compile(r"[^\W\d_](?:[^\W_]|['’-](?=\w)){3,}")
 SEPARATORS = re.compile(r"\s*[|;>]\s*")
 MOVED_ARTICLE = re.compile(

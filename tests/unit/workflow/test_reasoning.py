@@ -15,6 +15,7 @@ from propagation.model.interaction import NewInteraction
 from propagation.model.profile import AddLine, Author, DropLine, Line
 from propagation.ports.graph import VersionClash
 from propagation.ports.reasoner import OptimizeAnswer
+from propagation.ports.vector_index import Collection
 from propagation.workflow import cold_start, index_upkeep, reasoning
 from propagation.workflow.cold_start import ColdStart
 from propagation.workflow.engine import Engine
@@ -200,6 +201,20 @@ async def test_where_a_later_part_clashes_the_earlier_ones_stay_and_the_rest_is_
     assert "Written elsewhere." in profile.text
     assert profile.attributes == {"opera", "jazz", "folk", "dub"}
     assert engine.vectors.has_shown(ref, profile.version)
+
+
+async def test_texts_of_a_commit_that_failed_are_not_shown(engine, monkeypatch):
+    async def taken_over(place):
+        raise LeaseLost("taken over")
+
+    commits_of(engine, monkeypatch, taken_over)
+    await engine.record(events("Aida", "Blue"))
+    await engine.learn()
+    with pytest.raises(LeaseLost):
+        await engine.reason()
+    [ref] = await engine.store.find_refs([ClientKey(kind=ClientKind.USER, id="ann")])
+    assert not engine.vectors.has_shown(ref, 1)
+    assert ref not in await engine.index.versions(Collection.USERS)
 
 
 async def test_what_is_left_of_a_claim_that_was_taken_over_midway_is_free(engine, monkeypatch):
