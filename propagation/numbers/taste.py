@@ -12,7 +12,7 @@ from propagation.numbers.trust import largest, routing_weights
 NO_ROUTER, BY_TEXT = -1, -2
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def taste_rows(state, rows, users, refs, count, routers, values):
     """For clients at `rows` [n] (`users` [n] bool: a user's row, else an item's): routers [n, count], largest first, with their
     values [n, count] (of pi for users, of lift for items). NO_ROUTER fills what is left; BY_TEXT in the first place: nothing
