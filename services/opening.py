@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from propagation.model.errors import StoreUnreachable
+from propagation.model.errors import ReasonerUnavailable, StoreUnreachable
 from services.errors import Starting
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 5.0
@@ -31,16 +31,17 @@ class Opening:
     def done(self) -> None:
         self._why = None
 
-    async def reach(self, open_store: Callable[[], Awaitable[None]]) -> None:
-        """Open the graph store; wait for its server where that does not answer, for as long as it takes. Raises Stopped, and what
-        else the store refuses with: a wrong password or version does not get right by waiting."""
+    async def reach(self, open_part: Callable[[], Awaitable[None]]) -> None:
+        """Open the graph store, or what is embedded at start; wait for the server where that does not answer, for as long as it
+        takes. Raises Stopped, and what else it is refused with: a wrong password or version does not get right by waiting."""
         pause = FIRST_PAUSE_SECONDS
         while True:
             try:
-                return await open_store()
-            except StoreUnreachable as error:
-                self._why = f"the service waits for its graph's server: {error}"
-                log.warning("waiting for the graph's server", error=str(error), again_in_seconds=pause)
+                return await open_part()
+            except (StoreUnreachable, ReasonerUnavailable) as error:
+                server = "graph's server" if isinstance(error, StoreUnreachable) else "embedder"
+                self._why = f"the service waits for its {server}: {error}"
+                log.warning(f"waiting for the {server}", error=str(error), again_in_seconds=pause)
             try:
                 await asyncio.wait_for(self._stopping.wait(), pause)
             except TimeoutError:

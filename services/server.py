@@ -55,7 +55,7 @@ class Running:
 
 async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT; a second one does not wait for running calls. `announce` is told HOST:PORT when the
-    service is ready. A graph's server that does not answer is waited for.
+    service is ready. A graph's server or an embedder that does not answer is waited for.
 
     Raises NotLoopback, PortTaken, BrokenTokens, BrokenTls,
     and whatever the store refuses to open with (StoreBusy, StoreCorrupt, SchemaTooNew, StoreRefused, StoreUnsupported)."""
@@ -104,6 +104,7 @@ async def running(settings: Settings, clock: Clock | None = None,
         await engine.open(reach=opening.reach)
     except BaseException:
         await service.stop(None)
+        await engine.close()
         raise
     try:
         worker.start()

@@ -16,8 +16,9 @@ class Embedder(Protocol):
     def dimension(self) -> int: ...
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """[len(texts), D] f32, unit rows; a row of zeros for a text with nothing to embed. All finite. Raises what a reasoner
-        raises where a server does it."""
+        """[len(texts), D] f32, unit rows; a row of zeros for a text with nothing to embed, and for one that a server
+        refuses (logged). All finite. Raises what a reasoner raises where a server does it: ReasonerUnavailable while it does not
+        answer, ReasonerGaveUp where it embeds nothing at all."""
 
     async def close(self) -> None:
         """Let go of connections. The graph is still open."""

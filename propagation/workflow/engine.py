@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 
 from propagation.model.client import ClientChange, ClientOutcome
 from propagation.model.epoch import Epoch
@@ -53,9 +54,9 @@ from propagation.workflow.warm_up import warm_up
 Reach = Callable[[Callable[[], Awaitable[None]]], Awaitable[None]]
 
 
-async def at_once(open_store: Callable[[], Awaitable[None]]) -> None:
+async def at_once(open_part: Callable[[], Awaitable[None]]) -> None:
     """Without waiting for a server that does not answer."""
-    await open_store()
+    await open_part()
 
 
 class Engine:
@@ -70,6 +71,7 @@ class Engine:
         self.reasoner = reasoner
         self.settings = settings
         self.holder = holder
+        self._reached = False
         wanted = MadeWith(session_k=settings.session.k, taste_k=settings.taste.k, embedder=embedder.name,
                           dimension=embedder.dimension, reasoner=reasoner.name, seed=settings.seed, centres=settings.centres)
         self.numbers = Numbers(first_view(wanted, settings.limits))
@@ -113,15 +115,16 @@ class Engine:
     async def open(self, *, adopt: bool = False, reach: Reach = at_once) -> None:
         """Open the store and bring the numbers to where the log says they are. Raises IncompatibleSettings where the data
         was made with other ones; with `adopt` it opens all the same, and `init` has to be called before anything else. `reach`
-        opens the store: a service waits for its server."""
+        opens what a server may have to answer for (the store, the embedder): a service waits for it."""
         await asyncio.to_thread(warm_up)
         await reach(self.store.open)
+        self._reached = True
         await self.stage0.restore(adopt=adopt)
         await self.cold_start.open(await self.store.learned_through())
-        await asyncio.gather(self.learner.open(), self.catalogue.load(self.store))
+        await asyncio.gather(reach(self.learner.open), self.catalogue.load(self.store))
         await self.following.open(self.numbers.view.applied_through)
-        await self.stage0.open_index(adopt=adopt)
-        await self.forgetting.finish(self.reindex)
+        await reach(partial(self.stage0.open_index, adopt=adopt))
+        await reach(partial(self.forgetting.finish, self.reindex))
 
     async def follow(self) -> int:
         """Take in what other processes committed; how much that was. What this one records, learns and reasons it knows."""
@@ -132,11 +135,13 @@ class Engine:
         return await self.retention.step()
 
     async def close(self) -> None:
-        await self.reasoning.pipeline.close()
-        await self.reasoner.close()
-        await self.embedder.close()
-        await self.learner.close()
-        await self.upkeep.close()
+        """Also after an `open` that failed."""
+        if self._reached:  # what they leave is left in the store
+            await self.reasoning.pipeline.close()
+            await self.reasoner.close()
+            await self.embedder.close()
+            await self.learner.close()
+            await self.upkeep.close()
         self.numbers.close()
         await self.store.close()
 

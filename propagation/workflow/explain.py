@@ -1,5 +1,6 @@
 """Why an item stands where it stands: the exact parts of its score, the communities behind them, the messages that counted."""
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -7,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model.epoch import BankName
+from propagation.model.errors import ReasonerFailed
 from propagation.model.profile import Author, Line
 from propagation.model.router import RouterVersion
 from propagation.model.text import ClientText
@@ -43,6 +45,7 @@ COLD_WORDS = {
 # Of counts that may be below 1: more than others have is enough.
 LOGARITHMS = frozenset({Feature.RECENT, Feature.KNN_SLOW, Feature.KNN_FAST})
 OWN = frozenset(COLD_WORDS) - {Feature.POPULARITY, Feature.RECENT}
+log = logging.getLogger(__name__)
 NOTHING = "Nothing speaks for it in particular: it is what is left."
 
 
@@ -105,12 +108,17 @@ class Explainer:
         return {version.router: version.name for version in await self._store.router_versions(routers)}
 
     async def _heard(self, read: Read, text: ClientText | None) -> list[list[RouterVersion]]:
-        """By item, the messages behind the profile lines by reception whose share of the profile's cosine speaks for it."""
+        """By item, the messages behind the profile lines by reception whose share of the profile's cosine speaks for it;
+        none where the lines cannot be embedded now."""
         lines = [line for line in text.profile.lines if line.author == Author.RECEPTION] if text is not None else []
         nothing: list[list[RouterVersion]] = [[] for _ in read.ranked.rows]
         if not lines or read.item_profiles is None:
             return nothing
-        vectors = await self._embedder.embed([line.text for line in lines])
+        try:
+            vectors = await self._embedder.embed([line.text for line in lines])
+        except ReasonerFailed as error:
+            log.warning("messages are left out of an explanation: %s", error)
+            return nothing
         effect = (read.item_profiles @ vectors.T) * read.ranked.weights[:, Feature.PROFILE, None]
         messages = await self._messages([line for place, line in enumerate(lines) if (effect[:, place] > 0).any()])
         return [[messages[key] for place, line in enumerate(lines) if row[place] > 0 for key in _message_keys(line)

@@ -50,13 +50,15 @@ class Learner:
         self._lease: Lease | None = None
         self._block = BLOCK_LEAST
         self._ahead = False
+        self._behind = False
         self._checkpointed = 0
         self._saving: asyncio.Task[None] | None = None
         self._taken_back = 0
 
     async def open(self) -> None:
-        """Bring the view to where the store's learned blocks end."""
-        await self.reload()
+        """Bring the view to where the store's learned blocks end. Called again where the embedder did not answer, it goes on where
+        it stood."""
+        await (self.catch_up() if self._behind else self.reload())
 
     async def close(self) -> None:
         """Let a checkpoint that is being written finish; leave a fresh one if much was learned since the last."""
@@ -102,7 +104,7 @@ class Learner:
         fresh = self._first_view() if checkpoint is None else await asyncio.to_thread(restored, checkpoint, self._numbers.view.seed)
         self._checkpointed = int(fresh.state.clock[INTERACTIONS])
         await self._numbers.run(NumbersView.become, fresh)
-        self._ahead = False
+        self._ahead, self._behind = False, True
         await self._follow_on()
 
     async def catch_up(self) -> None:
@@ -126,6 +128,7 @@ class Learner:
                     return False
                 await self._take_clients(part)
                 await self._numbers.run(NumbersView.follow, part.interactions, block)
+        self._behind = False
         return True
 
     async def step(self) -> int:
@@ -136,7 +139,8 @@ class Learner:
             await self.reload()
         token = self._lease.token if self._lease is not None else None
         self._lease = await self._store.acquire_lease(LEASE, self._holder, LEASE_MS)
-        if self._lease is None or self._lease.token != token:
+        self._behind |= self._lease is None or self._lease.token != token
+        if self._behind:
             await self.catch_up()
         if self._lease is None:
             return 0
@@ -147,8 +151,8 @@ class Learner:
         if self._is_overtaken(part):
             await self.reload()
             return 1
+        await self._take_clients(part)  # may be taken again: an embedder that does not answer leaves nothing to start over from
         self._ahead = True
-        await self._take_clients(part)
         block = await self._numbers.run(NumbersView.learn, part.interactions, part.through)
         await self._store.commit_learned(self._lease, block)
         self._ahead = False

@@ -1,5 +1,6 @@
 """Recommend: the catalogue, or given candidates, ranked for a user by the numbers (OFFLINE_ROUTING.md, rules 2 and 3)."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -7,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model.client import ClientKey, ClientKind, index_of
+from propagation.model.errors import ReasonerFailed
 from propagation.model.text import ClientText
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph import GraphStore
@@ -21,6 +23,7 @@ from propagation.workflow.user_texts import UserTexts
 from propagation.workflow.view import OFF, ON
 
 FEW = 4_096
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -137,14 +140,19 @@ class Recommender:
         return np.array([memory.factor_for(router, held.get(router, frozenset())) for router in range(count)])
 
     async def _own(self, ref: int | None) -> NDArray[np.float32] | None:
-        """[2,D]: content and attributes of a user's own text, wanted only while there is no history."""
+        """[2,D]: content and attributes of a user's own text, wanted only while there is no history; None also where it cannot be
+        embedded now."""
         view = self._numbers.view
         if ref is None or (index_of(ref) < view.users and view.state.history_length[index_of(ref)]):
             return None
         clients = await self._store.get_clients([ref])
         if not clients or not clients[0].has_text:
             return None
-        return await self._embedder.embed([content_text(clients[0]), attribute_text(clients[0])])
+        try:
+            return await self._embedder.embed([content_text(clients[0]), attribute_text(clients[0])])
+        except ReasonerFailed as error:
+            log.warning("a newcomer's text is left out: %s", error)
+            return None
 
     async def _waiting(self, user_id: str, user: int) -> NDArray[np.int64]:
         """Rows of the items that the user had in recorded, not yet learned interactions."""

@@ -53,6 +53,9 @@ def evaluate(folder: Folder, protocol: How = Protocol.PREQUENTIAL, arms: Arms = 
         from services.cli.by_reasoner import by_reasoner
 
         return by_reasoner(folder, settings, seeds, first, save, json=json)
+    if settings.embedder != "fitted":
+        raise UsageProblem(f"embedder is {settings.embedder!r}, and this measures with the fitted one: set embedder=fitted, or give"
+                           " --protocol leave-one-out with a reasoner, which embeds as the settings say")
     shown = _arms(arms)
     dataset = load_dataset(folder, settings.workflow.seed)
     stream, options = stream_of(dataset.first(first) if first else dataset), protocols.told(settings, seeds, report_from, every)

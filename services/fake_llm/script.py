@@ -29,6 +29,7 @@ HABITS = {
     "body_string": "errors have a string for a body",
     "body_detail": "errors have a list of details for a body",
     "no_embeddings": "answers 501 to embeddings",
+    "filtered_embeddings": "answers 400 to embeddings of texts that hold `forbidden`",
     "token_embeddings": "embeds every token",
     "short_embeddings": "embeds in another dimension",
     "unordered_embeddings": "answers embeddings in another order",

@@ -222,6 +222,8 @@ class FakeLLM:
         if "no_embeddings" in self.script.habits:
             raise Refused(501, "This server does not support embeddings")
         texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
+        if "filtered_embeddings" in self.script.habits and any("forbidden" in text for text in texts):
+            raise Refused(400, "The input was refused by the content filter")
         data = [{"object": "embedding", "index": place, "embedding": self._embedding(text)} for place, text in enumerate(texts)]
         if "unordered_embeddings" in self.script.habits:
             data.reverse()

@@ -1,12 +1,14 @@
 """The metrics, by name, unit and label: what a dashboard may ask for."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily
 from prometheus_client.registry import Collector
 
+from propagation.model.usage import Usage
 from services.counters import Counters
+from services.monitoring.spending import SpendingCollector
 
 PREFIX = "propagation"
 CALL_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
@@ -43,6 +45,10 @@ class Metrics:
     def show_counters(self, counters: Counters) -> None:
         """What the worker counts, exported as it stands."""
         self.registry.register(_Counted(counters))
+
+    def show_spending(self, usage: Callable[[], Usage]) -> None:
+        """What a language model cost, as it stands."""
+        self.registry.register(SpendingCollector(PREFIX, usage))
 
     def text(self) -> bytes:
         """Prometheus' exposition format."""

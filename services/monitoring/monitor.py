@@ -48,6 +48,7 @@ class Monitor:
     async def shown(self, engine: Engine, worker: Worker, server: ServerSettings, door: Door) -> AsyncIterator[str | None]:
         """While the service runs: where the metrics are, None where no port is set."""
         self._metrics.show_counters(worker.counters)
+        self._metrics.show_spending(lambda: engine.reasoner.expenses.this_run)
 
         async def text() -> bytes:
             await self._look(engine, worker)

@@ -13,11 +13,13 @@ import pytest
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from prometheus_client.parser import text_string_to_metric_families
 
+from propagation.adapters.openai.options import OpenAIOptions
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.settings import WorkflowSettings
 from services.access import Access
 from services.client import connected
 from services.errors import NotLoopback
+from services.fake_llm.server import fake_llm
 from services.monitoring import monitor
 from services.monitoring.traces import Traces, ids_of
 from services.security.roles import Role
@@ -32,8 +34,8 @@ METRIC = re.compile(r"propagation_\w+")
 
 
 @asynccontextmanager
-async def service(tmp_path, monitoring, **server):
-    settings = Settings(database=tmp_path / "graph.db", server=ServerSettings(port=0, grace_seconds=0.2, **server),
+async def service(tmp_path, monitoring, told=None, **server):
+    settings = Settings(**(told or {}), database=tmp_path / "graph.db", server=ServerSettings(port=0, grace_seconds=0.2, **server),
                         monitoring=monitoring, workflow=WorkflowSettings(**SMALL, auto_create=True))
     async with running(settings) as started:
         yield started
@@ -96,6 +98,28 @@ async def test_what_happened_is_counted_and_everything_a_dashboard_asks_for_is_t
     not_yet = {"propagation_steps_failed", "propagation_part_failures", "propagation_budget_used", "propagation_budget_limit",
                "propagation_jobs_failed", "propagation_jobs_missed", "propagation_round_routers_skipped"}
     assert {re.sub("_(total|bucket|count)$", "", name) for name in wanted} <= exported | not_yet
+
+
+@pytest.mark.parametrize("price", [0.0, 2.0])
+async def test_what_a_model_cost_is_told_by_prompt_as_the_status_tells_it(tmp_path, price):
+    async with fake_llm() as server:
+        model = OpenAIOptions(base_url=server.base_url, price_prompt=price, price_completion=2 * price)
+        async with service(tmp_path, MonitoringSettings(port=0), {"reasoner": "openai", "openai": model}) as started:
+            before = values((await asked(started.metrics))[1])
+            await lived(started)
+            async with connected(started.address) as stub:
+                spending = (await stub.GetStatus(pb.GetStatusRequest())).spending
+            found = values((await asked(started.metrics))[1])
+    assert not [name for name, *_ in before if name.startswith("propagation_model")]
+    assert {"forward@1", "extract@1"} & {one.prompt for one in spending.prompts}
+    for one in spending.prompts:
+        assert found["propagation_model_calls_total", one.prompt] == one.calls
+        assert found["propagation_model_cached_answers_total", one.prompt] == one.cached
+        assert found["propagation_model_tokens_total", "prompt", one.prompt] == one.prompt_tokens
+        assert found["propagation_model_tokens_total", "completion", one.prompt] == one.completion_tokens
+        assert found["propagation_model_seconds_total", one.prompt] == pytest.approx(one.seconds)
+        assert found.get(("propagation_model_money_total", one.prompt), 0) == pytest.approx(one.money)
+    assert bool(price) is any(name == "propagation_model_money_total" for name, *_ in found)
 
 
 async def test_other_paths_and_methods_are_refused_and_a_refused_call_is_counted_by_its_code(tmp_path):

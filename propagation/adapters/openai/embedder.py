@@ -1,6 +1,7 @@
 """Embeddings through the same client: batched, checked, kept in the graph by what was embedded."""
 
 import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
@@ -14,8 +15,10 @@ from propagation.model.errors import IncompatibleSettings, ReasonerGaveUp
 from propagation.ports.blobs import BlobStore
 
 TEXTS_A_CALL = 64
+PLAIN = "Say OK."
 TEXT_CHARS = 8_000
 DIGEST = 16
+log = logging.getLogger(__name__)
 
 
 class OpenAIEmbedder:
@@ -27,6 +30,7 @@ class OpenAIEmbedder:
         self._model = options.model
         self._dimension = options.dimension
         self._places = options.cached
+        self._refused: set[bytes] = set()
 
     @property
     def name(self) -> str:
@@ -42,7 +46,8 @@ class OpenAIEmbedder:
         await self._endpoint.spending.save(closing=True)
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """As the port says. Raises ReasonerUnavailable and ReasonerGaveUp; IncompatibleSettings for vectors of another length."""
+        """As the port says. Raises ReasonerUnavailable, ReasonerGaveUp where the server embeds nothing at all, and
+        IncompatibleSettings for vectors of another length."""
         out = np.zeros((len(texts), self._dimension), np.float32)
         places: dict[str, list[int]] = {}
         for place, text in enumerate(texts):
@@ -58,11 +63,34 @@ class OpenAIEmbedder:
                 out[rows] = vector
         for start in range(0, len(missing), TEXTS_A_CALL):
             part = missing[start : start + TEXTS_A_CALL]
-            found = self._checked(await self._endpoint.embeddings(self._model, part), len(part))
-            for text, vector in zip(part, found, strict=True):
+            for text, vector in zip(part, await self._embedded(part), strict=True):
                 out[places[text]] = vector
-            await asyncio.gather(*map(self._keep, part, found))
         return out
+
+    async def _embedded(self, part: Sequence[str]) -> NDArray[np.float32]:
+        """[len(part), D], kept. What the server refuses is halved, down to the text that it refuses: zeros."""
+        try:
+            found = await self._asked(part)
+        except ReasonerGaveUp as error:
+            await self._check_embeds(error)
+            if len(part) > 1:
+                middle = len(part) // 2
+                return np.concatenate([await self._embedded(part[:middle]), await self._embedded(part[middle:])])
+            log.warning("the server does not embed a text of %d characters, which counts as none: %s", len(part[0]), error)
+            self._refused.add(self._place(part[0])[0])
+            found = np.zeros((1, self._dimension), np.float32)
+        await asyncio.gather(*map(self._keep, part, found))
+        return found
+
+    async def _check_embeds(self, refusal: ReasonerGaveUp) -> None:
+        """Raises the refusal where it says nothing of the texts: a plain one is refused, too."""
+        try:
+            await self._asked([PLAIN])
+        except ReasonerGaveUp:
+            raise refusal from None
+
+    async def _asked(self, part: Sequence[str]) -> NDArray[np.float32]:
+        return self._checked(await self._endpoint.embeddings(self._model, part), len(part))
 
     def _checked(self, answer: Mapping[str, Any], count: int) -> NDArray[np.float32]:
         """[count, D], in the order of `index`; servers give tokens' vectors, other lengths, other orders, and NaN."""
@@ -84,6 +112,8 @@ class OpenAIEmbedder:
 
     async def _kept(self, text: str) -> NDArray[np.float32] | None:
         digest, place = self._place(text)
+        if digest in self._refused:
+            return np.zeros(self._dimension, np.float32)
         blob = await self._store.get_blob(place) if self._places else None
         if blob is None or blob[:DIGEST] != digest or len(blob) != DIGEST + 4 * self._dimension:
             return None

@@ -99,7 +99,7 @@ class Endpoint:
     async def _until_answered(self, call: "Call", attempts: int | None) -> tuple[Any, Usage]:
         """`attempts` None: as many as the options say, and a ping where all failed."""
         usage, failure = NOTHING, None
-        most, attempt = attempts or self.options.attempts, 0
+        most, attempt, left_out = attempts or self.options.attempts, 0, set[str]()
         while attempt < most:
             if attempt and failure is not None:
                 await asyncio.sleep(self._backoff(attempt, failure))
@@ -113,7 +113,8 @@ class Endpoint:
                 raise ReasonerUnavailable(failure.reason, usage)
             if failure.then is Next.NEVER:
                 raise ReasonerGaveUp(failure.reason, usage)
-            attempt += not failure.parameter  # a parameter is refused once, then left out
+            attempt += not failure.parameter or failure.parameter in left_out  # a parameter is refused once, then left out
+            left_out.add(failure.parameter)
         assert failure is not None
         if failure.busy or (attempts is None and not failure.parameter and not await self._alive()):
             raise ReasonerUnavailable(f"{failure.reason}, and so it is with every call", usage)

@@ -10,6 +10,7 @@ from time import time
 from openai import APIConnectionError, APIStatusError, APITimeoutError, OpenAIError
 
 CONTEXT = ("context_length_exceeded", "exceed_context_size", "maximum context", "context length", "context window", "too long")
+QUESTION = ("model", "messages", "input")
 LONGEST_ASKED = 120.0
 AFTER_TIMEOUT = 1.0
 
@@ -63,7 +64,7 @@ def _of_status(error: APIStatusError, sent: Mapping[str, object]) -> Failure:
     if status in (400, 413, 422) or status == 500:
         if any(words in lowered for words in CONTEXT):
             return Failure(f"the prompt is too long for the server: {said}", Next.NEVER, counts=False)
-        named = next((name for name in sent if name not in ("model", "messages") and name in lowered), "")
+        named = next((name for name in sent if name not in QUESTION and name in lowered), "")
         if status != 500:
             return Failure(reason, Next.AGAIN if named else Next.NEVER, counts=False, parameter=named)
     if status == 501:

@@ -52,8 +52,27 @@ async def test_what_is_no_embedding_is_refused(embedding, habit, error, words):
             await embedder(asked).embed(TEXTS)
 
 
+@pytest.mark.parametrize("cached", [0, 1 << 20])
+async def test_a_text_that_the_server_refuses_is_a_row_of_zeros_and_the_others_are_embedded(embedding, caplog, cached):
+    texts = [f"record {n}" for n in range(70)]
+    texts[11] = texts[66] = "forbidden words"
+    async with embedding(("filtered_embeddings",), cached=cached) as asked:
+        opened = embedder(asked)
+        found = await opened.embed(texts)
+        assert np.flatnonzero(~found.any(1)).tolist() == [11, 66]
+        assert np.allclose(np.linalg.norm(found, axis=1)[found.any(1)], 1, atol=1e-6)
+        assert [record.levelname for record in caplog.records if "does not embed a text of 15 characters" in record.message] \
+            == ["WARNING"]
+        calls = asked.server.seen.calls["embeddings"]
+        await opened.embed(texts)
+        assert asked.server.seen.calls["embeddings"] - calls == (0 if cached else 2)
+        assert sum("does not embed" in record.message for record in caplog.records) == 1, "told once"
+        assert not (await embedder(asked).embed(["forbidden words"])).any(), "of another process, too"
+        assert asked.server.seen.calls["embeddings"] - calls == (0 if cached else 4)
+
+
 def settings_of(tmp_path, server, **embeddings):
-    told = OpenAIOptions(base_url=server.base_url, embeddings={"model": "scripted", "dimension": 16} | embeddings)
+    told = OpenAIOptions(base_url=server.base_url, attempts=1, embeddings={"model": "scripted", "dimension": 16} | embeddings)
     workflow = WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, bootstrap_items=8)
     return Settings(database=tmp_path / "whole.db", embedder="openai", openai=told, workflow=workflow)
 
