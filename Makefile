@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DATA ?=
 LLM ?=
+# Every target starts several processes; without kept bytecode each of them compiles all that it imports, for seconds.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-slow test-neo4j lint types imports proto proto-check bench bench-short bench-life bench-life-short up down lock clean bench-llm bench-neo4j
