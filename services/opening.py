@@ -9,6 +9,7 @@ from propagation.model.errors import ReasonerUnavailable, StoreUnreachable
 from services.errors import Starting
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 5.0
+STARTING = "the service is starting; try again in a moment"
 log = structlog.get_logger()
 
 
@@ -21,7 +22,7 @@ class Opening:
 
     def __init__(self, stopping: asyncio.Event | None = None) -> None:
         self._stopping = stopping or asyncio.Event()
-        self._why: str | None = "the service is starting; try again in a moment"
+        self._why: str | None = STARTING
 
     def check(self) -> None:
         """Raises Starting until the engine is open."""
@@ -37,11 +38,14 @@ class Opening:
         pause = FIRST_PAUSE_SECONDS
         while True:
             try:
-                return await open_part()
+                await open_part()
             except (StoreUnreachable, ReasonerUnavailable) as error:
                 server = "graph's server" if isinstance(error, StoreUnreachable) else "embedder"
                 self._why = f"the service waits for its {server}: {error}"
                 log.warning(f"waiting for the {server}", error=str(error), again_in_seconds=pause)
+            else:
+                self._why = STARTING
+                return
             try:
                 await asyncio.wait_for(self._stopping.wait(), pause)
             except TimeoutError:

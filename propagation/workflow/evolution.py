@@ -12,10 +12,12 @@ from propagation.model.evolution import EvolutionRun
 from propagation.model.lineage import RouterMaps
 from propagation.model.router import RouterVersion
 from propagation.ports.graph import GraphStore, VersionClash
+from propagation.ports.leases import Lease
 from propagation.ports.reasoner import Reasoner
 from propagation.workflow.agreed import Agreed, Divided
+from propagation.workflow.holding import prolonged
 from propagation.workflow.index_upkeep import IndexUpkeep
-from propagation.workflow.learner import Learner
+from propagation.workflow.learner import LEASE_MS, Learner
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.plan import Plan, Planner, divided
 from propagation.workflow.publication import Publisher
@@ -51,7 +53,7 @@ class Evolution:
         self._learning = learning
         self._no_texts = no_texts
         self._planner = Planner(store, reasoner, settings)
-        self._publisher = Publisher(store, numbers, vectors, upkeep, holder, self._no_learning)
+        self._publisher = Publisher(store, numbers, vectors, upkeep, holder, self._no_learning, self._learners_lease)
         self._undoing = Undoing(store, numbers)
 
     async def run(self, *, dry_run: bool) -> EvolutionRun:
@@ -94,7 +96,7 @@ class Evolution:
     async def undo(self, number: int, *, dry_run: bool) -> EvolutionRun:
         """One more run that leads back. Raises InvalidInput where this one cannot be undone, or not before another one."""
         epoch = await self._store.current_epoch()
-        agreed = await self._undoing.agreed(number)
+        agreed = await self._undoing.agreed(number, await self._followed())
         if dry_run or epoch is None:
             return agreed.run.model_copy(update={"changes": agreed.numbering.changes})
         return await self._published(agreed, epoch)
@@ -117,11 +119,18 @@ class Evolution:
 
     async def _publish(self, plan: Plan, run: EvolutionRun, maps: RouterMaps, epoch: Epoch) -> EvolutionRun:
         """What is in the store, which the view may be a block ahead of."""
-        await gather(self._store, maps, plan.written, plan.wanted, await self._store.learned_through())
+        await gather(self._store, maps, plan.written, plan.wanted, await self._followed())
         directions, items = await self._numbers.run(_directions_and_items)
         split = await asyncio.to_thread(_divided, plan, directions, items)
         agreed = Agreed(run, plan.numbering, split, plan.texts, maps, plan.written.through, plan.written.totals)
         return await self._published(agreed, epoch)
+
+    async def _followed(self) -> int:
+        """What the store has learned up to here names nobody that the view has no row of, also where another process learns."""
+        through = await self._store.learned_through()
+        async with self._learning:
+            await self._learner.abreast()
+        return through
 
     async def _published(self, agreed: Agreed, epoch: Epoch) -> EvolutionRun:
         """A reader may merge messages into a client whose rules follow: then the texts are made once more."""
@@ -138,6 +147,15 @@ class Evolution:
 
     async def _kept(self, run: EvolutionRun, dry_run: bool) -> EvolutionRun:
         return run if dry_run else await self._store.save_evolution(run.model_copy(update={"round": await self._round()}))
+
+    @asynccontextmanager
+    async def _learners_lease(self) -> AsyncIterator[Lease]:
+        """Raises LeaseLost where another process learns."""
+        await self._learner.saved()
+        async with self._learning:
+            lease = await self._learner.settle(LEASE_MS)
+        async with prolonged(self._store, lease, LEASE_MS, shared=True):
+            yield lease
 
     @asynccontextmanager
     async def _no_learning(self) -> AsyncIterator[None]:

@@ -18,22 +18,33 @@ async def holding(store: LeaseStore, name: str, holder: str, ttl_ms: int) -> Asy
     if lease is None:
         yield None
         return
-    keeping = asyncio.create_task(_prolong(store, lease, ttl_ms))
     try:
-        yield lease
+        async with prolonged(store, lease, ttl_ms, shared=False):
+            yield lease
     finally:
-        keeping.cancel()
-        await asyncio.gather(keeping, return_exceptions=True)
         with contextlib.suppress(PropagationError):  # what is not given back expires
             await store.release_lease(lease)
 
 
-async def _prolong(store: LeaseStore, lease: Lease, ttl_ms: int) -> None:
+@contextlib.asynccontextmanager
+async def prolonged(store: LeaseStore, lease: Lease, ttl_ms: int, *, shared: bool) -> AsyncIterator[None]:
+    """The lease is prolonged thrice in its life until the body ends, and not given back. `shared`: others in this process work
+    under it too, and a lease that was taken anew is theirs."""
+    keeping = asyncio.create_task(_prolong(store, lease, ttl_ms, shared))
+    try:
+        yield
+    finally:
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+
+
+async def _prolong(store: LeaseStore, lease: Lease, ttl_ms: int, shared: bool) -> None:
     while True:
         await asyncio.sleep(ttl_ms / PROLONGED_A_LIFE / 1_000)
         again = await store.acquire_lease(lease.name, lease.holder, ttl_ms)
         if again is None:
             return
         if again.token != lease.token:
-            await store.release_lease(again)
+            if not shared:
+                await store.release_lease(again)
             return

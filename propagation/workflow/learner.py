@@ -74,9 +74,7 @@ class Learner:
         """While the caller keeps others from learning: the view stands where the store does, no checkpoint is being written,
         and what the caller leaves is a fresh one. Raises LeaseLost where another process is ahead."""
         await self.saved()
-        if self._ahead:
-            await self.reload()
-        await self.catch_up()
+        await self.abreast()
         epoch = self._numbers.view.epoch
         try:
             yield
@@ -88,6 +86,12 @@ class Learner:
         if self._numbers.view.epoch == epoch:
             return
         self._checkpointed = int(self._numbers.view.state.clock[INTERACTIONS])
+
+    async def abreast(self) -> None:
+        """The view where the store's learned blocks end. The caller keeps this process from learning."""
+        if self._ahead:
+            await self.reload()
+        await self.catch_up()
 
     async def saved(self) -> None:
         """Once the checkpoint that is being written now is."""
@@ -165,19 +169,18 @@ class Learner:
         """Whether another process took something back that this view still holds: its barrier is the newest checkpoint."""
         return any(entry.kind in TAKEN_BACK and entry.sequence > self._taken_back for entry in part.entries)
 
-    async def settle(self) -> Lease:
-        """Nothing is being written and the view stands where the store's learned blocks end; the learner's lease, for as long
-        as taking something back may last. Raises LeaseLost where another process learns."""
+    async def settle(self, ttl_ms: int = SETTLED_MS) -> Lease:
+        """Nothing is being written and the view stands where the store's learned blocks end; the learner's lease, at first for as
+        long as taking something back may last. Learning goes on under it, so it is not to be given back. Raises LeaseLost where
+        another process learns."""
         if self._saving is not None:
             await asyncio.gather(self._saving, return_exceptions=True)
             self._saving = None
-        lease = await self._store.acquire_lease(LEASE, self._holder, SETTLED_MS)
+        lease = await self._store.acquire_lease(LEASE, self._holder, ttl_ms)
         if lease is None:
             raise LeaseLost("another process learns at the moment; try again")
         self._lease = lease
-        if self._ahead:
-            await self.reload()
-        await self.catch_up()
+        await self.abreast()
         return lease
 
     def changing(self) -> None:

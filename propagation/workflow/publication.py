@@ -28,7 +28,7 @@ from propagation.ports.graph import GraphStore
 from propagation.ports.leases import Lease
 from propagation.ports.outbox import IndexChange
 from propagation.ports.vector_index import Collection
-from propagation.workflow import learner, round
+from propagation.workflow import round
 from propagation.workflow.agreed import Agreed, caught_up
 from propagation.workflow.checkpointing import lent
 from propagation.workflow.holding import holding
@@ -46,33 +46,35 @@ SMALL_TAIL = 500
 CATCHES_UP = 8
 F32 = NDArray[np.float32]
 StandingStill = Callable[[], AbstractAsyncContextManager[None]]
+LearnersLease = Callable[[], AbstractAsyncContextManager[Lease]]
 
 
 class Publisher:
-    """The caller keeps reason and rounds still; inside of `no_learning` learn is, too, and the view stands where the store does."""
+    """The caller keeps reason and rounds still; inside of `no_learning` learn is, too, and the view stands where the store does.
+    `learners_lease`: the one that this process learns under; it learns on, and keeps it afterwards."""
 
     def __init__(self, store: GraphStore, numbers: Numbers, vectors: Vectors, upkeep: IndexUpkeep, holder: str,
-                 no_learning: StandingStill) -> None:
+                 no_learning: StandingStill, learners_lease: LearnersLease) -> None:
         self._store = store
         self._numbers = numbers
         self._vectors = vectors
         self._upkeep = upkeep
         self._holder = holder
         self._no_learning = no_learning
+        self._learners_lease = learners_lease
 
     async def publish(self, agreed: Agreed, epoch: Epoch) -> tuple[EvolutionRun, Sequence[ClientText]]:
         """The run as it is stored, and the clients' texts that changed with it. `epoch`: the one that ends. Raises LeaseLost,
         VersionClash: nothing has changed then."""
-        async with (holding(self._store, round.LEASE, self._holder, round.LEASE_MS) as rounds,
-                    holding(self._store, learner.LEASE, self._holder, learner.LEASE_MS) as learn):
-            if rounds is None or learn is None:
-                raise LeaseLost("another process learns or runs a round; evolve there, or stop it first")
+        async with holding(self._store, round.LEASE, self._holder, round.LEASE_MS) as rounds, self._learners_lease() as learn:
+            if rounds is None:
+                raise LeaseLost("another process runs a round; evolve there, or stop it first")
             change = await self._map(agreed, epoch)
             texts = await self._texts(change)
             round_ = await self._staged(rounds, agreed, change, epoch)
             await self._copy_blobs(learn, epoch.number)
             agreed = await self._nearly(agreed)
-            centres = await asyncio.to_thread(_centres, self._numbers.view.state, change, agreed)
+            centres = await asyncio.to_thread(_centres, await self._numbers.run(_at_one_moment), change, agreed)
             async with self._no_learning():
                 view = self._numbers.view
                 agreed = await caught_up(self._store, agreed, view.applied_through)
@@ -164,6 +166,12 @@ class Publisher:
             blob = await self._store.get_blob(name(epoch))
             if blob is not None:
                 await self._store.put_blob(name(epoch + 1), blob, learn)
+
+
+def _at_one_moment(view: NumbersView) -> State:
+    """The routers' totals, which learning writes, as they are now, beside what it only adds rows to."""
+    taste = view.state.taste
+    return view.state._replace(taste=taste._replace(total=taste.total.copy()))
 
 
 def _centres(state: State, change: RouterMap, agreed: Agreed) -> F32:

@@ -23,13 +23,13 @@ class Undoing:
         self._store = store
         self._numbers = numbers
 
-    async def agreed(self, number: int) -> Agreed:
-        """Raises InvalidInput where the run cannot be undone."""
+    async def agreed(self, number: int, through: int) -> Agreed:
+        """With what was learned up to sequence `through`, which the view has followed at least. Raises InvalidInput where the run
+        cannot be undone."""
         maps = await self._store.router_maps()
         change = undoable(maps.maps, number)
         numbering = led_back(change)
         view = self._numbers.view
-        through = await self._store.learned_through()
         before, since = await self._written(maps, change, numbering, through)
         split = {merged: _divided(merged, parts, before, since, change, view.users, view.items)
                  for merged, parts in numbering.halves.items()}

@@ -193,6 +193,24 @@ async def test_a_lost_lease_changes_nothing(store):
     assert len(await store.interactions(sequences)) == 3
 
 
+async def test_what_is_taken_back_while_somebody_wipes_stays_due(store, monkeypatch):
+    await lived(store)
+    await store.take_back(await lease_of(store), erasure(ANN, await store.all_interactions([ANN])), checkpoint(3, barrier=True))
+    sweep = store.sweep_checkpoints
+
+    async def taken_back_meanwhile():
+        monkeypatch.setattr(store, "sweep_checkpoints", sweep)
+        rows = await store.all_interactions([BOB])
+        await store.take_back(await lease_of(store), erasure(BOB, rows), checkpoint(3, barrier=True))
+        await sweep()
+
+    monkeypatch.setattr(store, "sweep_checkpoints", taken_back_meanwhile)
+    await store.wipe(None)
+    assert await store.wiping_due()
+    await store.wipe(None)
+    assert not await store.wiping_due()
+
+
 @pytest.mark.parametrize("name", STRANGE)
 async def test_any_unicode_is_forgotten(store, name):
     await store.upsert_clients([change(ClientKind.USER, name, title=name)])

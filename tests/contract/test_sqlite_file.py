@@ -6,14 +6,18 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from propagation.adapters.sqlite.file import migrations
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.client import ClientKey, ClientKind
 from propagation.model.errors import SchemaTooNew, StoreBusy, StoreCorrupt, StoreFull
+from propagation.model.log import EntryKind
 from propagation.model.text import Merged
+from propagation.model.withdrawal import Withdrawal
 from tests.contract.graph_store import TurnedClock, change, checkpoint, event, learn_all, message, recorded, run_round, user
 
 
@@ -254,3 +258,34 @@ async def test_merges_of_an_older_schema_are_numbered_as_they_were_committed(pat
     await store.commit_texts([], [Merged(ref=6, profile_version=1, router=3, router_version=1, outcome="merged")], 10)
     assert [one.number for one in await store.merges_after(2, 9, 9)] == [3]
     await store.close()
+
+
+async def test_numbers_of_older_checkpoints_are_in_no_page_once_it_is_wiped(path, monkeypatch):
+    store = new(path)
+    await store.open()
+    await recorded(store, ("ann", "blue"))
+    await learn_all(store)
+    lease = await store.acquire_lease("learn", "test", 10_000)
+    numbers = np.random.default_rng(5).random(1_000)
+    await store.save_checkpoint(lease, replace(checkpoint(1, barrier=True), arrays={"mass": numbers}))
+    monkeypatch.setattr(store, "sweep_beside", lambda: None)  # a process that was killed before it came to it
+    rows = await store.all_interactions([user(0)])
+    erasure = Withdrawal(kind=EntryKind.ERASURE, refs=(user(0),), interactions=rows, erased=user(0))
+    await store.take_back(lease, erasure, checkpoint(1, barrier=True))
+    assert numbers[:64].tobytes() in path.read_bytes() + path.with_name("graph.db-wal").read_bytes()
+    await store.wipe(None)
+    assert numbers[:64].tobytes() not in path.read_bytes() + path.with_name("graph.db-wal").read_bytes()
+    await store.close()
+
+
+async def test_a_sweep_beside_that_fails_is_told(path, monkeypatch, caplog):
+    store = new(path)
+    await store.open()
+
+    async def refused():
+        raise StoreFull("no space")
+
+    monkeypatch.setattr(store, "sweep_checkpoints", refused)
+    store.sweep_beside()
+    await store.close()
+    assert "no space" in caplog.text

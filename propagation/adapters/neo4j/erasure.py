@@ -126,10 +126,11 @@ class Neo4jErasure:
 
     async def wipe(self, client: Client | None) -> None:
         """What is marked in blocks is written. What the server leaves in free parts of its files and in its transaction log is its
-        own; docs/erasure.md says how an operator gets rid of it."""
+        own; docs/erasure.md says how an operator gets rid of it. What another process takes back meanwhile stays due."""
+        times = await self._database.value("erasure/times")
         await write_marked(self._database)
         await self._checkpoints.sweep_checkpoints()
-        await self._database.write(lambda transaction: transaction.do("erasure/wiped"))
+        await self._database.write(lambda transaction: transaction.do("erasure/wiped", times=times))
 
 
 def _trail(trail: Trail) -> dict[str, object]:

@@ -1,6 +1,7 @@
 """Checkpoints on SQLite: arrays in parts, written and dropped in small transactions, so that no acknowledgement waits long."""
 
 import asyncio
+import logging
 import sqlite3
 from collections.abc import Iterator
 
@@ -14,6 +15,8 @@ from propagation.adapters.sqlite.rows import counted, dumped
 from propagation.model.errors import LeaseLost
 from propagation.model.learned import Checkpoint
 from propagation.ports.leases import Lease
+
+log = logging.getLogger(__name__)
 
 PART_BYTES = 1 << 20
 PARTS_A_SWEEP = 16
@@ -72,6 +75,7 @@ class SqliteCheckpoints:
         """As `sweep_checkpoints`, while the caller goes on; one that is under way takes this along."""
         if self._sweeping is None or self._sweeping.done():
             self._sweeping = asyncio.create_task(self.sweep_checkpoints())
+            self._sweeping.add_done_callback(_told)
 
     async def swept(self) -> None:
         """Once what `sweep_beside` began has ended. What it could not drop goes with the next sweep."""
@@ -94,6 +98,11 @@ def completed(connection: sqlite3.Connection, id_: int) -> None:
 def covers(connection: sqlite3.Connection, sequence: int) -> None:
     """Increments of trust up to a sequence are of no use any more."""
     connection.execute("DELETE FROM trust_delta WHERE through <= ?", (sequence,))
+
+
+def _told(sweep: asyncio.Task[None]) -> None:
+    if not sweep.cancelled() and (error := sweep.exception()) is not None:
+        log.warning("old checkpoints are not all dropped, the next sweep drops them: %s", error)
 
 
 def _sweep(connection: sqlite3.Connection) -> int:

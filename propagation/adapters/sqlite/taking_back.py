@@ -52,7 +52,7 @@ def take_back(connection: sqlite3.Connection, directory: Directory, lease: Lease
     completed(connection, id_)
     connection.execute("DELETE FROM checkpoint WHERE id < ?", (id_,))
     covers(connection, through)
-    connection.execute("INSERT OR REPLACE INTO progress VALUES (?, 1)", (TO_WIPE,))
+    connection.execute("INSERT INTO progress VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET value = value + 1", (TO_WIPE,))
     return TakenBack(sequence=sequence, interactions=len(sequences))
 
 

@@ -21,9 +21,14 @@ HEADERS = {2: 12, 5: 12, 10: 8, 13: 8}
 FILE_HEADER = 100
 
 
-def wiping_due(connection: sqlite3.Connection) -> bool:
-    """Whether something was taken back and its traces in the file may still be there."""
-    return one(connection, "SELECT 1 FROM progress WHERE name = ?", TO_WIPE) is not None
+def taken_back_times(connection: sqlite3.Connection) -> int:
+    """How often something was taken back whose traces in the file may still be there."""
+    return one(connection, "SELECT value FROM progress WHERE name = ?", TO_WIPE) or 0
+
+
+def wiped(connection: sqlite3.Connection, times: int) -> None:
+    """No trace is left of what had been taken back that often; where it is more by now, it stays due."""
+    connection.execute("DELETE FROM progress WHERE name = ? AND value = ?", (TO_WIPE, times))
 
 
 def empty_log(connection: sqlite3.Connection) -> bool:

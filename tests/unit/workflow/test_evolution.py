@@ -1,21 +1,27 @@
 """Evolution through the whole loop: planted communities are split and merged, harm is refused, mass stays what was written."""
 
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
+from propagation.adapters.numpy.index import NumpyIndex
+from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
+from propagation.adapters.sqlite.points import SqlitePoints
 from propagation.model.errors import InvalidInput, StoreBusy
 from propagation.model.evolution import EvolutionKind
 from propagation.model.router_case import RouterDecision
 from propagation.numbers.features import Feature
 from propagation.optimization.judge import Judged
+from propagation.ports.graph import VersionClash
 from propagation.workflow.checkpointing import same_numbers, snapshot
+from propagation.workflow.engine import Engine
 from propagation.workflow.rebuild import rebuilt
 from propagation.workflow.settings import BankSettings
 from tests.unit.workflow.evolving import STYLES, catalogue, engine_on, lived, push, stream, written_mass
+from tests.unit.workflow.test_two_processes import Shared
 
 START = 0.2
 
@@ -234,6 +240,7 @@ async def test_learning_goes_on_until_the_end_of_a_publication(made, monkeypatch
     monkeypatch.setattr(engine.store, "clients_with_rules", learning_meanwhile)
     run = await engine.evolve()
     assert [change.kind for change in run.changes] == [kind]
+    assert await engine.store.acquire_lease("learn", "another", 1_000) is None  # this process learns on
     await mass_is_what_was_written(engine)
     back = await engine.evolve(undo=run.run)
     assert back.published
@@ -244,6 +251,46 @@ async def test_learning_goes_on_until_the_end_of_a_publication(made, monkeypatch
     assert same_numbers(view.state, engine.numbers.view.state) == []
     await engine.drain()
     assert await engine.store.check() == []
+
+
+async def test_a_publication_that_is_begun_again_leaves_nobody_else_to_learn_between(made, monkeypatch):
+    monkeypatch.setattr(Judged, "published", True)
+    engine = await made(STYLES[:3], 200, Told(EvolutionKind.MERGE), taste=BankSettings(k=3), evolve_most=1)
+    still, begun = engine.learner.still, []
+
+    @asynccontextmanager
+    async def refused_once():
+        async with still():
+            begun.append(await engine.store.acquire_lease("learn", "another", 1_000))
+            if len(begun) == 2:
+                raise VersionClash("another process wrote a text")
+            yield
+
+    map_of = engine.evolution._publisher._map
+
+    async def begun_again(*given):
+        begun.append(await engine.store.acquire_lease("learn", "another", 1_000))
+        return await map_of(*given)
+
+    monkeypatch.setattr(engine.learner, "still", refused_once)
+    monkeypatch.setattr(engine.evolution._publisher, "_map", begun_again)
+    assert (await engine.evolve()).published
+    assert begun == [None] * 4
+    await mass_is_what_was_written(engine)
+
+
+async def test_a_process_that_only_follows_tries_an_undo_of_what_it_has_not_followed_yet(made, monkeypatch):
+    monkeypatch.setattr(Judged, "published", True)
+    engine = await made(STYLES[:3], 240, Told(EvolutionKind.MERGE), taste=BankSettings(k=3), evolve_most=1)
+    merged = await engine.evolve()
+    other = Engine(Shared(engine.store), HashedEmbedder(engine.settings.seed), NumpyIndex(SqlitePoints(engine.store.database)),
+                   OfflineReasoner(), engine.settings, "other")
+    await other.open()
+    await push(engine, stream(STYLES[:3], 120, seed=8, users=40))
+    assert other.numbers.view.users < engine.numbers.view.users
+    tried = await other.evolve(undo=merged.run, dry_run=True)
+    assert len(tried.changes) == 1
+    await other.close()
 
 
 @pytest.mark.parametrize("kind", [EvolutionKind.SPLIT, EvolutionKind.MERGE, EvolutionKind.REWRITE])
