@@ -179,8 +179,8 @@ class Learner:
         lease = await self._store.acquire_lease(LEASE, self._holder, ttl_ms)
         if lease is None:
             raise LeaseLost("another process learns at the moment; try again")
-        self._lease = lease
         await self.abreast()
+        self._lease = lease  # not before: a step under a lease that is new to it catches up first
         return lease
 
     def changing(self) -> None:
