@@ -204,7 +204,7 @@ EXAMPLES = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 
 
 @given(rounds=st.lists(ROUND, min_size=1, max_size=7))
-@settings(max_examples=60, **EXAMPLES)
+@settings(max_examples=40, **EXAMPLES)
 async def test_what_arrives_is_the_same_as_if_copied(tmp_path_factory, rounds):
     await arrives_as_if_copied(MAKERS["sqlite"](tmp_path_factory.mktemp("copies"), TurnedClock()), rounds)
 

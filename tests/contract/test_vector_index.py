@@ -140,13 +140,13 @@ async def test_above_is_strict_and_shares_an_attribute(index):
 
 async def test_above_leaves_none_out_and_is_exact(index):
     rng = np.random.default_rng(5)
-    vectors = rng.standard_normal((3_000, DIMENSION)).astype(np.float32)
-    names = [("even" if row % 2 == 0 else "odd",) for row in range(3_000)]
+    vectors = rng.standard_normal((1_500, DIMENSION)).astype(np.float32)
+    names = [("even" if row % 2 == 0 else "odd",) for row in range(1_500)]
     await index.upsert(Collection.USERS, [
-        Point(key=2 * row, version=1, vector=vectors[row], attributes=frozenset(names[row])) for row in range(3_000)])
+        Point(key=2 * row, version=1, vector=vectors[row], attributes=frozenset(names[row])) for row in range(1_500)])
     query = rng.standard_normal(DIMENSION).astype(np.float32)
     cosines = vectors @ query / np.linalg.norm(vectors, axis=1) / np.linalg.norm(query)
-    expected = {2 * row for row in range(3_000) if cosines[row] > 0.25 and row % 2 == 0}
+    expected = {2 * row for row in range(1_500) if cosines[row] > 0.25 and row % 2 == 0}
     hits = await index.above(Collection.USERS, query, 0.25, frozenset({"even"}))
     assert {hit.key for hit in hits} == expected
     assert hits == sorted(hits, key=lambda hit: (-hit.score, hit.key))
@@ -278,9 +278,9 @@ async def test_of_one_key_twice_in_a_call_the_newest_version_stays_then_the_late
 
 
 async def test_no_result_is_cut_where_there_are_more_than_any_default_limit(index):
-    await index.upsert(Collection.USERS, [point(2 * key, 1, 0, 0, 0, attributes={"jazz"}) for key in range(2_500)])
+    await index.upsert(Collection.USERS, [point(2 * key, 1, 0, 0, 0, attributes={"jazz"}) for key in range(1_500)])
     hits = await index.above(Collection.USERS, vector(1, 0, 0, 0), 0.5, frozenset({"jazz"}))
-    assert [hit.key for hit in hits] == [2 * key for key in range(2_500)]
+    assert [hit.key for hit in hits] == [2 * key for key in range(1_500)]
     assert await keys_near(index, (1, 0, 0, 0), 3) == [0, 2, 4]
 
 
