@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from propagation.model.interaction import NewInteraction, RecordOutcome, RecordStatus
 
+FORGOTTEN = RecordOutcome(status=RecordStatus.FORGOTTEN)
+
 
 def repeated(first: tuple[str, int] | None, event: NewInteraction) -> RecordOutcome | None:
     """A repeat's outcome; inside one call its sequence is still the first one's place, as -1, -2 and so on. `first`: content

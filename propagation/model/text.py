@@ -8,6 +8,7 @@ from propagation.model.usage import NOTHING, Usage
 from propagation.model.value import value
 
 NO_RULES = FilterMemory()
+MERGED_OUTCOME = "merged"
 
 
 @value

@@ -6,7 +6,7 @@ from dataclasses import replace
 from propagation.model.client import Client
 from propagation.model.errors import ReasonerFailed
 from propagation.model.router import RouterVersion
-from propagation.model.text import ClientText, Merged
+from propagation.model.text import MERGED_OUTCOME, ClientText, Merged
 from propagation.model.usage import NOTHING, Usage
 from propagation.model.value import value
 from propagation.ports.reasoner import MergeAnswer, Part, Party, Reasoner
@@ -67,7 +67,7 @@ def received(inbox: Inbox, answer: Part[MergeAnswer], last_round: int, max_lines
               for (router, version), outcome in outcomes.items() if outcome != NO_ROOM]
     after = ClientText(profile=profile, filter_memory=text.filter_memory, watermark=last_round,
                        dropped=text.dropped + len(inbox.fallen))
-    taken = [message for message in inbox.messages if answer.outcomes.get((message.router, message.version)) == "merged"]
+    taken = [message for message in inbox.messages if answer.outcomes.get((message.router, message.version)) == MERGED_OUTCOME]
     return Reception(text=after, merged=merged, messages=taken, usage=answer.usage)
 
 

@@ -44,7 +44,7 @@ class ClaimInParts:
             await self._ended()
             points = worked_out
         except (VersionClash, LeaseLost):
-            self._stage1.forget({ref for work in works for ref in clients_of(work)})
+            self._load_again()
             raise
         finally:
             await self._settled()
@@ -98,4 +98,8 @@ class ClaimInParts:
         """The same, where something else went wrong already."""
         task, self._committing = self._committing, None
         if task is not None and isinstance((await asyncio.gather(task, return_exceptions=True))[0], BaseException):
-            self._stage1.forget({ref for work in self._claim.work for ref in clients_of(work)})
+            self._load_again()
+
+    def _load_again(self) -> None:
+        """Somebody else may have written the texts of the claim's clients."""
+        self._stage1.forget({ref for work in self._claim.work for ref in clients_of(work)})

@@ -84,7 +84,8 @@ class Stage1:
 
     async def desk(self, works: Sequence[ReasonWork]) -> Desk:
         """What these interactions find: their clients' texts, held ones as they are, and what waits for them."""
-        return await self._desk(works, self.held.find(sorted({ref for work in works for ref in clients_of(work)})))
+        refs = sorted({ref for work in works for ref in clients_of(work)})
+        return await self._desk(refs, self.held.find(refs))
 
     async def reason(self, works: Sequence[ReasonWork], desk: Desk, enough: Callable[[int], bool]) -> list[Reasoned]:
         """What to commit; the desk has the newest text of every client that changed. Stops after the interaction at which
@@ -111,7 +112,8 @@ class Stage1:
 
     async def newest_desk(self, work: ReasonWork) -> Desk:
         """One interaction on the graph's newest texts."""
-        return await self._desk([work], dict(await self.held.newest(clients_of(work))))
+        refs = clients_of(work)
+        return await self._desk(refs, dict(await self.held.newest(refs)))
 
     async def _side_by_side(self, works: Sequence[ReasonWork], desk: Desk, enough: Callable[[int], bool]) -> list[Reasoned]:
         """Each after those before it that it shares a client with."""
@@ -142,8 +144,7 @@ class Stage1:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _desk(self, works: Sequence[ReasonWork], texts: dict[int, ClientText]) -> Desk:
-        refs = sorted({ref for work in works for ref in clients_of(work)})
+    async def _desk(self, refs: Sequence[int], texts: dict[int, ClientText]) -> Desk:
         missing = [ref for ref in refs if ref not in texts]
         found, loaded = await asyncio.gather(self._store.get_clients(refs), self._load(missing))
         clients = {client.ref: client for client in found}

@@ -62,8 +62,7 @@ class Learner:
 
     async def close(self) -> None:
         """Let a checkpoint that is being written finish; leave a fresh one if much was learned since the last."""
-        if self._saving is not None:
-            await asyncio.gather(self._saving, return_exceptions=True)
+        await self.saved()
         if self._lease is not None and not self._ahead and self._since_checkpoint() >= CHECKPOINT_AT_CLOSE:
             await self._store.save_checkpoint(self._lease, await self._snapshot())
         if self._lease is not None:
@@ -173,9 +172,8 @@ class Learner:
         """Nothing is being written and the view stands where the store's learned blocks end; the learner's lease, at first for as
         long as taking something back may last. Learning goes on under it, so it is not to be given back. Raises LeaseLost where
         another process learns."""
-        if self._saving is not None:
-            await asyncio.gather(self._saving, return_exceptions=True)
-            self._saving = None
+        await self.saved()
+        self._saving = None
         lease = await self._store.acquire_lease(LEASE, self._holder, ttl_ms)
         if lease is None:
             raise LeaseLost("another process learns at the moment; try again")

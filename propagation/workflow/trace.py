@@ -9,9 +9,9 @@ from propagation.model.errors import NotFound
 from propagation.model.interaction import InteractionRow
 from propagation.model.profile import Author, Line, Profile
 from propagation.model.router import Integrated, RouterVersion
+from propagation.model.text import MERGED_OUTCOME
 from propagation.ports.graph import GraphStore
 
-MERGED = "merged"
 CONTRIBUTIONS = 200
 
 
@@ -120,7 +120,7 @@ class Tracer:
         """To every other profile that took the attribute from the message, as it read then; without one to the message, where it
         speaks of the attribute, else to the router, which took it in among others."""
         readers = [merge for merge in await self._store.merges_of(message.router, message.version, CONTRIBUTIONS)
-                   if merge.outcome == MERGED and merge.ref != part.ref]
+                   if merge.outcome == MERGED_OUTCOME and merge.ref != part.ref]
         texts = await self._store.texts_of_versions([(merge.ref, merge.profile_version) for merge in readers])
         reached = False
         for merge in readers:

@@ -70,12 +70,14 @@ async def test_a_second_process_is_told_who_holds_the_file_by_any_name_and_witho
     await opening(hard)
 
 
-async def test_a_schema_below_the_first_is_damage(path):
+@pytest.mark.parametrize(("schema", "error", "said"), [(-3, StoreCorrupt, "its schema is -3"),
+                                                       (999, SchemaTooNew, "has schema 999")], ids=["damage", "newer"])
+async def test_a_schema_that_is_none_of_ours_is_refused(path, schema, error, said):
     await opening(path)
     with sqlite3.connect(path) as other:
-        other.execute("PRAGMA user_version=-3")
+        other.execute(f"PRAGMA user_version={schema}")
     other.close()
-    with pytest.raises(StoreCorrupt, match="its schema is -3"):
+    with pytest.raises(error, match=said):
         await opening(path)
 
 
@@ -93,15 +95,6 @@ async def test_another_programs_database_is_left_alone(path):
     with pytest.raises(StoreCorrupt, match="another program's"):
         await opening(path)
     assert path.read_bytes() == before
-
-
-async def test_a_newer_schema_is_refused(path):
-    await opening(path)
-    with sqlite3.connect(path) as other:
-        other.execute("PRAGMA user_version=999")
-    other.close()
-    with pytest.raises(SchemaTooNew, match="has schema 999"):
-        await opening(path)
 
 
 async def test_damage_inside_the_file_is_found(path):

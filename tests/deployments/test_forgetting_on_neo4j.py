@@ -12,7 +12,7 @@ from propagation.workflow.taking_back import TakingBack
 from services.assembly import laptop_engine
 from services.settings import Settings
 from tests.neo4j_server.shared import server_for
-from tests.unit.workflow.lived import ITEMS, SMALL, begin, item_key, live, title_of, user_key
+from tests.unit.workflow.lived import ITEMS, SMALL, begin, begun, item_key, live, title_of, user_key
 
 pytestmark = pytest.mark.neo4j
 STEPS = {"numbers": (TakingBack, "_committed"), "commit": (Neo4jErasure, "take_back"), "index": (TakingBack, "show"),
@@ -28,11 +28,8 @@ def engine_on(folder):
 
 @pytest.fixture
 async def engine(tmp_path):
-    engine = engine_on(tmp_path)
-    await engine.open()
-    await begin(engine)
-    yield engine
-    await engine.close()
+    async with begun(engine_on(tmp_path)) as engine:
+        yield engine
 
 
 def left_in_graph(folder, words):

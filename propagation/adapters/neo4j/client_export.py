@@ -1,10 +1,11 @@
 """ExportStore on Neo4j: a statement a kind of record."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import orjson
 
+from propagation.adapters.exported import written_records
 from propagation.adapters.neo4j.database import Neo4jDatabase
 from propagation.adapters.neo4j.learned_rows import written_by
 from propagation.adapters.neo4j.outbox import COLLECTIONS
@@ -12,14 +13,12 @@ from propagation.adapters.neo4j.versions import text_of
 from propagation.model.client import ClientKind, kind_of, ref_of
 from propagation.model.gradient import Module
 from propagation.model.profile import Line, Source
-from propagation.model.withdrawal import Written
 
 BEFORE_VERSIONS = ("export/client", "export/client_before", "export/event", "export/retracted_event")
 AFTER_VERSIONS = ("export/reasoned", "export/dead_letter", "export/merge", "export/brought", "export/held_attributes",
                   "export/edge")
 OF_CLIENTS = [Module.PROFILE.value, Module.FILTER_MEMORY.value]
 AS_JSON = "metadata"
-BANKS = ("session", "taste")
 
 
 class Neo4jExport:
@@ -58,22 +57,12 @@ class Neo4jExport:
         written = await written_by(self._database, [sequence for sequence, _ in row[0]])
         refs = sorted({ref_of(ClientKind.ITEM, item) for item in written.negative.tolist() if item >= 0})
         named = {found[0]: f"item:{found[1]}" for found in await self._database.table("clients/get", refs=refs)}
-        for record in _written_rows(written):
-            negative = record.pop("row")
-            yield {"negative": None if negative < 0 else named.get(ref_of(ClientKind.ITEM, negative)), **record}
+        for record in written_records(written, lambda item: None if item < 0 else named.get(ref_of(ClientKind.ITEM, item))):
+            yield record
 
 
 def _kind(name: str) -> str:
     return name.rpartition("/")[2]
-
-
-def _written_rows(written: Written) -> Iterator[dict[str, Any]]:
-    for place, sequence in enumerate(written.sequence.tolist()):
-        banks = {}
-        for bank, name in enumerate(BANKS):
-            pairs = zip(written.routers[place, bank].tolist(), written.weights[place, bank].tolist(), strict=True)
-            banks[name] = [[router, weight] for router, weight in pairs if weight > 0]
-        yield {"row": int(written.negative[place]), "sequence": sequence, **banks}
 
 
 def _version(row: list[Any]) -> Mapping[str, object]:

@@ -20,13 +20,12 @@ from propagation.model.client import Client
 from propagation.model.interaction import InteractionRow
 from propagation.model.learned import Checkpoint
 from propagation.model.router import Integrated
-from propagation.model.text import Merged
+from propagation.model.text import MERGED_OUTCOME, Merged
 from propagation.model.withdrawal import Citing, SentMessage, Standing, StoredText, TakenBack, Trail, Withdrawal, Written
 from propagation.ports.leases import Lease
 
 TRAILS_A_READ, TEXTS_A_READ = 500, 2_000
 CLIENTS_A_READ, VERSIONS_A_READ = 10_000, 10_000
-MERGED_OUTCOME = "merged"
 
 
 class Neo4jErasure:

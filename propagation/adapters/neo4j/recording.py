@@ -8,13 +8,12 @@ import orjson
 
 from propagation.adapters.neo4j.clients import Refs
 from propagation.adapters.neo4j.log import LogEnd
-from propagation.adapters.outcomes import placed, repeated
+from propagation.adapters.outcomes import FORGOTTEN, placed, repeated
 from propagation.model.client import Client, ClientKey, ClientKind
 from propagation.model.interaction import NewInteraction, RecordOutcome, RecordStatus
 from propagation.ports.record import Recorded
 
 USER, ITEM = ClientKind.USER, ClientKind.ITEM
-FORGOTTEN = RecordOutcome(status=RecordStatus.FORGOTTEN)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from propagation.model.client import ClientKind
 from propagation.model.filter_memory import DROP_BELOW
 from propagation.model.profile import AddLine, Author, DropLine, Edit, Line, Profile, ReplaceLine, Source
 from propagation.model.router import RouterVersion
+from propagation.model.text import MERGED_OUTCOME
 from propagation.model.value import value
 from propagation.ports.reasoner import MergeAnswer, Party
 
@@ -64,7 +65,7 @@ def merged_messages(party: Party, room: int) -> MergeAnswer:
     groups = _grouped(sorted(found, key=lambda heard: -heard.value))
     for place, group in enumerate(groups):
         for heard in group:
-            outcomes[heard.message.router, heard.message.version] = "merged" if place < room else "no room"
+            outcomes[heard.message.router, heard.message.version] = MERGED_OUTCOME if place < room else "no room"
     return MergeAnswer(edits=_edits(party, groups[:room], room), outcomes=outcomes)
 
 

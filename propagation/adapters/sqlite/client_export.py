@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from propagation.adapters.exported import written_records
 from propagation.adapters.sqlite.bodies import plain_body
 from propagation.adapters.sqlite.database import Database
 from propagation.adapters.sqlite.learned_rows import written_by
@@ -71,13 +72,7 @@ def _written(connection: sqlite3.Connection, ref: int) -> Iterator[Mapping[str, 
     """By event, what it wrote to each bank (rule 5)."""
     column = "item" if kind_of(ref) == ClientKind.ITEM else "user"
     sequences = [row[0] for row in connection.execute(f"SELECT sequence FROM interaction WHERE {column} = ?", (ref,))]
-    written = written_by(connection, sequences)
-    for place, sequence in enumerate(written.sequence.tolist()):
-        banks = {}
-        for bank, name in enumerate(("session", "taste")):
-            pairs = zip(written.routers[place, bank].tolist(), written.weights[place, bank].tolist(), strict=True)
-            banks[name] = [[router, weight] for router, weight in pairs if weight > 0]
-        yield {"sequence": sequence, "negative": _named(connection, int(written.negative[place])), **banks}
+    return written_records(written_by(connection, sequences), lambda item: _named(connection, item))
 
 
 def _named(connection: sqlite3.Connection, item: int) -> str | None:

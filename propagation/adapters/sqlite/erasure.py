@@ -23,13 +23,12 @@ from propagation.model.errors import StoreBusy
 from propagation.model.interaction import InteractionRow, seed_of
 from propagation.model.learned import Checkpoint
 from propagation.model.router import Integrated
-from propagation.model.text import Merged
+from propagation.model.text import MERGED_OUTCOME, Merged
 from propagation.model.withdrawal import Citing, SentMessage, Standing, StoredText, TakenBack, Trail, Withdrawal, Written
 from propagation.ports.leases import Lease
 
 TRAILS_A_READ = 500
 LOG_TRIES, LOG_PAUSE_SECONDS = 300, 0.2
-MERGED_OUTCOME = "merged"
 READERS = ("SELECT m.ref, m.profile_version, m.router, m.router_version, m.outcome FROM json_each(?) e CROSS JOIN merged m"
            " INDEXED BY merged_message ON m.router = e.value->>0 AND m.router_version = e.value->>1 WHERE m.outcome = ?")
 PARTS = "SELECT attribute, ref, profile_version, sequence FROM integrated WHERE router = ? AND version = ? ORDER BY rowid"

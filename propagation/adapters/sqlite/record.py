@@ -7,7 +7,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from propagation.adapters.outcomes import placed, repeated
+from propagation.adapters.outcomes import FORGOTTEN, placed, repeated
 from propagation.adapters.sqlite.clients import clients_of, put_clients
 from propagation.adapters.sqlite.database import Database
 from propagation.adapters.sqlite.directory import Directory, recorded_through, sequence_at
@@ -19,7 +19,6 @@ from propagation.model.log import EntryKind, Interactions, LogEntry, LogSlice
 from propagation.ports.record import Recorded
 
 USER, ITEM = int(ClientKind.USER), int(ClientKind.ITEM)
-FORGOTTEN = RecordOutcome(status=RecordStatus.FORGOTTEN)
 
 
 class SqliteRecords:

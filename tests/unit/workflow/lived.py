@@ -1,6 +1,8 @@
 """A small database that has lived: items with titles, users with text, events, rounds, merged messages. And what is left in it."""
 
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +50,15 @@ async def begin(engine: Engine) -> None:
              for n in range(0, USERS, 3)]
     await engine.upsert_clients([*items, *users])
     await engine.drain()
+
+
+@asynccontextmanager
+async def begun(engine: Engine) -> AsyncIterator[Engine]:
+    """Open, with these clients in it."""
+    await engine.open()
+    await begin(engine)
+    yield engine
+    await engine.close()
 
 
 async def live(engine: Engine, seed: int, count: int) -> list[NewInteraction]:

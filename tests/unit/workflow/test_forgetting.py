@@ -17,6 +17,7 @@ from tests.unit.workflow.lived import (
     ITEMS,
     USERS,
     begin,
+    begun,
     engine_on,
     event,
     item_key,
@@ -30,11 +31,8 @@ from tests.unit.workflow.lived import (
 
 @pytest.fixture
 async def engine(tmp_path):
-    engine = engine_on(tmp_path)
-    await engine.open()
-    await begin(engine)
-    yield engine
-    await engine.close()
+    async with begun(engine_on(tmp_path)) as engine:
+        yield engine
 
 
 async def is_sound(engine):

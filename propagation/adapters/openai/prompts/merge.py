@@ -8,6 +8,7 @@ from propagation.adapters.openai.data import party as shown
 from propagation.adapters.openai.prompts.lines import HEARD_WEIGHT, Edits, heard_edits
 from propagation.adapters.openai.prompts.prompt import RULES, Answer, Names, Prompt, Question, Wanted
 from propagation.model.profile import Source
+from propagation.model.text import MERGED_OUTCOME
 from propagation.ports.reasoner import MergeAnswer, Party
 
 TOKENS = 160
@@ -53,6 +54,6 @@ def merge_of(party: Party, letters: Mapping[tuple[int, int], str], answer: Any) 
     edits = heard_edits(party.profile, answer.edits, [Source(router=message.router, version=message.version) for message in used],
                         min(HEARD_WEIGHT * factor, 0.9))
     taken = {(message.router, message.version) for message in used} if edits else set()
-    outcomes = {key: "merged" if key in taken else DECLINED
+    outcomes = {key: MERGED_OUTCOME if key in taken else DECLINED
                 for key in ((message.router, message.version) for message in party.messages)}
     return MergeAnswer(edits=edits, outcomes=outcomes)
