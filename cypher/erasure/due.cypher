@@ -1,5 +1,5 @@
 // name: erasure/due
-// purpose: something was taken back, and its traces may still be there; how often that was
+// purpose: a client was forgotten, and its traces may still be there; how often that was
 // parameters: none
 MATCH (p:Progress {name: 'forgetting'})
 SET p.due = true, p.times = coalesce(p.times, 0) + 1

@@ -1,5 +1,5 @@
 // name: erasure/wiped
-// purpose: nothing is left of what had been taken back by then; where something was taken back since, it stays due
+// purpose: nothing is left of who had been forgotten by then; where somebody was forgotten since, it stays due
 // parameters: times
 MATCH (p:Progress {name: 'forgetting'})
 SET p.locked = true

@@ -49,7 +49,7 @@ class ErasureStore(Protocol):
 
     async def wipe(self, client: Client | None) -> None:
         """Nothing of a client that was forgotten (None: of whatever was deleted) is left in the database's files, nor in a
-        write-ahead log, nor in parts of dropped checkpoints. What is taken back meanwhile stays due."""
+        write-ahead log, nor in parts of dropped checkpoints. Who is forgotten meanwhile stays due."""
 
     async def wiping_due(self) -> bool:
-        """Whether something was taken back and `wipe` did not finish since."""
+        """Whether a client was forgotten and `wipe` did not finish since. Of a retraction nothing has to be wiped."""

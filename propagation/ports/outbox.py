@@ -23,7 +23,8 @@ class IndexChange:
 
 class OutboxStore(Protocol):
     """Put in by the commits that make the change: `commit_reasoned` and `commit_texts` put in every text they write,
-    `publish_round` what was staged with the round. One waits for each (collection, key, round): its newest version."""
+    `publish_round` what was staged with the round, `take_back` every text it writes, and the router of every message that reads
+    differently from then on, as of the round that sent it. One waits for each (collection, key, round): its newest version."""
 
     async def stage_changes(self, lease: Lease, round_: Round, changes: Sequence[IndexChange]) -> None:
         """Like all that a round stages: they wait from its publication on, as of this round whatever they say, and are

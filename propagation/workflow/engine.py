@@ -103,7 +103,7 @@ class Engine:
         self.evolution = Evolution(store, reasoner, self.numbers, self.vectors, self.upkeep, self.learner,
                                    settings, self._learning, self._no_texts, holder)
         self._evolving = asyncio.Lock()
-        self.forgetting = Forgetting(store, embedder, self.numbers, self.learner, self.vectors, index,
+        self.forgetting = Forgetting(store, embedder, self.numbers, self.learner, self.vectors, self.upkeep,
                                      Memory(self._forget_texts, self.catalogue, self.unlearned), settings, holder, self._still)
         self.stage0 = Stage0(store, embedder, index, self.numbers, self.learner, self.vectors, self.upkeep, self.stage2, settings,
                              wanted, holder)
@@ -124,7 +124,7 @@ class Engine:
         await asyncio.gather(reach(self.learner.open), self.catalogue.load(self.store))
         await self.following.open(self.numbers.view.applied_through)
         await reach(partial(self.stage0.open_index, adopt=adopt))
-        await reach(partial(self.forgetting.finish, self.reindex))
+        await reach(self.forgetting.finish)
 
     async def follow(self) -> int:
         """Take in what other processes committed; how much that was. What this one records, learns and reasons it knows."""

@@ -13,12 +13,14 @@ from propagation.workflow.withdrawing import own_names
 
 @dataclass(frozen=True)
 class Forgotten:
-    """`client` as it was; `lines_dropped`: lines of others' current profiles that went with it."""
+    """`client` as it was; `lines_dropped`: lines of others' current profiles that went with it; `said`: attributes of its own
+    text."""
 
     client: Client
     sequence: int
     events_erased: int
     lines_dropped: int
+    said: frozenset[str]
     outcome: Outcome
 
 
@@ -29,9 +31,8 @@ class Erasure:
         self._store = store
         self._taking_back = taking_back
 
-    async def forget(self, key: ClientKey) -> Forgotten:
-        """Its id is free to start anew when this returns. Raises NotFound, LeaseLost; StoreBusy where the files could not be wiped
-        (the client is forgotten then, and the next start wipes them)."""
+    async def commit(self, key: ClientKey) -> Forgotten:
+        """Its id is free to start anew from here on. Raises NotFound, LeaseLost."""
         (ref,) = await self._store.find_refs([key])
         if ref is None:
             raise NotFound(key.kind.name.lower(), key.id)
@@ -41,6 +42,12 @@ class Erasure:
         said = own_names(client, own)
         names = said - await self._store.said_by_others(ref, said)
         outcome = await self._taking_back.take_back(rows, Leaving(client, names, said, (sender_router(ref),)))
-        await self._taking_back.show(outcome, client, said)
-        await self._store.wipe(client)
-        return Forgotten(client, outcome.done.sequence, outcome.done.interactions, outcome.changes.lines_dropped, outcome)
+        return Forgotten(client, outcome.done.sequence, outcome.done.interactions, outcome.changes.lines_dropped, said, outcome)
+
+    async def show(self, forgotten: Forgotten) -> None:
+        """In the vector index and in the view's profiles."""
+        await self._taking_back.show(forgotten.outcome, forgotten.client, forgotten.said)
+
+    async def wipe(self, forgotten: Forgotten) -> None:
+        """Raises StoreBusy where the files cannot be wiped now: the next start wipes them."""
+        await self._store.wipe(forgotten.client)

@@ -1,18 +1,19 @@
 """Retraction and erasure in a running process: while nothing else changes what they change, and with everything that this process
 remembers brought up to date."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
-from propagation.model.client import ClientKey, ClientKind, index_of
+from propagation.model.client import ClientKey, ClientKind, index_of, kind_of
 from propagation.model.errors import Unsupported
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph import ForgettingGraph, GraphStore
-from propagation.ports.vector_index import VectorIndex
 from propagation.workflow.catalogue import Catalogue
 from propagation.workflow.erasure import Erasure, Forgotten
 from propagation.workflow.histories import routers_of_now
+from propagation.workflow.index_upkeep import IndexUpkeep
 from propagation.workflow.learner import Learner
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.retraction import Retracted, Retraction
@@ -35,13 +36,14 @@ class Forgetting:
     """`still`: nothing in this process learns, reasons, merges or runs a round inside of it; reads and record go on."""
 
     def __init__(self, store: GraphStore, embedder: Embedder, numbers: Numbers, learner: Learner, vectors: Vectors,
-                 index: VectorIndex, memory: Memory, settings: WorkflowSettings, holder: str,
+                 upkeep: IndexUpkeep, memory: Memory, settings: WorkflowSettings, holder: str,
                  still: Callable[[], AbstractAsyncContextManager[None]]) -> None:
         self._store = store if isinstance(store, ForgettingGraph) else None
         self._memory = memory
         self._still = still
+        self._erasing = asyncio.Lock()
         if self._store is not None:
-            taking_back = TakingBack(self._store, embedder, numbers, learner, vectors, index, routers_of_now(store),
+            taking_back = TakingBack(self._store, embedder, numbers, learner, vectors, upkeep, routers_of_now(store),
                                      settings.min_support, holder)
             self._retraction, self._erasure = Retraction(self._store, taking_back), Erasure(self._store, taking_back)
 
@@ -56,36 +58,44 @@ class Forgetting:
         """Raises Unsupported."""
         _ = self.store
 
-    async def finish(self, reindex: Callable[[], Awaitable[object]]) -> None:
-        """At start: what a process that stopped inside of it left: an index behind the graph, traces in the file."""
+    async def finish(self) -> None:
+        """At start, after the index was compared with the graph: traces in the file, where a process stopped before it had wiped
+        them."""
         if self._store is not None and await self._store.wiping_due():
-            await reindex()
             await self._store.wipe(None)
 
     async def retract(self, event_ids: Sequence[str]) -> Retracted:
         """Take events back, with what they wrote. Raises LeaseLost, Unsupported."""
         self._check()
         async with self._still():
-            retracted = await self._retraction.retract(event_ids)
+            retracted = await self._retraction.commit(event_ids)
             if retracted.outcome is not None:
                 self._memory.forget_texts(_changed(retracted.outcome))
                 self._memory.unlearned.passed(retracted.sequence)
                 self._memory.unlearned.withdrawn(frozenset(row.sequence for row in retracted.interactions))
+                await self._retraction.show(retracted.outcome)
         return retracted
 
     async def forget(self, key: ClientKey) -> Forgotten:
-        """Everything of a client goes; see docs/erasure.md. Raises NotFound, LeaseLost, Unsupported."""
+        """Everything of a client goes; see docs/erasure.md. Raises NotFound, LeaseLost, Unsupported; StoreBusy where the files
+        could not be wiped (the client is forgotten then, and the next start wipes them)."""
         self._check()
-        async with self._still():
-            forgotten = await self._erasure.forget(key)
-            ref = forgotten.client.ref
-            self._memory.unlearned.passed(forgotten.sequence)
-            self._memory.forget_texts([*_changed(forgotten.outcome), ref])
-            if key.kind == ClientKind.ITEM:
-                self._memory.catalogue.forget(index_of(ref))
-            else:
-                self._memory.unlearned.forget([key.id, index_of(ref)])
+        async with self._erasing:
+            async with self._still():
+                forgotten = await self._erasure.commit(key)
+                self._leaves(forgotten)
+                await self._erasure.show(forgotten)
+            await self._erasure.wipe(forgotten)  # others learn and reason again meanwhile
         return forgotten
+
+    def _leaves(self, forgotten: Forgotten) -> None:
+        ref = forgotten.client.ref
+        self._memory.unlearned.passed(forgotten.sequence)
+        self._memory.forget_texts([*_changed(forgotten.outcome), ref])
+        if kind_of(ref) == ClientKind.ITEM:
+            self._memory.catalogue.forget(index_of(ref))
+        else:
+            self._memory.unlearned.forget([forgotten.client.key.id, index_of(ref)])
 
 
 def _changed(outcome: Outcome) -> list[int]:

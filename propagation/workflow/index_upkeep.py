@@ -2,7 +2,7 @@
 everything in it can be made again from the graph."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 
 import numpy as np
@@ -98,6 +98,18 @@ class IndexUpkeep:
             self._feed.failed(error)
             return 0
 
+    async def follow_withdrawal(self, gone: Mapping[Collection, Sequence[int | str]], changed: Sequence[IndexChange]) -> None:
+        """After a retraction or an erasure: points of what is no more, and those that the graph has otherwise now (`changed`, which
+        wait in the outbox). An index that does not answer has them when it is found again."""
+        if self._feed.problem:
+            return
+        try:
+            for collection, keys in gone.items():
+                await self._index.delete(collection, keys)
+            await self._carry(changed)
+        except IndexUnavailable as error:
+            self._feed.failed(error)
+
     async def reindex(self, progress: OnProgress = no_progress) -> int:
         """Make all of it again from the graph, beside the index that is served, and let it take its place; how many points it
         has. What others committed meanwhile is made good after that. Raises LeaseHeld while another process does this."""
@@ -113,7 +125,7 @@ class IndexUpkeep:
 
     async def _join(self) -> None:
         """Find the index, and make good what differs. One of another embedder than the epoch's is one that a crash kept from
-        following its bootstrap. Changes that waited before are in it then, but for those that have no version."""
+        following its bootstrap. Changes that waited before are in it then; those that no version tells are carried over."""
         waited = await self._store.waiting_changes(0, WAITED)
         try:
             await self._index.ensure(self._embedder.name, self._embedder.dimension)
@@ -124,6 +136,9 @@ class IndexUpkeep:
         else:
             self.mended = await self.mend()
         await self._store.drop_changes([change for change in waited if not change.round])
+        unversioned = [change for change in waited if change.round]
+        for start in range(0, len(unversioned), CLIENTS_A_CALL):
+            await self._carry(unversioned[start : start + CLIENTS_A_CALL])
         if self.mended:
             log.info("%d points of the vector index differed from the graph and were made good", self.mended)
         self._feed.problem = ""

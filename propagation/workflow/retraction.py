@@ -27,7 +27,7 @@ class Retraction:
         self._store = store
         self._taking_back = taking_back
 
-    async def retract(self, event_ids: Sequence[str]) -> Retracted:
+    async def commit(self, event_ids: Sequence[str]) -> Retracted:
         """An id that is named twice is taken back once. A repeat of a retracted event stays a repeat. Raises LeaseLost."""
         events: list[tuple[str, bool, Standing]] = []
         rows: dict[str, InteractionRow] = {}
@@ -40,5 +40,8 @@ class Retraction:
             return Retracted(events)
         interactions = sorted(rows.values(), key=lambda row: row.sequence)
         outcome = await self._taking_back.take_back(interactions)
-        await self._taking_back.show(outcome, None, frozenset())
         return Retracted(events, outcome.done.sequence, outcome, interactions)
+
+    async def show(self, outcome: Outcome) -> None:
+        """In the vector index and in the view's profiles."""
+        await self._taking_back.show(outcome, None, frozenset())

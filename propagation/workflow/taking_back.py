@@ -1,6 +1,7 @@
 """Taking back interactions, whatever for: numbers first (in memory), then everything in one commit with a new barrier. A crash
 before the commit is as if nothing had happened; after it the next start finishes what lagged."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -13,9 +14,11 @@ from propagation.model.withdrawal import Promoted, TakenBack, Withdrawal, Writte
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph import ForgettingGraph, VersionClash
 from propagation.ports.leases import Lease
-from propagation.ports.vector_index import Collection, VectorIndex
+from propagation.ports.outbox import IndexChange
+from propagation.ports.vector_index import Collection
 from propagation.workflow.checkpointing import lent
 from propagation.workflow.histories import CurrentRouters, Histories, in_routers_of_now
+from propagation.workflow.index_upkeep import IndexUpkeep
 from propagation.workflow.learner import Learner
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.round import LEASE as ROUND_LEASE
@@ -26,6 +29,7 @@ from propagation.workflow.withdrawing import TextChanges, Withdrawing
 ROUND_LEASE_MS = 120_000
 REDONE = 5
 USERS_A_TURN = 16
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -51,12 +55,12 @@ class TakingBack:
     """One at a time, while nothing in this process learns, reasons, merges or runs a round; leases keep other processes still."""
 
     def __init__(self, store: ForgettingGraph, embedder: Embedder, numbers: Numbers, learner: Learner, vectors: Vectors,
-                 index: VectorIndex, current: CurrentRouters, min_support: int, holder: str) -> None:
+                 upkeep: IndexUpkeep, current: CurrentRouters, min_support: int, holder: str) -> None:
         self._store = store
         self._numbers = numbers
         self._learner = learner
         self._vectors = vectors
-        self._index = index
+        self._upkeep = upkeep
         self._histories = Histories(store, embedder)
         self._current = current
         self._min_support = min_support
@@ -120,17 +124,19 @@ class TakingBack:
         return await self._numbers.run(lent, True)
 
     async def show(self, outcome: Outcome, client: Client | None, unmapped: frozenset[str]) -> None:
-        """The vector index, and the view's profile vectors, as the graph now has them."""
+        """The vector index, and the view's profile vectors, as the graph now has them. The graph is right without them: what fails
+        here waits in the outbox, and is carried over by upkeep."""
         changes = outcome.changes
         gone = frozenset(name for name, holders in changes.holders.items() if holders <= 0)
-        self._vectors.forget([] if client is None else [client.ref], gone, unmapped)
-        if client is not None:
-            await self._index.delete(COLLECTIONS[kind_of(client.ref)], [client.ref])
-        if gone:
-            await self._index.delete(Collection.ATTRIBUTES, sorted(gone))
-        await self._vectors.take_texts(changes.next_texts)
-        newest = await self._store.router_versions(sorted({message.router for message in changes.messages}))
-        await self._index.upsert(Collection.ROUTERS, await self._vectors.points_of_routers(newest))
+        erased = {} if client is None else {COLLECTIONS[kind_of(client.ref)]: [client.ref]}
+        self._vectors.forget([ref for refs in erased.values() for ref in refs], gone, unmapped)
+        await self._vectors.show(changes.next_texts)
+        try:
+            await self._upkeep.follow_withdrawal({**erased, Collection.ATTRIBUTES: sorted(gone)}, [
+                IndexChange(Collection.ROUTERS, message.router, message.version, message.round) for message in changes.messages])
+        except Exception as error:
+            log.warning("the index lags: what was taken back at %d is not all shown, it will be tried again: %s",
+                        outcome.done.sequence, error)
 
 
 def _withdrawal(rows: Sequence[InteractionRow], leaving: Leaving | None, promoted: Sequence[Promoted],

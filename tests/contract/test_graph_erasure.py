@@ -12,6 +12,8 @@ from propagation.model.router import Integrated
 from propagation.model.text import Merged
 from propagation.model.withdrawal import Citing, Promoted, Standing, Trail, Withdrawal
 from propagation.ports.graph import ForgettingGraph, VersionClash
+from propagation.ports.outbox import IndexChange
+from propagation.ports.vector_index import Collection
 from tests.contract.graph_store import (
     STRANGE,
     change,
@@ -208,6 +210,19 @@ async def test_what_is_taken_back_while_somebody_wipes_stays_due(store, monkeypa
     await store.wipe(None)
     assert await store.wiping_due()
     await store.wipe(None)
+    assert not await store.wiping_due()
+
+
+async def test_what_a_retraction_changed_waits_for_the_index_and_nothing_has_to_be_wiped(store):
+    sequences = await lived(store)
+    await store.drop_changes(await store.waiting_changes(0, 99))
+    (sent,) = await store.router_versions([3])
+    rows = [row for row in await store.all_interactions([ANN]) if row.sequence == sequences[0]]
+    await store.take_back(await lease_of(store), retraction(rows, texts=[text(BOB, 2)], messages=[
+        sent.model_copy(update={"text": "less jazz"})]), checkpoint(3, barrier=True))
+    assert set(await store.waiting_changes(0, 99)) == {IndexChange(Collection.USERS, BOB, 2),
+                                                       IndexChange(Collection.ROUTERS, 3, 1, sent.round)}
+    assert (await store.router_version(3, 1)).text == "less jazz"
     assert not await store.wiping_due()
 
 

@@ -8,9 +8,10 @@ import pytest
 
 from propagation.adapters.sqlite.erasure import SqliteErasure
 from propagation.workflow.checkpointing import same_numbers
+from propagation.workflow.index_upkeep import IndexUpkeep
 from propagation.workflow.rebuild import rebuilt
 from propagation.workflow.taking_back import TakingBack
-from tests.unit.workflow.lived import begin, engine_on, left_in, left_in_rows, live, user_key
+from tests.unit.workflow.lived import begin, engine_on, left_in, left_in_rows, live, strange_points, user_key
 
 KEY = user_key(3)
 STEPS = {"numbers": (TakingBack, "_committed"), "commit": (SqliteErasure, "take_back"), "index": (TakingBack, "show"),
@@ -37,6 +38,7 @@ async def is_whole(engine, folder, mine, *, gone):
     view = await rebuilt(engine.store, engine.embedder, engine.first_view)
     assert same_numbers(view.state, engine.numbers.view.state) == []
     assert await engine.upkeep.mend() == 0
+    assert await strange_points(engine) == []
     if gone:
         assert await left_in_rows(engine, words) == []
         assert left_in(folder, words) == []
@@ -65,6 +67,44 @@ async def test_a_process_that_stops_inside(tmp_path, monkeypatch, step):
             assert (again.numbers.view.state.adoptions == before).all()
             assert (await again.forgetting.forget(KEY)).events_erased == len(mine)
             await is_whole(again, tmp_path, mine, gone=True)
+    finally:
+        await again.close()
+
+
+async def no_reindex(*_, **__):
+    raise AssertionError("the index need not be made again")
+
+
+@pytest.mark.parametrize("dies", [False, True])
+async def test_a_retraction_and_a_restart_without_making_the_index_again(tmp_path, monkeypatch, dies):
+    engine, mine = await prepared(tmp_path)
+
+    async def killed(*_, **__):
+        raise Killed
+
+    with monkeypatch.context() as broken:
+        if dies:
+            broken.setattr(TakingBack, "show", killed)
+            with pytest.raises(Killed):
+                await engine.forgetting.retract(mine)
+        else:
+            await engine.forgetting.retract(mine)
+            assert not await engine.upkeep.due()  # takes out of the outbox what was shown
+            assert await engine.store.count_changes() == 0
+    assert bool(await strange_points(engine)) == dies
+    if dies:
+        await engine.store.close()
+    else:
+        await engine.close()
+    monkeypatch.setattr(IndexUpkeep, "reindex", no_reindex)
+    again = engine_on(tmp_path)
+    await again.open()
+    try:
+        assert not await again.store.wiping_due()
+        assert await strange_points(again) == []
+        assert await again.upkeep.mend() == 0
+        assert (await again.upkeep.due(), await again.store.count_changes()) == (False, 0)
+        assert (again.upkeep.mended > 0) == dies
     finally:
         await again.close()
 

@@ -118,6 +118,8 @@ class Neo4jErasure:
         id_ = await self._checkpoints.stage_checkpoint(lease, barrier)
         done = await take_back(self._database, self._time, lease, withdrawal, (id_, barrier.sequence))
         await self._checkpoints.sweep_checkpoints()
+        if withdrawal.erased is None:  # nothing of a retraction is wiped
+            await write_marked(self._database)
         return done
 
     async def wiping_due(self) -> bool:

@@ -1,6 +1,6 @@
 """OutboxStore on Neo4j."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import orjson
 
@@ -10,6 +10,7 @@ from propagation.adapters.neo4j.time import Time
 from propagation.adapters.strings import without_nul
 from propagation.model.client import ClientKind, kind_of
 from propagation.model.round import Round
+from propagation.model.router import RouterVersion
 from propagation.model.text import ClientText
 from propagation.ports.leases import Lease
 from propagation.ports.outbox import IndexChange
@@ -52,9 +53,15 @@ class Neo4jOutbox:
 async def put_texts_out(transaction: Transaction, texts: Sequence[ClientText], now: int | None) -> None:
     """These texts wait for the index: in the transaction that writes them; always in the same order, as clients are held."""
     versions = {text.profile.ref: text.profile.version for text in texts}
-    rows = sorted(_row(COLLECTIONS[kind_of(ref)], ref, 0, version) for ref, version in versions.items())
+    rows = sorted([*_row(COLLECTIONS[kind_of(ref)], ref, 0, version), 0] for ref, version in versions.items())
     if rows:
         await transaction.do("outbox/put", rows=rows, now=now)
+
+
+async def put_messages_out(transaction: Transaction, messages: Iterable[RouterVersion], now: int | None) -> None:
+    """These messages read differently from now on, under the version that they have: in the transaction that changes them."""
+    rows = sorted([*_row(Collection.ROUTERS, sent.router, sent.round, sent.version), sent.round] for sent in messages)
+    await transaction.do("outbox/put", rows=rows, now=now)
 
 
 def _row(collection: Collection, key: int | str, round_: int, version: int) -> list[object]:

@@ -11,7 +11,7 @@ from propagation.adapters.neo4j.learned_rows import mark_rows
 from propagation.adapters.neo4j.leases import check_fence
 from propagation.adapters.neo4j.log import advance, append_entry, hold_log
 from propagation.adapters.neo4j.messages import SENDERS_KEPT
-from propagation.adapters.neo4j.outbox import COLLECTIONS, put_texts_out
+from propagation.adapters.neo4j.outbox import COLLECTIONS, put_messages_out, put_texts_out
 from propagation.adapters.neo4j.rounds import ROWS_A_COMMIT, discard_unpublished
 from propagation.adapters.neo4j.texts import hold_clients, put_texts, rows_of
 from propagation.adapters.neo4j.time import Time
@@ -49,10 +49,11 @@ async def take_back(database: Neo4jDatabase, time: Time, lease: Lease, withdrawa
         elif withdrawal.parts:
             await transaction.do("erasure/drop_parts_of", keys=[list(key) for key in withdrawal.parts], sequences=sequences)
         await _attributes_change(transaction, withdrawal)
-        await _messages_change(transaction, withdrawal)
+        await _messages_change(transaction, time.now(), withdrawal)
         await completed(transaction, id_)
         await transaction.do("learn/covers", through=through)
-        await transaction.do("erasure/due")
+        if withdrawal.erased is not None:
+            await transaction.do("erasure/due")
         await advance(transaction, end)
         await transaction.do("evolution/void_claims")
         return TakenBack(sequence=sequence, interactions=len(sequences))
@@ -118,11 +119,12 @@ async def _attributes_change(transaction: Transaction, withdrawal: Withdrawal) -
         await transaction.do("erasure/drop_attributes", gone=gone, unmapped=sorted(withdrawal.unmapped))
 
 
-async def _messages_change(transaction: Transaction, withdrawal: Withdrawal) -> None:
+async def _messages_change(transaction: Transaction, now: int | None, withdrawal: Withdrawal) -> None:
     rows = [[message.router, message.version, message.name, message.text, list(message.attributes),
              [name for name, _ in message.standing], [float(weight) for _, weight in message.standing]]
             for message in withdrawal.messages]
     if rows:
         await transaction.do("erasure/change_messages", rows=rows)
+        await put_messages_out(transaction, withdrawal.messages, now)
     if withdrawal.parts:
         await transaction.do("erasure/count_senders", keys=[list(key) for key in withdrawal.parts], senders=SENDERS_KEPT)

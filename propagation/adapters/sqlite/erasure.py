@@ -17,7 +17,7 @@ from propagation.adapters.sqlite.record import signed
 from propagation.adapters.sqlite.rows import dumped
 from propagation.adapters.sqlite.taking_back import take_back
 from propagation.adapters.sqlite.texts import bodies_of
-from propagation.adapters.sqlite.wiping import SMALL_BYTES, empty_log, residue, taken_back_times, wiped, write_anew
+from propagation.adapters.sqlite.wiping import SMALL_BYTES, empty_log, forgotten_times, residue, wiped, write_anew
 from propagation.model.client import Client
 from propagation.model.errors import StoreBusy
 from propagation.model.interaction import InteractionRow, seed_of
@@ -99,10 +99,10 @@ class SqliteErasure:
         return done
 
     async def wiping_due(self) -> bool:
-        return await self._database.read(taken_back_times) > 0
+        return await self._database.read(forgotten_times) > 0
 
     async def wipe(self, client: Client | None) -> None:
-        times = await self._database.read(taken_back_times)
+        times = await self._database.read(forgotten_times)
         await self._checkpoints.sweep_checkpoints()  # what is dropped after the file was written anew stays in its free pages
         await self._empty_log()
         if client is None or await asyncio.to_thread(self._has_residue, _rows_of(client)):

@@ -1,7 +1,7 @@
 """OutboxStore on SQLite."""
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import orjson
 
@@ -10,14 +10,16 @@ from propagation.adapters.sqlite.leases import check_fence
 from propagation.adapters.sqlite.rows import dumped, one, put
 from propagation.model.client import ClientKind, kind_of
 from propagation.model.round import Round
+from propagation.model.router import RouterVersion
 from propagation.ports.clock import Clock
 from propagation.ports.leases import Lease
 from propagation.ports.outbox import IndexChange
 from propagation.ports.vector_index import Collection
 
 COLLECTIONS = {ClientKind.USER: Collection.USERS, ClientKind.ITEM: Collection.ITEMS}
-PUT = ("INSERT INTO outbox (collection, key, round, version, at) SELECT value->>0, value->>1, 0, value->>2, ?2 FROM json_each(?1)"
-       " WHERE true ON CONFLICT (collection, key, round) DO UPDATE SET version = excluded.version, at = excluded.at")
+PUT = ("INSERT INTO outbox (collection, key, round, version, at) SELECT value->>0, value->>1, value->>2, value->>3, ?2"
+       " FROM json_each(?1) WHERE true"
+       " ON CONFLICT (collection, key, round) DO UPDATE SET version = excluded.version, at = excluded.at")
 DROP = "DELETE FROM outbox WHERE collection = ? AND key = ? AND round = ? AND version <= ?"
 
 
@@ -56,8 +58,14 @@ class SqliteOutbox:
 def put_texts_out(connection: sqlite3.Connection, versions: Mapping[int, int], at: int) -> None:
     """These clients' texts have these versions now: in the transaction that writes them."""
     if versions:
-        rows = [(COLLECTIONS[kind_of(ref)], _key(ref), version) for ref, version in versions.items()]
+        rows = [(COLLECTIONS[kind_of(ref)], _key(ref), 0, version) for ref, version in versions.items()]
         connection.execute(PUT, (dumped(rows), at))
+
+
+def put_messages_out(connection: sqlite3.Connection, messages: Iterable[RouterVersion], at: int) -> None:
+    """These messages read differently from now on, under the version that they have: in the transaction that changes them."""
+    rows = [(Collection.ROUTERS, _key(message.router), message.round, message.version) for message in messages]
+    connection.execute(PUT, (dumped(rows), at))
 
 
 def publish_changes(connection: sqlite3.Connection, round_: int, at: int) -> None:

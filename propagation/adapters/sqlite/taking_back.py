@@ -9,6 +9,7 @@ from propagation.adapters.sqlite.forgotten import forget_events
 from propagation.adapters.sqlite.learned_rows import empty_rows, promote_rows
 from propagation.adapters.sqlite.leases import check_fence
 from propagation.adapters.sqlite.messages import last_round
+from propagation.adapters.sqlite.outbox import put_messages_out
 from propagation.adapters.sqlite.record import append_entry
 from propagation.adapters.sqlite.rounds import SENDERS_KEPT, discard_unpublished
 from propagation.adapters.sqlite.rows import dumped, put
@@ -48,11 +49,13 @@ def take_back(connection: sqlite3.Connection, directory: Directory, lease: Lease
     gone = [name for name, holders in withdrawal.holders.items() if holders <= 0]
     connection.executemany(NAMED_GO, [(*key, dumped(gone)) for key in withdrawal.parts])
     _messages_change(connection, withdrawal.messages, withdrawal.parts)
+    put_messages_out(connection, withdrawal.messages, directory.now())
     _attributes_change(connection, withdrawal)
     completed(connection, id_)
     connection.execute("DELETE FROM checkpoint WHERE id < ?", (id_,))
     covers(connection, through)
-    connection.execute("INSERT INTO progress VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET value = value + 1", (TO_WIPE,))
+    if withdrawal.erased is not None:
+        connection.execute("INSERT INTO progress VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET value = value + 1", (TO_WIPE,))
     return TakenBack(sequence=sequence, interactions=len(sequences))
 
 

@@ -21,13 +21,13 @@ HEADERS = {2: 12, 5: 12, 10: 8, 13: 8}
 FILE_HEADER = 100
 
 
-def taken_back_times(connection: sqlite3.Connection) -> int:
-    """How often something was taken back whose traces in the file may still be there."""
+def forgotten_times(connection: sqlite3.Connection) -> int:
+    """How often a client was forgotten whose traces in the file may still be there."""
     return one(connection, "SELECT value FROM progress WHERE name = ?", TO_WIPE) or 0
 
 
 def wiped(connection: sqlite3.Connection, times: int) -> None:
-    """No trace is left of what had been taken back that often; where it is more by now, it stays due."""
+    """No trace is left of who had been forgotten by then; where it is more by now, it stays due."""
     connection.execute("DELETE FROM progress WHERE name = ? AND value = ?", (TO_WIPE, times))
 
 

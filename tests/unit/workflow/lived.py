@@ -11,6 +11,7 @@ import orjson
 from propagation.adapters.sqlite.bodies import plain_body
 from propagation.model.client import ClientChange, ClientKey, ClientKind
 from propagation.model.interaction import NewInteraction
+from propagation.ports.vector_index import Collection
 from propagation.workflow.engine import Engine
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import laptop_engine
@@ -75,6 +76,23 @@ async def live(engine: Engine, seed: int, count: int) -> list[NewInteraction]:
         await engine.drain()
         await engine.run_round()
     return events
+
+
+async def strange_points(engine: Engine) -> list[str]:
+    """Points of the vector index that are not what the graph has now, compared vector by vector."""
+    texts = await engine.store.load_texts(sorted(await engine.store.text_versions()))
+    versions = await engine.store.router_versions(engine.vectors.routers)
+    points = [*await engine.vectors.points_of(texts.values()), *await engine.vectors.points_of_routers(versions)]
+    meant = {int(point.key): point for point in points[: len(texts)]}, {int(point.key): point for point in points[len(texts) :]}
+    found: list[str] = []
+    for collection, wanted in ((Collection.USERS, meant[0]), (Collection.ITEMS, meant[0]), (Collection.ROUTERS, meant[1])):
+        keys = list(await engine.index.versions(collection))
+        for key, vector in (await engine.index.vectors(collection, keys)).items():
+            if int(key) not in wanted:
+                found += [f"{collection} {key} is no more"] * (collection != Collection.ROUTERS)  # one without a text has a centre
+            elif not np.allclose(vector, wanted[int(key)].vector, atol=1e-6):
+                found.append(f"{collection} {key} is another")
+    return found
 
 
 def left_in(folder: Path, words: list[str]) -> list[str]:
