@@ -1,6 +1,6 @@
 """A learned block's permanent columns as one blob, and back: the same bytes in every graph store."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,17 @@ def row_parts(size: int, place: int, values: Mapping[str, NDArray[Any]]) -> Iter
         if name in values:
             yield start + place * width, np.ascontiguousarray(values[name], dtype).tobytes()
         start += size * width
+
+
+def row_of(size: int, place: int, names: Collection[str], read: Callable[[int, int], bytes]) -> dict[str, NDArray[Any]]:
+    """These columns of one row of the packed columns of `size` rows; `read`: bytes from a start, so many."""
+    found, start = {}, 0
+    for name, dtype, shape in FORM:
+        width = np.dtype(dtype).itemsize * int(np.prod(shape, dtype=np.int64))
+        if name in names:
+            found[name] = np.frombuffer(read(start + place * width, width), dtype).reshape(shape)
+        start += size * width
+    return found
 
 
 def taste_written_by(block: LearnedBlock, sequence: int) -> list[tuple[int, float]]:

@@ -1,6 +1,6 @@
 """Rows of learned blocks whose interaction is taken back: what they hold then, and what they held before, in every graph store."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,14 +24,17 @@ def places_of(sequence: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray
     return places[known]
 
 
-def written_of(found: Sequence[tuple[LearnedBlock, NDArray[np.int64]]], learned: Mapping[int, int]) -> Written:
-    """Rows at these places of blocks, in sequence order; `learned`: how many interactions were learned from each block's first one
-    on, by the block's last sequence."""
-    if not found:
+def written_in(block: LearnedBlock, places: NDArray[np.int64], learned: int) -> Written:
+    """By the rows at these places of a block; `learned`: how many interactions were learned from the block's first one on."""
+    return Written(block.sequence[places], learned - places, block.negatives[places, 0].astype(np.int64), block.routers[places],
+                   block.weights[places])
+
+
+def joined(parts: Sequence[Written]) -> Written:
+    """Parts in sequence order, as one."""
+    if not parts:
         nothing = np.empty(0, np.int64)
         return Written(nothing, nothing, nothing, np.empty((0, BANKS, WRITTEN), np.uint16),
                        np.empty((0, BANKS, WRITTEN), np.float32))
-    parts = [Written(block.sequence[places], learned[block.through] - places, block.negatives[places, 0].astype(np.int64),
-                     block.routers[places], block.weights[places]) for block, places in found]
     return Written(*(np.concatenate([getattr(part, name) for part in parts])
                      for name in ("sequence", "since", "negative", "routers", "weights")))

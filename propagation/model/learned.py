@@ -34,6 +34,14 @@ class LearnedBlock:
 
 
 @dataclass(frozen=True)
+class Staged:
+    """A checkpoint that is written and not visible yet: its id in the store, and the sequence it stands at."""
+
+    id: int
+    sequence: int
+
+
+@dataclass(frozen=True)
 class Checkpoint:
     """The numbers at one sequence. `rebuild` never goes behind a barrier, and the newest one is never
     pruned."""

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from propagation.model.client import Client
 from propagation.model.interaction import InteractionRow
-from propagation.model.learned import Checkpoint
+from propagation.model.learned import Staged
 from propagation.model.text import Merged
 from propagation.model.withdrawal import SentMessage, Standing, StoredText, TakenBack, Trail, Withdrawal, Written
 from propagation.ports.leases import Lease
@@ -41,11 +41,11 @@ class ErasureStore(Protocol):
     async def readers_of(self, messages: Sequence[tuple[int, int]]) -> Sequence[Merged]:
         """Who merged these messages, and into which version."""
 
-    async def take_back(self, lease: Lease, withdrawal: Withdrawal, barrier: Checkpoint) -> TakenBack:
-        """Everything in one publication, with its log entry (RETRACTION or ERASURE, `number` the barrier's sequence): whatever
-        names an erased client is gone, its refs never come back, its event ids are kept as keyed hashes only. Claims that are
-        held and a round that is being staged are void. Older checkpoints are dropped. Raises LeaseLost, VersionClash (a text
-        has another version meanwhile); nothing is changed then."""
+    async def take_back(self, lease: Lease, withdrawal: Withdrawal, barrier: Staged) -> TakenBack:
+        """Everything in one publication, with its log entry (RETRACTION or ERASURE, `number` the barrier's sequence) and the
+        barrier, which was staged under this lease: whatever names an erased client is gone, its refs never come back, its event
+        ids are kept as keyed hashes only. Claims that are held and a round that is being staged are void. Older checkpoints are
+        dropped. Raises LeaseLost, VersionClash (a text has another version meanwhile); nothing is changed then."""
 
     async def wipe(self, client: Client | None) -> None:
         """Nothing of a client that was forgotten (None: of whatever was deleted) is left in the database's files, nor in a

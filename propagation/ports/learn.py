@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from propagation.model.epoch import Epoch
-from propagation.model.learned import Checkpoint, LearnedBlock
+from propagation.model.learned import Checkpoint, LearnedBlock, Staged
 from propagation.ports.leases import Lease
 
 
@@ -25,6 +25,10 @@ class LearnStore(Protocol):
 
     async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
         """Visible when complete, and older ones are dropped, but the newest barrier. May be many commits."""
+
+    async def stage_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> Staged:
+        """Written, some commits long, and invisible until the commit that it is handed to. There is one at a time: the next
+        discards it. Its arrays are taken out of it as they are written. Raises LeaseLost."""
 
     async def newest_checkpoint(self, *, barrier: bool = False) -> Checkpoint | None:
         """The newest complete one; with `barrier`, the newest barrier. Its arrays are the caller's own: they may be

@@ -17,13 +17,15 @@ SCRATCH = ("near_slow", "near_fast")
 NEIGHBOURS = ("neighbour", "together")
 DERIVED = ("seen_set",)
 LATER = ("day", "day_mass")  # what checkpoints of the first release lack
+PROFILES = ("user_profile", "item_profile")  # not learned: filled from texts, by way of the vector index
 PACKED = ("near_items", "near_weights", "combiner")
-ITEM_ROWS = tuple(name for name in BY_ITEM if name not in (*SCRATCH, *NEIGHBOURS))
+ITEM_ROWS = tuple(name for name in BY_ITEM if name not in (*SCRATCH, *NEIGHBOURS, *PROFILES))
+USER_ROWS = tuple(name for name in BY_USER if name not in PROFILES)
 Arrays = dict[str, NDArray[np.generic]]
 
 
 def snapshot(view: NumbersView, barrier: bool) -> Checkpoint:
-    """A copy of everything that was learned. Run it where the view is owned."""
+    """A copy of everything that was learned; profile vectors are not. Run it where the view is owned."""
     found = lent(view, barrier)
     arrays = {name: array if name in PACKED else array.copy() for name, array in found.arrays.items()}
     return Checkpoint(sequence=found.sequence, epoch=found.epoch, barrier=barrier, arrays=arrays)
@@ -33,7 +35,7 @@ def lent(view: NumbersView, barrier: bool) -> Checkpoint:
     """As `snapshot`, but the view's own arrays where that is possible: for as long as nobody learns."""
     state, users, items = view.state, view.users, view.items
     arrays: Arrays = {name: getattr(state, name) for name in COUNTED}
-    for names, rows in ((ITEM_ROWS, items), (BY_USER, users), (BY_SEEN, int(state.clock[SEEN]))):
+    for names, rows in ((ITEM_ROWS, items), (USER_ROWS, users), (BY_SEEN, int(state.clock[SEEN]))):
         arrays |= {name: getattr(state, name)[:rows] for name in names}
     arrays["near_items"], arrays["near_weights"] = packed_neighbours(state.neighbour, state.together,
                                                                      state.neighbour_count[:items])
@@ -52,7 +54,7 @@ def restored(checkpoint: Checkpoint, seed: int, limits: tuple[float, float] = NO
                        limits)
     view.state = with_room(view.state, len(arrays["seen_last"]), len(arrays["adoptions"]), len(arrays["seen_item"]))
     state = view.state
-    for name in (*COUNTED, *ITEM_ROWS, *BY_USER, *BY_SEEN):
+    for name in (*COUNTED, *ITEM_ROWS, *USER_ROWS, *BY_SEEN):
         if name in arrays or name not in LATER:
             _fill(getattr(state, name), arrays.pop(name))
     items = view.items
@@ -77,8 +79,8 @@ def same_numbers(one: State, other: State) -> list[str]:
 def _comparable(state: State) -> Arrays:
     users, items, seen = int(state.clock[2]), int(state.clock[3]), int(state.clock[SEEN])
     out: Arrays = {name: getattr(state, name) for name in COUNTED}
-    for names, rows in ((ITEM_ROWS, items), (BY_USER, users), (BY_SEEN, seen)):
-        out |= {name: getattr(state, name)[:rows] for name in names if not name.endswith("_profile")}
+    for names, rows in ((ITEM_ROWS, items), (USER_ROWS, users), (BY_SEEN, seen)):
+        out |= {name: getattr(state, name)[:rows] for name in names}
     out["near_items"], out["near_weights"] = packed_neighbours(state.neighbour, state.together, state.neighbour_count[:items])
     for name in BANKS:
         bank: Bank = getattr(state, name)

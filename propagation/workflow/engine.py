@@ -95,7 +95,7 @@ class Engine:
         self.reasoning = Reasoning(store, self._stage1, self.vectors, settings, holder, reasoner.width)
         self.past = Past(store)
         self.profiles = ProfileReader(store, reasoner, settings, self.vectors.show, self.past, self._merging)
-        self.following = Following(store, self.vectors, self.unlearned, self._stage1.forget)
+        self.following = Following(store, embedder, self.vectors, self.unlearned, self._stage1.forget)
         self.tracer = Tracer(store)
         self.ranking = ReasonerRanking(store, reasoner, settings.seed)
         self.stage2 = Stage2(store, reasoner, policy, Perceiver(store, held, index, embedder, self.numbers, settings),
@@ -171,10 +171,8 @@ class Engine:
         """One step of the learner, one at a time in this process; how many log entries it covered. Bootstraps when the
         catalogue has become large enough."""
         async with self._learning:
-            epoch = self.numbers.view.epoch
             covered = await self.learner.step()
-            if self.numbers.view.epoch != epoch:
-                await self.following.new_epoch()
+            await self.following.embedder()
         self.unlearned.learned(self.numbers.view.applied_through)
         if covered:
             async with self._bootstrapping:  # a second caller looks again once the first is done
@@ -192,7 +190,9 @@ class Engine:
             while await self._describe():
                 pass
         async with self._evolving, self._learning, self._no_reasoning(), self._rounding:
-            return await self.stage0.run(say)
+            epoch = await self.stage0.run(say)
+            self.following.embedded()
+            return epoch
 
     async def evolve(self, *, dry_run: bool = False, undo: int | None = None) -> EvolutionRun:
         """Evolve the routers now (RecNet 2.4), or with `undo` lead a run back; reads and record go on meanwhile, and learn but
@@ -210,7 +210,9 @@ class Engine:
     async def reindex(self, progress: OnProgress = no_progress) -> int:
         """Make the vector index again from the graph; how many points it has."""
         async with self._no_reasoning(), self._rounding:
-            return await self.stage0.reindex(progress)
+            count = await self.stage0.reindex(progress)
+            self.following.embedded()
+            return count
 
     async def carry(self) -> int:
         """One step of the outbox: what the vector index missed; how many changes that were."""

@@ -3,6 +3,7 @@ profiles' vectors, attributes that were mapped. (The numbers follow by themselve
 
 from collections.abc import Callable, Iterable
 
+from propagation.ports.embedder import Embedder
 from propagation.ports.graph import GraphStore
 from propagation.workflow.unlearned import Unlearned
 from propagation.workflow.vectors import Vectors
@@ -15,8 +16,11 @@ class Following:
     """Every step looks from where the last one stood. Where one process is alone, it finds nothing. `forget` is told whose texts
     somebody else wrote."""
 
-    def __init__(self, store: GraphStore, vectors: Vectors, unlearned: Unlearned, forget: Callable[[Iterable[int]], None]) -> None:
+    def __init__(self, store: GraphStore, embedder: Embedder, vectors: Vectors, unlearned: Unlearned,
+                 forget: Callable[[Iterable[int]], None]) -> None:
         self._store = store
+        self._embedder = embedder
+        self._embedded_by = embedder.name
         self._vectors = vectors
         self._unlearned = unlearned
         self._forget = forget
@@ -24,6 +28,7 @@ class Following:
 
     async def open(self, applied_through: int) -> None:
         """Before the view and the index are filled: what is committed from now on is followed."""
+        self.embedded()
         self._text = await self._store.texts_through()
         self._unlearned.learned(applied_through)
         await self._follow_log()
@@ -32,12 +37,21 @@ class Following:
         """What was found: entries of the log, texts, rounds."""
         return await self._follow_log() + await self._follow_texts() + await self._follow_rounds()
 
-    async def new_epoch(self) -> None:
-        """Another process opened an epoch: profiles are embedded anew."""
+    def embedded(self) -> None:
+        """The view's profiles are by the embedder as it is now: this process has just filled them all."""
+        self._embedded_by = self._embedder.name
+
+    async def embedder(self) -> None:
+        """Another process opened an epoch, whose embedder the learner has taken wherever it met that epoch: profiles are embedded
+        anew."""
+        name = self._embedder.name
+        if self._embedded_by == name:
+            return
         await self._vectors.load()
         refs = sorted(await self._store.text_versions())
         for start in range(0, len(refs), TEXTS_A_STEP):
             await self._vectors.see((await self._store.load_texts(refs[start : start + TEXTS_A_STEP])).values())
+        self._embedded_by = name
 
     async def _follow_log(self) -> int:
         gaps = self._unlearned.gaps(await self._store.recorded_through())

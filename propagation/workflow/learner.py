@@ -29,7 +29,8 @@ TEXTS_A_CALL = 2_000
 CHECKPOINT_EVERY = 50_000
 CHECKPOINT_AT_CLOSE = 5_000
 SETTLED_MS = 120_000
-TAKEN_BACK = (EntryKind.RETRACTION, EntryKind.ERASURE)
+# What leaves a barrier: numbers that do not follow from the blocks before it.
+BARRED = (EntryKind.BOOTSTRAP, EntryKind.EVOLUTION, EntryKind.RETRACTION, EntryKind.ERASURE)
 
 
 class Learner:
@@ -53,7 +54,7 @@ class Learner:
         self._behind = False
         self._checkpointed = 0
         self._saving: asyncio.Task[None] | None = None
-        self._taken_back = 0
+        self._barred = 0
 
     async def open(self) -> None:
         """Bring the view to where the store's learned blocks end. Called again where the embedder did not answer, it goes on where
@@ -85,12 +86,17 @@ class Learner:
         if self._numbers.view.epoch == epoch:
             return
         self._checkpointed = int(self._numbers.view.state.clock[INTERACTIONS])
+        self._barred = await self._store.recorded_through()  # this process' own barrier: others are kept off by its lease
 
     async def abreast(self) -> None:
-        """The view where the store's learned blocks end. The caller keeps this process from learning."""
+        """The view where the store's learned blocks end, past every barrier, also one that nobody has learned anything after yet.
+        The caller keeps this process from learning."""
         if self._ahead:
             await self.reload()
         await self.catch_up()
+        after = max(self._barred, self._numbers.view.applied_through)
+        if self._is_overtaken(await self._store.read_entries(after, await self._store.recorded_through())):
+            await self.reload()
 
     async def saved(self) -> None:
         """Once the checkpoint that is being written now is."""
@@ -100,7 +106,7 @@ class Learner:
     async def reload(self) -> None:
         """The view anew from the store: the newest checkpoint and what was learned after it. Of another epoch than the view's: it
         is told first, so that what follows is read with that epoch's embedder."""
-        self._taken_back = await self._store.recorded_through()  # a checkpoint that is read after it knows of all up to it
+        self._barred = await self._store.recorded_through()  # a checkpoint that is read after it knows of all up to it
         checkpoint = await self._store.newest_checkpoint()
         if checkpoint is not None and checkpoint.epoch != self._numbers.view.epoch and self._on_epoch is not None:
             await self._on_epoch(checkpoint.epoch)
@@ -127,7 +133,7 @@ class Learner:
                                            " run `rebuild`")
                     return False
                 part = await self._store.read_log(block.after, block.through - block.after)
-                if self._is_overtaken(part):
+                if self._is_overtaken(part.entries):
                     return False
                 await self._take_clients(part)
                 await self._numbers.run(NumbersView.follow, part.interactions, block)
@@ -144,14 +150,14 @@ class Learner:
         self._lease = await self._store.acquire_lease(LEASE, self._holder, LEASE_MS)
         self._behind |= self._lease is None or self._lease.token != token
         if self._behind:
-            await self.catch_up()
+            await (self.catch_up() if self._lease is None else self.abreast())
         if self._lease is None:
             return 0
         after = self._numbers.view.applied_through
         part = await self._store.read_log(after, self._block)
         if part.through == after:
             return 0
-        if self._is_overtaken(part):
+        if self._is_overtaken(part.entries):
             await self.reload()
             return 1
         await self._take_clients(part)  # may be taken again: an embedder that does not answer leaves nothing to start over from
@@ -164,9 +170,10 @@ class Learner:
         await self._checkpoint_if_due(self._lease)
         return covered
 
-    def _is_overtaken(self, part: LogSlice) -> bool:
-        """Whether another process took something back that this view still holds: its barrier is the newest checkpoint."""
-        return any(entry.kind in TAKEN_BACK and entry.sequence > self._taken_back for entry in part.entries)
+    def _is_overtaken(self, entries: Sequence[LogEntry]) -> bool:
+        """Whether another process opened an epoch, or took something back that this view still holds: its barrier is the newest
+        checkpoint."""
+        return any(entry.kind in BARRED and entry.sequence > self._barred for entry in entries)
 
     async def settle(self, ttl_ms: int = SETTLED_MS) -> Lease:
         """Nothing is being written and the view stands where the store's learned blocks end; the learner's lease, at first for as
@@ -186,8 +193,8 @@ class Learner:
         self._ahead = True
 
     def changed(self, sequence: int) -> None:
-        """The store holds what the view holds, with everything taken back up to this sequence of the log."""
-        self._ahead, self._taken_back = False, sequence
+        """The store holds what the view holds, up to this sequence of the log with every barrier."""
+        self._ahead, self._barred = False, sequence
         self._checkpointed = int(self._numbers.view.state.clock[INTERACTIONS])
 
     async def _checkpoint_if_due(self, lease: Lease) -> None:

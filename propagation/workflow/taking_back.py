@@ -1,14 +1,17 @@
 """Taking back interactions, whatever for: numbers first (in memory), then everything in one commit with a new barrier. A crash
 before the commit is as if nothing had happened; after it the next start finishes what lagged."""
 
+import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from propagation.model.client import Client, ClientKind, kind_of
 from propagation.model.errors import LeaseLost
 from propagation.model.interaction import InteractionRow
-from propagation.model.learned import Checkpoint
+from propagation.model.learned import Staged
 from propagation.model.log import EntryKind
 from propagation.model.withdrawal import Promoted, TakenBack, Withdrawal, Written
 from propagation.ports.embedder import Embedder
@@ -29,7 +32,19 @@ from propagation.workflow.withdrawing import TextChanges, Withdrawing
 ROUND_LEASE_MS = 120_000
 REDONE = 5
 USERS_A_TURN = 16
+T = TypeVar("T")
 log = logging.getLogger(__name__)
+
+
+@asynccontextmanager
+async def beside(work: Coroutine[None, None, T]) -> AsyncIterator["asyncio.Task[T]"]:
+    """Begun, while the body goes on; ended with it."""
+    task = asyncio.create_task(work)
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 @dataclass(frozen=True)
@@ -41,6 +56,15 @@ class Leaving:
     names: frozenset[str]
     said: frozenset[str]
     sent_under: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be taken back, with what it had written."""
+
+    rows: Sequence[InteractionRow]
+    written: Written
+    leaving: Leaving | None
 
 
 @dataclass(frozen=True)
@@ -70,9 +94,11 @@ class TakingBack:
         """These interactions, or everything of a client, whose interactions they are then. Raises LeaseLost."""
         lease, round_lease = await self._still()
         try:
-            written = await self._store.written([row.sequence for row in rows])
-            promoted = await self._subtract(rows, written, leaving.client if leaving else None)
-            return await self._committed(lease, rows, written, leaving, promoted)
+            asked = Asked(rows, await self._store.written([row.sequence for row in rows]), leaving)
+            async with beside(self._changes(asked)) as changes:
+                promoted = await self._subtract(asked)
+                barrier = await self._store.stage_checkpoint(lease, await self._numbers.run(lent, True))
+                return await self._committed(lease, barrier, await changes, promoted, asked)
         finally:
             await self._store.release_lease(round_lease)
 
@@ -83,12 +109,13 @@ class TakingBack:
             raise LeaseLost("another process runs a round at the moment; try again")
         return lease, round_lease
 
-    async def _subtract(self, rows: Sequence[InteractionRow], written: Written, client: Client | None) -> list[Promoted]:
+    async def _subtract(self, asked: Asked) -> list[Promoted]:
         """The view without them. Others' trust stays, also that of the users of a forgotten item."""
-        erased = None if client is None else client.ref
+        rows = asked.rows
+        erased = None if asked.leaving is None else asked.leaving.client.ref
         retrust = erased is None or kind_of(erased) == ClientKind.USER
         view = self._numbers.view
-        subtraction = Subtraction(await in_routers_of_now(written, rows, self._current), retrust)
+        subtraction = Subtraction(await in_routers_of_now(asked.written, rows, self._current), retrust)
         gone = frozenset(row.sequence for row in rows)
         users = sorted({row.user for row in rows if row.sequence <= view.applied_through})
         self._learner.changing()
@@ -98,30 +125,27 @@ class TakingBack:
         await self._numbers.run(subtraction.finish, erased)
         return [Promoted(row.sequence, row.routers, row.weights) for row in subtraction.promoted]
 
-    async def _committed(self, lease: Lease, rows: Sequence[InteractionRow], written: Written, leaving: Leaving | None,
-                         promoted: Sequence[Promoted]) -> Outcome:
+    async def _committed(self, lease: Lease, barrier: Staged, changes: TextChanges, promoted: Sequence[Promoted],
+                         asked: Asked) -> Outcome:
         """Redone on the newer texts where another process wrote some meanwhile."""
         for attempt in range(REDONE):
-            changes = await self._changes(rows, written, leaving)
-            withdrawal = _withdrawal(rows, leaving, promoted, changes)
+            withdrawal = _withdrawal(asked, promoted, changes)
             try:
-                done = await self._store.take_back(lease, withdrawal, await self._barrier())
+                done = await self._store.take_back(lease, withdrawal, barrier)
             except VersionClash:
                 if attempt == REDONE - 1:
                     raise
-                continue
-            self._learner.changed(done.sequence)
-            return Outcome(done, changes)
+                changes = await self._changes(asked)
+            else:
+                self._learner.changed(done.sequence)
+                return Outcome(done, changes)
         raise AssertionError("unreachable")
 
-    async def _changes(self, rows: Sequence[InteractionRow], written: Written, leaving: Leaving | None) -> TextChanges:
+    async def _changes(self, asked: Asked) -> TextChanges:
         withdrawing = Withdrawing(self._store, self._min_support, self._vectors.canonical)
-        if leaving is None:
-            return await withdrawing.of_retraction(rows, written)
-        return await withdrawing.of_erasure(leaving.client, leaving.names, rows, written)
-
-    async def _barrier(self) -> Checkpoint:
-        return await self._numbers.run(lent, True)
+        if asked.leaving is None:
+            return await withdrawing.of_retraction(asked.rows, asked.written)
+        return await withdrawing.of_erasure(asked.leaving.client, asked.leaving.names, asked.rows, asked.written)
 
     async def show(self, outcome: Outcome, client: Client | None, unmapped: frozenset[str]) -> None:
         """The vector index, and the view's profile vectors, as the graph now has them. The graph is right without them: what fails
@@ -139,8 +163,8 @@ class TakingBack:
                         outcome.done.sequence, error)
 
 
-def _withdrawal(rows: Sequence[InteractionRow], leaving: Leaving | None, promoted: Sequence[Promoted],
-                changes: TextChanges) -> Withdrawal:
+def _withdrawal(asked: Asked, promoted: Sequence[Promoted], changes: TextChanges) -> Withdrawal:
+    rows, leaving = asked.rows, asked.leaving
     retraction = Withdrawal(
         kind=EntryKind.RETRACTION, refs=tuple(sorted({row.user for row in rows})), interactions=rows, promoted=promoted,
         rewritten=changes.rewritten, texts=changes.next_texts, messages=changes.messages, parts=changes.parts, held=changes.held,

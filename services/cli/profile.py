@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from services.cli.asking import ask, client_key, kind_name
+from services.cli.moment import Moment, moment_of
 from services.cli.options import LOOPBACK, Address, AsJson
 from services.cli.output import console, print_json, print_table
 
@@ -14,13 +15,12 @@ if TYPE_CHECKING:
 Kind = Annotated[str, typer.Argument(metavar="user|item", help="Which id space.")]
 Id = Annotated[str, typer.Argument(help="The client's id.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Merge waiting messages first, instead of answering at once.")]
-AsOf = Annotated[int | None, typer.Option(metavar="SEQUENCE", help="As it was at this sequence.")]
 Alone = Annotated[bool, typer.Option("--no-propagation", help="Leave out what came from others.")]
 Routers = Annotated[bool, typer.Option("--by-routers", help="Compare communities instead of profiles.")]
 Count = Annotated[int, typer.Option("-n", "--count", min=1, max=1000, help="How many.")]
 
 
-def profile(kind: Kind, client: Id, fresh: Fresh = False, no_propagation: Alone = False, as_of: AsOf = None,
+def profile(kind: Kind, client: Id, fresh: Fresh = False, no_propagation: Alone = False, as_of: Moment = None,
             address: Address = LOOPBACK, json: AsJson = False) -> None:
     """A client's profile, and which of its lines came from others.
 
@@ -30,7 +30,7 @@ def profile(kind: Kind, client: Id, fresh: Fresh = False, no_propagation: Alone 
 
     request = pb.GetProfileRequest(key=client_key(kind, client), propagate=False if no_propagation else None,
                                    freshness=pb.FRESHNESS_MERGED if fresh else pb.FRESHNESS_CACHED,
-                                   as_of=None if as_of is None else pb.AsOf(sequence=as_of))
+                                   as_of=moment_of(as_of))
     answer = ask(address, lambda stub: stub.GetProfile(request))
     if json:
         print_json(plain(answer))

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from services.cli.asking import ask, kind_name
+from services.cli.moment import Moment, moment_of
 from services.cli.options import LOOPBACK, Address, AsJson
 from services.cli.output import console, print_json, print_table
 from services.cli.recommend import bank_name
@@ -19,7 +20,7 @@ Bank = Annotated[str, typer.Option(metavar="taste|session", help="Which bank.")]
 Members = Annotated[int, typer.Option(min=1, max=1000, help="How many members of one router.")]
 
 
-def routers(number: Number = None, bank: Bank = "taste", members: Members = 20, address: Address = LOOPBACK,
+def routers(number: Number = None, bank: Bank = "taste", members: Members = 20, as_of: Moment = None, address: Address = LOOPBACK,
             json: AsJson = False) -> None:
     """The routers: what each stands for, how much was adopted through it, who belongs to it.
 
@@ -31,22 +32,23 @@ def routers(number: Number = None, bank: Bank = "taste", members: Members = 20, 
     if bank not in banks:
         raise UsageProblem(f"--bank is {bank!r}; give taste or session")
     if number is None:
-        everyone = ask(address, lambda stub: all_routers(stub, banks[bank]))
+        everyone = ask(address, lambda stub: all_routers(stub, banks[bank], moment_of(as_of)))
         print_json({"routers": [plain(router) for router in everyone]}) if json else _print_all(everyone)
     else:
-        request = pb.GetRouterRequest(number=number, bank=banks[bank], page_size=members)
+        request = pb.GetRouterRequest(number=number, bank=banks[bank], page_size=members, as_of=moment_of(as_of))
         one = ask(address, lambda stub: stub.GetRouter(request))
         print_json(plain(one)) if json else _print_one(one)
 
 
-async def all_routers(stub: "PropagationServiceAsyncStub", bank: "pb.Bank.ValueType") -> "list[pb.Router]":
+async def all_routers(stub: "PropagationServiceAsyncStub", bank: "pb.Bank.ValueType",
+                      as_of: "pb.AsOf | None" = None) -> "list[pb.Router]":
     """Every page."""
     from propagation.v1 import propagation_pb2 as pb
 
     out: list[pb.Router] = []
     token = ""
     while True:
-        page = await stub.ListRouters(pb.ListRoutersRequest(bank=bank, page_token=token))
+        page = await stub.ListRouters(pb.ListRoutersRequest(bank=bank, page_token=token, as_of=as_of))
         out += page.routers
         token = page.next_page_token
         if not token:

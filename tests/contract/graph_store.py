@@ -125,6 +125,11 @@ def edge(router: int, ref: int, score: float = 0.5) -> RoutingEdge:
     return RoutingEdge(router=router, ref=ref, score=score, from_sequence=0)
 
 
+async def take_back(store: GraphStore, lease, withdrawal, barrier: Checkpoint):
+    """With this barrier; what it returned."""
+    return await store.take_back(lease, withdrawal, await store.stage_checkpoint(lease, barrier))
+
+
 async def run_round(store: GraphStore, *, versions: tuple[RouterVersion, ...] = (), closed: tuple[tuple[int, int], ...] = (),
                     opened: tuple[RoutingEdge, ...] = (), publish: bool = True, boundary: int = 0):
     """A whole round; what it returned last."""

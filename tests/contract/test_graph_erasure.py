@@ -26,6 +26,7 @@ from tests.contract.graph_store import (
     reasoned,
     recorded,
     run_round,
+    take_back,
     text,
     user,
 )
@@ -67,7 +68,7 @@ async def test_events_stand_as_they_stand(store):
     await lived(store)
     ((known, row), (unknown, nothing)) = await store.standings(["e0-0", "never"])
     assert (known, row.event_id, unknown, nothing) == (Standing.RECORDED, "e0-0", Standing.UNKNOWN, None)
-    await store.take_back(await lease_of(store), retraction([row]), checkpoint(3, barrier=True))
+    await take_back(store, await lease_of(store), retraction([row]), checkpoint(3, barrier=True))
     assert await store.standings(["e0-0"]) == [(Standing.RETRACTED, None)]
 
 
@@ -77,7 +78,7 @@ async def test_an_erased_client_is_gone_with_everything_and_its_ref_never_comes_
     rows = await store.all_interactions([ANN])
     assert [row.sequence for row in rows] == [sequences[0], sequences[2]]
     late = await store.record([event("late", "ann", "blue")], auto_create=False)
-    done = await store.take_back(await lease_of(store), erasure(ANN, rows, parts=[(3, 1)]), checkpoint(3, barrier=True))
+    done = await take_back(store, await lease_of(store), erasure(ANN, rows, parts=[(3, 1)]), checkpoint(3, barrier=True))
     assert done.interactions == 3
     for again in (False, True):
         store = await opened() if again else store
@@ -111,7 +112,7 @@ async def test_what_interactions_wrote_is_read_and_then_gone(store):
     rows = [row for row in await store.all_interactions([ANN]) if row.sequence == sequences[0]]
     moved = Promoted(sequences[2], block.routers[0], block.weights[0] / 2)
     barrier = checkpoint(await store.learned_through(), barrier=True)
-    await store.take_back(await lease_of(store), retraction(rows, promoted=[moved]), barrier)
+    await take_back(store, await lease_of(store), retraction(rows, promoted=[moved]), barrier)
     (after,) = await store.read_learned(0, 9)
     assert not after.weights[0].any()
     assert np.array_equal(after.weights[1], block.weights[1])
@@ -126,7 +127,7 @@ async def test_what_interactions_wrote_is_read_and_then_gone(store):
 async def test_a_retracted_event_is_a_duplicate_and_its_hash_decides(store):
     await lived(store)
     ((_, row),) = await store.standings(["e0-0"])
-    await store.take_back(await lease_of(store), retraction([row]), checkpoint(3, barrier=True))
+    await take_back(store, await lease_of(store), retraction([row]), checkpoint(3, barrier=True))
     answer = await store.record([event("e0-0", "ann", "blue"), event("e0-0", "ann", "blue", content="other")], auto_create=True)
     assert [(one.status, one.sequence) for one in answer.outcomes] == [(RecordStatus.DUPLICATE, row.sequence),
                                                                       (RecordStatus.CONFLICT, 0)]
@@ -140,9 +141,9 @@ async def test_texts_that_may_cite_are_found_and_rewritten(store):
     assert [(one.text.profile.ref, one.text.profile.version, one.current) for one in found] == [(BOB, 1, True)]
     rows = await store.all_interactions([ANN])
     with pytest.raises(VersionClash):
-        await store.take_back(await lease_of(store), erasure(ANN, rows, texts=[text(BOB, 3)]), checkpoint(3, barrier=True))
+        await take_back(store, await lease_of(store), erasure(ANN, rows, texts=[text(BOB, 3)]), checkpoint(3, barrier=True))
     assert await store.interactions(sequences[:1])
-    await store.take_back(await lease_of(store), erasure(ANN, rows, rewritten=[text(BOB, 1, "cleaned")],
+    await take_back(store, await lease_of(store), erasure(ANN, rows, rewritten=[text(BOB, 1, "cleaned")],
                                                          texts=[text(BOB, 2, "new")]), checkpoint(3, barrier=True))
     assert (await store.load_texts([BOB]))[BOB].profile.text == "new"
     assert (await store.text_at(BOB, sequences[1])).profile.text == "cleaned"
@@ -164,7 +165,7 @@ async def test_work_in_flight_does_not_write_a_forgotten_client_back(store):
     await learn_all(store)
     claim = await store.claim_reason("w", 9, 10_000)
     rows = await store.all_interactions([ANN])
-    await store.take_back(await lease_of(store), erasure(ANN, rows), checkpoint(3, barrier=True))
+    await take_back(store, await lease_of(store), erasure(ANN, rows), checkpoint(3, barrier=True))
     with pytest.raises(LeaseLost):
         await store.commit_reasoned(claim, [reasoned(claim.work[0].sequence, text(ANN, 1))])
     with pytest.raises(VersionClash):
@@ -178,7 +179,7 @@ async def test_an_item_that_was_drawn_as_a_negative_is_none_any_more(store):
     await store.record([event("named", "ann", "i0", negative_id="i1", content="hash")], auto_create=True)
     await learn_all(store)
     gone = (await store.claim_reason("w", 1, 0)).work[0].negative
-    await store.take_back(await lease_of(store), erasure(gone), checkpoint(1, barrier=True))
+    await take_back(store, await lease_of(store), erasure(gone), checkpoint(1, barrier=True))
     assert (await store.claim_reason("w", 1, 10_000)).work[0].negative is None
     assert (await store.standings(["named"]))[0][1].negative != gone
 
@@ -191,19 +192,19 @@ async def test_a_lost_lease_changes_nothing(store):
     newer = await store.acquire_lease("learn", "newer", 10_000)
     assert newer.token > lease.token
     with pytest.raises(LeaseLost):
-        await store.take_back(lease, erasure(ANN, await store.all_interactions([ANN])), checkpoint(3, barrier=True))
+        await take_back(store, lease, erasure(ANN, await store.all_interactions([ANN])), checkpoint(3, barrier=True))
     assert len(await store.interactions(sequences)) == 3
 
 
 async def test_what_is_taken_back_while_somebody_wipes_stays_due(store, monkeypatch):
     await lived(store)
-    await store.take_back(await lease_of(store), erasure(ANN, await store.all_interactions([ANN])), checkpoint(3, barrier=True))
+    await take_back(store, await lease_of(store), erasure(ANN, await store.all_interactions([ANN])), checkpoint(3, barrier=True))
     sweep = store.sweep_checkpoints
 
     async def taken_back_meanwhile():
         monkeypatch.setattr(store, "sweep_checkpoints", sweep)
         rows = await store.all_interactions([BOB])
-        await store.take_back(await lease_of(store), erasure(BOB, rows), checkpoint(3, barrier=True))
+        await take_back(store, await lease_of(store), erasure(BOB, rows), checkpoint(3, barrier=True))
         await sweep()
 
     monkeypatch.setattr(store, "sweep_checkpoints", taken_back_meanwhile)
@@ -218,7 +219,7 @@ async def test_what_a_retraction_changed_waits_for_the_index_and_nothing_has_to_
     await store.drop_changes(await store.waiting_changes(0, 99))
     (sent,) = await store.router_versions([3])
     rows = [row for row in await store.all_interactions([ANN]) if row.sequence == sequences[0]]
-    await store.take_back(await lease_of(store), retraction(rows, texts=[text(BOB, 2)], messages=[
+    await take_back(store, await lease_of(store), retraction(rows, texts=[text(BOB, 2)], messages=[
         sent.model_copy(update={"text": "less jazz"})]), checkpoint(3, barrier=True))
     assert set(await store.waiting_changes(0, 99)) == {IndexChange(Collection.USERS, BOB, 2),
                                                        IndexChange(Collection.ROUTERS, 3, 1, sent.round)}
@@ -231,7 +232,7 @@ async def test_any_unicode_is_forgotten(store, name):
     await store.upsert_clients([change(ClientKind.USER, name, title=name)])
     await store.record([event(name, name, "blue")], auto_create=True)
     (ref,) = await store.find_refs([change(ClientKind.USER, name).key])
-    await store.take_back(await lease_of(store), erasure(ref), checkpoint(0, barrier=True))
+    await take_back(store, await lease_of(store), erasure(ref), checkpoint(0, barrier=True))
     assert await store.wiping_due()
     await store.wipe(None)
     assert not await store.wiping_due()

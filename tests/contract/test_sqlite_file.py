@@ -18,7 +18,18 @@ from propagation.model.errors import SchemaTooNew, StoreBusy, StoreCorrupt, Stor
 from propagation.model.log import EntryKind
 from propagation.model.text import Merged
 from propagation.model.withdrawal import Withdrawal
-from tests.contract.graph_store import TurnedClock, change, checkpoint, event, learn_all, message, recorded, run_round, user
+from tests.contract.graph_store import (
+    TurnedClock,
+    change,
+    checkpoint,
+    event,
+    learn_all,
+    message,
+    recorded,
+    run_round,
+    take_back,
+    user,
+)
 
 
 @pytest.fixture
@@ -264,7 +275,7 @@ async def test_numbers_of_older_checkpoints_are_in_no_page_once_it_is_wiped(path
     monkeypatch.setattr(store, "sweep_beside", lambda: None)  # a process that was killed before it came to it
     rows = await store.all_interactions([user(0)])
     erasure = Withdrawal(kind=EntryKind.ERASURE, refs=(user(0),), interactions=rows, erased=user(0))
-    await store.take_back(lease, erasure, checkpoint(1, barrier=True))
+    await take_back(store, lease, erasure, checkpoint(1, barrier=True))
     assert numbers[:64].tobytes() in path.read_bytes() + path.with_name("graph.db-wal").read_bytes()
     await store.wipe(None)
     assert numbers[:64].tobytes() not in path.read_bytes() + path.with_name("graph.db-wal").read_bytes()

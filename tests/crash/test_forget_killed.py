@@ -6,6 +6,7 @@ import signal
 
 import pytest
 
+from propagation.adapters.sqlite.checkpoints import SqliteCheckpoints
 from propagation.adapters.sqlite.erasure import SqliteErasure
 from propagation.workflow.checkpointing import same_numbers
 from propagation.workflow.index_upkeep import IndexUpkeep
@@ -14,9 +15,9 @@ from propagation.workflow.taking_back import TakingBack
 from tests.unit.workflow.lived import begin, engine_on, left_in, left_in_rows, live, strange_points, user_key
 
 KEY = user_key(3)
-STEPS = {"numbers": (TakingBack, "_committed"), "commit": (SqliteErasure, "take_back"), "index": (TakingBack, "show"),
-         "wipe": (SqliteErasure, "wipe")}
-BEFORE = ("numbers", "commit")
+STEPS = {"numbers": (TakingBack, "_committed"), "barrier": (SqliteCheckpoints, "stage_checkpoint"),
+         "commit": (SqliteErasure, "take_back"), "index": (TakingBack, "show"), "wipe": (SqliteErasure, "wipe")}
+BEFORE = ("numbers", "barrier", "commit")
 
 
 class Killed(BaseException):

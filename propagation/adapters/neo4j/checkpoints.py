@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from propagation.adapters.neo4j.database import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.leases import check_fence
 from propagation.model.errors import LeaseLost
-from propagation.model.learned import Checkpoint
+from propagation.model.learned import Checkpoint, Staged
 from propagation.ports.leases import Lease
 
 PART_BYTES = 1 << 20
@@ -24,7 +24,7 @@ class Neo4jCheckpoints:
         self._database = database
 
     async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
-        id_ = await self.stage_checkpoint(lease, checkpoint)
+        id_ = (await self.stage_checkpoint(lease, checkpoint)).id
 
         async def work(transaction: Transaction) -> None:
             await check_fence(transaction, lease)
@@ -33,8 +33,8 @@ class Neo4jCheckpoints:
         await self._database.write(work)
         await self.sweep_checkpoints()
 
-    async def stage_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> int:
-        """Everything written, nothing visible; its id. The arrays are taken out of the checkpoint as they are written."""
+    async def stage_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> Staged:
+        """Everything written, nothing visible."""
         async def begin(transaction: Transaction) -> int:
             await check_fence(transaction, lease)
             return int(await transaction.value("checkpoints/begin", sequence=checkpoint.sequence, epoch=checkpoint.epoch,
@@ -45,7 +45,7 @@ class Neo4jCheckpoints:
             for part in _parts(id_, name, checkpoint.arrays.pop(name)):
                 await self._database.write(lambda transaction, part=part: transaction.do(  # type: ignore[misc]
                     "checkpoints/part", **part))
-        return id_
+        return Staged(id_, checkpoint.sequence)
 
     async def sweep_checkpoints(self) -> None:
         """Drop the pieces of checkpoints that are gone, some a commit; covered increments of trust too."""

@@ -18,7 +18,7 @@ from propagation.adapters.neo4j.time import Time
 from propagation.adapters.neo4j.versions import text_of
 from propagation.model.client import Client
 from propagation.model.interaction import InteractionRow
-from propagation.model.learned import Checkpoint
+from propagation.model.learned import Staged
 from propagation.model.router import Integrated
 from propagation.model.text import MERGED_OUTCOME, Merged
 from propagation.model.withdrawal import Citing, SentMessage, Standing, StoredText, TakenBack, Trail, Withdrawal, Written
@@ -114,9 +114,8 @@ class Neo4jErasure:
         return [merged_of(row) for row in await self._database.rows("erasure/readers", keys=[list(key) for key in messages],
                                                                    outcome=MERGED_OUTCOME)]
 
-    async def take_back(self, lease: Lease, withdrawal: Withdrawal, barrier: Checkpoint) -> TakenBack:
-        id_ = await self._checkpoints.stage_checkpoint(lease, barrier)
-        done = await take_back(self._database, self._time, lease, withdrawal, (id_, barrier.sequence))
+    async def take_back(self, lease: Lease, withdrawal: Withdrawal, barrier: Staged) -> TakenBack:
+        done = await take_back(self._database, self._time, lease, withdrawal, barrier)
         await self._checkpoints.sweep_checkpoints()
         if withdrawal.erased is None:  # nothing of a retraction is wiped
             await write_marked(self._database)

@@ -69,7 +69,7 @@ class Neo4jLearn(Neo4jCheckpoints):
         await self._database.write(work)
 
     async def open_epoch(self, lease: Lease, epoch: Epoch, start: Checkpoint) -> int:
-        id_ = await self.stage_checkpoint(lease, start)
+        id_ = (await self.stage_checkpoint(lease, start)).id
 
         async def work(transaction: Transaction) -> int:
             await check_fence(transaction, lease)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.adapters.emptied import places_of, written_of
+from propagation.adapters.emptied import joined, places_of, written_in
 from propagation.adapters.neo4j.blocks import block_of, drawn_of, marked_columns, split_columns
 from propagation.adapters.neo4j.database import Neo4jDatabase, Transaction
 from propagation.model.learned import LearnedBlock
@@ -23,7 +23,7 @@ async def written_by(database: Neo4jDatabase, sequences: Sequence[int]) -> Writt
     for through, size in await database.rows("erasure/block_sizes", since=found[0][0].through) if found else ():
         total += size
         learned[through] = total
-    return written_of(found, learned)
+    return joined([written_in(block, places, learned[block.through]) for block, places in found])
 
 
 async def _blocks(database: Neo4jDatabase,

@@ -17,6 +17,7 @@ from propagation.adapters.neo4j.texts import hold_clients, put_texts, rows_of
 from propagation.adapters.neo4j.time import Time
 from propagation.model.client import kind_of
 from propagation.model.gradient import Module
+from propagation.model.learned import Staged
 from propagation.model.withdrawal import TakenBack, Withdrawal
 from propagation.ports.leases import Lease
 from propagation.ports.vector_index import Collection
@@ -26,10 +27,8 @@ ROWS_A_STATEMENT = 2_000
 
 
 async def take_back(database: Neo4jDatabase, time: Time, lease: Lease, withdrawal: Withdrawal,
-                    barrier: tuple[int, int]) -> TakenBack:
-    """`barrier`: id and sequence of the staged checkpoint."""
-    id_, through = barrier
-
+                    barrier: Staged) -> TakenBack:
+    """Whatever is taken back, in one transaction."""
     async def discard(transaction: Transaction) -> int:
         await check_fence(transaction, lease)
         return await discard_unpublished(transaction)
@@ -42,7 +41,7 @@ async def take_back(database: Neo4jDatabase, time: Time, lease: Lease, withdrawa
             pass
         await transaction.do("learn/discard_staged")
         sequences = await _interactions_go(transaction, withdrawal)
-        sequence = await append_entry(transaction, end, withdrawal.kind, withdrawal.refs, through)
+        sequence = await append_entry(transaction, end, withdrawal.kind, withdrawal.refs, barrier.sequence)
         await _texts_change(transaction, time.now(), withdrawal, sequence)
         if withdrawal.erased is not None:
             await _client_goes(transaction, withdrawal.erased, withdrawal.sent_under, withdrawal.words)
@@ -50,8 +49,8 @@ async def take_back(database: Neo4jDatabase, time: Time, lease: Lease, withdrawa
             await transaction.do("erasure/drop_parts_of", keys=[list(key) for key in withdrawal.parts], sequences=sequences)
         await _attributes_change(transaction, withdrawal)
         await _messages_change(transaction, time.now(), withdrawal)
-        await completed(transaction, id_)
-        await transaction.do("learn/covers", through=through)
+        await completed(transaction, barrier.id)
+        await transaction.do("learn/covers", through=barrier.sequence)
         if withdrawal.erased is not None:
             await transaction.do("erasure/due")
         await advance(transaction, end)

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import orjson
@@ -13,7 +14,7 @@ from propagation.adapters.sqlite.database import Database
 from propagation.adapters.sqlite.leases import check_fence
 from propagation.adapters.sqlite.rows import counted, dumped
 from propagation.model.errors import LeaseLost
-from propagation.model.learned import Checkpoint
+from propagation.model.learned import Checkpoint, Staged
 from propagation.ports.leases import Lease
 
 log = logging.getLogger(__name__)
@@ -32,7 +33,7 @@ class SqliteCheckpoints:
         self._sweeping: asyncio.Task[None] | None = None
 
     async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
-        id_ = await self.stage_checkpoint(lease, checkpoint)
+        id_ = (await self.stage_checkpoint(lease, checkpoint)).id
 
         def work(connection: sqlite3.Connection) -> None:
             check_fence(connection, lease)
@@ -41,8 +42,8 @@ class SqliteCheckpoints:
         await self._database.write(work)
         await self.sweep_checkpoints()
 
-    async def stage_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> int:
-        """Everything written, nothing visible; its id. The arrays are taken out of the checkpoint as they are written."""
+    async def stage_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> Staged:
+        """Everything written, nothing visible."""
         def begin(connection: sqlite3.Connection) -> int:
             check_fence(connection, lease)
             connection.execute("DELETE FROM checkpoint WHERE NOT complete")
@@ -60,7 +61,7 @@ class SqliteCheckpoints:
                     await self._put_parts(id_, some)
                     some = []
         await self._put_parts(id_, some)
-        return id_
+        return Staged(id_, checkpoint.sequence)
 
     async def _put_parts(self, id_: int, parts: list[Part]) -> None:
         await self._database.write(lambda connection: connection.executemany(
@@ -96,8 +97,9 @@ def completed(connection: sqlite3.Connection, id_: int) -> None:
 
 
 def covers(connection: sqlite3.Connection, sequence: int) -> None:
-    """Increments of trust up to a sequence are of no use any more."""
-    connection.execute("DELETE FROM trust_delta WHERE through <= ?", (sequence,))
+    """Increments of trust up to a sequence are of no use any more: tens of megabytes, in a commit that others wait for."""
+    with _unzeroed(connection):
+        connection.execute("DELETE FROM trust_delta WHERE through <= ?", (sequence,))
 
 
 def _told(sweep: asyncio.Task[None]) -> None:
@@ -106,21 +108,23 @@ def _told(sweep: asyncio.Task[None]) -> None:
 
 
 def _sweep(connection: sqlite3.Connection) -> int:
+    with _unzeroed(connection):
+        parts = connection.execute("DELETE FROM checkpoint_part WHERE rowid IN (SELECT rowid FROM checkpoint_part WHERE"
+                                   " checkpoint NOT IN (SELECT id FROM checkpoint) LIMIT ?)", (PARTS_A_SWEEP,)).rowcount
+        deltas = connection.execute(
+            "DELETE FROM trust_delta WHERE through IN (SELECT through FROM trust_delta WHERE through <="
+            " (SELECT max(sequence) FROM checkpoint WHERE complete) ORDER BY through LIMIT ?)", (PARTS_A_SWEEP,)).rowcount
+    return parts + deltas
+
+
+@contextmanager
+def _unzeroed(connection: sqlite3.Connection) -> Iterator[None]:
     """Numbers only, hundreds of megabytes of them: their freed pages need no zeros (see wiping.py)."""
     connection.execute("PRAGMA secure_delete=OFF")
     try:
-        return _swept(connection)
+        yield
     finally:
         connection.execute("PRAGMA secure_delete=ON")
-
-
-def _swept(connection: sqlite3.Connection) -> int:
-    parts = connection.execute("DELETE FROM checkpoint_part WHERE rowid IN (SELECT rowid FROM checkpoint_part WHERE"
-                               " checkpoint NOT IN (SELECT id FROM checkpoint) LIMIT ?)", (PARTS_A_SWEEP,)).rowcount
-    deltas = connection.execute(
-        "DELETE FROM trust_delta WHERE through IN (SELECT through FROM trust_delta WHERE through <="
-        " (SELECT max(sequence) FROM checkpoint WHERE complete) ORDER BY through LIMIT ?)", (PARTS_A_SWEEP,)).rowcount
-    return parts + deltas
 
 
 def _parts(name: str, array: NDArray[np.generic]) -> Iterator[Part]:

@@ -21,7 +21,7 @@ from propagation.adapters.sqlite.wiping import SMALL_BYTES, empty_log, forgotten
 from propagation.model.client import Client
 from propagation.model.errors import StoreBusy
 from propagation.model.interaction import InteractionRow, seed_of
-from propagation.model.learned import Checkpoint
+from propagation.model.learned import Staged
 from propagation.model.router import Integrated
 from propagation.model.text import MERGED_OUTCOME, Merged
 from propagation.model.withdrawal import Citing, SentMessage, Standing, StoredText, TakenBack, Trail, Withdrawal, Written
@@ -90,11 +90,10 @@ class SqliteErasure:
         return await self._database.read(lambda connection: [
             Merged(*row) for row in connection.execute(READERS, (dumped(list(messages)), MERGED_OUTCOME))])
 
-    async def take_back(self, lease: Lease, withdrawal: Withdrawal, barrier: Checkpoint) -> TakenBack:
-        id_ = await self._checkpoints.stage_checkpoint(lease, barrier)
+    async def take_back(self, lease: Lease, withdrawal: Withdrawal, barrier: Staged) -> TakenBack:
         rewritten, texts = await bodies_of(withdrawal.rewritten), await bodies_of(withdrawal.texts)
         done = await self._database.write(lambda connection: take_back(connection, self._directory, lease, withdrawal,
-                                                                       (id_, barrier.sequence), rewritten, texts))
+                                                                       barrier, rewritten, texts))
         self._checkpoints.sweep_beside()
         return done
 

@@ -39,7 +39,7 @@ class SqliteEvolution:
     async def publish_evolution(self, learn: Lease, round_lease: Lease, publication: Publication) -> EvolutionRun:
         through = publication.start.sequence
         bodies = await bodies_of(publication.texts)
-        id_ = await self._checkpoints.stage_checkpoint(learn, publication.start)
+        id_ = (await self._checkpoints.stage_checkpoint(learn, publication.start)).id
 
         def work(connection: sqlite3.Connection) -> EvolutionRun:
             check_fence(connection, learn)

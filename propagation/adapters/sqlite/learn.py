@@ -83,7 +83,7 @@ class SqliteLearn(SqliteCheckpoints):
         await self._database.write(work)
 
     async def open_epoch(self, lease: Lease, epoch: Epoch, start: Checkpoint) -> int:
-        id_ = await self.stage_checkpoint(lease, start)
+        id_ = (await self.stage_checkpoint(lease, start)).id
 
         def work(connection: sqlite3.Connection) -> int:
             check_fence(connection, lease)

@@ -7,18 +7,17 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.adapters.columns import row_parts, unpacked
-from propagation.adapters.emptied import NOTHING, Row, places_of, written_of
-from propagation.adapters.sqlite.learn import BLOCK
-from propagation.model.learned import LearnedBlock
+from propagation.adapters.columns import row_of, row_parts
+from propagation.adapters.emptied import NOTHING, Row, joined, places_of
 from propagation.model.withdrawal import Promoted, Written
 
 
 def written_by(connection: sqlite3.Connection, sequences: Sequence[int]) -> Written:
     """See ErasureStore.written."""
-    wanted = np.array(sorted(set(sequences)), np.int64)
-    found = list(_blocks(connection, wanted))
-    return written_of(found, _learned_from(connection, [block.through for block, _ in found]))
+    found = list(_places(connection, sequences))
+    learned = _learned_from(connection, [through for through, *_ in found])
+    return joined([_rows(connection, through, size, sequence[places], learned[through] - places, places)
+                   for through, size, sequence, places in found])
 
 
 def empty_rows(connection: sqlite3.Connection, sequences: Sequence[int]) -> list[int]:
@@ -36,17 +35,17 @@ def promote_rows(connection: sqlite3.Connection, promoted: Sequence[Promoted]) -
         _write_rows(connection, through, size, [(place, by_sequence[int(sequence[place])]) for place in places])
 
 
-def _blocks(connection: sqlite3.Connection, wanted: NDArray[np.int64]) -> Iterator[tuple[LearnedBlock, NDArray[np.int64]]]:
-    """Each block that holds some of these sequences, and their places in it."""
-    while len(wanted):
-        row = connection.execute(f"SELECT {BLOCK} FROM learned WHERE through >= ? ORDER BY through LIMIT 1",
-                                 (int(wanted[0]),)).fetchone()
-        if row is None:
-            return
-        block = unpacked(*row)
-        inside, wanted = wanted[wanted <= block.through], wanted[wanted > block.through]
-        if len(places := places_of(block.sequence, inside)):
-            yield block, places
+def _rows(connection: sqlite3.Connection, through: int, size: int, sequence: NDArray[np.int64], since: NDArray[np.int64],
+          places: NDArray[np.int64]) -> Written:
+    """Read in place: a block is half a megabyte."""
+    with connection.blobopen("learned", "columns", through, readonly=True) as blob:
+        def read(start: int, length: int) -> bytes:
+            blob.seek(start)
+            return blob.read(length)
+
+        rows = [row_of(size, place, ("negatives", "routers", "weights"), read) for place in places.tolist()]
+    negative = np.array([row["negatives"][0] for row in rows], np.int64)
+    return Written(sequence, since, negative, *(np.stack([row[name] for row in rows]) for name in ("routers", "weights")))
 
 
 def _learned_from(connection: sqlite3.Connection, throughs: Sequence[int]) -> dict[int, int]:

@@ -15,6 +15,7 @@ from propagation.adapters.sqlite.rounds import SENDERS_KEPT, discard_unpublished
 from propagation.adapters.sqlite.rows import dumped, put
 from propagation.adapters.sqlite.texts import put_texts
 from propagation.adapters.sqlite.wiping import TO_WIPE
+from propagation.model.learned import Staged
 from propagation.model.router import RouterVersion
 from propagation.model.text import ClientText
 from propagation.model.withdrawal import TakenBack, Withdrawal
@@ -30,16 +31,15 @@ PARTS_GO = "DELETE FROM integrated WHERE router = ? AND version = ? AND sequence
 
 
 def take_back(connection: sqlite3.Connection, directory: Directory, lease: Lease, withdrawal: Withdrawal,
-              barrier: tuple[int, int], rewritten: Sequence[bytes], texts: Sequence[bytes]) -> TakenBack:
-    """`barrier`: id and sequence of the staged checkpoint; `rewritten` and `texts`: the stored bodies of the withdrawal's."""
+              barrier: Staged, rewritten: Sequence[bytes], texts: Sequence[bytes]) -> TakenBack:
+    """`rewritten` and `texts`: the stored bodies of the withdrawal's."""
     check_fence(connection, lease)
-    id_, through = barrier
     connection.execute("DELETE FROM claim")
     discard_unpublished(connection, last_round(connection))
     connection.execute("DELETE FROM staged_learned")
     sequences = _interactions_go(connection, directory, withdrawal)
     promote_rows(connection, withdrawal.promoted)
-    sequence = append_entry(connection, directory, withdrawal.kind, withdrawal.refs, through)
+    sequence = append_entry(connection, directory, withdrawal.kind, withdrawal.refs, barrier.sequence)
     _rewrite(connection, withdrawal.rewritten, rewritten)
     put_texts(connection, [(text, sequence) for text in withdrawal.texts], texts, directory.now())
     if withdrawal.erased is not None:
@@ -51,9 +51,9 @@ def take_back(connection: sqlite3.Connection, directory: Directory, lease: Lease
     _messages_change(connection, withdrawal.messages, withdrawal.parts)
     put_messages_out(connection, withdrawal.messages, directory.now())
     _attributes_change(connection, withdrawal)
-    completed(connection, id_)
-    connection.execute("DELETE FROM checkpoint WHERE id < ?", (id_,))
-    covers(connection, through)
+    completed(connection, barrier.id)
+    connection.execute("DELETE FROM checkpoint WHERE id < ?", (barrier.id,))
+    covers(connection, barrier.sequence)
     if withdrawal.erased is not None:
         connection.execute("INSERT INTO progress VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET value = value + 1", (TO_WIPE,))
     return TakenBack(sequence=sequence, interactions=len(sequences))

@@ -11,7 +11,7 @@ from propagation.model.interaction import NewInteraction
 from propagation.numbers.combiner import packed
 from propagation.numbers.state import State
 from propagation.workflow import learner as learning
-from propagation.workflow.checkpointing import DERIVED, SCRATCH, restored, same_numbers, snapshot
+from propagation.workflow.checkpointing import DERIVED, PROFILES, SCRATCH, restored, same_numbers, snapshot
 from propagation.workflow.learner import Learner
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.rebuild import rebuild, rebuilt
@@ -83,7 +83,7 @@ async def lived(store, monkeypatch, every=300):
 def test_a_checkpoint_holds_every_array_or_knows_why_not():
     view = NumbersView(seeded_directions(K, 4, 1), seeded_directions(K, 4, 2), SEED, epoch=0)
     kept = {name.split(".")[0] for name in snapshot(view, barrier=False).arrays}
-    assert set(State._fields) <= kept | {*SCRATCH, *DERIVED, "neighbour", "together", "today", "limits", "seed"}
+    assert set(State._fields) <= kept | {*SCRATCH, *DERIVED, *PROFILES, "neighbour", "together", "today", "limits", "seed"}
 
 
 async def test_a_checkpoint_and_back_is_the_same(store, monkeypatch):

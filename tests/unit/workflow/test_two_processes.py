@@ -11,10 +11,11 @@ from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.client import ClientChange, ClientKey, ClientKind, index_of
-from propagation.model.errors import LeaseHeld
+from propagation.model.errors import InvalidInput, LeaseHeld
 from propagation.model.interaction import NewInteraction
 from propagation.workflow.checkpointing import same_numbers
 from propagation.workflow.engine import Engine
+from propagation.workflow.rebuild import rebuilt
 from propagation.workflow.recommend import Wish
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.clock import SystemClock
@@ -206,3 +207,75 @@ async def test_an_epoch_that_one_opened_is_the_others_too(two):
     for mine, theirs in zip(profiles(here), profiles(there), strict=True):
         np.testing.assert_allclose(mine, theirs, atol=1e-6)
     assert await ids(there, "ann") == await ids(here, "ann")
+
+
+async def forgets(engine):
+    await engine.forgetting.forget(ClientKey(kind=ClientKind.USER, id="bob"))
+
+
+async def undoes(engine):
+    with pytest.raises(InvalidInput):
+        await engine.evolve(undo=99)
+
+
+@pytest.mark.parametrize("meeting", [forgets, undoes])
+async def test_an_epoch_that_one_opened_is_met_by_the_other_outside_of_learning(two, meeting):
+    here, there = two
+    for user in ("ann", "bob", "cid"):
+        await push(here, user, 1, 3, 5)
+    await here.drain()
+    await there.learn()
+    await there.follow()
+    epoch = await here.init()
+    await takes_the_lease_of(here)
+    await meeting(there)
+    assert there.numbers.view.epoch == epoch.number, "met where it caught up"
+    await there.learn()
+    await there.follow()
+    await here.follow()
+    for mine, theirs in zip(profiles(here), profiles(there), strict=True):
+        assert mine.any()
+        np.testing.assert_allclose(mine, theirs, atol=1e-6)
+
+
+async def takes_the_lease_of(engine):
+    """As when that process stops without having learned anything since."""
+    await engine.store.release_lease(engine.learner._lease)
+
+
+async def is_as_rebuilt(engine):
+    view = await rebuilt(engine.store, engine.embedder, engine.first_view)
+    assert (view.epoch, view.applied_through) == (engine.numbers.view.epoch, engine.numbers.view.applied_through)
+    assert same_numbers(view.state, engine.numbers.view.state) == []
+
+
+async def test_who_learns_next_learns_in_the_epoch_that_was_opened(two):
+    here, there = two
+    for user in ("ann", "bob"):
+        await push(here, user, 1, 3, 5)
+    await here.drain()
+    await there.learn()
+    for n in range(5):
+        await push(here, f"late-{n}", 2, 4)  # the epoch's entry in the log is far behind what is learned next
+    epoch = await here.init()
+    await takes_the_lease_of(here)
+    there.learner._block = 1
+    while await there.learn():
+        assert there.numbers.view.epoch == epoch.number
+    await here.learn()
+    await is_as_rebuilt(there)
+    assert same_numbers(here.numbers.view.state, there.numbers.view.state) == []
+
+
+async def test_what_one_took_back_the_other_does_not_bring_back_when_it_takes_back(two):
+    here, there = two
+    for user in ("ann", "bob", "cid"):
+        await push(here, user, 1, 3, 5)
+    await here.drain()
+    await there.learn()
+    await here.forgetting.retract(["ann-1", "ann-3"])
+    await takes_the_lease_of(here)
+    await there.forgetting.retract(["bob-1"])
+    await is_as_rebuilt(there)
+    state, row = there.numbers.view.state, index_of(await ref_of(there, "ann"))
+    assert state.history_length[row] == 1
