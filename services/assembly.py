@@ -4,6 +4,7 @@ running is imported and asked for only where it is chosen."""
 import os
 import socket
 from collections.abc import Awaitable, Callable, Mapping
+from typing import cast
 
 from propagation.adapters.numpy.index import NumpyIndex
 from propagation.adapters.sqlite.files import SqliteFiles
@@ -14,8 +15,11 @@ from propagation.ports.graph import GraphStore
 from propagation.ports.vector_index import VectorIndex
 from propagation.workflow.engine import Engine
 from propagation.workflow.interaction import turn_of_others
+from propagation.workflow.settings import WorkflowSettings
 from services.clock import SystemClock
 from services.reasoners import models_of, workflow_of
+from services.reasoning.beside import Beside
+from services.reasoning.frames import Begin
 from services.settings import Settings
 
 
@@ -85,4 +89,12 @@ def laptop_engine(settings: Settings, give_way: Callable[[], Awaitable[None]] = 
     holder, workflow = holder_name(), workflow_of(settings)
     reasoner, embedder = models_of(settings, store, holder)
     store, index = around(store, INDEXES[settings.index](settings, store))
-    return Engine(store, embedder, index, reasoner, workflow, holder=holder, give_way=give_way)
+    return Engine(store, embedder, index, reasoner, workflow, holder=holder, give_way=give_way,
+                  beside=beside_of(settings, store, workflow))
+
+
+def beside_of(settings: Settings, store: GraphStore, workflow: WorkflowSettings) -> Beside | None:
+    """The process that drafts, where there is to be one; it starts with the first claim."""
+    if settings.store != "sqlite" or settings.reasoner != "offline" or settings.reasoning_in != "process":
+        return None
+    return Beside(cast(SqliteStore, store), Begin(settings.database.resolve(), workflow))

@@ -92,7 +92,9 @@ class QdrantSettings(Term):
 
 
 class Settings(Term):
-    """`store`: where the graph lies, in one SQLite file (`database`) or on a Neo4j server (`neo4j`). The workflow's own settings
+    """`store`: where the graph lies, in one SQLite file (`database`) or on a Neo4j server (`neo4j`). `reasoning_in`: where the
+    offline reasoner computes on SQLite, in a process beside the service (so that calls are answered meanwhile) or on the
+    service's own loop, where every other reasoner and store has its place. The workflow's own settings
     are named without a prefix (`taste.k`, not `workflow.taste.k`), as DESIGN and the method page name them."""
 
     store: Literal["sqlite", "neo4j"] = "sqlite"
@@ -105,6 +107,7 @@ class Settings(Term):
     schedule: ScheduleSettings = ScheduleSettings()
     workflow: WorkflowSettings = WorkflowSettings()
     reasoner: Literal["offline", "openai"] = "offline"
+    reasoning_in: Literal["process", "loop"] = "process"
     embedder: Literal["fitted", "openai"] = "fitted"
     openai: OpenAIOptions = OpenAIOptions()
 

@@ -170,7 +170,8 @@ class Worker:
         return done
 
     async def _reason(self) -> int:
-        done = await self._engine.reason(BUSY_CLAIM if self._courtesy.busy else CLAIM)
+        small = self._courtesy.busy and not self._engine.reasoning.beside
+        done = await self._engine.reason(BUSY_CLAIM if small else CLAIM, shown=False)
         if done:
             self._steps.moved()
             self._wake["round"].set()

@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from propagation.model.errors import ReasonerFailed
 from propagation.model.text import ReasonWork
 from propagation.model.usage import Usage
-from propagation.numbers.hashing import mixed
+from propagation.optimization.order import mixed_word
 from propagation.ports.reasoner import MergeAnswer, Part, Party, Reasoner
 
 
@@ -20,7 +18,7 @@ async def receive_and_predict(reasoner: Reasoner, work: ReasonWork, parties: Seq
     if len(candidates) == 1:
         answer = await reasoner.forward(work, user, candidates, None)
         return answer.merges, None, answer.usage
-    positive_first = bool(mixed(np.uint64(work.sequence), np.uint64(seed)) & np.uint64(1))
+    positive_first = bool(mixed_word(work.sequence, seed) & 1)
     scores = None
     if work.score_positive is not None and work.score_negative is not None:
         scores = (work.score_positive, work.score_negative)

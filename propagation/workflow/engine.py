@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
+from typing import Any
 
 from propagation.model.client import ClientChange, ClientOutcome
 from propagation.model.epoch import Epoch
@@ -19,6 +20,7 @@ from propagation.ports.vector_index import VectorIndex
 from propagation.workflow.bootstrap import Say, Stage0, first_view, no_words
 from propagation.workflow.catalogue import Catalogue
 from propagation.workflow.cold_start import ColdStart
+from propagation.workflow.drafting import Drafting
 from propagation.workflow.evolution import Evolution
 from propagation.workflow.following import Following
 from propagation.workflow.forgetting import Forgetting, Memory
@@ -61,10 +63,11 @@ async def at_once(open_part: Callable[[], Awaitable[None]]) -> None:
 
 class Engine:
     """Record, learn, reason and rounds over one graph. `holder` names this process in leases; reasoning awaits `give_way`
-    after each interaction."""
+    after each interaction. `beside`: another process that drafts the texts of claims."""
 
     def __init__(self, store: GraphStore, embedder: Embedder, index: VectorIndex, reasoner: Reasoner, settings: WorkflowSettings,
-                 holder: str, give_way: Callable[[], Awaitable[None]] = turn_of_others) -> None:
+                 holder: str, give_way: Callable[[], Awaitable[None]] = turn_of_others,
+                 beside: Drafting[Any] | None = None) -> None:
         self.store = store
         self.embedder = embedder
         self.index = index
@@ -92,10 +95,10 @@ class Engine:
                                self._take_epoch)
         held = HeldTexts(store)
         self._stage1 = Stage1(store, reasoner, settings, held, give_way)
-        self.reasoning = Reasoning(store, self._stage1, self.vectors, settings, holder, reasoner.width)
+        self.reasoning = Reasoning(store, self._stage1, self.vectors, settings, holder, reasoner.width, beside)
         self.past = Past(store)
         self.profiles = ProfileReader(store, reasoner, settings, self.vectors.show, self.past, self._merging)
-        self.following = Following(store, embedder, self.vectors, self.unlearned, self._stage1.forget)
+        self.following = Following(store, embedder, self.vectors, self.unlearned, self._read_again)
         self.tracer = Tracer(store)
         self.ranking = ReasonerRanking(store, reasoner, settings.seed)
         self.stage2 = Stage2(store, reasoner, policy, Perceiver(store, held, index, embedder, self.numbers, settings),
@@ -137,7 +140,7 @@ class Engine:
     async def close(self) -> None:
         """Also after an `open` that failed."""
         if self._reached:  # what they leave is left in the store
-            await self.reasoning.pipeline.close()
+            await self.reasoning.close()
             await self.reasoner.close()
             await self.embedder.close()
             await self.learner.close()
@@ -164,8 +167,13 @@ class Engine:
 
     def _forget_texts(self, refs: Iterable[int]) -> None:
         refs = list(refs)
-        self._stage1.forget(refs)
+        self._read_again(refs)
         self.recommender.texts.forget(refs)
+
+    def _read_again(self, refs: Iterable[int]) -> None:
+        refs = list(refs)
+        self._stage1.forget(refs)
+        self.reasoning.drafting.forget(refs)
 
     async def learn(self) -> int:
         """One step of the learner, one at a time in this process; how many log entries it covered. Bootstraps when the
@@ -219,19 +227,23 @@ class Engine:
         if not await self.upkeep.due():
             return 0
         async with self._reasoning, self._rounding:
+            await self.reasoning.shown()
             return await self.upkeep.step()
 
-    async def reason(self, limit: int = CLAIM) -> int:
+    async def reason(self, limit: int = CLAIM, *, shown: bool = True) -> int:
         """Describe clients that are new or changed, then reason a claim of at most `limit`; how many texts and interactions
-        that were."""
+        that were. Without `shown`, the view and the index follow while the next claim is reasoned."""
         async with self._reasoning:
-            return await self._describe() + await self.reasoning.step(limit)
+            done = await self._describe() + await self.reasoning.step(limit)
+            if shown:
+                await self.reasoning.shown()
+            return done
 
     @asynccontextmanager
     async def _no_reasoning(self) -> AsyncIterator[None]:
         """What is under way ends first, and nothing new is begun."""
         async with self._reasoning:
-            await self.reasoning.pipeline.settle()
+            await self.reasoning.settle()
             yield
 
     @asynccontextmanager
@@ -247,7 +259,7 @@ class Engine:
 
     async def _describe(self) -> int:
         texts = await self.cold_start.step()
-        self._stage1.committed(texts)
+        self.reasoning.drafting.committed(texts)
         return len(texts)
 
     async def replay_dead_letters(self) -> tuple[int, int]:
@@ -271,6 +283,7 @@ class Engine:
         if await self.evolution.due_before_round():
             await self.evolve()
         async with self._rounding:
+            await self.reasoning.shown()
             return await self.stage2.run()
 
     async def drain(self) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from propagation.model.text import ClientText
-from propagation.ports.reason import ReasonStore
+from propagation.ports.desk import DeskStore
 from propagation.workflow.recent import Recent
 
 TEXTS_HELD = 20_000
@@ -12,7 +12,7 @@ TEXTS_HELD = 20_000
 class HeldTexts(Recent[int, ClientText]):
     """By ref. What `find` gives may be older than the graph's text: a commit on top of it clashes then. `newest` never is."""
 
-    def __init__(self, store: ReasonStore) -> None:
+    def __init__(self, store: DeskStore) -> None:
         super().__init__(TEXTS_HELD)
         self._store = store
 

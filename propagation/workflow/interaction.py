@@ -13,7 +13,7 @@ from propagation.model.usage import NOTHING, Usage
 from propagation.optimization.client_optimization import optimized
 from propagation.optimization.credit import of_those_that_took_part
 from propagation.optimization.prediction import receive_and_predict
-from propagation.ports.graph import GraphStore
+from propagation.ports.desk import DeskStore
 from propagation.ports.reasoner import MergeAnswer, OptimizeAnswer, Part, Party, Reasoner
 from propagation.reception.first_text import described, undescribed
 from propagation.reception.merge import Inbox, inbox, received
@@ -34,18 +34,11 @@ class Desk:
     texts: dict[int, ClientText]
     waiting: dict[int, Sequence[RouterVersion]]
     last_round: int
-    changed: dict[int, ClientText] = field(default_factory=dict)
-
-    def take_changed(self) -> dict[int, ClientText]:
-        """The newest text of every client that changed since the last call."""
-        changed, self.changed = self.changed, {}
-        return changed
 
     def move_on(self, now: Mapping[int, ClientText]) -> None:
         """An interaction is done: these are its clients' texts, and nothing waits for them any more."""
-        for ref, text in now.items():
-            if text is not self.texts[ref]:
-                self.texts[ref] = self.changed[ref] = text
+        self.texts.update(now)
+        for ref in now:
             self.waiting.pop(ref, None)
 
 
@@ -74,7 +67,7 @@ class Draft:
 class Stage1:
     """Texts of interactions in sequence order; nothing is written before the caller commits."""
 
-    def __init__(self, store: GraphStore, reasoner: Reasoner, settings: WorkflowSettings,
+    def __init__(self, store: DeskStore, reasoner: Reasoner, settings: WorkflowSettings,
                  held: HeldTexts, give_way: Callable[[], Awaitable[None]] = turn_of_others) -> None:
         self._store = store
         self._reasoner = reasoner
@@ -88,7 +81,7 @@ class Stage1:
         return await self._desk(refs, self.held.find(refs))
 
     async def reason(self, works: Sequence[ReasonWork], desk: Desk, enough: Callable[[int], bool]) -> list[Reasoned]:
-        """What to commit; the desk has the newest text of every client that changed. Stops after the interaction at which
+        """What to commit; the desk has the texts it leads to. Stops after the interaction at which
         `enough` (told how many are done) holds; the first is always done. Where the reasoner takes several at a time,
         interactions that share no client run side by side, and the order in which they end changes nothing."""
         if self._reasoner.width > 1:

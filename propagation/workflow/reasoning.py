@@ -1,15 +1,21 @@
 """Reason: claim what waits, reason it, commit it (DESIGN, State, 3); dead letters, and their replay."""
 
+import asyncio
 import time
+from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 from propagation.model.errors import LeaseLost
-from propagation.model.text import ReasonClaim, Reasoned
+from propagation.model.finished import Finished
+from propagation.model.text import ReasonClaim
 from propagation.ports.graph import GraphStore, VersionClash
 from propagation.workflow.claim_in_parts import ClaimInParts
-from propagation.workflow.interaction import Stage1
+from propagation.workflow.drafting import Drafting, OnLoop
+from propagation.workflow.interaction import Stage1, clients_of
 from propagation.workflow.pipeline import CLAIM_MS as WIDE_CLAIM_MS
 from propagation.workflow.pipeline import Pipeline
+from propagation.workflow.said import Said
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.vectors import Vectors
 
@@ -22,16 +28,21 @@ REDONE = 5
 
 class Reasoning:
     """One claim at a time, or a pipeline of interactions where the reasoner is waited for. `vectors` are given the newest text
-    of every client that a commit changed. `lockstep`: a replay, in which the order of completion changes nothing."""
+    of every client that a commit changed. `beside`: who drafts claims instead of this process. `lockstep`: a replay, in which the
+    order of completion changes nothing."""
 
     def __init__(self, store: GraphStore, stage1: Stage1, vectors: Vectors, settings: WorkflowSettings, holder: str,
-                 width: int) -> None:
+                 width: int, beside: Drafting[Any] | None = None) -> None:
         self._store = store
         self._stage1 = stage1
+        self._part = CLAIM if width > 1 else PART
+        self.drafting: Drafting[Any] = beside or OnLoop(store, stage1, self._part)
+        self.beside = beside is not None
         self._holder = holder
         self._vectors = vectors
         self._unfinished: ReasonClaim | None = None
         self._wide = width > 1
+        self._showing: asyncio.Task[None] | None = None
         self.pipeline = Pipeline(store, stage1, vectors, settings, holder, width)
         self.lockstep = False
 
@@ -43,16 +54,37 @@ class Reasoning:
             return await self.pipeline.step()
         await self._free()
         claim = await self._store.claim_reason(self._holder, limit, WIDE_CLAIM_MS if self._wide else CLAIM_MS)
-        return 0 if claim is None else len(await self._finish(claim))
+        if claim is None:
+            await self.shown()
+            return 0
+        return len(await self._finish(claim, self.drafting))
+
+    async def shown(self) -> None:
+        """Until what is committed is in the view and the index too: they follow while the next claim is reasoned."""
+        if self._showing is not None:
+            await self._showing
+
+    async def settle(self) -> None:
+        """Until nothing is under way; the caller sees to it that nothing is begun."""
+        await self.pipeline.settle()
+        await self.shown()
 
     async def replay_dead_letters(self, limit: int = CLAIM) -> tuple[int, int]:
         """Try the oldest dead letters again, their edits on the current versions, marked late; (mended, failed again)."""
         claim = await self._store.claim_dead_letters(self._holder, limit, CLAIM_MS)
         if claim is None:
             return 0, 0
-        results = await self._finish(claim, late=await self._store.recorded_through())
-        failed = sum(result.failure is not None for result in results)
+        late = await self._store.recorded_through()
+        results = await self._finish(claim, OnLoop(self._store, self._stage1, self._part, late))
+        self.drafting.forget({ref for work in claim.work for ref in clients_of(work)})
+        failed = sum(result.failed for result in results)
         return len(results) - failed, failed
+
+    async def close(self) -> None:
+        """Give up what is under way: it is as if it had not begun."""
+        await self.pipeline.close()
+        await self.shown()
+        await self.drafting.close()
 
     async def _free(self) -> None:
         """What a failed attempt (a full disk, say) still holds is free at once, instead of when its claim expires."""
@@ -61,11 +93,11 @@ class Reasoning:
                 await self._store.commit_reasoned(self._unfinished, ())
             self._unfinished = None
 
-    async def _finish(self, claim: ReasonClaim, late: int | None = None) -> list[Reasoned]:
+    async def _finish(self, claim: ReasonClaim, drafting: Drafting[Any]) -> list[Finished]:
         """Reason and commit. Where another writer was first with a client's next version, the texts of what is left of the
         claim are loaded again (a reader may have merged many) and it is redone on them: nothing of the lost attempt is kept."""
         self._unfinished = claim
-        parts = ClaimInParts(self._store, self._stage1, self._vectors, claim, CLAIM if self._wide else PART, late)
+        parts = ClaimInParts(drafting, claim, self._show)
         until, lost = time.monotonic() + CLAIM_SECONDS, 0
         while True:
             done = len(parts.done)
@@ -78,3 +110,8 @@ class Reasoning:
                     raise
         self._unfinished = None
         return parts.done
+
+    async def _show(self, said: Sequence[Said]) -> None:
+        """Beside whatever comes next, one after another."""
+        await self.shown()
+        self._showing = asyncio.create_task(self._vectors.show_said(said))

@@ -17,10 +17,10 @@ from propagation.ports.graph import GraphStore
 from propagation.ports.outbox import IndexChange
 from propagation.ports.vector_index import Collection, Point
 from propagation.routing.canonical import in_canonical
-from propagation.routing.perception import own_attributes
 from propagation.workflow.index_feed import IndexFeed
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.recent import Recent
+from propagation.workflow.said import Said, said_of
 from propagation.workflow.view import NumbersView
 
 LINES_KEPT, LINES_LEAST, LINES_AT_ONCE = 65_536, 4_096, 2_048
@@ -41,21 +41,21 @@ class LineVectors:
         self._vectors = np.zeros((0, embedder.dimension), np.float32)
         self._model = embedder.name
 
-    async def know(self, texts: Sequence[ClientText]) -> None:
+    async def know(self, texts: Sequence[Said]) -> None:
         """Embed what is new among all their lines at once: an endpoint is asked in as few calls as it takes."""
-        lines = list(dict.fromkeys(line.text for text in texts for line in text.profile.lines))
+        lines = list(dict.fromkeys(line for text in texts for line in text.lines))
         for start in range(0, len(lines), LINES_AT_ONCE):
             await self._take(set(lines[start : start + LINES_AT_ONCE]))
 
-    async def of_texts(self, texts: Sequence[ClientText]) -> NDArray[np.float32]:
+    async def of_texts(self, texts: Sequence[Said]) -> NDArray[np.float32]:
         """[len, D]: each profile's lines, summed by weight and normalised; zeros for an empty profile."""
-        lines = [line for text in texts for line in text.profile.lines]
-        await self._take({line.text for line in lines})
-        counts = np.array([len(text.profile.lines) for text in texts], np.int64)
+        lines = [line for text in texts for line in text.lines]
+        await self._take(set(lines))
+        counts = np.array([len(text.lines) for text in texts], np.int64)
         out = np.zeros((len(texts), self._embedder.dimension), np.float32)
         if lines:
-            places = np.array([self._places[line.text] for line in lines])
-            weights = np.array([line.weight for line in lines], np.float32)
+            places = np.array([self._places[line] for line in lines])
+            weights = np.array([weight for text in texts for weight in text.weights], np.float32)
             written = counts > 0
             starts = (np.cumsum(counts) - counts)[written]
             out[written] = np.add.reduceat(self._vectors[places] * weights[:, None], starts)
@@ -100,7 +100,7 @@ class Vectors:
         self._shown: Recent[int, int] = Recent(SHOWN_KEPT)
 
     def has_shown(self, ref: int, version: int) -> bool:
-        """Whether this process' view has a client's text of this version, or a later one."""
+        """Whether this process' view has a client's text of this version, or a later one, or is about to."""
         return self._shown.find((ref,)).get(ref, 0) >= version
 
     async def see(self, texts: Iterable[ClientText]) -> None:
@@ -140,12 +140,18 @@ class Vectors:
                            if attribute.canonical is not None}
         self._named_through = last.number if last else 0
 
-    async def show(self, texts: Sequence[ClientText], points: Sequence[Point] | None = None) -> None:
-        """Committed texts, into the index and the view (`points`: what was worked out of them already). The graph is right
-        without them: what fails here waits in the outbox, and is carried over by upkeep."""
+    async def show(self, texts: Sequence[ClientText]) -> None:
+        """Committed texts, into the index and the view."""
+        await self.show_said([said_of(text) for text in texts])
+
+    async def show_said(self, texts: Sequence[Said]) -> None:
+        """The same. The graph is right without them: what fails here waits in the outbox, and is carried over by upkeep."""
+        for text in texts:
+            self._shown.put(text.ref, text.version)
         try:
-            await self.take_points(await self.points_of(texts) if points is None else points)
+            await self.take_points(await self.points_of_said(texts))
         except Exception as error:
+            self._shown.forget([text.ref for text in texts])
             log.warning("the index lags: %d texts not shown, they will be tried again: %s", len(texts), error)
 
     async def show_round(self, done: Round, remapped: Sequence[ClientText], fresh: Sequence[str],
@@ -186,16 +192,18 @@ class Vectors:
                 *(IndexChange(Collection.ROUTERS, version.router, version.version) for version in self._of_routers(versions))]
 
     async def points_of(self, texts: Iterable[ClientText]) -> list[Point]:
-        """What the index holds of these texts: their lines embedded together, then summed in small parts, so that others get their
-        turns on the loop."""
-        texts = list(texts)
+        """What the index holds of these texts."""
+        return await self.points_of_said([said_of(text) for text in texts])
+
+    async def points_of_said(self, texts: Sequence[Said]) -> list[Point]:
+        """The same: their lines embedded together, then summed in small parts, so that others get their turns on the loop."""
         points: list[Point] = []
         await self._lines.know(texts)
         for start in range(0, len(texts), TEXTS_A_PART):
             part = texts[start : start + TEXTS_A_PART]
             for text, vector in zip(part, await self._lines.of_texts(part), strict=True):
-                points.append(Point(key=text.profile.ref, version=text.profile.version, vector=vector,
-                                    attributes=frozenset(in_canonical(own_attributes(text), self._canonical))))
+                points.append(Point(key=text.ref, version=text.version, vector=vector,
+                                    attributes=frozenset(in_canonical(text.attributes, self._canonical))))
             await asyncio.sleep(0)
         return points
 

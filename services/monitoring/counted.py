@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from propagation.model.finished import Finished, finished_of, heard_of
 from propagation.model.learned import LearnedBlock
 from propagation.model.round import Round
-from propagation.model.text import ClientText, Merged, Reasoned
 from propagation.ports.record import Recorded
 from services.monitoring.metrics import Metrics
 
@@ -27,16 +27,17 @@ def learned(metrics: Metrics, args: Sequence[Any], result: None) -> None:
 
 def reasoned(metrics: Metrics, args: Sequence[Any], result: None) -> None:
     """commit_reasoned(claim, reasoned)"""
-    results: Sequence[Reasoned] = args[1]
-    for answer in results:
-        word = "failed" if answer.failure is not None else "unpredicted" if answer.reward is None else f"reward {answer.reward}"
-        metrics.reasoned.labels(word).inc()
-        _texts(metrics, answer.texts, answer.merged)
+    _finished(metrics, [finished_of(answer) for answer in args[1]])
+
+
+def packed(metrics: Metrics, args: Sequence[Any], result: None) -> None:
+    """commit_packed(claim, reasoned)"""
+    _finished(metrics, args[1].finished)
 
 
 def texts(metrics: Metrics, args: Sequence[Any], result: None) -> None:
     """commit_texts(texts, merged, sequence)"""
-    _texts(metrics, args[0], args[1])
+    _texts(metrics, len(args[0]), heard_of([merge.outcome for merge in args[1]]))
 
 
 def published(metrics: Metrics, args: Sequence[Any], result: Round) -> None:
@@ -49,16 +50,18 @@ def published(metrics: Metrics, args: Sequence[Any], result: Round) -> None:
     metrics.round_clients.labels("reached").set(result.reached)
 
 
-def _texts(metrics: Metrics, written: Sequence[ClientText], merged: Sequence[Merged]) -> None:
-    metrics.texts.inc(len(written))
-    for outcome, count in Counter(merge.outcome for merge in merged).items():
-        metrics.receptions.labels(_kind(str(outcome))).inc(count)
+def _finished(metrics: Metrics, finished: Sequence[Finished]) -> None:
+    for done in finished:
+        word = "failed" if done.failed else "unpredicted" if done.reward is None else f"reward {done.reward}"
+        metrics.reasoned.labels(word).inc()
+        _texts(metrics, len(done.texts), done.heard)
 
 
-def _kind(outcome: str) -> str:
-    """Without what it names: a rule's text or a router would be one series each."""
-    return outcome.partition(":")[0].partition(" (")[0]
+def _texts(metrics: Metrics, written: int, heard: Mapping[str, int]) -> None:
+    metrics.texts.inc(written)
+    for outcome, count in heard.items():
+        metrics.receptions.labels(outcome).inc(count)
 
 
-COUNTED: Mapping[str, Count] = {"record": recorded, "commit_learned": learned, "commit_reasoned": reasoned, "commit_texts": texts,
-                                "publish_round": published}
+COUNTED: Mapping[str, Count] = {"record": recorded, "commit_learned": learned, "commit_reasoned": reasoned, "commit_packed": packed,
+                                "commit_texts": texts, "publish_round": published}

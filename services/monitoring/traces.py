@@ -17,9 +17,10 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 from opentelemetry.sdk.trace.id_generator import IdGenerator, RandomIdGenerator
 from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, TraceFlags
 
+from propagation.model.finished import Finished, finished_of
 from propagation.model.interaction import NewInteraction
 from propagation.model.learned import LearnedBlock
-from propagation.model.text import ReasonClaim, Reasoned
+from propagation.model.text import MERGED_OUTCOME, ReasonClaim
 from propagation.ports.record import Recorded
 from services.version import release
 
@@ -46,7 +47,7 @@ class Traces:
         self._claimed: OrderedDict[int, int] = OrderedDict()
         self._traces: Mapping[str, Trace] = {
             "record": self._recorded, "commit_learned": self._learned, "claim_reason": self._claim,
-            "commit_reasoned": self._reasoned}
+            "commit_reasoned": self._reasoned, "commit_packed": self._packed}
 
     def of(self, call: str) -> Trace | None:
         """What a call of the store is told to: (arguments, result, nanoseconds at its beginning)."""
@@ -80,19 +81,21 @@ class Traces:
                 self._claimed.popitem(last=False)
 
     def _reasoned(self, args: Sequence[Any], result: None, began: int) -> None:
-        claim: ReasonClaim = args[0]
-        results: Sequence[Reasoned] = args[1]
-        claimed, ended = self._claimed.pop(claim.token, began), time.time_ns()
-        for answer in results:
-            if not self._is_traced(answer.sequence):
-                continue
-            span = self._span("reason", answer.sequence, claimed, {
-                "sequence": answer.sequence, "user": answer.user, "claim": len(claim.work), "failed": answer.failure is not None,
-                "merged": sum(merge.outcome == "merged" for merge in answer.merged), "heard": len(answer.merged)})
+        self._finished(args[0], [finished_of(answer) for answer in args[1] if self._is_traced(answer.sequence)], began)
+
+    def _packed(self, args: Sequence[Any], result: None, began: int) -> None:
+        self._finished(args[0], [done for done in args[1].finished if self._is_traced(done.sequence)], began)
+
+    def _finished(self, claim: ReasonClaim, finished: Sequence[Finished], began: int) -> None:
+        claimed, ended = self._claimed.get(claim.token, began), time.time_ns()
+        for done in finished:
+            span = self._span("reason", done.sequence, claimed, {
+                "sequence": done.sequence, "user": done.user, "claim": len(claim.work), "failed": done.failed,
+                "merged": done.heard.get(MERGED_OUTCOME, 0), "heard": sum(done.heard.values())})
             inside = trace.set_span_in_context(span)
-            for text in answer.texts:
+            for ref, version, lines in done.texts:
                 self._tracer.start_span("profile version", context=inside, start_time=began, attributes={
-                    "client": text.profile.ref, "version": text.profile.version, "lines": len(text.profile.lines)}).end(ended)
+                    "client": ref, "version": version, "lines": lines}).end(ended)
             span.end(ended)
 
     def _span(self, name: str, sequence: int, began: int, attributes: Mapping[str, int | bool]) -> Span:

@@ -15,7 +15,7 @@ from propagation.adapters.sqlite.outbox import publish_changes
 from propagation.adapters.sqlite.record import append_entry
 from propagation.adapters.sqlite.rounds import check_next, put_round
 from propagation.adapters.sqlite.rows import counted
-from propagation.adapters.sqlite.texts import bodies_of, put_texts
+from propagation.adapters.sqlite.texts import bodies_of, put_texts, text_rows
 from propagation.model.epoch import EvolvedInto
 from propagation.model.evolution import EvolutionRun
 from propagation.model.lineage import RouterMaps
@@ -39,6 +39,7 @@ class SqliteEvolution:
     async def publish_evolution(self, learn: Lease, round_lease: Lease, publication: Publication) -> EvolutionRun:
         through = publication.start.sequence
         bodies = await bodies_of(publication.texts)
+        texts = text_rows([(text, through) for text in publication.texts], bodies)
         id_ = (await self._checkpoints.stage_checkpoint(learn, publication.start)).id
 
         def work(connection: sqlite3.Connection) -> EvolutionRun:
@@ -52,7 +53,7 @@ class SqliteEvolution:
             covers(connection, through)
             put_round(connection, publication.round_.model_copy(update={"sequence": sequence}))
             publish_changes(connection, publication.round_.number, self._directory.now())
-            put_texts(connection, [(text, sequence) for text in publication.texts], bodies, self._directory.now())
+            put_texts(connection, texts, self._directory.now())
             connection.execute("DELETE FROM claim")
             run = self._kept(connection, publication.run.model_copy(update={
                 "sequence": sequence, "epoch": epoch.number, "round": publication.round_.number, "published": True}))

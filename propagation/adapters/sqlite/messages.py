@@ -49,6 +49,15 @@ def last_round(connection: sqlite3.Connection, at: int | None = None) -> int:
     return one(connection, "SELECT number FROM round WHERE sequence <= ? ORDER BY number DESC LIMIT 1", at) or 0
 
 
+def waiting_messages(connection: sqlite3.Connection, refs_after: Mapping[int, int],
+                     through: int | None = None) -> dict[int, list[RouterVersion]]:
+    """What waits for each client after its watermark, newest round first."""
+    last = last_round(connection)
+    keys = waiting_keys(connection, refs_after, last if through is None else min(through, last))
+    versions = brief_versions(connection, sorted({key for found in keys.values() for key in found}))
+    return {ref: [versions[key] for key in found] for ref, found in keys.items()}
+
+
 def waiting_keys(connection: sqlite3.Connection, refs_after: Mapping[int, int], through: int) -> dict[int, list[tuple[int, int]]]:
     """For each client and its watermark, (router, version) of what waits, newest round first."""
     waiting: dict[int, list[tuple[int, int]]] = {ref: [] for ref in refs_after}

@@ -11,22 +11,23 @@ from propagation.adapters.columns import unpacked
 from propagation.adapters.sqlite.database import Database
 from propagation.adapters.sqlite.directory import Directory
 from propagation.adapters.sqlite.learn import BLOCK, learned_through
+from propagation.adapters.sqlite.packed import PackedReasoned, packed, put_packed, texts_of
 from propagation.adapters.sqlite.record import signed
-from propagation.adapters.sqlite.rows import counted, dumped, many, one, put
+from propagation.adapters.sqlite.rows import counted, dumped, many, one
 from propagation.adapters.sqlite.texts import (
     GRADIENT,
     MERGED,
     bodies_of,
     gradient_of,
     merged_of,
-    newest_texts,
+    merged_rows,
     newest_versions,
-    nothing,
-    put_gradients,
     put_merged,
     put_texts,
     text_at,
+    text_rows,
     texts_of_versions,
+    texts_or_none_yet,
     texts_through,
 )
 from propagation.model.client import ClientKind, kind_of, ref_of
@@ -83,40 +84,34 @@ class SqliteReason:
         return ReasonClaim(token=token, worker=worker, expires=expires, work=tuple(_work(connection, sequences)))
 
     async def commit_reasoned(self, claim: ReasonClaim, reasoned: Sequence[Reasoned], *, more: bool = False) -> None:
+        await self.commit_packed(claim, packed(reasoned, await bodies_of(texts_of(reasoned))), more=more)
+
+    async def commit_packed(self, claim: ReasonClaim, reasoned: PackedReasoned, *, more: bool = False) -> None:
+        """The same, of what was packed before, also by another process."""
         claimed = {work.sequence for work in claim.work}
-        texts = [(text, result.written_at) for result in reasoned for text in result.texts]
-        bodies = await bodies_of([text for text, _ in texts])
 
         def work(connection: sqlite3.Connection) -> None:
             if one(connection, HELD_STILL if more else GIVEN_BACK, claim.token) is None:
                 raise LeaseLost(f"claim {claim.token} of worker {claim.worker!r} expired and was taken over")
-            if strange := [result.sequence for result in reasoned if result.sequence not in claimed]:
+            if strange := [done.sequence for done in reasoned.finished if done.sequence not in claimed]:
                 raise LeaseLost(f"claim {claim.token} does not hold interaction {strange[0]}")
-            put_texts(connection, texts, bodies, self._directory.now())
-            put_merged(connection, [(merge, result.written_at) for result in reasoned for merge in result.merged])
-            put_gradients(connection, reasoned)
-            put(connection, "reasoned", 6, [(result.sequence, result.user, result.reward, result.late, *_written_with(result))
-                                            for result in reasoned], "INSERT OR REPLACE")
-            connection.execute("DELETE FROM dead_letter WHERE sequence IN (SELECT value FROM json_each(?))",
-                               (dumped([result.sequence for result in reasoned if result.late is not None]),))
-            put(connection, "dead_letter", 2, [(result.sequence, result.failure) for result in reasoned
-                                               if result.failure is not None])
+            put_packed(connection, reasoned, self._directory.now())
             connection.execute("INSERT OR REPLACE INTO progress VALUES ('reasoned', ?)", (reasoned_through(connection),))
 
         await self._database.write(work)
 
     async def commit_texts(self, texts: Sequence[ClientText], merged: Sequence[Merged], sequence: int) -> None:
-        bodies = await bodies_of(texts)
+        rows = text_rows([(text, sequence) for text in texts], await bodies_of(texts))
+        merges = merged_rows([(merge, sequence) for merge in merged])
 
         def work(connection: sqlite3.Connection) -> None:
-            put_texts(connection, [(text, sequence) for text in texts], bodies, self._directory.now())
-            put_merged(connection, [(merge, sequence) for merge in merged])
+            put_texts(connection, rows, self._directory.now())
+            put_merged(connection, merges)
 
         await self._database.write(work)
 
     async def load_texts(self, refs: Sequence[int]) -> Mapping[int, ClientText]:
-        found = await self._database.read(lambda connection: newest_texts(connection, refs))
-        return {ref: found.get(ref) or nothing(ref) for ref in refs}
+        return await self._database.read(lambda connection: texts_or_none_yet(connection, refs))
 
     async def text_versions(self, refs: Sequence[int] | None = None) -> Mapping[int, int]:
         if refs is not None:
@@ -275,11 +270,3 @@ def interaction_of(row: Sequence[Any]) -> InteractionRow:
     return InteractionRow.model_construct(sequence=row[0], event_id=row[1], user=row[2], item=row[3], negative=row[4],
                                           time=row[5], weight=row[6], prompts=tuple(orjson.loads(row[7] or "[]")),
                                           stand_in=row[8] or "")
-
-
-def _written_with(result: Reasoned) -> tuple[str | None, str | None]:
-    """As `reasoned` holds it; a dead letter wrote nothing."""
-    if result.failure is not None or not result.usage:
-        return None, None
-    prompts = result.usage.prompts
-    return dumped(prompts) if prompts else None, result.usage.stand_in or None

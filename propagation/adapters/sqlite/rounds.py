@@ -12,7 +12,7 @@ from propagation.adapters.sqlite.messages import (
     last_round,
     messages_of,
     newest_versions,
-    waiting_keys,
+    waiting_messages,
     whole_version,
 )
 from propagation.adapters.sqlite.messages import contributions as contributed
@@ -47,11 +47,7 @@ class SqliteRounds:
         return newest[0] if newest else None
 
     async def last_rounds(self, limit: int) -> Sequence[Round]:
-        def work(connection: sqlite3.Connection) -> Sequence[Round]:
-            rows = connection.execute(f"SELECT {ROUND} FROM round ORDER BY number DESC LIMIT ?", (limit,)).fetchall()
-            return [_round(row) for row in reversed(rows)]
-
-        return await self._database.read(work)
+        return await self._database.read(lambda connection: last_rounds(connection, limit))
 
     async def rounds_after(self, number: int, limit: int) -> Sequence[Round]:
         return await self._database.read(lambda connection: [_round(row) for row in connection.execute(
@@ -180,13 +176,7 @@ class SqliteRounds:
 
     async def waiting_messages(self, refs_after: Mapping[int, int],
                                through: int | None = None) -> Mapping[int, Sequence[RouterVersion]]:
-        def work(connection: sqlite3.Connection) -> Mapping[int, Sequence[RouterVersion]]:
-            last = last_round(connection)
-            keys = waiting_keys(connection, refs_after, last if through is None else min(through, last))
-            versions = brief_versions(connection, sorted({key for found in keys.values() for key in found}))
-            return {ref: [versions[key] for key in found] for ref, found in keys.items()}
-
-        return await self._database.read(work)
+        return await self._database.read(lambda connection: waiting_messages(connection, refs_after, through))
 
     async def router_versions(self, routers: Sequence[int], at: int | None = None) -> Sequence[RouterVersion]:
         return await self._database.read(lambda connection: newest_versions(connection, routers, at))
@@ -199,6 +189,12 @@ class SqliteRounds:
 
     async def contributions(self, ref: int, limit: int) -> Sequence[RouterVersion]:
         return await self._database.read(lambda connection: contributed(connection, ref, limit))
+
+
+def last_rounds(connection: sqlite3.Connection, limit: int) -> list[Round]:
+    """The newest published rounds, oldest first."""
+    rows = connection.execute(f"SELECT {ROUND} FROM round ORDER BY number DESC LIMIT ?", (limit,)).fetchall()
+    return [_round(row) for row in reversed(rows)]
 
 
 def check_next(connection: sqlite3.Connection, round_: Round) -> None:

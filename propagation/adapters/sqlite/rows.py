@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -31,10 +32,29 @@ def fields(count: int) -> str:
     return ", ".join(f"value->>{place}" for place in range(count))
 
 
-def put(connection: sqlite3.Connection, table: str, count: int, rows: Sequence[Sequence[object]], verb: str = "INSERT") -> None:
+@dataclass(frozen=True)
+class Rows:
+    """So many rows, each a JSON array, as one JSON array."""
+
+    count: int
+    json: str
+
+
+def rows_of(rows: Sequence[Sequence[object]]) -> Rows:
+    """Raises InvalidInput as `dumped`."""
+    return Rows(len(rows), dumped(rows))
+
+
+def put_rows(connection: sqlite3.Connection, table: str, count: int, rows: Rows, verb: str = "INSERT") -> None:
     """Whole rows of `count` columns, in one statement."""
+    if rows.count:
+        connection.execute(f"{verb} INTO {table} SELECT {fields(count)} FROM json_each(?)", (rows.json,))
+
+
+def put(connection: sqlite3.Connection, table: str, count: int, rows: Sequence[Sequence[object]], verb: str = "INSERT") -> None:
+    """The same, of rows that are not JSON yet."""
     if rows:
-        connection.execute(f"{verb} INTO {table} SELECT {fields(count)} FROM json_each(?)", (dumped(rows),))
+        put_rows(connection, table, count, rows_of(rows), verb)
 
 
 def counted(connection: sqlite3.Connection, name: str) -> int:

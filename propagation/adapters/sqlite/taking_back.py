@@ -13,7 +13,7 @@ from propagation.adapters.sqlite.outbox import put_messages_out
 from propagation.adapters.sqlite.record import append_entry
 from propagation.adapters.sqlite.rounds import SENDERS_KEPT, discard_unpublished
 from propagation.adapters.sqlite.rows import dumped, put
-from propagation.adapters.sqlite.texts import put_texts
+from propagation.adapters.sqlite.texts import put_texts, text_rows
 from propagation.adapters.sqlite.wiping import TO_WIPE
 from propagation.model.learned import Staged
 from propagation.model.router import RouterVersion
@@ -41,7 +41,7 @@ def take_back(connection: sqlite3.Connection, directory: Directory, lease: Lease
     promote_rows(connection, withdrawal.promoted)
     sequence = append_entry(connection, directory, withdrawal.kind, withdrawal.refs, barrier.sequence)
     _rewrite(connection, withdrawal.rewritten, rewritten)
-    put_texts(connection, [(text, sequence) for text in withdrawal.texts], texts, directory.now())
+    put_texts(connection, text_rows([(text, sequence) for text in withdrawal.texts], texts), directory.now())
     if withdrawal.erased is not None:
         _client_goes(connection, directory, withdrawal.erased, withdrawal.sent_under, withdrawal.words)
     else:

@@ -3,11 +3,12 @@
 import asyncio
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from propagation.adapters.sqlite.bodies import body_of, parts_of
 from propagation.adapters.sqlite.outbox import put_texts_out
-from propagation.adapters.sqlite.rows import dumped, many, one, put
+from propagation.adapters.sqlite.rows import Rows, dumped, fields, many, one, put_rows, rows_of
 from propagation.model.gradient import Gradient, Module
 from propagation.model.profile import Profile
 from propagation.model.text import ClientText, Merged, Reasoned
@@ -23,40 +24,58 @@ PUT_TEXTS = ("INSERT INTO profile_version (rowid, ref, version, sequence, next_i
              " SELECT ?4 + key, value->>0, value->>1, value->>2, value->>3, substr(?2, value->>6, value->>7), value->>4,"
              " value->>5, ?3"
              " FROM json_each(?1)")
+PUT_MERGED = f"INSERT INTO merged (number, {MERGED}, sequence) SELECT ?2 + key, {fields(6)} FROM json_each(?1)"
 
 
 async def bodies_of(texts: Sequence[ClientText]) -> list[bytes]:
-    """What `put_texts` stores of each text's lines and rules: the larger part of the work, done before the transaction and beside
+    """What is stored of each text's lines and rules: the larger part of the work, done before the transaction and beside
     the loop: packing needs no interpreter lock."""
     if len(texts) <= TEXTS_AT_ONCE:
-        return _bodies(texts)
-    return await asyncio.to_thread(_bodies, texts)
+        return bodies_now(texts)
+    return await asyncio.to_thread(bodies_now, texts)
 
 
-def _bodies(texts: Sequence[ClientText]) -> list[bytes]:
+def bodies_now(texts: Sequence[ClientText]) -> list[bytes]:
+    """The same, here."""
     return [body_of(text.profile.lines, text.filter_memory.rules) for text in texts]
 
 
-def put_texts(connection: sqlite3.Connection, texts: Sequence[tuple[ClientText, int]], bodies: Sequence[bytes], at: int) -> None:
-    """Texts with their sequences, in order, and into the outbox. Raises VersionClash where one does not follow the stored
-    version, or its client was forgotten."""
-    refs = sorted({text.profile.ref for text, _ in texts})
-    for gone in many(connection, FORGOTTEN, dumped(refs)):
-        raise VersionClash(gone)
-    newest = newest_versions(connection, refs)
+@dataclass(frozen=True)
+class TextRows:
+    """Texts as PUT_TEXTS takes them, in order: (ref, version) of each, their rows as JSON, and their bodies one after another."""
+
+    versions: Sequence[tuple[int, int]]
+    rows: str
+    bodies: bytes
+
+
+def text_rows(texts: Sequence[tuple[ClientText, int]], bodies: Sequence[bytes]) -> TextRows:
+    """Texts with their sequences."""
     rows, start = [], 1
     for (text, sequence), body in zip(texts, bodies, strict=True):
         profile = text.profile
-        if profile.version != newest.get(profile.ref, 0) + 1:
-            raise VersionClash(profile.ref)
-        newest[profile.ref] = profile.version
         rows.append((profile.ref, profile.version, sequence, profile.next_id, text.watermark, text.dropped, start, len(body)))
         start += len(body)
-    if rows:
-        through = one(connection, "INSERT INTO progress VALUES ('texts', ?1 + ?2) ON CONFLICT (name) DO UPDATE"
-                                  " SET value = value + ?2 RETURNING value", texts_through(connection), len(rows))
-        connection.execute(PUT_TEXTS, (dumped(rows), b"".join(bodies), at, through - len(rows) + 1))
-        put_texts_out(connection, {row[0]: row[1] for row in rows}, at)
+    return TextRows([(row[0], row[1]) for row in rows], dumped(rows), b"".join(bodies))
+
+
+def put_texts(connection: sqlite3.Connection, texts: TextRows, at: int) -> None:
+    """And into the outbox. Raises VersionClash where one does not follow the stored version, or its client was forgotten."""
+    if not texts.versions:
+        return
+    refs = sorted({ref for ref, _ in texts.versions})
+    for gone in many(connection, FORGOTTEN, dumped(refs)):
+        raise VersionClash(gone)
+    newest = newest_versions(connection, refs)
+    for ref, version in texts.versions:
+        if version != newest.get(ref, 0) + 1:
+            raise VersionClash(ref)
+        newest[ref] = version
+    count = len(texts.versions)
+    through = one(connection, "INSERT INTO progress VALUES ('texts', ?1 + ?2) ON CONFLICT (name) DO UPDATE"
+                              " SET value = value + ?2 RETURNING value", texts_through(connection), count)
+    connection.execute(PUT_TEXTS, (texts.rows, texts.bodies, at, through - count + 1))
+    put_texts_out(connection, dict(texts.versions), at)
 
 
 def texts_through(connection: sqlite3.Connection) -> int:
@@ -66,19 +85,28 @@ def texts_through(connection: sqlite3.Connection) -> int:
                                " coalesce((SELECT max(rowid) FROM profile_version), 0))"))
 
 
-def put_merged(connection: sqlite3.Connection, merged: Sequence[tuple[Merged, int]]) -> None:
-    if not merged:
+def merged_rows(merged: Sequence[tuple[Merged, int]]) -> Rows:
+    """Merges with their sequences, in order."""
+    return rows_of([(merge.ref, merge.profile_version, merge.router, merge.router_version, merge.outcome, sequence)
+                    for merge, sequence in merged])
+
+
+def put_merged(connection: sqlite3.Connection, merged: Rows) -> None:
+    """They are numbered in their order."""
+    if not merged.count:
         return
     through = one(connection, "INSERT INTO progress VALUES ('merged', ?1) ON CONFLICT (name) DO UPDATE"
-                              " SET value = value + ?1 RETURNING value", len(merged))
-    put(connection, f"merged (number, {MERGED}, sequence)", 7, [
-        (number, merge.ref, merge.profile_version, merge.router, merge.router_version, merge.outcome, sequence)
-        for number, (merge, sequence) in enumerate(merged, through - len(merged) + 1)])
+                              " SET value = value + ?1 RETURNING value", merged.count)
+    connection.execute(PUT_MERGED, (merged.json, through - merged.count + 1))
 
 
-def put_gradients(connection: sqlite3.Connection, reasoned: Sequence[Reasoned]) -> None:
-    put(connection, f"gradient ({GRADIENT})", 8, [(g.sequence, g.module, g.owner, g.writer, g.reward, g.text, g.attributes, g.epoch)
-                                                  for result in reasoned for g in result.gradients])
+def gradient_rows(reasoned: Sequence[Reasoned]) -> Rows:
+    return rows_of([(g.sequence, g.module, g.owner, g.writer, g.reward, g.text, g.attributes, g.epoch)
+                    for result in reasoned for g in result.gradients])
+
+
+def put_gradients(connection: sqlite3.Connection, gradients: Rows) -> None:
+    put_rows(connection, f"gradient ({GRADIENT})", 8, gradients)
 
 
 def newest_versions(connection: sqlite3.Connection, refs: Sequence[int]) -> dict[int, int]:
@@ -96,6 +124,12 @@ def newest_texts(connection: sqlite3.Connection, refs: Sequence[int]) -> dict[in
     return {row[0]: _text(row) for row in rows}
 
 
+def texts_or_none_yet(connection: sqlite3.Connection, refs: Sequence[int]) -> dict[int, ClientText]:
+    """The current text of each client; an empty one of those that nobody has written of."""
+    found = newest_texts(connection, refs)
+    return {ref: found.get(ref) or ClientText.empty(ref) for ref in refs}
+
+
 def text_at(connection: sqlite3.Connection, ref: int, sequence: int) -> ClientText | None:
     """The last version written for an interaction at or before a sequence."""
     rows = many(connection, f"SELECT json_group_array({TEXT}) FROM (SELECT * FROM profile_version WHERE ref = ? AND sequence <= ?"
@@ -108,11 +142,6 @@ def texts_of_versions(connection: sqlite3.Connection, versions: Sequence[tuple[i
     rows = many(connection, f"SELECT json_group_array({TEXT}) FROM json_each(?) e CROSS JOIN profile_version v"
                             " ON v.ref = e.value->>0 AND v.version = e.value->>1", dumped(sorted(set(versions))))
     return {(row[0], row[1]): _text(row) for row in rows}
-
-
-def nothing(ref: int) -> ClientText:
-    """The text of a client that has none yet."""
-    return ClientText(profile=Profile(ref=ref))
 
 
 def gradient_of(row: Sequence[Any]) -> Gradient:

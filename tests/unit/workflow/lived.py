@@ -40,7 +40,8 @@ def event(n: int, user: int, item: int, **fields: object) -> NewInteraction:
 
 
 def engine_on(folder: Path, **workflow: object) -> Engine:
-    return laptop_engine(Settings(database=folder / "graph.db", workflow=WorkflowSettings(**{**SMALL, **workflow})))
+    return laptop_engine(Settings(database=folder / "graph.db", reasoning_in="loop",
+                                  workflow=WorkflowSettings(**{**SMALL, **workflow})))
 
 
 async def begin(engine: Engine) -> None:

@@ -16,7 +16,7 @@ from propagation.model.profile import AddLine, Author, DropLine, Line
 from propagation.ports.graph import VersionClash
 from propagation.ports.reasoner import OptimizeAnswer
 from propagation.ports.vector_index import Collection
-from propagation.workflow import cold_start, index_upkeep, reasoning
+from propagation.workflow import cold_start, index_upkeep
 from propagation.workflow.cold_start import ColdStart
 from propagation.workflow.engine import Engine
 from propagation.workflow.recent import Recent
@@ -173,7 +173,7 @@ async def nothing(place):
 
 
 async def test_a_claim_is_committed_in_parts_and_every_part_stands_on_the_one_before(engine, monkeypatch):
-    monkeypatch.setattr(reasoning, "PART", 2)
+    engine.reasoning.drafting.least = 2
     made = commits_of(engine, monkeypatch, nothing)
     await engine.record(events("Aida", "Blue", "Coda", "Dusk") + events("Aida", user="bob"))
     await engine.drain()
@@ -187,7 +187,7 @@ async def test_where_a_later_part_clashes_the_earlier_ones_stay_and_the_rest_is_
     await engine.record(events("Aida"))
     await engine.drain()
     ref = (await profile_of(engine)).ref
-    monkeypatch.setattr(reasoning, "PART", 1)
+    engine.reasoning.drafting.least = 1
 
     async def another_writes(place):
         if place == 2:
@@ -218,7 +218,7 @@ async def test_texts_of_a_commit_that_failed_are_not_shown(engine, monkeypatch):
 
 
 async def test_what_is_left_of_a_claim_that_was_taken_over_midway_is_free(engine, monkeypatch):
-    monkeypatch.setattr(reasoning, "PART", 1)
+    engine.reasoning.drafting.least = 1
 
     async def taken_over(place):
         if place == 2:

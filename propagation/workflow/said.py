@@ -1,0 +1,23 @@
+"""What a client's text says, as the index and the view take it."""
+
+from propagation.model.text import ClientText
+from propagation.model.value import value
+from propagation.routing.perception import own_attributes
+
+
+@value
+class Said:
+    """The lines of a client's profile at one version, with their weights, and its own attributes as the lines name them (eq. 1)."""
+
+    ref: int
+    version: int
+    lines: tuple[str, ...]
+    weights: tuple[float, ...]
+    attributes: tuple[str, ...]
+
+
+def said_of(text: ClientText) -> Said:
+    """Of one version."""
+    profile = text.profile
+    return Said(ref=profile.ref, version=profile.version, lines=tuple([line.text for line in profile.lines]),
+                weights=tuple([line.weight for line in profile.lines]), attributes=own_attributes(text))

@@ -1,0 +1,79 @@
+"""The other end of beside.py: reads the graph, drafts, answers. It writes nothing, and ends when the service does."""
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from typing import BinaryIO
+
+from propagation.adapters.offline.reasoner import OfflineReasoner
+from propagation.adapters.sqlite.desk import SqliteDesk
+from propagation.adapters.sqlite.packed import packed, texts_of
+from propagation.adapters.sqlite.texts import bodies_now
+from propagation.model.errors import PropagationError
+from propagation.workflow.drafting import Drafter, Drafts, newest_of
+from propagation.workflow.held_texts import HeldTexts
+from propagation.workflow.interaction import Stage1
+from services.collector import rare_collections
+from services.reasoning.frames import Begin, Draft, Failed, Forget, read_frame, to_frame
+
+PART = 64
+NICER = 5
+log = logging.getLogger(__name__)
+
+
+def main() -> None:
+    """Until the service closes its end. A signal to the whole group is the service's affair: it ends this process last. Calls
+    are answered first: this one is nicer."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    os.nice(NICER)
+    rare_collections()
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    try:
+        asyncio.run(_serve(sys.stdin.buffer, answers))
+    except BrokenPipeError:
+        os._exit(0)
+
+
+async def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
+    begin: Begin | None = read_frame(requests)
+    if begin is None:
+        return
+    desk = SqliteDesk(begin.database)
+    drafter = Drafter(Stage1(desk, OfflineReasoner(begin.workflow.profile_lines), begin.workflow, HeldTexts(desk), _at_once), PART)
+    while (request := read_frame(requests)) is not None:
+        if isinstance(request, Forget):
+            drafter.stage1.forget(request.refs)
+            continue
+        try:
+            await _draft(drafter, request, answers)
+        except BrokenPipeError:
+            raise
+        except Exception as error:
+            if not isinstance(error, PropagationError):
+                log.exception("drafting failed")
+            _answer(answers, Failed(type(error).__name__, str(error)))
+
+
+async def _draft(drafter: Drafter, request: Draft, answers: BinaryIO) -> None:
+    """What is sent counts as stored: where it is not, its clients are forgotten before the next request."""
+    async for drafts in drafter.drafts(request.works, request.seconds, lambda: True):
+        drafter.stage1.committed(newest_of(drafts.reasoned))
+        rows = packed(drafts.reasoned, bodies_now(texts_of(drafts.reasoned)))
+        _answer(answers, Drafts(finished=drafts.finished, reasoned=rows, said=drafts.said, last=drafts.last))
+
+
+def _answer(answers: BinaryIO, message: object) -> None:
+    answers.write(to_frame(message))
+    answers.flush()
+
+
+async def _at_once() -> None:
+    """Nobody else is on this loop."""
+
+
+if __name__ == "__main__":
+    main()

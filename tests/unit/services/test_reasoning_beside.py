@@ -1,0 +1,156 @@
+"""A process of its own drafts what the loop would: the same texts, whatever happens to it."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from propagation.model.errors import PropagationError, StoreCorrupt
+from propagation.model.profile import AddLine, Author, Line
+from propagation.model.text import ClientText
+from propagation.numbers.hashing import mixed
+from propagation.optimization.order import mixed_word
+from propagation.ports.vector_index import Collection
+from propagation.workflow.settings import WorkflowSettings
+from services.assembly import laptop_engine
+from services.settings import Settings
+from tests.unit.workflow.lived import SMALL, begin, event, live
+
+WORDS = st.integers(0, (1 << 64) - 1)
+
+
+def engine_in(folder: Path, where: str):
+    return laptop_engine(Settings(database=folder / f"{where}.db", reasoning_in=where, workflow=WorkflowSettings(**SMALL)))
+
+
+async def texts_in(engine):
+    refs = sorted(await engine.store.text_versions())
+    return await engine.store.load_texts(refs)
+
+
+@pytest.fixture
+async def engine(tmp_path):
+    made = engine_in(tmp_path, "process")
+    await made.open()
+    await begin(made)
+    yield made
+    await made.close()
+
+
+async def push(engine, first, count):
+    await engine.record([event(first + n, n % 12, (5 * n + first) % 24) for n in range(count)])
+    while await engine.learn():
+        pass
+
+
+async def all_is_reasoned(engine):
+    through = await engine.store.recorded_through()
+    await engine.drain()
+    return await engine.store.reasoned_through() >= through and await engine.store.dead_letters(10) == []
+
+
+@settings(deadline=None)  # the kernel is loaded on its first call
+@given(WORDS, WORDS)
+def test_the_order_of_candidates_is_drawn_from_the_same_words_as_everything_else(value, seed):
+    assert mixed_word(value, seed) == int(mixed(np.uint64(value), np.uint64(seed)))
+
+
+def test_the_process_needs_no_compiler():
+    seen = "import sys, services.reasoning.child; print([name for name in ('numba', 'grpc', 'neo4j') if name in sys.modules])"
+    assert subprocess.check_output([sys.executable, "-c", seen], text=True).strip() == "[]"
+
+
+async def test_the_same_texts_messages_and_vectors_as_on_the_loop(tmp_path):
+    found = []
+    for where in ("loop", "process"):
+        engine = engine_in(tmp_path, where)
+        await engine.open()
+        await begin(engine)
+        await live(engine, 3, 90)
+        assert (getattr(engine.reasoning.drafting, "pid", None) is not None) == (where == "process")
+        versions = await engine.store.router_versions(range(8))
+        users = await engine.index.vectors(Collection.USERS, sorted(await engine.index.versions(Collection.USERS)))
+        gradients = await engine.store.gradients("router", None, 0, 1_000)
+        found.append((await texts_in(engine), versions, {key: vector.tolist() for key, vector in users.items()}, gradients,
+                      engine.numbers.view.state.user_profile[:12].tolist()))
+        await engine.close()
+    assert found[0] == found[1]
+    assert any(line.author is Author.RECEPTION for text in found[0][0].values() for line in text.profile.lines)
+
+
+async def test_a_process_that_is_killed_is_started_again_and_its_claim_redone(engine):
+    await push(engine, 100, 30)
+    await engine.reason(limit=10)
+    os.kill(engine.reasoning.drafting.pid, signal.SIGKILL)
+    with pytest.raises(PropagationError, match="ended by itself"):
+        await engine.reason()
+    assert await all_is_reasoned(engine)
+
+
+async def test_a_text_that_somebody_else_wrote_meanwhile_is_gone_on_with(engine):
+    await push(engine, 100, 12)
+    await engine.drain()
+    ref = min(ref for ref in await engine.store.text_versions() if ref % 2 == 0)
+    text = (await engine.store.load_texts([ref]))[ref]
+    line = Line(id=0, text="Written elsewhere.", attributes=("jazz",), weight=1.0, author=Author.CATALOGUE, sources=())
+    edited = ClientText(profile=text.profile.edited([AddLine(line=line)], 12), filter_memory=text.filter_memory,
+                        watermark=text.watermark, dropped=text.dropped)
+    await engine.store.commit_texts([edited], (), await engine.store.recorded_through())
+    await push(engine, 200, 24)
+    assert await all_is_reasoned(engine)
+    assert "Written elsewhere." in (await engine.store.load_texts([ref]))[ref].profile.text
+
+
+async def test_a_claim_that_is_given_up_half_way_leaves_nothing_of_it(engine):
+    await push(engine, 100, 40)
+    claim = await engine.store.claim_reason(engine.holder, 40, 60_000)
+    drafting = engine.reasoning.drafting
+    parts = drafting.drafts(claim.work, 10.0, lambda: True)
+    await anext(parts)
+    await parts.aclose()
+    drafting.forget({ref for work in claim.work for ref in (work.user, work.item, work.negative) if ref is not None})
+    await engine.store.commit_reasoned(claim, ())
+    before = await texts_in(engine)
+    assert not any(source.sequence for text in before.values() for line in text.profile.lines for source in line.sources)
+    assert await all_is_reasoned(engine)
+
+
+async def test_a_cancelled_reader_leaves_the_answer_whole(engine):
+    await push(engine, 100, 40)
+    reasoning = asyncio.create_task(engine.reason())
+    await asyncio.sleep(0.01)
+    reasoning.cancel()
+    await asyncio.gather(reasoning, return_exceptions=True)
+    assert await all_is_reasoned(engine)
+
+
+async def test_signals_to_the_group_leave_it_to_the_service_to_end(engine):
+    await push(engine, 100, 30)
+    await engine.reason(limit=10)
+    pid = engine.reasoning.drafting.pid
+    for sent in (signal.SIGINT, signal.SIGTERM):
+        os.kill(pid, sent)
+    await engine.drain()
+    assert engine.reasoning.drafting.pid == pid
+    await engine.reasoning.drafting.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+async def test_what_is_wrong_with_the_file_is_told_as_here(engine, monkeypatch):
+    await push(engine, 100, 10)
+    await engine.reason(limit=5)
+    drafting = engine.reasoning.drafting
+    broken = drafting._begin.database.with_name("broken.db")
+    broken.write_bytes(b"not a database" * 1_000)
+    await drafting.close()
+    monkeypatch.setattr(drafting, "_begin", type(drafting._begin)(broken, drafting._begin.workflow))
+    with pytest.raises(StoreCorrupt, match=r"broken\.db"):
+        await engine.reason()
