@@ -22,15 +22,23 @@ class Service:
     start_seconds: float
 
     def rss_mb(self) -> float:
-        """Resident memory, in MB."""
-        for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS:"):
-                return int(line.split()[1]) / 1_000
-        raise RuntimeError(f"process {self.process.pid} has no VmRSS")
+        """Resident memory in MB, of the service and the processes that it started."""
+        return sum(_rss_mb(pid) for pid in (self.process.pid, *_children(self.process.pid)))
 
     def kill(self) -> None:
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
+
+
+def _children(pid: int) -> list[int]:
+    return [int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()]
+
+
+def _rss_mb(pid: int) -> float:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1_000
+    raise RuntimeError(f"process {pid} has no VmRSS")
 
 
 @contextmanager
