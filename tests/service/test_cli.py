@@ -1,21 +1,39 @@
-"""Every command as a person runs it: a process of its own, against one real service."""
+"""Every command as a person runs it, against one real service. What is about processes (starting, stopping, signals, being the
+second) is run in one of its own; what is about words and codes through the same entry point in this one, which has imported
+everything."""
 
+import gc
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from contextlib import redirect_stderr, redirect_stdout
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import pytest
+
+from services.cli import main
 
 COMMAND = [sys.executable, "-m", "services.cli.main"]
 SETTINGS = ["--set", "taste.k=4", "--set", "session.k=4", "--set", "table_edges=2", "--set", "update_size=1000000"]
 
 
-def run(*arguments, **environment):
+def run(*arguments):
     """A finished command: its exit code, stdout and stderr."""
+    out, err, thresholds = io.StringIO(), io.StringIO(), gc.get_threshold()
+    with patch.object(sys, "argv", ["propagation", *map(str, arguments)]), redirect_stdout(out), redirect_stderr(err), \
+            pytest.raises(SystemExit) as ended:
+        main.run()
+    gc.set_threshold(*thresholds)
+    return SimpleNamespace(returncode=ended.value.code, stdout=out.getvalue(), stderr=err.getvalue())
+
+
+def process(*arguments, **environment):
+    """The same of a process of its own."""
     return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=60,
                           env=os.environ | environment)
 
@@ -69,7 +87,7 @@ def test_import_counts_and_a_second_one_finds_duplicates(service, dataset):
 
 
 def test_the_program_alone_shows_its_help():
-    alone, asked = run(), run("--help")
+    alone, asked = process(), run("--help")
     assert (alone.returncode, alone.stdout, alone.stderr) == (0, asked.stdout, "")
 
 
@@ -130,8 +148,8 @@ def test_what_the_service_refuses_is_one_line(service):
 
 
 def test_a_second_process_is_told_who_holds_the_file(service):
-    for command in (["doctor"], ["dead-letters", "list"], ["serve", "--port", "0"]):
-        done = run(*command, "--database", service.database)
+    for started, command in ((run, ["doctor"]), (run, ["dead-letters", "list"]), (process, ["serve", "--port", "0"])):
+        done = started(*command, "--database", service.database)
         assert done.returncode == 5, command
         assert f"process {service.process.pid}" in done.stderr
 
@@ -179,7 +197,7 @@ def test_replay_takes_no_more_than_the_service_would(client, says, tmp_path):
 ])
 def test_errors_are_one_line_with_a_code(arguments, code, says, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    done = run(*arguments, PYTHONPATH=os.pathsep.join(sys.path))
+    done = run(*arguments)
     assert done.returncode == code, done.stderr
     assert says in done.stderr
     assert done.stderr.count("\n") == 1
@@ -188,7 +206,9 @@ def test_errors_are_one_line_with_a_code(arguments, code, says, tmp_path, monkey
 
 
 def test_debug_shows_the_stack_trace():
-    assert "Traceback" in run("status", "--address", "127.0.0.1:1", "--debug").stderr
+    done = process("status", "--address", "127.0.0.1:1", "--debug")
+    assert done.returncode == 4
+    assert "Traceback" in done.stderr
 
 
 def test_settings_say_where_values_come_from(tmp_path):
@@ -198,7 +218,7 @@ def test_settings_say_where_values_come_from(tmp_path):
 
 
 def test_a_taken_port_is_one_line(service, tmp_path):
-    done = run("serve", "--port", service.address.rsplit(":", 1)[1], "--database", tmp_path / "other.db", *SETTINGS)
+    done = process("serve", "--port", service.address.rsplit(":", 1)[1], "--database", tmp_path / "other.db", *SETTINGS)
     assert done.returncode == 3
     assert done.stderr == (f"propagation: {service.address} is taken, or not an address of this machine;"
                            " stop the other process or name another --port\n")
@@ -224,7 +244,7 @@ def test_interrupt_of_a_command_is_quiet(tmp_path):
 
 def test_help_is_quick_and_lists_every_command():
     started = time.monotonic()
-    done = run("--help")
+    done = process("--help")
     assert time.monotonic() - started < 2
     for name in ("serve", "import", "replay", "report", "profile", "recommend", "trace", "routers", "watch", "round", "status",
                  "doctor", "settings"):
@@ -232,7 +252,7 @@ def test_help_is_quick_and_lists_every_command():
 
 
 def test_version():
-    assert run("--version").stdout.startswith("propagation ")
+    assert process("--version").stdout.startswith("propagation ")
 
 
 def _file(folder, text):

@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import ValidationError
-
 from propagation.adapters.openai.answers import KeptAnswers
 from propagation.adapters.openai.data import document, tokens_in
 from propagation.adapters.openai.endpoint import Endpoint, Messages, Reply
+from propagation.adapters.openai.matching import checked, matched, names_of
 from propagation.adapters.openai.prompts.prompt import Question, Wanted, schema_of, shape_of
 from propagation.adapters.openai.reading import Fault, Said, read
 from propagation.adapters.openai.structured import Mode, Structured, schema_format
@@ -19,7 +18,6 @@ from propagation.ports.reasoner import Part
 
 SHOWN_AGAIN = 1_500
 FIRST_MESSAGES = 2
-WRONG_MAX = 200
 THOUGHTS = 3_000
 AGAIN_TEMPERATURE = 0.7  # what a model answered badly at 0 it answers the same way at 0
 
@@ -82,7 +80,7 @@ class Asking:
                 parts.update({name: error for name in missing if name not in raw})
                 break
             usage += reply.usage
-            said = unwrapped(read(reply.text, reply.finish, reply.refusal), missing)
+            said = matched(read(reply.text, reply.finish, reply.refusal, names_of(missing)), missing)
             for name, wanted in missing.items():
                 parts[name] = checked(said, name, wanted)
                 if not isinstance(parts[name], ReasonerFailed):
@@ -128,34 +126,6 @@ class Asking:
             return None
         parts = {name: checked(Said(value), name, wanted) for name, wanted in question.parts.items()}
         return None if any(isinstance(part, ReasonerFailed) for part in parts.values()) else parts
-
-
-def unwrapped(said: Said, wanted: Mapping[str, Wanted]) -> Said:
-    """An answer that stands inside of another object ({"answer": {...}}), or of which the one part stands for the whole."""
-    if said.fault or wanted.keys() & said.value.keys():
-        return said
-    inner = [value for value in said.value.values() if isinstance(value, dict) and wanted.keys() & value.keys()]
-    if len(inner) == 1:
-        return Said(inner[0])
-    if len(wanted) == 1:
-        [(name, one)] = wanted.items()
-        if one.model.model_fields.keys() & said.value.keys():
-            return Said({name: said.value})
-    return said
-
-
-def checked(said: Said, name: str, wanted: Wanted) -> Part[Any]:
-    """A part of an answer as what was asked for, or what is wrong with it in words for the model."""
-    if name not in said.value:
-        return ReasonerFailed(f"{name}: the answer is {said.fault}" if said.fault else f"{name} is missing")
-    try:
-        return wanted.read(wanted.model.model_validate(said.value[name]))
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = ".".join(str(part) for part in (name, *first["loc"]))
-        return ReasonerFailed(f"{place}: {first['msg']}"[:WRONG_MAX])
-    except ValueError as error:
-        return ReasonerFailed(f"{name}.{error}"[:WRONG_MAX])
 
 
 def _again(reply: Reply, said: Said, wrong: Mapping[str, str]) -> Messages:

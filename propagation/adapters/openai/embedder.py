@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
@@ -9,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.adapters.openai.endpoint import Endpoint
+from propagation.adapters.openai.endpoint import TEXTS_A_CALL, Endpoint
 from propagation.adapters.openai.options import EmbeddingOptions
+from propagation.adapters.openai.wire import field
 from propagation.model.errors import IncompatibleSettings, ReasonerGaveUp
 from propagation.ports.blobs import BlobStore
 
-TEXTS_A_CALL = 64
 PLAIN = "Say OK."
 TEXT_CHARS = 8_000
 DIGEST = 16
@@ -94,11 +95,12 @@ class OpenAIEmbedder:
 
     def _checked(self, answer: Mapping[str, Any], count: int) -> NDArray[np.float32]:
         """[count, D], in the order of `index`; servers give tokens' vectors, other lengths, other orders, and NaN."""
-        by_place = {one.get("index"): one.get("embedding") for one in answer["data"] if isinstance(one, Mapping)}
-        if len(answer["data"]) != count or by_place.keys() != set(range(count)):
-            raise ReasonerGaveUp(f"{len(answer['data'])} embeddings came for {count} texts")
+        given = list(answer["data"])
+        by_place = {_place_of(one, place): field(one, "embedding") for place, one in enumerate(given)}
+        if len(given) != count or by_place.keys() != set(range(count)):
+            raise ReasonerGaveUp(f"{len(given)} embeddings came for {count} texts")
         try:
-            vectors = np.array([by_place[place] for place in range(count)], np.float64)
+            vectors = np.array([_numbers(by_place[place]) for place in range(count)], np.float64)
         except (TypeError, ValueError) as error:
             raise ReasonerGaveUp(f"these are no embeddings of texts: {error}") from error
         if vectors.ndim != 2 or not np.isfinite(vectors).all():
@@ -127,3 +129,19 @@ class OpenAIEmbedder:
     def _place(self, text: str) -> tuple[bytes, str]:
         digest = blake2b(f"{self._model}\n{text}".encode("utf-8", "replace"), digest_size=DIGEST).digest()
         return digest, f"embedding:{int.from_bytes(digest[:8]) % max(self._places, 1)}"
+
+
+def _place_of(one: object, place: int) -> int:
+    """Which text an embedding is of: as it says, in figures or text; where it says nothing, by its place. -1 where it says
+    something else."""
+    index = field(one, "index")
+    if index is None:
+        return place
+    if isinstance(index, str) and index.isascii() and index.isdigit() and len(index) < 6:
+        return int(index)
+    return index if type(index) is int else -1
+
+
+def _numbers(embedding: Any) -> Any:
+    """A list of numbers, or float32 in base64, which some servers send whatever was asked for."""
+    return np.frombuffer(b64decode(embedding, validate=True), "<f4") if isinstance(embedding, str) else embedding

@@ -9,6 +9,7 @@ from typing import Any
 
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
+from propagation.adapters.openai.bodies import bounded
 from propagation.adapters.openai.breaker import Breaker
 from propagation.adapters.openai.data import tokens_in
 from propagation.adapters.openai.failures import Failure, Next, failure_of
@@ -20,6 +21,8 @@ from propagation.model.errors import ReasonerGaveUp, ReasonerUnavailable
 from propagation.model.usage import NOTHING, Spent, Usage
 
 REDIRECTS = 2
+BODY_BYTES, NUMBER_BYTES, TEXTS_A_CALL = 8_000_000, 32, 64
+UNCOMPRESSED = {"Accept-Encoding": "identity"}  # a small body may unpack to one without end
 BACKOFF, BACKOFF_LONGEST = 0.25, 20.0
 NO_KEY = "none"
 PING: Sequence[Mapping[str, str]] = ({"role": "user", "content": "Say OK."},)
@@ -37,6 +40,14 @@ class Reply:
 
 
 @dataclass(frozen=True)
+class Came:
+    """A body that is what was asked for. `said`: text, finish reason and refusal of its choice, where it has any."""
+
+    body: Mapping[str, Any]
+    said: tuple[str | None, str | None, str | None] = (None, None, None)
+
+
+@dataclass(frozen=True)
 class Call:
     """What is asked: about how many tokens it has, and how many its answer may have; `parameters` as they are now."""
 
@@ -44,7 +55,7 @@ class Call:
     about: int
     tokens: int
     parameters: Callable[[], dict[str, Any]]
-    ask: Callable[[dict[str, Any]], Awaitable[Any]]
+    ask: Callable[[dict[str, Any]], Awaitable[Came]]
 
 
 class Endpoint:
@@ -61,10 +72,16 @@ class Endpoint:
         self._random = random.Random()
 
     @property
+    def _body_max(self) -> int:
+        return max(BODY_BYTES, TEXTS_A_CALL * self.options.embeddings.dimension * NUMBER_BYTES)
+
+    @property
     def client(self) -> AsyncOpenAI:
         if self._client is None:
             self._client = AsyncOpenAI(base_url=self.options.base_url, api_key=self._key or NO_KEY, max_retries=0,
-                                       timeout=self.options.timeout, http_client=DefaultAsyncHttpxClient(max_redirects=REDIRECTS))
+                                       timeout=self.options.timeout, default_headers=UNCOMPRESSED,
+                                       http_client=DefaultAsyncHttpxClient(max_redirects=REDIRECTS,
+                                                                           event_hooks={"response": [bounded(self._body_max)]}))
         return self._client
 
     def refuses(self, parameter: str) -> bool:
@@ -88,15 +105,15 @@ class Endpoint:
         call = Call(label, about, tokens, lambda: self._parameters(messages, tokens, response_format, least_temperature),
                     self._chat)
         answered, usage = await self._until_answered(call, attempts)
-        return Reply(*choice_of(answered), usage)
+        return Reply(*answered.said, usage)
 
     async def embeddings(self, model: str, texts: Sequence[str]) -> Any:
         """The server's answer, unchecked. Raises as `chat`."""
         call = Call("embed@1", sum(map(tokens_in, texts)), 0,
                     lambda: {"model": model, "input": list(texts), "encoding_format": "float"}, self._embed)
-        return (await self._until_answered(call, None))[0]
+        return (await self._until_answered(call, None))[0].body
 
-    async def _until_answered(self, call: "Call", attempts: int | None) -> tuple[Any, Usage]:
+    async def _until_answered(self, call: "Call", attempts: int | None) -> tuple[Came, Usage]:
         """`attempts` None: as many as the options say, and a ping where all failed."""
         usage, failure = NOTHING, None
         most, attempt, left_out = attempts or self.options.attempts, 0, set[str]()
@@ -105,8 +122,9 @@ class Endpoint:
                 await asyncio.sleep(self._backoff(attempt, failure))
             answered, failure, spent = await self._once(call)
             usage += spent
-            if failure is None:
+            if answered is not None:
                 return answered, usage
+            assert failure is not None, "an answer or a failure"
             if failure.parameter == "response_format":
                 break
             if failure.then is Next.LATER:
@@ -127,7 +145,7 @@ class Endpoint:
         except ReasonerUnavailable:
             return False
 
-    async def _once(self, call: "Call") -> tuple[Any, Failure | None, Usage]:
+    async def _once(self, call: "Call") -> tuple[Came | None, Failure | None, Usage]:
         """One attempt, counted. Raises ReasonerUnavailable where the breaker is open or a budget spent."""
         self.breaker.check()
         try:
@@ -136,7 +154,7 @@ class Endpoint:
             self.breaker.left()
             raise
         sent = call.parameters()
-        answered: Any = None
+        answered: Came | None = None
         failure: Failure | None = None
         prompt_tokens = completion_tokens = 0
         called, started = False, time.monotonic()
@@ -160,14 +178,15 @@ class Endpoint:
         await self.spending.save()
         return answered, failure, usage
 
-    async def _chat(self, sent: dict[str, Any]) -> Any:
+    async def _chat(self, sent: dict[str, Any]) -> Came:
         """The form goes beside the client's own parameters, which it walks through and copies one by one."""
         told = {name: value for name, value in sent.items() if name != "response_format"}
         form = {"response_format": sent["response_format"]} if "response_format" in sent else None
-        return body_of((await self.client.chat.completions.with_raw_response.create(**told, extra_body=form)).content, "choices")
+        body = body_of((await self.client.chat.completions.with_raw_response.create(**told, extra_body=form)).content, "choices")
+        return Came(body, choice_of(body))
 
-    async def _embed(self, sent: dict[str, Any]) -> Any:
-        return body_of((await self.client.embeddings.with_raw_response.create(**sent)).content, "data")
+    async def _embed(self, sent: dict[str, Any]) -> Came:
+        return Came(body_of((await self.client.embeddings.with_raw_response.create(**sent)).content, "data"))
 
     def _learn(self, failure: Failure | None) -> None:
         if failure is None:
@@ -198,7 +217,7 @@ class Endpoint:
         return self._random.uniform(0, min(BACKOFF * 2**attempt, BACKOFF_LONGEST))
 
 
-def _counted(answer: Mapping[str, Any], call: Call) -> tuple[int, int]:
+def _counted(came: Came, call: Call) -> tuple[int, int]:
     """(prompt, completion) tokens as the server counted them; some count nothing, then by length."""
-    said = tokens_in(choice_of(answer)[0] or "") if "choices" in answer else 0
-    return counted(answer, "prompt_tokens", call.about), counted(answer, "completion_tokens", said)
+    return (counted(came.body, "prompt_tokens", call.about),
+            counted(came.body, "completion_tokens", tokens_in(came.said[0] or "")))

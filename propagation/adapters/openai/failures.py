@@ -9,6 +9,8 @@ from time import time
 
 from openai import APIConnectionError, APIStatusError, APITimeoutError, OpenAIError
 
+from propagation.adapters.openai.wire import NoAnswer, said_in
+
 CONTEXT = ("context_length_exceeded", "exceed_context_size", "maximum context", "context length", "context window", "too long")
 QUESTION = ("model", "messages", "input")
 LONGEST_ASKED = 120.0
@@ -41,7 +43,12 @@ def failure_of(error: Exception, sent: Mapping[str, object]) -> Failure:
     if isinstance(error, APITimeoutError):
         return Failure("timed out", Next.AGAIN, pause=AFTER_TIMEOUT)
     if isinstance(error, APIStatusError):
-        return _of_status(error, sent)
+        return _of_status(error.status_code, said_in(error.body), error.response.headers, sent)
+    if isinstance(error, NoAnswer):
+        if error.status:
+            return _of_status(error.status, str(error), {}, sent)
+        too_long = any(words in str(error).lower() for words in CONTEXT)
+        return Failure(f"no answer: {error}"[:300], Next.NEVER if too_long else Next.AGAIN, counts=not too_long)
     if isinstance(error, APIConnectionError):
         return Failure(f"connection: {error.__cause__ or error}", Next.AGAIN)
     if isinstance(error, OpenAIError):
@@ -49,14 +56,13 @@ def failure_of(error: Exception, sent: Mapping[str, object]) -> Failure:
     return Failure(f"broken answer: {type(error).__name__}: {error}"[:300], Next.AGAIN)
 
 
-def _of_status(error: APIStatusError, sent: Mapping[str, object]) -> Failure:
-    status, said = error.status_code, said_in(error.body)
+def _of_status(status: int, said: str, headers: Mapping[str, str], sent: Mapping[str, object]) -> Failure:
     reason = f"{status}: {said}" if said else str(status)
     lowered = said.lower()
     if status == 429:
         if "quota" in lowered or "billing" in lowered:
             return Failure(reason, Next.LATER, pause=LONGEST_ASKED, counts=False)
-        return Failure(reason, Next.AGAIN, pause=asked_pause(error.response.headers), counts=False, busy=True)
+        return Failure(reason, Next.AGAIN, pause=asked_pause(headers), counts=False, busy=True)
     if status in (401, 403):
         return Failure(f"{reason}; is the key right?", Next.LATER, pause=AFTER_TIMEOUT)
     if status == 404:
@@ -70,19 +76,8 @@ def _of_status(error: APIStatusError, sent: Mapping[str, object]) -> Failure:
     if status == 501:
         return Failure(reason, Next.NEVER)
     if status >= 500 or status in (408, 409):
-        return Failure(reason, Next.AGAIN, pause=asked_pause(error.response.headers, 0.0))
+        return Failure(reason, Next.AGAIN, pause=asked_pause(headers, 0.0))
     return Failure(reason, Next.NEVER, counts=False)
-
-
-def said_in(body: object) -> str:
-    """The message of an error's body, whatever its form, in one line."""
-    if isinstance(body, Mapping):
-        inner = body.get("error", body)
-        if isinstance(inner, Mapping):
-            body = " ".join(str(inner[name]) for name in ("message", "detail", "code", "type") if inner.get(name))
-        else:
-            body = inner
-    return " ".join(str(body or "").split())[:300]
 
 
 def asked_pause(headers: Mapping[str, str], otherwise: float = 1.0) -> float:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from propagation.adapters.openai import endpoint
 from propagation.adapters.openai.build import openai_endpoint, openai_reasoner
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.adapters.openai.reasoner import OpenAIReasoner
@@ -24,6 +25,12 @@ class Asking:
     def calls(self):
         """How many reached the server, probes and pings left out."""
         return self.server.seen.calls.total() - self.server.seen.calls["probe"] - self.server.seen.calls["ping"]
+
+
+@pytest.fixture(autouse=True)
+def _soon_again(monkeypatch):
+    """What failed is tried again at once."""
+    monkeypatch.setattr(endpoint, "BACKOFF", 0.01)
 
 
 @pytest.fixture

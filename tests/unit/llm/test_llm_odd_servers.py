@@ -5,8 +5,10 @@ import asyncio
 import json
 from contextlib import asynccontextmanager
 
+import httpx2
 import pytest
 
+from propagation.adapters.openai import bodies
 from propagation.adapters.openai.build import openai_endpoint, openai_reasoner
 from propagation.adapters.openai.failures import asked_pause
 from propagation.adapters.openai.options import OpenAIOptions
@@ -85,6 +87,45 @@ async def test_what_can_be_read_is_taken(store, form):
         assert len(calls) <= 2
 
 
+WHOLE = json.dumps(completion()).encode()
+UNENDED = {
+    "a length that is never reached": http(WHOLE).replace(f"Length: {len(WHOLE)}".encode(), f"Length: {len(WHOLE) + 100}".encode()),
+    "chunks without a last one": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n" % (len(WHOLE), WHOLE),
+    "blanks behind it": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n2\r\n\n\n\r\n" % (len(WHOLE), WHOLE),
+}
+
+
+@pytest.mark.parametrize("form", UNENDED)
+async def test_what_is_whole_is_taken_though_the_server_never_ends_it(store, monkeypatch, form):
+    monkeypatch.setattr(bodies, "STILL_SECONDS", 0.05)
+    async with answering(UNENDED[form], store) as (reasoner, calls):
+        assert (await asked(reasoner)).prediction.chose_first
+        assert len(calls) == 1
+
+
+class Endless(httpx2.AsyncByteStream):
+    """Bytes for as long as somebody reads."""
+
+    def __init__(self):
+        self.closed = False
+        self.given = 0
+
+    async def __aiter__(self):
+        while True:
+            self.given += 1
+            yield b"x" * 1_000
+
+    async def aclose(self):
+        self.closed = True
+
+
+async def test_a_body_without_end_breaks_off_at_its_bound():
+    stream = Endless()
+    read = [len(part) async for part in bodies.Body(stream, 10_500)]
+    assert sum(read) <= 11_000
+    assert stream.given <= 11
+
+
 @pytest.mark.parametrize("usage", [None, "many", [1], {"prompt_tokens": -5, "completion_tokens": 10**30},
                                    {"prompt_tokens": True, "completion_tokens": 2.5}])
 async def test_counts_that_cannot_be_are_made_by_length(store, usage):
@@ -114,7 +155,7 @@ async def test_what_is_no_answer_makes_the_work_wait(store, form):
         assert len(calls) <= 9, "two attempts and a ping, of at most three requests each"
 
 
-@pytest.mark.parametrize("choices", [[], [None], ["x"], [{"message": None}], [{"message": "hi"}], [{"message": {"content": 5}}]])
+@pytest.mark.parametrize("choices", [[], [None], ["x"], [{"message": None}], [{"message": {"content": 5}}]])
 async def test_an_answer_without_text_is_an_empty_one(store, choices):
     async with answering(http({"choices": choices}), store) as (reasoner, calls):
         with pytest.raises(ReasonerFailed, match="empty"):

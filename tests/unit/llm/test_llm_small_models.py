@@ -2,7 +2,7 @@
 
 import pytest
 
-from propagation.adapters.openai.asking import checked, unwrapped
+from propagation.adapters.openai.matching import checked, matched
 from propagation.adapters.openai.prompts import forward, rank
 from propagation.adapters.openai.prompts.prompt import schema_of, shape_of
 from propagation.adapters.openai.reading import Said
@@ -52,10 +52,10 @@ def test_hearsay_changes_no_line_that_the_client_said_itself():
 def test_an_object_around_the_answer_is_taken_off():
     wanted = parts()
     inside = {"prediction": {"choice": 1}, "user": {"used": [], "edits": []}}
-    assert unwrapped(Said({"answer": inside}), wanted).value == inside
-    assert unwrapped(Said({"order": [2, 1]}), rank.question(party(user()), [party(item()), party(item(NEGATIVE))]).parts).value == {
+    assert matched(Said({"answer": inside}), wanted).value == inside
+    assert matched(Said({"order": [2, 1]}), rank.question(party(user()), [party(item()), party(item(NEGATIVE))]).parts).value == {
         "ranking": {"order": [2, 1]}}
-    assert unwrapped(Said({"something": {"else": 1}}), wanted).value == {"something": {"else": 1}}
+    assert matched(Said({"something": {"else": 1}}), wanted).value == {"something": {"else": 1}}
 
 
 def test_the_schema_asks_of_servers_only_what_all_grammars_take():

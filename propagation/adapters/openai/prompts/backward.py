@@ -1,7 +1,7 @@
 """Prompt_gradient and Prompt_optimizer (eq. 8 and 9) for all modules in one: Algorithm 1, lines 9 and 10."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from propagation.adapters.openai.data import lettered
 from propagation.adapters.openai.data import party as shown
@@ -31,12 +31,14 @@ NAMES = ("user", "chosen", "passed")
 class Unheard(ProfileCredit):
     """What changes of a client that heard nothing: there is no filter to judge."""
 
+    stands_for: ClassVar[str] = "edits"
     edits: Edits
 
 
 class Client(ClientCredit):
     """What changes of a client that heard something."""
 
+    stands_for: ClassVar[str] = "edits"
     edits: Edits
     rules: RuleAnswers
 

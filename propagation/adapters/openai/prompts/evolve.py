@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator
 
 from propagation.adapters.openai.data import MESSAGE_CHARS, TITLE_CHARS, as_data
+from propagation.adapters.openai.prompts.answer import Answer, Several, Words
 from propagation.adapters.openai.prompts.lines import words
-from propagation.adapters.openai.prompts.prompt import RULES, Answer, Prompt, Question, Wanted, Words, _listed
+from propagation.adapters.openai.prompts.prompt import RULES, Prompt, Question, Wanted
 from propagation.adapters.openai.prompts.summarize import NAME_WORDS, TEXT_WORDS
 from propagation.model.evolution import EvolutionKind
 from propagation.model.router_case import RouterCase, RouterDecision
@@ -32,9 +33,9 @@ class Spoken(Answer):
 
 
 class Decision(Answer):
-    kind: Literal["keep", "split", "merge", "rewrite"]
+    kind: Annotated[Literal["keep", "split", "merge", "rewrite"], BeforeValidator(lambda value: str(value).strip().lower())]
     reason: Words = ""
-    routers: Annotated[list[Spoken], BeforeValidator(_listed), Field(default_factory=list)]
+    routers: Several[Spoken]
 
 
 def question(case: RouterCase) -> Question:

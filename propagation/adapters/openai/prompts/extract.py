@@ -1,13 +1,12 @@
 """Prompt_extract (eq. 1), with a client's first profile: its own text as lines with their attributes."""
 
 from collections.abc import Sequence
-from typing import Annotated
-
-from pydantic import BeforeValidator, Field
+from typing import ClassVar
 
 from propagation.adapters.openai.data import own_text
+from propagation.adapters.openai.prompts.answer import Answer, Several
 from propagation.adapters.openai.prompts.lines import CatalogueLine, names, words
-from propagation.adapters.openai.prompts.prompt import RULES, Answer, Prompt, Question, Wanted, _listed
+from propagation.adapters.openai.prompts.prompt import RULES, Prompt, Question, Wanted
 from propagation.model.client import Client
 from propagation.model.profile import LINE_MAX_WORDS, AddLine, Author, Edit, Line
 
@@ -23,7 +22,8 @@ does not say or plainly imply.""")
 class Profile(Answer):
     """A client's lines."""
 
-    lines: Annotated[list[CatalogueLine], BeforeValidator(_listed), Field(default_factory=list)]
+    stands_for: ClassVar[str] = "lines"
+    lines: Several[CatalogueLine]
 
 
 def question(clients: Sequence[Client]) -> Question:

@@ -1,14 +1,15 @@
 """Prompt_gradient (eq. 8): for each module that took part, a textual reward and an executable suggestion."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator
 
 from propagation.adapters.openai.data import lettered
 from propagation.adapters.openai.data import party as shown
+from propagation.adapters.openai.prompts.answer import Answer, Several, Truth, Words
 from propagation.adapters.openai.prompts.lines import words
-from propagation.adapters.openai.prompts.prompt import RULES, Answer, Prompt, Question, Wanted, Words, _listed
+from propagation.adapters.openai.prompts.prompt import RULES, Prompt, Question, Wanted
 from propagation.model.gradient import Gradient, Module
 from propagation.model.text import ReasonWork
 from propagation.ports.reasoner import Party
@@ -26,7 +27,7 @@ PROMPT = Prompt("gradient", 1, RULES + "\n" + HOW)
 class ProfileCredit(Answer):
     """L_M and dL_M/dM of a profile."""
 
-    helped: bool = True
+    helped: Truth = True
     gradient: Words = ""
 
 
@@ -38,14 +39,15 @@ class ClientCredit(ProfileCredit):
 
 class MessageCredit(Answer):
     message: Annotated[str, BeforeValidator(str)]
-    helped: bool = True
+    helped: Truth = True
     gradient: Words = ""
 
 
 class Messages(Answer):
     """L_M and dL_M/dM of the routers heard."""
 
-    heard: Annotated[list[MessageCredit], BeforeValidator(_listed), Field(default_factory=list)]
+    stands_for: ClassVar[str] = "heard"
+    heard: Several[MessageCredit]
 
 
 def outcome(reward: int | None) -> str:

@@ -1,11 +1,11 @@
 """Edits of profile lines as a model gives them, and what becomes of them: bounded, numbered, sourced."""
 
 from collections.abc import Collection, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, model_validator
 
-from propagation.adapters.openai.prompts.prompt import Answer, Names, Number, Words, _listed
+from propagation.adapters.openai.prompts.answer import Answer, Names, Number, Several, Words, several
 from propagation.model.attribute import normalised
 from propagation.model.profile import LINE_MAX_WORDS, AddLine, Author, DropLine, Edit, Line, Profile, ReplaceLine, Source
 
@@ -20,24 +20,39 @@ OPS = {"new": "add", "insert": "add", "append": "add", "update": "replace", "edi
        "modify": "replace", "rewrite": "replace", "delete": "drop", "remove": "drop"}
 
 
+NO_OP = frozenset({"none", "no", "no change", "no_change", "no-change", "nochange", "nothing", "keep", "null", "noop", "no edit",
+                   "no_edit"})
+
+
 def _op(value: Any) -> str:
     said = str(value).strip().lower()
     return OPS.get(said, said)
 
 
 class EditAnswer(Answer):
-    """`line`: the number of the line to replace or drop; 0 to add one."""
+    """`line`: the number of the line to replace or drop; 0 to add one. Without an `op` a line's number and a text replace it."""
 
     op: Annotated[Literal["add", "replace", "drop"], BeforeValidator(_op)] = "add"
     line: Number = 0
     text: Words = ""
     attributes: Names
 
+    @model_validator(mode="after")
+    def _meant(self) -> "EditAnswer":
+        unsaid = "op" not in self.model_fields_set and self.line > 0 and self.text
+        return self.model_copy(update={"op": "replace"}) if unsaid else self
 
-Edits = Annotated[list[EditAnswer], BeforeValidator(_listed), Field(default_factory=list)]
+
+def _without_none(value: Any) -> Any:
+    """An edit that says that there is none is none."""
+    return [one for one in several(value) if not (isinstance(one, dict) and _op(one.get("op", "add")) in NO_OP)]
+
+
+Edits = Annotated[Several[EditAnswer], BeforeValidator(_without_none)]
 
 
 class CatalogueLine(Answer):
+    stands_for: ClassVar[str] = "text"
     text: str
     attributes: Names
 

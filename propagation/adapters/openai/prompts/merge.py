@@ -1,12 +1,13 @@
 """Prompt_merge (eq. 5): what waits in a buffer into the profile, under the filter memory."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from propagation.adapters.openai.data import lettered
 from propagation.adapters.openai.data import party as shown
+from propagation.adapters.openai.prompts.answer import Answer, Names
 from propagation.adapters.openai.prompts.lines import HEARD_WEIGHT, Edits, heard_edits
-from propagation.adapters.openai.prompts.prompt import RULES, Answer, Names, Prompt, Question, Wanted
+from propagation.adapters.openai.prompts.prompt import RULES, Prompt, Question, Wanted
 from propagation.model.profile import Source
 from propagation.model.text import MERGED_OUTCOME
 from propagation.ports.reasoner import MergeAnswer, Party
@@ -25,6 +26,7 @@ PROMPT = Prompt("merge", 1, RULES + "\n" + HOW)
 class Reception(Answer):
     """At most two edits, and the messages they rest on."""
 
+    stands_for: ClassVar[str] = "edits"
     used: Names
     edits: Edits
 

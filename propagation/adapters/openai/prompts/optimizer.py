@@ -1,15 +1,16 @@
 """Prompt_optimizer (eq. 9): a client's profile and filter memory after an interaction, by its gradients."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator
 
 from propagation.adapters.openai.data import lettered
 from propagation.adapters.openai.data import party as shown
+from propagation.adapters.openai.prompts.answer import Answer, Several, Words
 from propagation.adapters.openai.prompts.gradient import outcome
 from propagation.adapters.openai.prompts.lines import Edits, own_edits, usable, words
-from propagation.adapters.openai.prompts.prompt import RULES, Answer, Prompt, Question, Wanted, Words, _listed
+from propagation.adapters.openai.prompts.prompt import RULES, Prompt, Question, Wanted
 from propagation.model.attribute import normalised
 from propagation.model.filter_memory import FilterRule
 from propagation.model.gradient import Gradient
@@ -48,14 +49,16 @@ class RuleAnswer(Answer):
     text: Words = ""
 
 
-RuleAnswers = Annotated[list[RuleAnswer], BeforeValidator(_listed), Field(default_factory=list)]
+RuleAnswers = Several[RuleAnswer]
 
 
 class ProfileEdits(Answer):
+    stands_for: ClassVar[str] = "edits"
     edits: Edits
 
 
 class FilterRules(Answer):
+    stands_for: ClassVar[str] = "rules"
     rules: RuleAnswers
 
 

@@ -1,7 +1,10 @@
 """Prompt_predict (eq. 6): which of two would the user choose? The answer's number is all that is known of a candidate."""
 
+from typing import ClassVar
+
 from propagation.adapters.openai.data import party as shown
-from propagation.adapters.openai.prompts.prompt import RULES, Answer, Number, Prompt, Question, Wanted, Words
+from propagation.adapters.openai.prompts.answer import Answer, Number, Words
+from propagation.adapters.openai.prompts.prompt import RULES, Prompt, Question, Wanted
 from propagation.ports.reasoner import Party, Prediction
 
 TOKENS = 200
@@ -12,6 +15,7 @@ PROMPT = Prompt("predict", 1, RULES + "\n" + HOW)
 
 
 class Choice(Answer):
+    stands_for: ClassVar[str] = "choice"
     why: Words = ""
     choice: Number
 

@@ -1,13 +1,14 @@
 """The model as a ranker (3.1.3): candidates by number, in an order that says nothing."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, Field
 
 from propagation.adapters.openai.data import brief
 from propagation.adapters.openai.data import party as shown
-from propagation.adapters.openai.prompts.prompt import RULES, Answer, Number, Prompt, Question, Wanted, _listed
+from propagation.adapters.openai.prompts.answer import Answer, Number, listed
+from propagation.adapters.openai.prompts.prompt import RULES, Prompt, Question, Wanted
 from propagation.ports.reasoner import Party
 
 TOKENS, TOKENS_A_CANDIDATE = 60, 8
@@ -18,7 +19,8 @@ candidate's number once. The order in which they are given says nothing.""")
 
 
 class Ranking(Answer):
-    order: Annotated[list[Number], BeforeValidator(_listed), Field(default_factory=list)]
+    stands_for: ClassVar[str] = "order"
+    order: Annotated[list[Number], BeforeValidator(listed), Field(default_factory=list)]
 
 
 def question(user: Party, candidates: Sequence[Party]) -> Question:

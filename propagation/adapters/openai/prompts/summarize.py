@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from propagation.adapters.openai.data import MESSAGE_CHARS, TITLE_CHARS, as_data
+from propagation.adapters.openai.prompts.answer import Answer
 from propagation.adapters.openai.prompts.lines import words
-from propagation.adapters.openai.prompts.prompt import RULES, Answer, Prompt, Question, Wanted
+from propagation.adapters.openai.prompts.prompt import RULES, Prompt, Question, Wanted
 from propagation.model.attribute import over_represented
 from propagation.ports.reasoner import Integration, Summary
 
