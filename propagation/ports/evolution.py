@@ -6,7 +6,7 @@ from typing import Protocol
 
 from propagation.model.epoch import Epoch, EvolvedInto
 from propagation.model.evolution import EvolutionRun
-from propagation.model.learned import Checkpoint
+from propagation.model.learned import Staged
 from propagation.model.lineage import RouterMap, RouterMaps
 from propagation.model.round import Round
 from propagation.model.text import ClientText
@@ -16,14 +16,14 @@ from propagation.ports.leases import Lease
 @dataclass(frozen=True)
 class Publication:
     """All that goes live at once. `run`, `map` and `epoch` carry neither run number nor sequence yet. `round_` was begun and
-    holds, staged, the versions of routers that changed and the change of the routing table. `start`: the barrier. `texts`:
-    next versions of clients whose filter rules follow the routers."""
+    holds, staged, the versions of routers that changed and the change of the routing table. `start`: the barrier, staged under
+    the learner's lease. `texts`: next versions of clients whose filter rules follow the routers."""
 
     run: EvolutionRun
     map: RouterMap
     epoch: Epoch
     round_: Round
-    start: Checkpoint
+    start: Staged
     texts: Sequence[ClientText] = ()
 
 

@@ -26,9 +26,10 @@ class LearnStore(Protocol):
     async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
         """Visible when complete, and older ones are dropped, but the newest barrier. May be many commits."""
 
-    async def stage_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> Staged:
+    async def stage_checkpoint(self, lease: Lease, checkpoint: Checkpoint, onto: Staged | None = None) -> Staged:
         """Written, some commits long, and invisible until the commit that it is handed to. There is one at a time: the next
-        discards it. Its arrays are taken out of it as they are written. Raises LeaseLost."""
+        discards it, unless it goes `onto` it: arrays of other names, and from then on this one's sequence. Its arrays are taken
+        out of it as they are written. Raises LeaseLost."""
 
     async def newest_checkpoint(self, *, barrier: bool = False) -> Checkpoint | None:
         """The newest complete one; with `barrier`, the newest barrier. Its arrays are the caller's own: they may be

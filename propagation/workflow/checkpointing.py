@@ -9,6 +9,7 @@ from propagation.numbers.evolve import retire_spare_rows
 from propagation.numbers.growth import with_room
 from propagation.numbers.packing import packed_neighbours, refill_seen, unpack_neighbours
 from propagation.numbers.state import BY_ITEM, BY_SEEN, BY_USER, NO_LIMITS, SEEN, Bank, State
+from propagation.workflow.patching import patched
 from propagation.workflow.view import NumbersView
 
 BANKS = ("session", "taste")
@@ -49,7 +50,7 @@ def lent(view: NumbersView, barrier: bool) -> Checkpoint:
 
 def restored(checkpoint: Checkpoint, seed: int, limits: tuple[float, float] = NO_LIMITS) -> NumbersView:
     """The view as a checkpoint left it. Its arrays are taken out one by one, so that hardly more than one copy is held."""
-    arrays = checkpoint.arrays
+    arrays = patched(checkpoint.arrays)
     view = NumbersView(_f32(arrays.pop("session.centres")), _f32(arrays.pop("taste.centres")), seed, checkpoint.epoch,
                        limits)
     view.state = with_room(view.state, len(arrays["seen_last"]), len(arrays["adoptions"]), len(arrays["seen_item"]))

@@ -11,6 +11,7 @@ from propagation.model.epoch import Epoch
 from propagation.model.evolution import EvolutionRun
 from propagation.model.gauge import Gauge
 from propagation.model.interaction import NewInteraction
+from propagation.model.log import LogEntry
 from propagation.model.round import Round
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph import GraphStore
@@ -30,7 +31,7 @@ from propagation.workflow.held_texts import HeldTexts
 from propagation.workflow.index_feed import IndexFeed
 from propagation.workflow.index_upkeep import IndexUpkeep, OnProgress, no_progress
 from propagation.workflow.interaction import Stage1, turn_of_others
-from propagation.workflow.learner import Learner
+from propagation.workflow.learner import Learner, erased_in
 from propagation.workflow.made_with import MadeWith
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.past import Past
@@ -91,7 +92,7 @@ class Engine:
         self.upkeep = IndexUpkeep(store, embedder, index, feed, self.vectors, self.numbers, holder)
         policy = policy_for(settings, store, index, embedder, self.numbers, holder)
         self.cold_start = ColdStart(store, reasoner, policy, self.vectors, settings)
-        self.learner = Learner(store, self.numbers, embedder, holder, self.first_view, self.catalogue, self.cold_start.take,
+        self.learner = Learner(store, self.numbers, embedder, holder, self.first_view, self.catalogue, self._take_entries,
                                self._take_epoch)
         held = HeldTexts(store)
         self._stage1 = Stage1(store, reasoner, settings, held, give_way)
@@ -187,6 +188,11 @@ class Engine:
                 if await self.stage0.due(self.cold_start.changes):
                     await self.init()
         return covered
+
+    def _take_entries(self, entries: Sequence[LogEntry]) -> None:
+        self.cold_start.take(entries)
+        for ref in erased_in(entries):
+            self.forgetting.left(ref)
 
     async def _take_epoch(self, number: int) -> None:
         await self.stage0.take_epoch(number)

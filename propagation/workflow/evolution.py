@@ -150,12 +150,13 @@ class Evolution:
 
     @asynccontextmanager
     async def _learners_lease(self) -> AsyncIterator[Lease]:
-        """Raises LeaseLost where another process learns."""
+        """Under which a barrier is staged, too. Raises LeaseLost where another process learns."""
         await self._learner.saved()
-        async with self._learning:
-            lease = await self._learner.settle(LEASE_MS)
-        async with prolonged(self._store, lease, LEASE_MS, shared=True):
-            yield lease
+        with self._learner.staging():
+            async with self._learning:
+                lease = await self._learner.settle(LEASE_MS)
+            async with prolonged(self._store, lease, LEASE_MS, shared=True):
+                yield lease
 
     @asynccontextmanager
     async def _no_learning(self) -> AsyncIterator[None]:

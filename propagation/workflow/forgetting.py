@@ -89,13 +89,19 @@ class Forgetting:
         return forgotten
 
     def _leaves(self, forgotten: Forgotten) -> None:
-        ref = forgotten.client.ref
         self._memory.unlearned.passed(forgotten.sequence)
-        self._memory.forget_texts([*_changed(forgotten.outcome), ref])
+        self._memory.forget_texts(_changed(forgotten.outcome))
+        if forgotten.client.key.kind == ClientKind.USER:
+            self._memory.unlearned.forget([forgotten.client.key.id])
+        self.left(forgotten.client.ref)
+
+    def left(self, ref: int) -> None:
+        """A client is no more, whichever process forgot it."""
+        self._memory.forget_texts([ref])
         if kind_of(ref) == ClientKind.ITEM:
             self._memory.catalogue.forget(index_of(ref))
         else:
-            self._memory.unlearned.forget([forgotten.client.key.id, index_of(ref)])
+            self._memory.unlearned.forget([index_of(ref)])
 
 
 def _changed(outcome: Outcome) -> list[int]:

@@ -1,8 +1,8 @@
 """Learn: the log's interactions into the numbers, in sequence order, by the holder of the lease (DESIGN, State, 2)."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,7 @@ class Learner:
         self._behind = False
         self._checkpointed = 0
         self._saving: asyncio.Task[None] | None = None
+        self._staging = False
         self._barred = 0
 
     async def open(self) -> None:
@@ -87,6 +88,15 @@ class Learner:
             return
         self._checkpointed = int(self._numbers.view.state.clock[INTERACTIONS])
         self._barred = await self._store.recorded_through()  # this process' own barrier: others are kept off by its lease
+
+    @contextmanager
+    def staging(self) -> Iterator[None]:
+        """While the caller stages a checkpoint of its own beside learning, of which there is one at a time."""
+        self._staging = True
+        try:
+            yield
+        finally:
+            self._staging = False
 
     async def abreast(self) -> None:
         """The view where the store's learned blocks end, past every barrier, also one that nobody has learned anything after yet.
@@ -198,7 +208,7 @@ class Learner:
         self._checkpointed = int(self._numbers.view.state.clock[INTERACTIONS])
 
     async def _checkpoint_if_due(self, lease: Lease) -> None:
-        if self._saving is not None or self._since_checkpoint() < CHECKPOINT_EVERY:
+        if self._staging or self._saving is not None or self._since_checkpoint() < CHECKPOINT_EVERY:
             return
         self._saving = asyncio.create_task(self._store.save_checkpoint(lease, await self._snapshot()))
 
@@ -217,6 +227,8 @@ class Learner:
 
     async def _take_clients(self, part: LogSlice) -> None:
         await take_clients(self._store, self._numbers, self._embedder, part, self._catalogue)
+        if erased := erased_in(part.entries):
+            await self._numbers.run(NumbersView.forget_profiles, erased)
         if self._on_entries is not None:
             self._on_entries(part.entries)
 
@@ -225,6 +237,11 @@ def follows(view: NumbersView, block: LearnedBlock) -> bool:
     """Whether the view can take this block as its next: of its epoch, from where it stands, increments of trust there."""
     whole = block.trust.shape[2] > 0 or not len(block.sequence)
     return whole and block.epoch == view.epoch and block.after == view.applied_through
+
+
+def erased_in(entries: Sequence[LogEntry]) -> list[int]:
+    """Clients that were forgotten, by any process."""
+    return [ref for entry in entries if entry.kind == EntryKind.ERASURE for ref in entry.refs]
 
 
 async def take_clients(store: GraphStore, numbers: Numbers, embedder: Embedder, part: LogSlice,

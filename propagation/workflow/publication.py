@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from propagation.model.epoch import Epoch
 from propagation.model.errors import LeaseLost
 from propagation.model.evolution import EvolutionRun
+from propagation.model.learned import Staged
 from propagation.model.lineage import RouterMap
 from propagation.model.round import Round
 from propagation.model.router import RouterVersion, RoutingEdge
@@ -30,11 +31,12 @@ from propagation.ports.outbox import IndexChange
 from propagation.ports.vector_index import Collection
 from propagation.workflow import round
 from propagation.workflow.agreed import Agreed, caught_up
-from propagation.workflow.checkpointing import lent
+from propagation.workflow.checkpointing import Arrays, lent, snapshot
 from propagation.workflow.holding import holding
 from propagation.workflow.index_upkeep import IndexUpkeep
 from propagation.workflow.made_with import embedder_name, made_with_name
 from propagation.workflow.numbers import Numbers
+from propagation.workflow.patching import patch_of
 from propagation.workflow.plan import NewText
 from propagation.workflow.vectors import Vectors
 from propagation.workflow.view import NumbersView
@@ -44,6 +46,7 @@ EDGES_A_COMMIT = 10_000
 CLIENTS_A_CALL = 2_000
 SMALL_TAIL = 500
 CATCHES_UP = 8
+EVOLVED = ("taste.", "seen_router")
 F32 = NDArray[np.float32]
 StandingStill = Callable[[], AbstractAsyncContextManager[None]]
 LearnersLease = Callable[[], AbstractAsyncContextManager[Lease]]
@@ -75,12 +78,15 @@ class Publisher:
             await self._copy_blobs(learn, epoch.number)
             agreed = await self._nearly(agreed)
             centres = await asyncio.to_thread(_centres, await self._numbers.run(_at_one_moment), change, agreed)
+            before, staged = await self._begun(learn, epoch)
             async with self._no_learning():
                 view = self._numbers.view
                 agreed = await caught_up(self._store, agreed, view.applied_through)
                 change = replace(change, through=agreed.through, start_shares=agreed.shares(view.state.taste.total))
                 state = await asyncio.to_thread(_evolved, view.state, change, agreed, centres)
-                publication = await self._publication(agreed, change, epoch, state, round_, texts)
+                evolved = NumbersView.on(state, view.combiner, epoch.number + 1, agreed.through)
+                start = await self._barrier(learn, evolved, before, staged)
+                publication = _publication(agreed, change, epoch, start, round_, texts)
                 run = await self._store.publish_evolution(learn, rounds, publication)
                 await self._numbers.run(NumbersView.evolve, state, epoch.number + 1)
         await self._upkeep.follow_routers()
@@ -122,14 +128,17 @@ class Publisher:
             await self._store.stage_edges(rounds, round_, closed[start:end], opened[start:end])
         return round_.model_copy(update={"touched": len(spoken), "edges_opened": len(opened), "edges_closed": len(closed)})
 
-    async def _publication(self, agreed: Agreed, change: RouterMap, epoch: Epoch, state: State, round_: Round,
-                           texts: Sequence[ClientText]) -> Publication:
-        number = epoch.number + 1
-        view = NumbersView.on(state, self._numbers.view.combiner, number, agreed.through)
-        start = await asyncio.to_thread(lent, view, True)
-        return Publication(
-            run=agreed.run.model_copy(update={"changes": agreed.numbering.changes}), map=change, start=start, texts=texts,
-            epoch=epoch.model_copy(update={"number": number, "sequence": 0, "taste_k": change.routers}), round_=round_)
+    async def _begun(self, learn: Lease, epoch: Epoch) -> tuple[Arrays, Staged]:
+        """Most of the barrier, written beside learning: what no evolution changes, as it is now."""
+        found = await self._numbers.run(snapshot, True)
+        before = {name: array for name, array in found.arrays.items() if not name.startswith(EVOLVED)}
+        return before, await self._store.stage_checkpoint(learn, replace(found, epoch=epoch.number + 1, arrays=dict(before)))
+
+    async def _barrier(self, learn: Lease, view: NumbersView, before: Arrays, staged: Staged) -> Staged:
+        """The rest of it: the evolved bank, and what was learned since."""
+        found = await asyncio.to_thread(lent, view, True)
+        patch = await asyncio.to_thread(patch_of, before, found.arrays)
+        return await self._store.stage_checkpoint(learn, replace(found, arrays=patch), staged)
 
     async def _spoken(self, texts: Sequence[NewText], round_number: int, epoch: int) -> list[RouterVersion]:
         numbers = [text.router for text in texts]
@@ -166,6 +175,13 @@ class Publisher:
             blob = await self._store.get_blob(name(epoch))
             if blob is not None:
                 await self._store.put_blob(name(epoch + 1), blob, learn)
+
+
+def _publication(agreed: Agreed, change: RouterMap, epoch: Epoch, start: Staged, round_: Round,
+                 texts: Sequence[ClientText]) -> Publication:
+    return Publication(
+        run=agreed.run.model_copy(update={"changes": agreed.numbering.changes}), map=change, start=start, texts=texts,
+        epoch=epoch.model_copy(update={"number": epoch.number + 1, "sequence": 0, "taste_k": change.routers}), round_=round_)
 
 
 def _at_one_moment(view: NumbersView) -> State:

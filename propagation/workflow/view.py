@@ -118,6 +118,10 @@ class NumbersView:
                 self.state.item_profile[row] = vector
                 self._restyled.add(row)
 
+    def forget_profiles(self, refs: Sequence[int]) -> None:
+        """Of clients that are no more."""
+        self.set_profiles(refs, np.zeros((len(refs), self.state.content.shape[1]), np.float32))
+
     def take_restyled(self) -> NDArray[np.int64]:
         """Rows of items whose text vectors or visibility changed since the last call."""
         rows = np.fromiter(self._restyled, np.int64, len(self._restyled))

@@ -33,7 +33,7 @@ def routers(number: Number = None, bank: Bank = "taste", members: Members = 20, 
         raise UsageProblem(f"--bank is {bank!r}; give taste or session")
     if number is None:
         everyone = ask(address, lambda stub: all_routers(stub, banks[bank], moment_of(as_of)))
-        print_json({"routers": [plain(router) for router in everyone]}) if json else _print_all(everyone)
+        print_json({"routers": [plain(router) for router in everyone]}) if json else _print_all(everyone, past=as_of is not None)
     else:
         request = pb.GetRouterRequest(number=number, bank=banks[bank], page_size=members, as_of=moment_of(as_of))
         one = ask(address, lambda stub: stub.GetRouter(request))
@@ -55,9 +55,11 @@ async def all_routers(stub: "PropagationServiceAsyncStub", bank: "pb.Bank.ValueT
             return out
 
 
-def _print_all(routers: "list[pb.Router]") -> None:
+def _print_all(routers: "list[pb.Router]", *, past: bool) -> None:
+    """Of the past there are texts and tables, no numbers."""
     print_table("", ("router", "name", "members", "mass", "what it says"),
-                [(router.number, router.name, router.members, f"{router.mass:,.0f}", router.text) for router in routers],
+                [(router.number, router.name, router.members, "" if past else f"{router.mass:,.0f}", router.text)
+                 for router in routers],
                 ("router", "members", "mass"))
 
 

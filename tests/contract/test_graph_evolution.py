@@ -10,6 +10,7 @@ from propagation.model.errors import LeaseLost
 from propagation.model.evolution import EvolutionChange, EvolutionKind, EvolutionRun
 from propagation.model.filter_memory import FilterMemory, FilterRule
 from propagation.model.gradient import Module
+from propagation.model.learned import Checkpoint
 from propagation.model.lineage import Halves, RouterMap
 from propagation.model.log import EntryKind
 from propagation.model.text import ClientText
@@ -61,7 +62,7 @@ async def publication(store, *texts, number=1, era=0, report=REPORT, **fields):
     return learn, rounds, Publication(
         run=report, map=router_map(through, number - 1, **fields), round_=round_,
         epoch=Epoch(number=number, sequence=0, session_k=4, taste_k=5, era=era),
-        start=checkpoint(through, barrier=True, epoch=number), texts=texts)
+        start=await store.stage_checkpoint(learn, checkpoint(through, barrier=True, epoch=number)), texts=texts)
 
 
 @pytest.fixture
@@ -103,6 +104,24 @@ async def test_everything_goes_live_at_one_sequence_and_comes_back(lived, opened
         (1, 1, 1, "split"), (1, 1, 4, "split"), (1, 2, 2, "merge"), (1, 3, 2, "merge")]
     (kept,) = (await store.router_maps()).maps
     same_map(kept, replace(made.map, run=1))
+
+
+async def test_a_barrier_is_staged_in_two_parts_and_discarded_by_another(lived):
+    learn, rounds, made = await publication(lived)
+    more = Checkpoint(sequence=made.start.sequence + 1, epoch=1, barrier=True, arrays={"mass@rows": np.array([2, 5])})
+    both = await lived.stage_checkpoint(learn, more, made.start)
+    assert (both.id, both.sequence) == (made.start.id, made.start.sequence + 1)
+    await lived.stage_checkpoint(learn, checkpoint(1))
+    with pytest.raises(LeaseLost):
+        await lived.stage_checkpoint(learn, replace(more, arrays={}), both)
+    with pytest.raises(LeaseLost):
+        await lived.publish_evolution(learn, rounds, made)
+    first = await lived.stage_checkpoint(learn, checkpoint(2, barrier=True, epoch=1))
+    more = Checkpoint(sequence=made.start.sequence, epoch=1, barrier=True, arrays={"mass@rows": np.array([2, 5])})
+    await lived.publish_evolution(learn, rounds, replace(made, start=await lived.stage_checkpoint(learn, more, first)))
+    kept = await lived.newest_checkpoint(barrier=True)
+    assert (kept.sequence, kept.arrays["mass@rows"].tolist()) == (made.start.sequence, [2, 5])
+    assert kept.arrays.keys() == {"mass@rows", *checkpoint(2).arrays}
 
 
 async def test_a_lost_lease_or_an_overtaken_text_changes_nothing(lived, clock):

@@ -33,10 +33,14 @@ class Neo4jCheckpoints:
         await self._database.write(work)
         await self.sweep_checkpoints()
 
-    async def stage_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> Staged:
+    async def stage_checkpoint(self, lease: Lease, checkpoint: Checkpoint, onto: Staged | None = None) -> Staged:
         """Everything written, nothing visible."""
         async def begin(transaction: Transaction) -> int:
             await check_fence(transaction, lease)
+            if onto is not None:
+                if await transaction.value("checkpoints/go_on", id=onto.id, sequence=checkpoint.sequence) is None:
+                    raise LeaseLost("another checkpoint was begun before this one was complete")
+                return onto.id
             return int(await transaction.value("checkpoints/begin", sequence=checkpoint.sequence, epoch=checkpoint.epoch,
                                                barrier=checkpoint.barrier))
 

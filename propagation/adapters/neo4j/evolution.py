@@ -32,8 +32,7 @@ class Neo4jEvolution:
         self._edges = edges
 
     async def publish_evolution(self, learn: Lease, round_lease: Lease, publication: Publication) -> EvolutionRun:
-        through = publication.start.sequence
-        id_ = (await self._checkpoints.stage_checkpoint(learn, publication.start)).id
+        through, id_ = publication.start.sequence, publication.start.id
 
         async def work(transaction: Transaction) -> EvolutionRun:
             await check_fence(transaction, learn)

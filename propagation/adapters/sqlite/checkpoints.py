@@ -42,10 +42,12 @@ class SqliteCheckpoints:
         await self._database.write(work)
         await self.sweep_checkpoints()
 
-    async def stage_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> Staged:
+    async def stage_checkpoint(self, lease: Lease, checkpoint: Checkpoint, onto: Staged | None = None) -> Staged:
         """Everything written, nothing visible."""
         def begin(connection: sqlite3.Connection) -> int:
             check_fence(connection, lease)
+            if onto is not None:
+                return _continued(connection, onto.id, checkpoint.sequence)
             connection.execute("DELETE FROM checkpoint WHERE NOT complete")
             id_ = counted(connection, "checkpoint")
             connection.execute("INSERT INTO checkpoint (id, sequence, epoch, barrier) VALUES (?, ?, ?, ?)",
@@ -94,6 +96,12 @@ def completed(connection: sqlite3.Connection, id_: int) -> None:
         raise LeaseLost("another checkpoint was begun before this one was complete")
     connection.execute("DELETE FROM checkpoint WHERE id < ?1 AND id <> coalesce((SELECT max(id) FROM checkpoint"
                        " WHERE complete AND barrier), 0)", (id_,))
+
+
+def _continued(connection: sqlite3.Connection, id_: int, sequence: int) -> int:
+    if connection.execute("UPDATE checkpoint SET sequence = ? WHERE id = ? AND NOT complete", (sequence, id_)).rowcount == 0:
+        raise LeaseLost("another checkpoint was begun before this one was complete")
+    return id_
 
 
 def covers(connection: sqlite3.Connection, sequence: int) -> None:

@@ -37,10 +37,9 @@ class SqliteEvolution:
         self._checkpoints = checkpoints
 
     async def publish_evolution(self, learn: Lease, round_lease: Lease, publication: Publication) -> EvolutionRun:
-        through = publication.start.sequence
+        through, id_ = publication.start.sequence, publication.start.id
         bodies = await bodies_of(publication.texts)
         texts = text_rows([(text, through) for text in publication.texts], bodies)
-        id_ = (await self._checkpoints.stage_checkpoint(learn, publication.start)).id
 
         def work(connection: sqlite3.Connection) -> EvolutionRun:
             check_fence(connection, learn)

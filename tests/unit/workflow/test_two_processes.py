@@ -232,6 +232,7 @@ async def test_an_epoch_that_one_opened_is_met_by_the_other_outside_of_learning(
     assert there.numbers.view.epoch == epoch.number, "met where it caught up"
     await there.learn()
     await there.follow()
+    await here.learn()
     await here.follow()
     for mine, theirs in zip(profiles(here), profiles(there), strict=True):
         assert mine.any()
@@ -279,3 +280,26 @@ async def test_what_one_took_back_the_other_does_not_bring_back_when_it_takes_ba
     await is_as_rebuilt(there)
     state, row = there.numbers.view.state, index_of(await ref_of(there, "ann"))
     assert state.history_length[row] == 1
+
+
+async def test_who_was_forgotten_by_one_is_in_no_memory_of_the_other(two):
+    here, there = two
+    for user in ("ann", "bob", "cid"):
+        await push(here, user, 1, 3, 5)
+    await here.drain()
+    await there.learn()
+    await there.follow()
+    row, item = index_of(await ref_of(here, "bob")), 1
+    assert profiles(there)[0][row].any()
+    assert there.catalogue.title_of(item) == "Record 1"
+    await here.forgetting.forget(ClientKey(kind=ClientKind.USER, id="bob"))
+    await here.forgetting.forget(ClientKey(kind=ClientKind.ITEM, id="i1"))
+    await push(here, "ann", 7)
+    await here.drain()
+    await there.learn()
+    await there.follow()
+    assert not profiles(there)[0][row].any()
+    assert not profiles(there)[1][item].any()
+    assert there.catalogue.title_of(item) == ""
+    for mine, theirs in zip(profiles(here), profiles(there), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
