@@ -99,6 +99,8 @@ async def test_everything_goes_live_at_one_sequence_and_comes_back(lived, opened
     assert [(found.router, found.from_sequence) for found in await store.edges_at(ANN, run.sequence)] == [(4, run.sequence)]
     assert [version.text for version in await store.router_versions([4])] == ["more jazz"]
     assert (await store.load_texts([ANN]))[ANN].profile.text == "likes jazz"
+    assert (await store.text_at(ANN, run.sequence)).profile.version == 1
+    assert await store.text_at(ANN, before) is None, "a text is of its publication, not of what was learned until then"
     assert await store.evolution_runs(9) == [run]
     assert [(step.run, step.before, step.after, step.kind) for step in await store.router_lineage()] == [
         (1, 1, 1, "split"), (1, 1, 4, "split"), (1, 2, 2, "merge"), (1, 3, 2, "merge")]

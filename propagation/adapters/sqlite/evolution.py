@@ -39,7 +39,6 @@ class SqliteEvolution:
     async def publish_evolution(self, learn: Lease, round_lease: Lease, publication: Publication) -> EvolutionRun:
         through, id_ = publication.start.sequence, publication.start.id
         bodies = await bodies_of(publication.texts)
-        texts = text_rows([(text, through) for text in publication.texts], bodies)
 
         def work(connection: sqlite3.Connection) -> EvolutionRun:
             check_fence(connection, learn)
@@ -52,7 +51,7 @@ class SqliteEvolution:
             covers(connection, through)
             put_round(connection, publication.round_.model_copy(update={"sequence": sequence}))
             publish_changes(connection, publication.round_.number, self._directory.now())
-            put_texts(connection, texts, self._directory.now())
+            put_texts(connection, text_rows([(text, sequence) for text in publication.texts], bodies), self._directory.now())
             connection.execute("DELETE FROM claim")
             run = self._kept(connection, publication.run.model_copy(update={
                 "sequence": sequence, "epoch": epoch.number, "round": publication.round_.number, "published": True}))
