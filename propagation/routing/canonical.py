@@ -1,7 +1,7 @@
 """Canonical attributes (DESIGN, Vocabulary): "Jazz" and "jazz music" meet."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import sqrt
 
 import numpy as np
@@ -73,6 +73,6 @@ def _among(fresh: Sequence[int], names: Sequence[str], vectors: NDArray[np.float
     return [(names[fresh[place]], float(cosines[place])) for place in sorted(nearest, key=lambda at: (-cosines[at], at))]
 
 
-def in_canonical(names: Sequence[str], canonical: Mapping[str, str]) -> tuple[str, ...]:
+def in_canonical(names: Iterable[str], canonical: Mapping[str, str]) -> tuple[str, ...]:
     """These names as canonical ones, sorted, each once; a name that no round has seen yet stays as it is."""
     return tuple(sorted({canonical.get(name, name) for name in names}))

@@ -8,26 +8,27 @@ from propagation.model.text import ClientText
 from propagation.routing.policy import Arrival
 
 
-def own_attributes(text: ClientText) -> tuple[str, ...]:
-    """A_c (eq. 1) of what a client says itself; what it only heard is not its preference until it acts on it."""
-    return tuple(sorted({name for line in text.profile.lines if line.author != Author.RECEPTION for name in line.attributes}))
-
-
-def arrivals_of(ref: int, text: ClientText, held: Sequence[str], after: int, canonical: Mapping[str, str]) -> list[Arrival]:
-    """Attributes, as the lines have them, that are new against `held` (canonical names), or whose line rests on an
-    interaction after the last round's boundary."""
-    before = frozenset(held)
-    found: dict[str, Arrival] = {}
+def own_attributes(text: ClientText) -> dict[str, int]:
+    """A_c (eq. 1) of what a client says itself, by name, each with the newest sequence a line that says so rests on (0: none); what
+    it only heard is not its preference until it acts on it."""
+    found: dict[str, int] = {}
     for line in text.profile.lines:
         if line.author == Author.RECEPTION:
             continue
-        newest = max((source.sequence or 0 for source in line.sources), default=0)
+        newest = max([source.sequence or 0 for source in line.sources], default=0)
         for name in line.attributes:
-            if canonical.get(name, name) not in before or newest > after:
-                known = found.get(name)
-                if known is None or known.sequence < newest:
-                    found[name] = Arrival(attribute=name, ref=ref, profile_version=text.profile.version, sequence=newest)
-    return [found[name] for name in sorted(found)]
+            if found.get(name, -1) < newest:
+                found[name] = newest
+    return dict(sorted(found.items()))
+
+
+def arrivals_of(ref: int, version: int, own: Mapping[str, int], held: Sequence[str], after: int,
+                canonical: Mapping[str, str]) -> list[Arrival]:
+    """Of a client's own attributes at a profile version those that are new against `held` (canonical names), or that rest on an
+    interaction after the last round's boundary."""
+    before = frozenset(held)
+    return [Arrival(attribute=name, ref=ref, profile_version=version, sequence=newest) for name, newest in own.items()
+            if newest > after or canonical.get(name, name) not in before]
 
 
 def counted(attributes: Mapping[str, Attribute], held: Mapping[int, Sequence[str]],

@@ -11,6 +11,7 @@ from propagation.model.text import ReasonClaim, ReasonWork
 from propagation.workflow.drafting import Drafting, Drafts, T
 from propagation.workflow.interaction import clients_of
 from propagation.workflow.said import Said
+from propagation.workflow.vectors import Vectors
 
 Show = Callable[[Sequence[Said]], Awaitable[None]]
 
@@ -18,9 +19,10 @@ Show = Callable[[Sequence[Said]], Awaitable[None]]
 class ClaimInParts(Generic[T]):
     """`done`: what is committed. The last commit gives the claim back. `show` is told what clients say now that it is stored."""
 
-    def __init__(self, drafting: Drafting[T], claim: ReasonClaim, show: Show) -> None:
+    def __init__(self, drafting: Drafting[T], claim: ReasonClaim, vectors: Vectors, show: Show) -> None:
         self._drafting = drafting
         self._claim = claim
+        self._vectors = vectors
         self._show = show
         self._committing: asyncio.Task[None] | None = None
         self._changed: dict[int, Said] = {}
@@ -56,6 +58,7 @@ class ClaimInParts(Generic[T]):
 
     async def _commit(self, drafts: Drafts[T]) -> None:
         await self._drafting.commit(self._claim, drafts)
+        self._vectors.expect(drafts.said)
         self._changed.update((said.ref, said) for said in drafts.said)
         self.done.extend(drafts.finished)
 

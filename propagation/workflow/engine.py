@@ -94,15 +94,14 @@ class Engine:
         self.cold_start = ColdStart(store, reasoner, policy, self.vectors, settings)
         self.learner = Learner(store, self.numbers, embedder, holder, self.first_view, self.catalogue, self._take_entries,
                                self._take_epoch)
-        held = HeldTexts(store)
-        self._stage1 = Stage1(store, reasoner, settings, held, give_way)
+        self._stage1 = Stage1(store, reasoner, settings, HeldTexts(store), give_way)
         self.reasoning = Reasoning(store, self._stage1, self.vectors, settings, holder, reasoner.width, beside)
         self.past = Past(store)
         self.profiles = ProfileReader(store, reasoner, settings, self.vectors.show, self.past, self._merging)
         self.following = Following(store, embedder, self.vectors, self.unlearned, self._read_again)
         self.tracer = Tracer(store)
         self.ranking = ReasonerRanking(store, reasoner, settings.seed)
-        self.stage2 = Stage2(store, reasoner, policy, Perceiver(store, held, index, embedder, self.numbers, settings),
+        self.stage2 = Stage2(store, reasoner, policy, Perceiver(store, self.vectors.said, index, embedder, self.numbers, settings),
                              self.vectors, settings, holder, self.cold_start.through, give_way)
         self.evolution = Evolution(store, reasoner, self.numbers, self.vectors, self.upkeep, self.learner,
                                    settings, self._learning, self._no_texts, holder)
@@ -175,6 +174,7 @@ class Engine:
         refs = list(refs)
         self._stage1.forget(refs)
         self.reasoning.drafting.forget(refs)
+        self.vectors.said.forget(refs)
 
     async def learn(self) -> int:
         """One step of the learner, one at a time in this process; how many log entries it covered. Bootstraps when the

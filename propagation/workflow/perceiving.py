@@ -6,16 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from propagation.model.attribute import Attribute
-from propagation.model.text import ClientText
 from propagation.ports.embedder import Embedder, FittableEmbedder
 from propagation.ports.graph import GraphStore
 from propagation.ports.vector_index import VectorIndex
 from propagation.routing.canonical import canonical_names, in_canonical, words_likeness
 from propagation.routing.centres import CentrePerception
-from propagation.routing.perception import arrivals_of, counted, own_attributes
+from propagation.routing.perception import arrivals_of, counted
 from propagation.routing.policy import Arrival
-from propagation.workflow.held_texts import HeldTexts
 from propagation.workflow.numbers import Numbers
+from propagation.workflow.said import HeldSaid, Said
 from propagation.workflow.settings import WorkflowSettings
 
 
@@ -29,16 +28,16 @@ class Perceived:
     arrivals: Sequence[Arrival]
     mapped: Mapping[str, str]
     fresh: Sequence[str]
-    remapped: Sequence[ClientText]
+    remapped: Sequence[Said]
 
 
 class Perceiver:
     """Reads the graph and decides; the round writes."""
 
-    def __init__(self, store: GraphStore, held: HeldTexts, index: VectorIndex, embedder: Embedder, numbers: Numbers,
+    def __init__(self, store: GraphStore, said: HeldSaid, index: VectorIndex, embedder: Embedder, numbers: Numbers,
                  settings: WorkflowSettings) -> None:
         self._store = store
-        self._held = held
+        self._said = said
         self._index = index
         self._embedder = embedder
         self._numbers = numbers
@@ -46,9 +45,10 @@ class Perceiver:
 
     async def perceive(self, changed: Sequence[int], after: int, canonical: Mapping[str, str]) -> Perceived:
         """Eq. 1 for the clients that changed after a round's boundary. `canonical`: what was mapped before."""
-        texts = await self._held.newest(changed)
+        said = await self._said.newest(changed)
         held = await self._store.held_attributes(changed)
-        raw, arrived = await asyncio.to_thread(_said, texts, held, after, canonical)
+        raw = {ref: tuple(one.attributes) for ref, one in said.items()}
+        arrived = await asyncio.to_thread(_arrived, said, held, after, canonical)
         known = await self._store.get_attributes(sorted({name for names in (*raw.values(), *held.values()) for name in names}))
         new = await asyncio.to_thread(self._in_order_of_sequence, arrived, known)
         mapped = await self._mapped(new)
@@ -63,7 +63,7 @@ class Perceiver:
         arrivals = await asyncio.to_thread(self._travelling, arrived, names, holders)
         return Perceived(rows=rows, held=now, mapped=mapped, fresh=fresh,
                          arrivals=arrivals,
-                         remapped=[texts[ref] for ref in changed if not mapped.keys().isdisjoint(raw[ref])])
+                         remapped=[said[ref] for ref in changed if not mapped.keys().isdisjoint(raw[ref])])
 
     def _in_order_of_sequence(self, arrived: Mapping[int, Sequence[Arrival]], known: Mapping[str, Attribute]) -> list[str]:
         """Names no round has seen, by the sequence they came with, then by client, then by name."""
@@ -99,11 +99,10 @@ class Perceiver:
         return list(out.values())
 
 
-def _said(texts: Mapping[int, ClientText], held: Mapping[int, Sequence[str]], after: int,
-          canonical: Mapping[str, str]) -> tuple[dict[int, tuple[str, ...]], dict[int, list[Arrival]]]:
-    """(attributes, arrivals) of each client. Runs beside the loop: a round may have thousands of clients."""
-    return ({ref: own_attributes(text) for ref, text in texts.items()},
-            {ref: arrivals_of(ref, text, held[ref], after, canonical) for ref, text in texts.items()})
+def _arrived(said: Mapping[int, Said], held: Mapping[int, Sequence[str]], after: int,
+             canonical: Mapping[str, str]) -> dict[int, list[Arrival]]:
+    """Of each client. Runs beside the loop: a round may have thousands of them."""
+    return {ref: arrivals_of(ref, one.version, one.attributes, held[ref], after, canonical) for ref, one in said.items()}
 
 
 def _in_canonical(raw: Mapping[int, Sequence[str]], names: Mapping[str, str]) -> dict[int, tuple[str, ...]]:

@@ -97,7 +97,7 @@ class Reasoning:
         """Reason and commit. Where another writer was first with a client's next version, the texts of what is left of the
         claim are loaded again (a reader may have merged many) and it is redone on them: nothing of the lost attempt is kept."""
         self._unfinished = claim
-        parts = ClaimInParts(drafting, claim, self._show)
+        parts = ClaimInParts(drafting, claim, self._vectors, self._show)
         until, lost = time.monotonic() + CLAIM_SECONDS, 0
         while True:
             done = len(parts.done)

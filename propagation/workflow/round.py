@@ -92,7 +92,7 @@ class Stage2:
         await self._vectors.know_names(round_.number - 1)
         perceived = await self._perceiver.perceive(due.changed, due.after, self._vectors.canonical)
         self._vectors.canonical.update(perceived.mapped)
-        await self._vectors.take_texts(perceived.remapped)
+        await self._vectors.take_said(perceived.remapped)
         groups = await arriving(perceived.arrivals, epoch, left, perceiving)
         versions, failed = await self._integrate(round_, groups, epoch, current)
         closed, opened = await self._multicast(due.changed, versions)

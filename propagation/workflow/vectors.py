@@ -20,7 +20,7 @@ from propagation.routing.canonical import in_canonical
 from propagation.workflow.index_feed import IndexFeed
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.recent import Recent
-from propagation.workflow.said import Said, said_of
+from propagation.workflow.said import HeldSaid, Said, said_of
 from propagation.workflow.view import NumbersView
 
 LINES_KEPT, LINES_LEAST, LINES_AT_ONCE = 65_536, 4_096, 2_048
@@ -98,6 +98,7 @@ class Vectors:
         self._canonical: dict[str, str] = {}
         self._named_through = 0
         self._shown: Recent[int, int] = Recent(SHOWN_KEPT)
+        self.said = HeldSaid(store)
 
     def has_shown(self, ref: int, version: int) -> bool:
         """Whether this process' view has a client's text of this version, or a later one, or is about to."""
@@ -144,22 +145,27 @@ class Vectors:
         """Committed texts, into the index and the view."""
         await self.show_said([said_of(text) for text in texts])
 
-    async def show_said(self, texts: Sequence[Said]) -> None:
-        """The same. The graph is right without them: what fails here waits in the outbox, and is carried over by upkeep."""
+    def expect(self, texts: Sequence[Said]) -> None:
+        """These are committed, and will be shown."""
         for text in texts:
             self._shown.put(text.ref, text.version)
+            self.said.put(text.ref, text)
+
+    async def show_said(self, texts: Sequence[Said]) -> None:
+        """The same. The graph is right without them: what fails here waits in the outbox, and is carried over by upkeep."""
+        self.expect(texts)
         try:
             await self.take_points(await self.points_of_said(texts))
         except Exception as error:
             self._shown.forget([text.ref for text in texts])
             log.warning("the index lags: %d texts not shown, they will be tried again: %s", len(texts), error)
 
-    async def show_round(self, done: Round, remapped: Sequence[ClientText], fresh: Sequence[str],
+    async def show_round(self, done: Round, remapped: Sequence[Said], fresh: Sequence[str],
                          versions: Sequence[RouterVersion]) -> None:
         """The same, of what a round published: clients that hold a newly mapped attribute, new canonical attributes, and router
         versions."""
         try:
-            await self._feed.put({**by_kind(await self.points_of(remapped)),
+            await self._feed.put({**by_kind(await self.points_of_said(remapped)),
                                   Collection.ATTRIBUTES: await self.points_of_attributes(fresh),
                                   Collection.ROUTERS: await self.points_of_routers(versions)}, done.number)
         except Exception as error:
@@ -167,7 +173,11 @@ class Vectors:
 
     async def take_texts(self, texts: Iterable[ClientText]) -> None:
         """New versions of clients' texts, one a client."""
-        await self.take_points(await self.points_of(texts))
+        await self.take_said([said_of(text) for text in texts])
+
+    async def take_said(self, texts: Sequence[Said]) -> None:
+        """The same."""
+        await self.take_points(await self.points_of_said(texts))
 
     async def take_points(self, points: Sequence[Point]) -> None:
         """Into the index and the view: committed texts' points."""
@@ -184,10 +194,10 @@ class Vectors:
         for point in points:
             self._shown.put(int(point.key), point.version)
 
-    def changes_of_round(self, remapped: Sequence[ClientText], fresh: Sequence[str],
+    def changes_of_round(self, remapped: Sequence[Said], fresh: Sequence[str],
                          versions: Sequence[RouterVersion]) -> list[IndexChange]:
         """What a round will publish of the index, for the outbox."""
-        return [*(IndexChange(COLLECTIONS[kind_of(text.profile.ref)], text.profile.ref, text.profile.version) for text in remapped),
+        return [*(IndexChange(COLLECTIONS[kind_of(said.ref)], said.ref, said.version) for said in remapped),
                 *(IndexChange(Collection.ATTRIBUTES, name, ATTRIBUTE_VERSION) for name in fresh),
                 *(IndexChange(Collection.ROUTERS, version.router, version.version) for version in self._of_routers(versions))]
 
@@ -210,6 +220,7 @@ class Vectors:
     def forget(self, refs: Sequence[int], names: frozenset[str], unmapped: frozenset[str]) -> None:
         """Clients and attributes that are no more, and names that no longer stand for another one."""
         self._shown.forget(refs)
+        self.said.forget(refs)
         for name in [name for name, target in self._canonical.items() if name in unmapped or target in names]:
             del self._canonical[name]
 

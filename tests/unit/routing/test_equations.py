@@ -73,12 +73,12 @@ def arrival(name, ref=ANN, sequence=7):
 def test_eq1_attributes_are_what_a_client_says_itself():
     """A_c = extract(P_c): a line that reception wrote is not its preference until it acts on it."""
     ann = text(ANN, line(1, "jazz", "blues"), line(2, "opera", author=Author.RECEPTION), line(3, "jazz", author=Author.CATALOGUE))
-    assert own_attributes(ann) == ("blues", "jazz")
+    assert own_attributes(ann) == {"blues": 0, "jazz": 0}
 
 
 def test_eq1_new_or_confirmed_attributes_travel():
     ann = text(ANN, line(1, "jazz", sequence=5), line(2, "blues", sequence=12), line(3, "opera", sequence=4))
-    found = arrivals_of(ANN, ann, held=("jazz", "blues"), after=10, canonical={})
+    found = arrivals_of(ANN, 3, own_attributes(ann), held=("jazz", "blues"), after=10, canonical={})
     assert [(a.attribute, a.sequence) for a in found] == [("blues", 12), ("opera", 4)]
 
 
