@@ -18,6 +18,7 @@ from propagation.model.text import ClientText
 from propagation.numbers.hashing import mixed
 from propagation.optimization.order import mixed_word
 from propagation.ports.vector_index import Collection
+from propagation.workflow.interaction import clients_of
 from propagation.workflow.settings import WorkflowSettings
 from services.assembly import laptop_engine
 from services.settings import Settings
@@ -115,7 +116,7 @@ async def test_a_claim_that_is_given_up_half_way_leaves_nothing_of_it(engine):
     parts = drafting.drafts(claim.work, 10.0, lambda: True)
     await anext(parts)
     await parts.aclose()
-    drafting.forget({ref for work in claim.work for ref in (work.user, work.item, work.negative) if ref is not None})
+    drafting.forget({ref for work in claim.work for ref in clients_of(work)})
     await engine.store.commit_reasoned(claim, ())
     before = await texts_in(engine)
     assert not any(source.sequence for text in before.values() for line in text.profile.lines for source in line.sources)
@@ -124,10 +125,17 @@ async def test_a_claim_that_is_given_up_half_way_leaves_nothing_of_it(engine):
 
 async def test_a_cancelled_reader_leaves_the_answer_whole(engine):
     await push(engine, 100, 40)
-    reasoning = asyncio.create_task(engine.reason())
-    await asyncio.sleep(0.01)
-    reasoning.cancel()
-    await asyncio.gather(reasoning, return_exceptions=True)
+    await engine.reason(limit=1)
+    for seconds in (0, 0.001, 0.01, 0.03):
+        claim = await engine.store.claim_reason(engine.holder, 30, 60_000)
+        parts = engine.reasoning.drafting.drafts(claim.work, 10.0, lambda: True)
+        reading = asyncio.create_task(anext(parts))
+        await asyncio.sleep(seconds)
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+        await parts.aclose()
+        engine.reasoning.drafting.forget({ref for work in claim.work for ref in clients_of(work)})
+        await engine.store.commit_reasoned(claim, ())
     assert await all_is_reasoned(engine)
 
 
