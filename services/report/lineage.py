@@ -62,10 +62,15 @@ def _row(place: int, count: int, rows: int) -> float:
 def verdicts(runs: Sequence[pb.EvolutionRun]) -> Element:
     """One row a run, the newest first."""
     return table(("run", "when", "what", "log-loss before", "after", "verdict"), [
-        (str(run.run), run.time.ToDatetime().strftime("%Y-%m-%d %H:%M UTC") if run.HasField("time") else "", _what(run),
+        (str(run.run), _when(run), _what(run),
          f"{run.log_loss_before:.4f}" if run.HasField("log_loss_before") else "",
          f"{run.log_loss_after:.4f}" if run.HasField("log_loss_after") else "",
          _verdict(run)) for run in sorted(runs, key=lambda run: -run.run)], numbers=(0, 3, 4))
+
+
+def _when(run: pb.EvolutionRun) -> Child:
+    """In one line, however narrow its column."""
+    return element("time", run.time.ToDatetime().strftime("%Y-%m-%d %H:%M UTC")) if run.HasField("time") else ""
 
 
 def _what(run: pb.EvolutionRun) -> str:
@@ -82,5 +87,4 @@ def _what(run: pb.EvolutionRun) -> str:
 
 def _verdict(run: pb.EvolutionRun) -> Child:
     words = run.verdict or ("published" if run.published else "not published")
-    error = f" (± {run.standard_error:.4f})" if run.HasField("standard_error") else ""
-    return element("span", words + error, class_="published" if run.published else "refused")
+    return element("span", words, class_="published" if run.published else "refused")
