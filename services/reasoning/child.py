@@ -19,7 +19,7 @@ from services.collector import rare_collections
 from services.reasoning.frames import Begin, Draft, Failed, Forget, read_frame, to_frame
 
 PART = 64
-NICER = 5
+NICER = 10
 log = logging.getLogger(__name__)
 
 
