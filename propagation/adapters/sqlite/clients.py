@@ -32,7 +32,7 @@ class SqliteClients:
         return [self._directory.ref(key.kind, key.id) for key in keys]
 
     async def get_clients(self, refs: Sequence[int], as_of: int | None = None) -> Sequence[Client]:
-        return await self._database.read(lambda connection: clients_of(connection, refs, as_of))
+        return await self._database.read(lambda connection: clients_of(connection, refs, as_of), len(refs))
 
     async def scan_clients(self, kind: ClientKind, after_ref: int, limit: int) -> Sequence[Client]:
         def work(connection: sqlite3.Connection) -> Sequence[Client]:

@@ -19,6 +19,7 @@ from propagation.model.errors import StoreBusy, StoreCorrupt
 
 GROUP = 64
 READERS = 4
+FEW_ROWS = 64
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], object]
 Mark = tuple[int, ...]
@@ -48,6 +49,7 @@ class Database:
         self._readers: ThreadPoolExecutor | None = None
         self._local = threading.local()
         self._reading: list[sqlite3.Connection] = []
+        self._here: sqlite3.Connection | None = None
         self._lock: Lock | None = None
         self.files = 0
         """How often the file was written anew: row numbers that were read before mean nothing then."""
@@ -74,6 +76,9 @@ class Database:
         for connection in self._reading:
             connection.close()
         self._reading.clear()
+        if self._here is not None:
+            self._here.close()
+            self._here = None
         if self._writer is not None:
             writer, self._writer = self._writer, None
             self._queue.put(None)
@@ -99,11 +104,22 @@ class Database:
         self._queue.put((work, done, True))  # type: ignore[arg-type]
         return await asyncio.wrap_future(done)
 
-    async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `work` on a read connection, in one snapshot."""
+    async def read(self, work: Callable[[sqlite3.Connection], T], rows: int | None = None) -> T:
+        """Run `work` on a read connection, in one snapshot. `rows`: at most how many it reads, each by its key; where they are few
+        it is done here and now: to hand it to a thread and back takes longer than the work, the more so the busier the process."""
         if self._readers is None:
             raise StoreBusy(f"{self.path} is closed")
+        if rows is not None and rows <= FEW_ROWS:
+            with contextlib.suppress(StoreBusy):  # whoever holds the file is waited for elsewhere
+                return self._read_here(work)
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, work)
+
+    def _read_here(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """On the loop's own connection, which never waits. Raises StoreBusy."""
+        if self._here is None:
+            self._here = open_reader(self.path)
+            self._here.execute("PRAGMA busy_timeout=0")
+        return self._in_snapshot(self._here, work)
 
     def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         try:
@@ -111,6 +127,12 @@ class Database:
             if connection is None:
                 connection = self._local.connection = open_reader(self.path)
                 self._reading.append(connection)
+        except sqlite3.Error as error:
+            raise self._translated(error) from error
+        return self._in_snapshot(connection, work)
+
+    def _in_snapshot(self, connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], T]) -> T:
+        try:
             connection.execute("BEGIN")
             try:
                 return work(connection)

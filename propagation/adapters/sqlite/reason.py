@@ -40,6 +40,7 @@ from propagation.model.watched import NumberedMerge, NumberedText
 from propagation.ports.clock import Clock
 
 LOOK_AHEAD = 8
+TEXT_ROWS = 8
 HELD_STILL = "SELECT token FROM claim WHERE token = ?"
 GIVEN_BACK = "DELETE FROM claim WHERE token = ? RETURNING token"
 REACH = ("SELECT router, count(DISTINCT CASE WHEN outcome = 'merged' THEN ref END), sum(outcome = 'merged'),"
@@ -111,11 +112,12 @@ class SqliteReason:
         await self._database.write(work)
 
     async def load_texts(self, refs: Sequence[int]) -> Mapping[int, ClientText]:
-        return await self._database.read(lambda connection: texts_or_none_yet(connection, refs))
+        return await self._database.read(lambda connection: texts_or_none_yet(connection, refs),
+                                         TEXT_ROWS * len(refs))
 
     async def text_versions(self, refs: Sequence[int] | None = None) -> Mapping[int, int]:
         if refs is not None:
-            return await self._database.read(lambda connection: newest_versions(connection, refs))
+            return await self._database.read(lambda connection: newest_versions(connection, refs), len(refs))
         return await self._database.read(lambda connection: dict(many(
             connection, "SELECT json_group_array(json_array(ref, version)) FROM (SELECT c.ref AS ref, (SELECT max(v.version)"
                         " FROM profile_version v WHERE v.ref = c.ref) AS version FROM client c) WHERE version IS NOT NULL")))
@@ -139,7 +141,7 @@ class SqliteReason:
     async def interactions(self, sequences: Sequence[int]) -> Sequence[InteractionRow]:
         return await self._database.read(lambda connection: [interaction_of(row) for row in connection.execute(
             f"SELECT {ROW} FROM json_each(?) e CROSS JOIN interaction ON sequence = e.value ORDER BY e.key",
-            (dumped(list(sequences)),)).fetchall()])
+            (dumped(list(sequences)),)).fetchall()], len(sequences))
 
     async def find_event(self, event_id: str) -> InteractionRow | None:
         def work(connection: sqlite3.Connection) -> InteractionRow | None:

@@ -118,7 +118,7 @@ class SqliteRecords:
         return await self._database.read(lambda connection: _entries(connection, after, through))
 
     async def recorded_through(self) -> int:
-        return await self._database.read(recorded_through)
+        return await self._database.read(recorded_through, 1)
 
     async def sequence_at(self, time_ms: int) -> int:
         return await self._database.read(lambda connection: sequence_at(connection, time_ms))

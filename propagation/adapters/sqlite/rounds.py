@@ -27,6 +27,7 @@ from propagation.model.router import RouterVersion, RoutingEdge
 from propagation.ports.leases import Lease
 
 SENDERS_KEPT = 2
+WAITING_ROWS, MESSAGE_ROWS = 32, 4
 ATTRIBUTE = "name, router, holders, canonical"
 ROUND = "number, boundary, sequence, changed, touched, edges_opened, edges_closed, reached"
 EDGE = ("SELECT e.router, e.ref, e.score, o.sequence, c.sequence FROM edge e JOIN round o ON o.number = e.opened"
@@ -47,7 +48,7 @@ class SqliteRounds:
         return newest[0] if newest else None
 
     async def last_rounds(self, limit: int) -> Sequence[Round]:
-        return await self._database.read(lambda connection: last_rounds(connection, limit))
+        return await self._database.read(lambda connection: last_rounds(connection, limit), limit)
 
     async def rounds_after(self, number: int, limit: int) -> Sequence[Round]:
         return await self._database.read(lambda connection: [_round(row) for row in connection.execute(
@@ -176,7 +177,8 @@ class SqliteRounds:
 
     async def waiting_messages(self, refs_after: Mapping[int, int],
                                through: int | None = None) -> Mapping[int, Sequence[RouterVersion]]:
-        return await self._database.read(lambda connection: waiting_messages(connection, refs_after, through))
+        return await self._database.read(lambda connection: waiting_messages(connection, refs_after, through),
+                                         WAITING_ROWS * len(refs_after))
 
     async def router_versions(self, routers: Sequence[int], at: int | None = None) -> Sequence[RouterVersion]:
         return await self._database.read(lambda connection: newest_versions(connection, routers, at))
@@ -185,7 +187,7 @@ class SqliteRounds:
         return await self._database.read(lambda connection: whole_version(connection, router, version))
 
     async def messages(self, keys: Sequence[tuple[int, int]], senders: int) -> Mapping[tuple[int, int], RouterVersion]:
-        return await self._database.read(lambda connection: messages_of(connection, keys, senders))
+        return await self._database.read(lambda connection: messages_of(connection, keys, senders), MESSAGE_ROWS * len(keys))
 
     async def contributions(self, ref: int, limit: int) -> Sequence[RouterVersion]:
         return await self._database.read(lambda connection: contributed(connection, ref, limit))
