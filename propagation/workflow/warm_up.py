@@ -35,7 +35,7 @@ def warm_learning() -> NumbersView:
     warm_evolution(view)
     rows = np.arange(SIZE)
     taking_back = Subtraction(Written(events.sequence, events.sequence, events.item, block.routers, block.weights), retrust=True)
-    for gone in (rows < 1, rows < 0):
+    for gone in (rows < 1, rows < 0, rows >= 0):  # a repeat takes the place; nothing goes; nothing is left
         taking_back.take_back(view, [History(0, events.sequence, rows // 2, events.weight, gone)])
     taking_back.finish(view, ref_of(ClientKind.ITEM, 0))
     follow_recent(up_to_date(None, view.state, EMPTY_ROWS), view.state)

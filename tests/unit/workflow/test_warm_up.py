@@ -41,8 +41,9 @@ def signatures() -> dict[str, list[str]]:
 
 async def life(path: str) -> None:
     """A process that records, learns, reasons and reads; one that starts from what it left, from blocks and from a
-    checkpoint; a rebuild."""
+    checkpoint; a rebuild; clients that are forgotten."""
     from propagation.adapters.offline.embedder import HashedEmbedder
+    from propagation.model.client import ClientKey, ClientKind
     from propagation.workflow.rebuild import rebuild
     from propagation.workflow.recommend import Wish
     from propagation.workflow.replay import replay
@@ -58,6 +59,9 @@ async def life(path: str) -> None:
             await engine.recommender.recommend(wish)
         if turn == 1:
             await rebuild(engine.store, HashedEmbedder(engine.settings.seed), engine.first_view, "test")
+        if turn == 2:
+            for kind, name in ((ClientKind.USER, "u1"), (ClientKind.ITEM, "i1")):
+                await engine.forgetting.forget(ClientKey(kind=kind, id=name))
         await engine.close()
 
 
