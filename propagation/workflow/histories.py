@@ -13,11 +13,13 @@ from propagation.model.withdrawal import Written
 from propagation.ports.embedder import Embedder
 from propagation.ports.evolution import EvolutionStore
 from propagation.ports.graph import ForgettingGraph
+from propagation.workflow.beside import beside
 from propagation.workflow.subtraction import History
 from propagation.workflow.texts import attribute_text, content_text
 
 USERS_A_PART = 200
 CLIENTS_A_READ = 2_000
+Direction = Callable[[int, NDArray[np.float32]], NDArray[np.float32]]
 # (sequence [n], user rows [n], routers [n,16] of the taste bank as stored) to the routers that they are now.
 CurrentRouters = Callable[[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint16]], Awaitable[NDArray[np.uint16]]]
 
@@ -55,17 +57,26 @@ class Histories:
         self._embedder = embedder
 
     async def parts(self, users: Sequence[int], gone: frozenset[int], through: int,
-                    direction: Callable[[int, NDArray[np.float32]], NDArray[np.float32]]) -> AsyncIterator[list[History]]:
+                    direction: Direction) -> AsyncIterator[list[History]]:
         """Histories of these users (refs), some at a time, of what was learned through a sequence. `direction`: the content vector
         of an item by row and text vector (see NumbersView.direction_of)."""
-        for start in range(0, len(users), USERS_A_PART):
-            some = users[start : start + USERS_A_PART]
-            by_user: dict[int, list[InteractionRow]] = defaultdict(list)
-            for row in await self._store.all_interactions(some):
-                if row.sequence <= through:
-                    by_user[row.user].append(row)
-            changed = await self._changed({row.item: row.sequence for rows in by_user.values() for row in reversed(rows)})
-            yield [await self._history(user, by_user[user], gone, changed, direction) for user in some]
+        parts = [users[start : start + USERS_A_PART] for start in range(0, len(users), USERS_A_PART)]
+        found: list[History] = []
+        for some in parts:
+            async with beside(self._part(some, gone, through, direction)) as reading:  # while the caller works on the part before
+                if found:
+                    yield found
+                found = await reading
+        if found:
+            yield found
+
+    async def _part(self, some: Sequence[int], gone: frozenset[int], through: int, direction: Direction) -> list[History]:
+        by_user: dict[int, list[InteractionRow]] = defaultdict(list)
+        for row in await self._store.all_interactions(some):
+            if row.sequence <= through:
+                by_user[row.user].append(row)
+        changed = await self._changed({row.item: row.sequence for rows in by_user.values() for row in reversed(rows)})
+        return [await self._history(user, by_user[user], gone, changed, direction) for user in some]
 
     async def _changed(self, first: dict[int, int]) -> dict[int, int]:
         """Items that changed after a sequence of theirs, and when."""
@@ -77,7 +88,7 @@ class Histories:
         return found
 
     async def _history(self, user: int, rows: Sequence[InteractionRow], gone: frozenset[int], changed: dict[int, int],
-                       direction: Callable[[int, NDArray[np.float32]], NDArray[np.float32]]) -> History:
+                       direction: Direction) -> History:
         then = {}
         for place, row in enumerate(rows):
             if changed.get(row.item, 0) > row.sequence:

@@ -1,12 +1,9 @@
 """Taking back interactions, whatever for: numbers first (in memory), then everything in one commit with a new barrier. A crash
 before the commit is as if nothing had happened; after it the next start finishes what lagged."""
 
-import asyncio
 import logging
-from collections.abc import AsyncIterator, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from propagation.model.client import Client, ClientKind, kind_of
 from propagation.model.errors import LeaseLost
@@ -19,6 +16,7 @@ from propagation.ports.graph import ForgettingGraph, VersionClash
 from propagation.ports.leases import Lease
 from propagation.ports.outbox import IndexChange
 from propagation.ports.vector_index import Collection
+from propagation.workflow.beside import beside
 from propagation.workflow.checkpointing import lent
 from propagation.workflow.histories import CurrentRouters, Histories, in_routers_of_now
 from propagation.workflow.index_upkeep import IndexUpkeep
@@ -32,19 +30,7 @@ from propagation.workflow.withdrawing import TextChanges, Withdrawing
 ROUND_LEASE_MS = 120_000
 REDONE = 5
 USERS_A_TURN = 16
-T = TypeVar("T")
 log = logging.getLogger(__name__)
-
-
-@asynccontextmanager
-async def beside(work: Coroutine[None, None, T]) -> AsyncIterator["asyncio.Task[T]"]:
-    """Begun, while the body goes on; ended with it."""
-    task = asyncio.create_task(work)
-    try:
-        yield task
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 @dataclass(frozen=True)
