@@ -1,6 +1,5 @@
 """Reading a client's text: as it stands, merged first (RecNet 2.3, eq. 5, outside an interaction), or as it was."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
@@ -42,8 +41,8 @@ class ProfileReader:
 
     async def current(self, ref: int) -> ProfileReading:
         """As it stands; nothing is merged."""
-        client, texts = await asyncio.gather(self._client(ref), self._store.load_texts([ref]))
-        text = texts[ref]
+        client = await self._client(ref)
+        text = (await self._store.load_texts([ref]))[ref]
         messages, _ = buffered(ref, await self._arrived(text), self._settings.buffer)
         return ProfileReading(client, text, messages)
 

@@ -1,6 +1,5 @@
 """The names behind numbers: what an answer's lines, hops and members refer to, fetched together."""
 
-import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -56,10 +55,10 @@ async def facts_of(store: GraphStore, caller: Caller, lines: Iterable[Line], ref
     missing = sorted({source.sequence for source in sources if source.sequence} - events.keys())
     heard = {(message.router, message.version): message for message in messages}
     cited = {(source.router, source.version) for source in sources if source.router is not None and source.version}
-    more_events, more_heard = await asyncio.gather(store.interactions(missing),
-                                                   store.messages(sorted(cited - heard.keys()), SENDERS))
-    events |= {event.sequence: event for event in more_events}
-    heard |= more_heard
+    if missing:
+        events |= {event.sequence: event for event in await store.interactions(missing)}
+    if unheard := sorted(cited - heard.keys()):
+        heard |= await store.messages(unheard, SENDERS)
     wanted = {*refs, *(ref for event in events.values() for ref in (event.user, event.item)),
               *(ref for message in heard.values() for ref in senders(message))}
     clients = {client.ref: client for client in await store.get_clients(sorted(wanted))}
