@@ -1,10 +1,12 @@
 """The other end of beside.py: reads the graph, drafts, answers. It writes nothing, and ends when the service does."""
 
 import asyncio
+import fcntl
 import logging
 import os
 import signal
 import sys
+from contextlib import suppress
 from typing import BinaryIO
 
 from propagation.adapters.offline.reasoner import OfflineReasoner
@@ -20,6 +22,7 @@ from services.reasoning.frames import Begin, Draft, Failed, Forget, read_frame, 
 
 PART = 64
 NICER = 10
+PIPE_BYTES = 1 << 20
 log = logging.getLogger(__name__)
 
 
@@ -32,6 +35,9 @@ def main() -> None:
     rare_collections()
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    if hasattr(fcntl, "F_SETPIPE_SZ"):  # so that an answer is written while the service is at something else
+        with suppress(OSError):
+            fcntl.fcntl(answers.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     try:
         asyncio.run(_serve(sys.stdin.buffer, answers))
     except BrokenPipeError:
