@@ -1,6 +1,7 @@
 """Outcomes of events against what is recorded: the same for every graph store."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from propagation.model.interaction import NewInteraction, RecordOutcome, RecordStatus
 
@@ -24,10 +25,10 @@ def placed(outcomes: Sequence[RecordOutcome | None], first: int) -> list[RecordO
     following = first
     for outcome in outcomes:
         if outcome is None:
-            done.append(RecordOutcome.model_construct(status=RecordStatus.ACCEPTED, sequence=following))
+            done.append(RecordOutcome(status=RecordStatus.ACCEPTED, sequence=following))
             following += 1
         elif outcome.sequence < 0:
-            done.append(outcome.model_copy(update={"sequence": first - outcome.sequence - 1}))
+            done.append(replace(outcome, sequence=first - outcome.sequence - 1))
         else:
             done.append(outcome)
     return done

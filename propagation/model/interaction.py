@@ -1,10 +1,11 @@
 """An interaction: (user, positive item, negative item) and how it is recorded (Algorithm 1, line 3)."""
 
 from collections.abc import Mapping
+from dataclasses import field
 from enum import StrEnum
 from hashlib import blake2b
 
-from propagation.model.base import Term
+from propagation.model.value import value
 
 WEIGHT_MAX = 10.0
 
@@ -14,18 +15,19 @@ def seed_of(event_id: str) -> int:
     return int.from_bytes(blake2b(event_id.encode(), digest_size=8).digest())
 
 
-class NewInteraction(Term):
+@value
+class NewInteraction:
     """An event as a caller pushes it, checked. `time` is the caller's, in milliseconds since 1970 (data, not order).
     `content_hash` tells a repeat from another event under the same id."""
 
     event_id: str
     user_id: str
     item_id: str
-    negative_id: str | None = None
     time: int
-    weight: float = 1.0
-    metadata: Mapping[str, str] = {}
     content_hash: str
+    negative_id: str | None = None
+    weight: float = 1.0
+    metadata: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def seed(self) -> int:
@@ -43,14 +45,16 @@ class RecordStatus(StrEnum):
     FORGOTTEN = "forgotten"
 
 
-class RecordOutcome(Term):
+@value
+class RecordOutcome:
     """What became of one event. `sequence` is its place in the global order (0 unless accepted or duplicate)."""
 
     status: RecordStatus
     sequence: int = 0
 
 
-class InteractionRow(Term):
+@value
+class InteractionRow:
     """An interaction in the log, clients by ref, with its caller's id. `prompts`: those that were asked of a language model for
     its texts, as `name@version`; `stand_in`: who answered where the model could not, "" where nobody had to."""
 

@@ -74,7 +74,7 @@ def checked_interaction(event: pb.Interaction, now_ms: int) -> NewInteraction:
     time_ms = checked_time(event.time, "time") if event.HasField("time") else None
     metadata = checked_metadata(event.metadata, "metadata") if event.metadata else {}
     content = orjson.dumps((user, item, negative, time_ms, weight, sorted(metadata.items())))
-    return NewInteraction.model_construct(
+    return NewInteraction(
         event_id=event_id, user_id=user, item_id=item, negative_id=negative, time=now_ms if time_ms is None else time_ms,
         weight=weight, metadata=metadata, content_hash=blake2b(content, digest_size=12).hexdigest())
 

@@ -174,7 +174,7 @@ async def _mark(transaction: Transaction, reasoned: Sequence[Reasoned]) -> None:
 
 
 def interaction_of(row: Sequence[Any]) -> InteractionRow:
-    return InteractionRow.model_construct(sequence=row[0], event_id=row[1], user=row[2], item=row[3], negative=row[4],
+    return InteractionRow(sequence=row[0], event_id=row[1], user=row[2], item=row[3], negative=row[4],
                                           time=row[5], weight=row[6], prompts=tuple(row[7] or ()), stand_in=row[8] or "")
 
 

@@ -269,6 +269,6 @@ def _gone(connection: sqlite3.Connection, negatives: Sequence[int]) -> frozenset
 
 def interaction_of(row: Sequence[Any]) -> InteractionRow:
     """A row of ROW."""
-    return InteractionRow.model_construct(sequence=row[0], event_id=row[1], user=row[2], item=row[3], negative=row[4],
+    return InteractionRow(sequence=row[0], event_id=row[1], user=row[2], item=row[3], negative=row[4],
                                           time=row[5], weight=row[6], prompts=tuple(orjson.loads(row[7] or "[]")),
                                           stand_in=row[8] or "")
