@@ -1,9 +1,11 @@
 """A client: a user or an item (RecNet 2.1)."""
 
 from collections.abc import Mapping
+from dataclasses import field, replace
 from enum import IntEnum
 
 from propagation.model.base import Term
+from propagation.model.value import value
 
 ID_MAX_BYTES = 256
 TEXT_MAX_CHARS = 8_000
@@ -17,7 +19,8 @@ class ClientKind(IntEnum):
     ITEM = 1
 
 
-class ClientKey(Term):
+@value
+class ClientKey:
     """What a caller names a client by."""
 
     kind: ClientKind
@@ -38,7 +41,8 @@ def index_of(ref: int) -> int:
     return ref >> 1
 
 
-class Client(Term):
+@value
+class Client:
     """A client as the graph holds it. `sequence` is that of its last change."""
 
     ref: int
@@ -48,7 +52,7 @@ class Client(Term):
     attributes: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     hidden: bool = False
-    metadata: Mapping[str, str] = {}
+    metadata: Mapping[str, str] = field(default_factory=dict)
     sequence: int = 0
 
     @property
@@ -70,7 +74,7 @@ class ClientChange(Term):
     def applied_to(self, before: Client) -> Client:
         """The client after this change; equal to `before` when nothing differs."""
         given = {name: value for name, value in self if name != "key" and value is not None}
-        return before.model_copy(update=given)
+        return replace(before, **given)
 
 
 class ClientOutcome(Term):

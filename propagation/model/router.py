@@ -1,8 +1,8 @@
 """A router: the coordinator of a community (RecNet 2.2), its versions, its messages and its routing table."""
 
+from dataclasses import dataclass
 from functools import cached_property
 
-from propagation.model.base import Term
 from propagation.model.value import value
 
 
@@ -16,9 +16,11 @@ class Integrated:
     sequence: int
 
 
-class RouterVersion(Term):
+@dataclass(unsafe_hash=True)
+class RouterVersion:
     """A router's profile as one round left it (eq. 3). It is also the message that the round multicast (eq. 4):
-    stored once, found by its receivers. `attributes` is A_R: what was integrated in this round."""
+    stored once, found by its receivers. `attributes` is A_R: what was integrated in this round. Not to be changed, like every
+    value (see value.py; without slots, so that `senders` is worked out once)."""
 
     router: int
     version: int

@@ -80,7 +80,7 @@ class Recommender:
     async def recommend(self, wish: Wish) -> Recommendations:
         """The best `limit` items, fewer where fewer are left. Equal scores are ordered by a seeded hash of user and item."""
         candidates, unknown = await self._candidates(wish)
-        (ref,) = await self._store.find_refs([ClientKey.model_construct(kind=ClientKind.USER, id=wish.user_id)])
+        (ref,) = await self._store.find_refs([ClientKey(kind=ClientKind.USER, id=wish.user_id)])
         text = await self.texts.get(ref) if ref is not None else None
         ask = await self._ask(wish, ref, text, candidates)
         read = await self.readings.read(ask)
@@ -107,7 +107,7 @@ class Recommender:
         if wish.candidates is None:
             return None, []
         ids = list(dict.fromkeys(wish.candidates))
-        refs = await self._store.find_refs([ClientKey.model_construct(kind=ClientKind.ITEM, id=name) for name in ids])
+        refs = await self._store.find_refs([ClientKey(kind=ClientKind.ITEM, id=name) for name in ids])
         rows, unknown = [], []
         for name, ref in zip(ids, refs, strict=True):
             if ref is None or index_of(ref) >= self._numbers.view.items or self._catalogue.is_hidden(index_of(ref)):
@@ -158,6 +158,6 @@ class Recommender:
         """Rows of the items that the user had in recorded, not yet learned interactions."""
         rows = self._unlearned.rows_of(user)
         if ids := self._unlearned.ids_of(user_id):
-            refs = await self._store.find_refs([ClientKey.model_construct(kind=ClientKind.ITEM, id=name) for name in ids])
+            refs = await self._store.find_refs([ClientKey(kind=ClientKind.ITEM, id=name) for name in ids])
             rows += [index_of(ref) for ref in refs if ref is not None]
         return np.array(rows, np.int64) if rows else EMPTY_ROWS

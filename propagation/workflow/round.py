@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from propagation.model.client import Client, ClientKind, kind_of
 from propagation.model.epoch import Epoch
@@ -189,7 +189,7 @@ def _asked(groups: Mapping[int, Sequence[Arrival]], before: Mapping[int, RouterV
 def of_now(version: RouterVersion, current: Epoch | None) -> RouterVersion:
     """As written in the current epoch, where its router is still the same: since the newest bootstrap, whatever evolved since."""
     same = current is not None and version.epoch >= current.era
-    return version.model_copy(update={"epoch": current.number}) if current and same else version
+    return replace(version, epoch=current.number) if current and same else version
 
 
 def _sender_name(client: Client) -> str:

@@ -132,7 +132,7 @@ def message_without(sent: SentMessage, words: OwnWords, supported: frozenset[str
         name = " and ".join(kept[:2])
     if (kept, standing, text, name) == (message.attributes, message.standing, message.text, message.name):
         return message
-    return message.model_copy(update={"attributes": kept, "standing": standing, "text": text, "name": name})
+    return replace(message, attributes=kept, standing=standing, text=text, name=name)
 
 
 def lost_of(before: RouterVersion, after: RouterVersion) -> frozenset[str] | None:

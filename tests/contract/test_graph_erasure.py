@@ -1,5 +1,7 @@
 """Taking back and forgetting: one publication, nothing that names the client after it, nothing else changed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -220,7 +222,7 @@ async def test_what_a_retraction_changed_waits_for_the_index_and_nothing_has_to_
     (sent,) = await store.router_versions([3])
     rows = [row for row in await store.all_interactions([ANN]) if row.sequence == sequences[0]]
     await take_back(store, await lease_of(store), retraction(rows, texts=[text(BOB, 2)], messages=[
-        sent.model_copy(update={"text": "less jazz"})]), checkpoint(3, barrier=True))
+        replace(sent, text="less jazz")]), checkpoint(3, barrier=True))
     assert set(await store.waiting_changes(0, 99)) == {IndexChange(Collection.USERS, BOB, 2),
                                                        IndexChange(Collection.ROUTERS, 3, 1, sent.round)}
     assert (await store.router_version(3, 1)).text == "less jazz"

@@ -1,5 +1,7 @@
 """The round port: staging, one publication, time travel, and messages that arrive as if they had been copied."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -116,7 +118,7 @@ async def test_a_router_version_comes_whole_and_shortened(store):
     assert (whole.round, whole.standing, whole.attributes) == (1, (("jazz", 0.3),), ("jazz",))
     (brief,) = await store.router_versions([3, 8])
     assert brief.senders == {ANN, BOB}
-    assert brief.model_copy(update={"integrated": whole.integrated}) == whole
+    assert replace(brief, integrated=whole.integrated) == whole
     (mine,) = await store.contributions(BOB, 9)
     assert [part.ref for part in mine.integrated] == [BOB]
 
@@ -128,7 +130,7 @@ async def test_messages_by_key_with_some_of_their_senders(store):
     assert set(found) == {(3, 1), (5, 1)}
     assert [part.ref for part in found[3, 1].integrated] == sorted([ANN, BOB])
     whole = await store.router_version(3, 1)
-    assert found[3, 1].model_copy(update={"integrated": whole.integrated}) == whole
+    assert replace(found[3, 1], integrated=whole.integrated) == whole
     assert (await store.messages([(3, 1)], 0))[3, 1].integrated == ()
 
 

@@ -87,7 +87,7 @@ def _content(client: Client) -> Mapping[str, object]:
 
 def _client(row: Sequence[Any]) -> Client:
     ref, id_, title, description, attributes, categories, hidden, metadata, sequence = row
-    return Client.model_construct(
-        ref=ref, key=ClientKey.model_construct(kind=kind_of(ref), id=id_), title=title or "", description=description or "",
+    return Client(
+        ref=ref, key=ClientKey(kind=kind_of(ref), id=id_), title=title or "", description=description or "",
         attributes=tuple(attributes or ()), categories=tuple(categories or ()), hidden=bool(hidden),
         metadata=orjson.loads(metadata) if metadata else {}, sequence=sequence)

@@ -1,6 +1,7 @@
 """Router versions, which are the messages, as nodes; and who is waiting for which (DESIGN, "Copies are not needed")."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from propagation.adapters.neo4j.database import Neo4jDatabase, Transaction
@@ -33,7 +34,7 @@ class Neo4jMessages:
             for router, version, part in await self._database.rows("messages/senders", keys=[list(key) for key in found],
                                                                    senders=senders):
                 parts[router, version].append(_part(part))
-        return {key: version.model_copy(update={"integrated": tuple(parts[key])}) for key, version in found.items()}
+        return {key: replace(version, integrated=tuple(parts[key])) for key, version in found.items()}
 
     async def messages_of(self, number: int) -> Sequence[RouterVersion]:
         keys = await self._database.rows("messages/of_round", round=number)
@@ -48,7 +49,7 @@ class Neo4jMessages:
         if brief is None:
             return None
         parts = await self._database.rows("messages/parts", router=router, version=version)
-        return brief.model_copy(update={"integrated": tuple(_part(part) for part in parts)})
+        return replace(brief, integrated=tuple(_part(part) for part in parts))
 
     async def contributions(self, ref: int, limit: int) -> Sequence[RouterVersion]:
         parts: dict[Key, list[Integrated]] = {}
@@ -56,7 +57,7 @@ class Neo4jMessages:
             if (router, version) in parts or len(parts) < limit:
                 parts.setdefault((router, version), []).append(_part(part))
         versions = await self.brief(list(parts))
-        return [versions[key].model_copy(update={"integrated": tuple(of)}) for key, of in parts.items()]
+        return [replace(versions[key], integrated=tuple(of)) for key, of in parts.items()]
 
     async def brief(self, keys: Sequence[Key]) -> dict[Key, RouterVersion]:
         """Published messages by key, in this order, with at most two of their senders."""
@@ -100,7 +101,7 @@ def parts_of(version: RouterVersion) -> list[list[object]]:
 
 
 def _version(row: Sequence[Any]) -> RouterVersion:
-    return RouterVersion.model_construct(
+    return RouterVersion(
         router=row[0], version=row[1], round=row[2], epoch=row[3], name=row[4], text=row[5], attributes=tuple(row[6]),
         standing=tuple(zip(row[7], row[8], strict=True)), sequence=row[9],
         integrated=tuple(_part(part) for part in zip(*row[10:14], strict=True)))

@@ -94,7 +94,7 @@ class Neo4jRecords(Neo4jLog):
 
 def _clients_named(event: NewInteraction) -> list[ClientKey]:
     named = ((ClientKind.USER, event.user_id), (ClientKind.ITEM, event.item_id), (ClientKind.ITEM, event.negative_id))
-    return [ClientKey.model_construct(kind=kind, id=id_) for kind, id_ in named if id_ is not None]
+    return [ClientKey(kind=kind, id=id_) for kind, id_ in named if id_ is not None]
 
 
 async def _insert(transaction: Transaction, rows: Sequence[list[object]], at: int) -> None:

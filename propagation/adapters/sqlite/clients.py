@@ -69,7 +69,7 @@ def put_clients(connection: sqlite3.Connection, clients: Sequence[Client], seque
 
 def _client(row: Sequence[Any]) -> Client:
     ref, kind, id_, title, description, attributes, categories, hidden, metadata, sequence = row
-    return Client.model_construct(
-        ref=ref, key=ClientKey.model_construct(kind=ClientKind(kind), id=id_), title=title, description=description,
+    return Client(
+        ref=ref, key=ClientKey(kind=ClientKind(kind), id=id_), title=title, description=description,
         attributes=tuple(orjson.loads(attributes)), categories=tuple(orjson.loads(categories)), hidden=bool(hidden),
         metadata=orjson.loads(metadata), sequence=sequence)

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -96,10 +97,10 @@ def messages_of(connection: sqlite3.Connection, keys: Sequence[tuple[int, int]],
                 senders: int) -> dict[tuple[int, int], RouterVersion]:
     """Published versions, each with a part of at most `senders` clients, the lowest refs."""
     last = last_round(connection)
-    return {key: version.model_copy(update={"integrated": tuple(_part(part) for part in many(
+    return {key: replace(version, integrated=tuple(_part(part) for part in many(
                 connection, "SELECT json_group_array(json_array(attribute, ref, profile_version, sequence)) FROM (SELECT attribute,"
                             " ref, profile_version, sequence FROM integrated WHERE router = ? AND version = ? GROUP BY ref"
-                            " HAVING min(rowid) ORDER BY ref LIMIT ?)", *key, senders))})
+                            " HAVING min(rowid) ORDER BY ref LIMIT ?)", *key, senders)))
             for key, version in brief_versions(connection, keys).items() if version.round <= last}
 
 
@@ -113,11 +114,11 @@ def contributions(connection: sqlite3.Connection, ref: int, limit: int) -> list[
         if (router, version) in parts or len(parts) < limit:
             parts.setdefault((router, version), []).append(part)
     versions = brief_versions(connection, list(parts))
-    return [versions[key].model_copy(update={"integrated": tuple(_part(part) for part in of)}) for key, of in parts.items()]
+    return [replace(versions[key], integrated=tuple(_part(part) for part in of)) for key, of in parts.items()]
 
 
 def _version(row: Sequence[Any], parts: Sequence[Sequence[Any]]) -> RouterVersion:
-    return RouterVersion.model_construct(
+    return RouterVersion(
         router=row[0], version=row[1], round=row[2], epoch=row[3], name=row[4], text=row[5], attributes=tuple(row[6]),
         standing=tuple((name, weight) for name, weight in row[7]), integrated=tuple(_part(part) for part in parts), sequence=row[8])
 

@@ -1,5 +1,7 @@
 """The catalogue's inverted lists, and what is recorded but not learned."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from propagation.model.client import Client, ClientKey, ClientKind, ref_of
@@ -39,8 +41,8 @@ def test_a_changed_item_leaves_its_old_lists():
 
 def test_an_older_description_never_replaces_a_newer_one():
     catalogue = Catalogue()
-    catalogue.take([item(0, "jazz").model_copy(update={"sequence": 9})])
-    catalogue.take([item(0, "opera").model_copy(update={"sequence": 4, "title": "before"})])
+    catalogue.take([replace(item(0, "jazz"), sequence=9)])
+    catalogue.take([replace(item(0, "opera"), sequence=4, title="before")])
     assert (list(catalogue.rows_with(["jazz"], [])), list(catalogue.rows_with(["opera"], []))) == ([0], [])
     assert catalogue.title_of(0) == "T0"
 

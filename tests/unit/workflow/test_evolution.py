@@ -1,6 +1,7 @@
 """Evolution through the whole loop: planted communities are split and merged, harm is refused, mass stays what was written."""
 
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -227,9 +228,9 @@ async def test_learning_goes_on_until_the_end_of_a_publication(made, monkeypatch
 
     async def learning_meanwhile(routers):
         before = engine.numbers.view.applied_through
-        await engine.upsert_clients([item.model_copy(update={"key": item.key.model_copy(update={"id": f"late-{item.key.id}"})})
+        await engine.upsert_clients([item.model_copy(update={"key": replace(item.key, id=f"late-{item.key.id}")})
                                      for item in catalogue(STYLES[:1], 2)])
-        late = [event.model_copy(update={"item_id": f"late-{STYLES[0]}{n % 2}"}) if n % 5 == 0 else event
+        late = [replace(event, item_id=f"late-{STYLES[0]}{n % 2}") if n % 5 == 0 else event
                 for n, event in enumerate(stream(STYLES[:3], 90, seed=77 + len(learned), users=14))]  # users that are new, too
         await engine.record(late)
         while await engine.learn():

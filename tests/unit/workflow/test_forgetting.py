@@ -1,5 +1,7 @@
 """ForgetClient and RetractInteractions through the whole loop: what is gone, and that nothing else is."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -182,7 +184,7 @@ async def test_retraction_takes_back_what_the_event_wrote(engine):
     events = await live(engine, 7, 90)
     one = next(one for one in events if one.user_id == user_key(2).id)
     state = engine.numbers.view.state
-    (item,) = await engine.store.find_refs([item_key(0).model_copy(update={"id": one.item_id})])
+    (item,) = await engine.store.find_refs([replace(item_key(0), id=one.item_id)])
     had = state.adoptions[index_of(item)]
     mine = [other for other in events if (other.user_id, other.item_id) == (one.user_id, one.item_id)]
     done = await engine.forgetting.retract([other.event_id for other in mine])
