@@ -1,0 +1,21 @@
+"""Which attributes a text speaks of."""
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from propagation.model.attribute import normalised, spoken_of
+
+TEXTS = st.text("ab1_ é-.ßc", max_size=12)
+
+
+def test_whole_words_outside_of_quoted_titles():
+    text = "Loves jazz-funk and C++; the last was “Blues in the Night”."
+    assert spoken_of(("jazz", "jazz-funk", "funk", "c++", "c", "blues", "love"), text) == ("jazz", "jazz-funk", "funk", "c++", "c")
+
+
+@given(TEXTS.map(normalised).filter(bool), TEXTS)
+def test_as_a_pattern_of_whole_words_would_say(name, text):
+    found = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", normalised(text))
+    assert bool(spoken_of((name,), text)) == bool(found)
