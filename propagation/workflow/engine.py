@@ -27,7 +27,7 @@ from propagation.workflow.following import Following
 from propagation.workflow.forgetting import Forgetting, Memory
 from propagation.workflow.gate import Gate
 from propagation.workflow.gauging import gauge_of
-from propagation.workflow.held_texts import HeldTexts
+from propagation.workflow.held import held_texts
 from propagation.workflow.index_feed import IndexFeed
 from propagation.workflow.index_upkeep import IndexUpkeep, OnProgress, no_progress
 from propagation.workflow.interaction import Stage1, turn_of_others
@@ -94,7 +94,7 @@ class Engine:
         self.cold_start = ColdStart(store, reasoner, policy, self.vectors, settings)
         self.learner = Learner(store, self.numbers, embedder, holder, self.first_view, self.catalogue, self._take_entries,
                                self._take_epoch)
-        self._stage1 = Stage1(store, reasoner, settings, HeldTexts(store), give_way)
+        self._stage1 = Stage1(store, reasoner, settings, held_texts(store), give_way)
         self.reasoning = Reasoning(store, self._stage1, self.vectors, settings, holder, reasoner.width, beside)
         self.past = Past(store)
         self.profiles = ProfileReader(store, reasoner, settings, self.vectors.show, self.past, self._merging)

@@ -17,7 +17,7 @@ from propagation.ports.desk import DeskStore
 from propagation.ports.reasoner import MergeAnswer, OptimizeAnswer, Part, Party, Reasoner
 from propagation.reception.first_text import described, undescribed
 from propagation.reception.merge import Inbox, inbox, received
-from propagation.workflow.held_texts import HeldTexts
+from propagation.workflow.held import Held
 from propagation.workflow.settings import WorkflowSettings
 
 
@@ -68,7 +68,7 @@ class Stage1:
     """Texts of interactions in sequence order; nothing is written before the caller commits."""
 
     def __init__(self, store: DeskStore, reasoner: Reasoner, settings: WorkflowSettings,
-                 held: HeldTexts, give_way: Callable[[], Awaitable[None]] = turn_of_others) -> None:
+                 held: Held[ClientText], give_way: Callable[[], Awaitable[None]] = turn_of_others) -> None:
         self._store = store
         self._reasoner = reasoner
         self._settings = settings

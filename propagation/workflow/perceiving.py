@@ -13,8 +13,9 @@ from propagation.routing.canonical import canonical_names, in_canonical, words_l
 from propagation.routing.centres import CentrePerception
 from propagation.routing.perception import arrivals_of, counted
 from propagation.routing.policy import Arrival
+from propagation.workflow.held import Held
 from propagation.workflow.numbers import Numbers
-from propagation.workflow.said import HeldSaid, Said
+from propagation.workflow.said import Said
 from propagation.workflow.settings import WorkflowSettings
 
 
@@ -34,7 +35,7 @@ class Perceived:
 class Perceiver:
     """Reads the graph and decides; the round writes."""
 
-    def __init__(self, store: GraphStore, said: HeldSaid, index: VectorIndex, embedder: Embedder, numbers: Numbers,
+    def __init__(self, store: GraphStore, said: Held[Said], index: VectorIndex, embedder: Embedder, numbers: Numbers,
                  settings: WorkflowSettings) -> None:
         self._store = store
         self._said = said

@@ -17,10 +17,11 @@ from propagation.ports.graph import GraphStore
 from propagation.ports.outbox import IndexChange
 from propagation.ports.vector_index import Collection, Point
 from propagation.routing.canonical import in_canonical
+from propagation.workflow.held import held_said
 from propagation.workflow.index_feed import IndexFeed
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.recent import Recent
-from propagation.workflow.said import HeldSaid, Said, said_of
+from propagation.workflow.said import Said, said_of
 from propagation.workflow.view import NumbersView
 
 LINES_KEPT, LINES_LEAST, LINES_AT_ONCE = 65_536, 4_096, 2_048
@@ -98,7 +99,7 @@ class Vectors:
         self._canonical: dict[str, str] = {}
         self._named_through = 0
         self._shown: Recent[int, int] = Recent(SHOWN_KEPT)
-        self.said = HeldSaid(store)
+        self.said = held_said(store)
 
     def has_shown(self, ref: int, version: int) -> bool:
         """Whether this process' view has a client's text of this version, or a later one, or is about to."""

@@ -15,7 +15,7 @@ from propagation.adapters.sqlite.packed import packed, texts_of
 from propagation.adapters.sqlite.texts import bodies_now
 from propagation.model.errors import PropagationError
 from propagation.workflow.drafting import Drafter, Drafts, newest_of
-from propagation.workflow.held_texts import HeldTexts
+from propagation.workflow.held import held_texts
 from propagation.workflow.interaction import Stage1
 from services.collector import rare_collections
 from services.reasoning.frames import Begin, Draft, Failed, Forget, read_frame, to_frame
@@ -49,7 +49,7 @@ async def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
     if begin is None:
         return
     desk = SqliteDesk(begin.database)
-    drafter = Drafter(Stage1(desk, OfflineReasoner(begin.workflow.profile_lines), begin.workflow, HeldTexts(desk), _at_once), PART)
+    drafter = Drafter(Stage1(desk, OfflineReasoner(begin.workflow.profile_lines), begin.workflow, held_texts(desk), _at_once), PART)
     while (request := read_frame(requests)) is not None:
         if isinstance(request, Forget):
             drafter.stage1.forget(request.refs)

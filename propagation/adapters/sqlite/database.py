@@ -13,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from propagation.adapters.sqlite.file import make_file, open_file, open_reader, translated
+from propagation.adapters.sqlite.file import in_snapshot, make_file, open_file, open_reader, translated
 from propagation.adapters.sqlite.lock import Lock, take_lock
 from propagation.model.errors import StoreBusy, StoreCorrupt
 
@@ -116,10 +116,13 @@ class Database:
 
     def _read_here(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """On the loop's own connection, which never waits. Raises StoreBusy."""
-        if self._here is None:
-            self._here = open_reader(self.path)
-            self._here.execute("PRAGMA busy_timeout=0")
-        return self._in_snapshot(self._here, work)
+        try:
+            if self._here is None:
+                self._here = open_reader(self.path)
+                self._here.execute("PRAGMA busy_timeout=0")
+            return in_snapshot(self._here, work)
+        except sqlite3.Error as error:
+            raise self._translated(error) from error
 
     def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         try:
@@ -127,17 +130,7 @@ class Database:
             if connection is None:
                 connection = self._local.connection = open_reader(self.path)
                 self._reading.append(connection)
-        except sqlite3.Error as error:
-            raise self._translated(error) from error
-        return self._in_snapshot(connection, work)
-
-    def _in_snapshot(self, connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], T]) -> T:
-        try:
-            connection.execute("BEGIN")
-            try:
-                return work(connection)
-            finally:
-                connection.execute("ROLLBACK")
+            return in_snapshot(connection, work)
         except sqlite3.Error as error:
             raise self._translated(error) from error
 

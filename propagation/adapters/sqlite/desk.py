@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from propagation.adapters.sqlite.clients import clients_of
-from propagation.adapters.sqlite.file import open_reader, translated
+from propagation.adapters.sqlite.file import in_snapshot, open_reader, translated
 from propagation.adapters.sqlite.messages import waiting_messages
 from propagation.adapters.sqlite.rounds import last_rounds
 from propagation.adapters.sqlite.texts import newest_versions, texts_or_none_yet
@@ -44,11 +44,7 @@ class SqliteDesk:
     def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """In one snapshot."""
         try:
-            connection = self._connection = self._connection or open_reader(self._path)
-            connection.execute("BEGIN")
-            try:
-                return work(connection)
-            finally:
-                connection.execute("ROLLBACK")
+            self._connection = self._connection or open_reader(self._path)
+            return in_snapshot(self._connection, work)
         except sqlite3.Error as error:
             raise translated(error, self._path) from error

@@ -2,8 +2,10 @@
 
 import os
 import sqlite3
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
+from typing import TypeVar
 
 from propagation.model.errors import PropagationError, SchemaTooNew, StoreBusy, StoreCorrupt, StoreFull
 
@@ -12,6 +14,7 @@ CHECKPOINT_PAGES = 4_000
 WAL_KEPT_BYTES = 64 << 20
 # What a start can look through within a second; of a larger file `propagation doctor` does it.
 CHECKED_AT_START_BYTES = 256 << 20
+T = TypeVar("T")
 WRITER_CACHE_KIB, READER_CACHE_KIB = 32_768, 16_384
 
 
@@ -58,6 +61,15 @@ def open_reader(path: Path) -> sqlite3.Connection:
     connection.execute("PRAGMA query_only=ON")
     connection.execute(f"PRAGMA cache_size=-{READER_CACHE_KIB}")
     return connection
+
+
+def in_snapshot(connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], T]) -> T:
+    """Run `work`, which only reads, on one state of the file."""
+    connection.execute("BEGIN")
+    try:
+        return work(connection)
+    finally:
+        connection.execute("ROLLBACK")
 
 
 def connect(path: Path) -> sqlite3.Connection:

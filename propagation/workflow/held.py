@@ -1,0 +1,41 @@
+"""What this process wrote or read of clients last, and that of it which is still the graph's newest."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from propagation.model.text import ClientText
+from propagation.ports.desk import DeskStore
+from propagation.workflow.recent import Recent
+from propagation.workflow.said import Said, said_of
+
+CLIENTS_HELD = 20_000
+T = TypeVar("T")
+
+
+class Held(Recent[int, T]):
+    """By ref. What `find` gives may be older than the graph's text: a commit on top of it clashes then. `newest` never is.
+    `version`: of what is held · `made`: what is held of a text."""
+
+    def __init__(self, store: DeskStore, version: Callable[[T], int], made: Callable[[ClientText], T]) -> None:
+        super().__init__(CLIENTS_HELD)
+        self._store = store
+        self._version = version
+        self._made = made
+
+    async def newest(self, refs: Sequence[int]) -> dict[int, T]:
+        """Of each client; only the versions of what is held are read."""
+        versions = await self._store.text_versions(refs)
+        found = {ref: held for ref, held in self.find(refs).items() if self._version(held) == versions.get(ref, 0)}
+        stale = [ref for ref in refs if ref not in found]
+        loaded = await self._store.load_texts(stale) if stale else {}
+        return {ref: found[ref] if ref in found else self._made(loaded[ref]) for ref in refs}
+
+
+def held_texts(store: DeskStore) -> Held[ClientText]:
+    """Whole texts: what reasoning goes on with."""
+    return Held(store, lambda text: text.profile.version, lambda text: text)
+
+
+def held_said(store: DeskStore) -> Held[Said]:
+    """What clients say: what rounds perceive."""
+    return Held(store, lambda said: said.version, said_of)
