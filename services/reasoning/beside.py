@@ -17,11 +17,12 @@ from services.reasoning.frames import LENGTH_BYTES, Begin, Draft, Failed, Forget
 COMMAND = (sys.executable, "-m", "services.reasoning.child")
 UNREAD_BYTES = 64 << 20
 CLOSING_SECONDS = 5.0
+PATIENCE_SECONDS = 120.0
 
 
 class Beside:
     """Drafting[PackedReasoned]. The process starts with the first claim, and anew after it was killed: the claim that it was at
-    is drafted again."""
+    is drafted again. `patience`: seconds in which a part of a claim has to come."""
 
     def __init__(self, store: SqliteStore, begin: Begin) -> None:
         self._store = store
@@ -29,6 +30,7 @@ class Beside:
         self._process: Process | None = None
         self._unread = False
         self._length: int | None = None
+        self.patience = PATIENCE_SECONDS
 
     @property
     def pid(self) -> int | None:
@@ -93,17 +95,27 @@ class Beside:
         """The next; a caller that is cancelled leaves it whole."""
         assert process.stdout is not None
         try:
-            if self._length is None:
-                self._length = int.from_bytes(await process.stdout.readexactly(LENGTH_BYTES), "little")
-            body = await process.stdout.readexactly(self._length)
+            async with asyncio.timeout(self.patience):
+                if self._length is None:
+                    self._length = int.from_bytes(await process.stdout.readexactly(LENGTH_BYTES), "little")
+                body = await process.stdout.readexactly(self._length)
+        except TimeoutError:
+            await self._killed(process)
+            raise PropagationError(f"the process that reasons was silent for {self.patience:g} s; it is started again") from None
         except (asyncio.IncompleteReadError, ConnectionError) as error:
-            self._process = None
-            code = await process.wait()
+            code = await self._killed(process)
             raise PropagationError(f"the process that reasons ended by itself (exit code {code}); it is started again") from error
         self._length = None
         answer = of_body(body)
         self._unread = not (isinstance(answer, Failed) or answer.last)
         return answer
+
+    async def _killed(self, process: Process) -> int:
+        """Its exit code; the next claim starts another."""
+        self._process = None
+        with suppress(ProcessLookupError):
+            process.kill()
+        return await process.wait()
 
 
 def _as_error(failed: Failed) -> PropagationError:

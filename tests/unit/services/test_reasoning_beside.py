@@ -95,6 +95,17 @@ async def test_a_process_that_is_killed_is_started_again_and_its_claim_redone(en
     assert await all_is_reasoned(engine)
 
 
+async def test_a_process_that_is_stopped_is_given_up(engine):
+    await push(engine, 100, 30)
+    await engine.reason(limit=10)
+    engine.reasoning.drafting.patience = 0.3
+    os.kill(engine.reasoning.drafting.pid, signal.SIGSTOP)
+    with pytest.raises(PropagationError, match="was silent"):
+        await engine.reason()
+    engine.reasoning.drafting.patience = 60
+    assert await all_is_reasoned(engine)
+
+
 async def test_a_text_that_somebody_else_wrote_meanwhile_is_gone_on_with(engine):
     await push(engine, 100, 12)
     await engine.drain()
