@@ -25,6 +25,7 @@ from services.settings import Settings
 TOWN, TOWN_SHORT = Town(50_000, 50_000, 200_000), Town(1_000, 1_000, 3_000)
 CHANGING, CHANGING_SHORT = 340, 40
 """Interactions of one round: a user, an item and a negative each."""
+WARM_ROUNDS = 3
 NEVER = 1 << 30
 
 
@@ -80,12 +81,12 @@ async def _timed_first_round(engine: Engine) -> tuple[float, Round]:
 
 
 async def _rounds(run: Run, settings: Settings, town: Town, policy: str, seed: int) -> float:
-    """Seconds of a round after one that brought the table to this policy."""
+    """Seconds of a round after some that brought the table to this policy: each moves the edges of the routers that it touches."""
     engine = _engine(settings, policy)
     await engine.open()
     try:
         await engine.run_round()
-        for warm in (True, False):
+        for warm in range(WARM_ROUNDS, -1, -1):
             rng = np.random.default_rng([seed, warm])
             count = CHANGING if town.users > TOWN_SHORT.users else CHANGING_SHORT
             users, items = rng.integers(0, town.users, count).tolist(), rng.integers(0, town.items - town.probes, count).tolist()

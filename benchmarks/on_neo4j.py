@@ -8,6 +8,8 @@ from benchmarks.run import Run
 from services.settings import Settings
 from tests.neo4j_server.server import Neo4jServer
 
+HEAP = ("-Xms1g", "-Xmx1g")
+
 
 @contextmanager
 def neo4j_settings(run: Run, name: str) -> Iterator[Settings]:
@@ -20,7 +22,7 @@ def neo4j_settings(run: Run, name: str) -> Iterator[Settings]:
 @contextmanager
 def neo4j_server(run: Run, name: str) -> Iterator[Neo4jServer]:
     """The same, as the server itself, for whoever kills it."""
-    server = Neo4jServer(run.scratch / f"neo4j-{name}")
+    server = Neo4jServer(run.scratch / f"neo4j-{name}", memory=HEAP)
     server.start()
     variables = {"PROPAGATION_STORE": "neo4j", "PROPAGATION_NEO4J__URI": server.settings.uri,
                  "PROPAGATION_NEO4J__PASSWORD": server.settings.password.get_secret_value()}

@@ -6,3 +6,4 @@ SET p.locked = true
 WITH p
 WHERE coalesce(p.times, 0) = $times
 SET p.due = false
+REMOVE p.leaving

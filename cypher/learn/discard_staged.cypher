@@ -1,6 +1,7 @@
 // name: learn/discard_staged
-// purpose: drop blocks that were learned again and never published
+// purpose: blocks that were learned again and never published are none from now on; they go in parts
 // parameters: none
 MATCH (b:StagedBlock)
 WHERE b.through >= 0
-DELETE b
+SET b:DroppedBlock
+REMOVE b:StagedBlock

@@ -1,6 +1,7 @@
 // name: learn/drop_through
-// purpose: drop the blocks that were learned on the old start
+// purpose: the blocks that were learned on the old start are none from now on; they go in parts
 // parameters: through
 MATCH (b:LearnedBlock)
 WHERE b.through <= $through
-DELETE b
+SET b:DroppedBlock
+REMOVE b:LearnedBlock

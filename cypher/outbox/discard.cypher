@@ -1,5 +1,7 @@
 // name: outbox/discard
-// purpose: what an unfinished round staged
-// parameters: none
+// purpose: what an unfinished round staged, some a call; how many
+// parameters: limit
 MATCH (w:Waiting {staged: true})
+WITH w LIMIT $limit
 DELETE w
+RETURN count(*)

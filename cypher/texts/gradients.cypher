@@ -3,5 +3,6 @@
 // parameters: rows
 UNWIND $rows AS row
 MATCH (i:Interaction {sequence: row[0]})
-CREATE (i)-[:GAVE]->(:Gradient {sequence: row[0], module: row[1], owner: row[2], writer: row[3], reward: row[4], text: row[5],
-                                attributes: row[6], epoch: row[7]})
+UNWIND row[1] AS said
+CREATE (i)-[:GAVE]->(:Gradient {sequence: row[0], module: said[0], owner: said[1], writer: said[2], reward: said[3], text: said[4],
+                                attributes: said[5], epoch: said[6]})

@@ -86,14 +86,16 @@ class SentMessage:
 @dataclass(frozen=True)
 class Withdrawal:
     """All that one retraction or erasure changes at once. `interactions`: those taken back (an erasure takes those recorded
-    meanwhile too) · `erased`: the client that goes, with the routers it sent under (point-to-point) · `rewritten`: stored
-    versions that keep their number · `texts`: next versions · `messages`: as they are from now on · `parts`: (router,
+    meanwhile too) · `read_at`: the number of the last text that was committed before any was read (see
+    ReasonStore.texts_through) · `erased`: the client that goes, with the routers it sent under (point-to-point) · `rewritten`:
+    stored versions that keep their number · `texts`: next versions · `messages`: as they are from now on · `parts`: (router,
     version) of all messages that lose parts · `held`: what clients hold now · `holders`: attributes counted anew, 0: gone ·
     `unmapped`: names that no longer stand for another one · `words`: what must not stay in a report of a failure."""
 
     kind: EntryKind
     refs: tuple[int, ...]
     interactions: Sequence[InteractionRow]
+    read_at: int = 0
     erased: int | None = None
     sent_under: tuple[int, ...] = ()
     promoted: Sequence[Promoted] = ()

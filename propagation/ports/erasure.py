@@ -45,7 +45,8 @@ class ErasureStore(Protocol):
         """Everything in one publication, with its log entry (RETRACTION or ERASURE, `number` the barrier's sequence) and the
         barrier, which was staged under this lease: whatever names an erased client is gone, its refs never come back, its event
         ids are kept as keyed hashes only. Claims that are held and a round that is being staged are void. Older checkpoints are
-        dropped. Raises LeaseLost, VersionClash (a text has another version meanwhile); nothing is changed then."""
+        dropped. Raises LeaseLost, VersionClash (a text has another version meanwhile, or one that was committed since `read_at`
+        rests on what goes): nothing is changed then, but that past versions of texts may cite it no longer."""
 
     async def wipe(self, client: Client | None) -> None:
         """Nothing of a client that was forgotten (None: of whatever was deleted) is left in the database's files, nor in a

@@ -25,8 +25,14 @@ class ReasonStore(Protocol):
         """The oldest dead letters that nobody holds, to be tried again; committed like any claim, with `late` set: what
         succeeds is a dead letter no more, what fails stays one with its newest reason. None when there are none."""
 
-    async def commit_texts(self, texts: Sequence[ClientText], merged: Sequence[Merged], sequence: int) -> None:
-        """New versions outside an interaction: cold start, and reading with MERGED. Raises VersionClash."""
+    async def commit_texts(self, texts: Sequence[ClientText], merged: Sequence[Merged], sequence: int,
+                           taken_back: int | None = None) -> None:
+        """New versions outside an interaction: cold start, and reading with MERGED. `taken_back`: what `taken_back_through` said
+        before anything was read that these rest on. Raises VersionClash, also where something was taken back since then: by a
+        claim that is what voiding it does."""
+
+    async def taken_back_through(self) -> int:
+        """The sequence of the newest retraction or erasure; 0 before the first."""
 
     async def load_texts(self, refs: Sequence[int]) -> Mapping[int, ClientText]:
         """The current text of each client; an empty profile at version 0 for those without."""

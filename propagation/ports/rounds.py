@@ -5,7 +5,7 @@ from typing import Protocol
 
 from propagation.model.attribute import Attribute
 from propagation.model.round import Round
-from propagation.model.router import RouterVersion, RoutingEdge
+from propagation.model.router import Integrated, RouterVersion, RoutingEdge
 from propagation.ports.leases import Lease
 
 
@@ -82,6 +82,11 @@ class RoundStore(Protocol):
     async def messages(self, keys: Sequence[tuple[int, int]], senders: int) -> Mapping[tuple[int, int], RouterVersion]:
         """Published versions by (router, version); those that are not there are left out. `integrated` is shortened to one
         part of each of at most `senders` clients, the lowest refs."""
+
+    async def parts_with(self, keys: Sequence[tuple[int, int]], attributes: Sequence[str],
+                         but: int) -> Mapping[tuple[int, int], Sequence[Integrated]]:
+        """Of published versions by (router, version): what they were integrated from of these attributes, in order, but by the
+        client `but`; those without are left out."""
 
     async def contributions(self, ref: int, limit: int) -> Sequence[RouterVersion]:
         """Messages that carry an attribute this client brought, newest round first; `integrated` holds its parts only."""

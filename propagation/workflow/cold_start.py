@@ -98,6 +98,7 @@ class ColdStart:
         return await self._describe(sorted(self._failed)[:CLIENTS_A_STEP], await self._store.recorded_through())
 
     async def _describe(self, refs: Sequence[int], sequence: int) -> dict[int, ClientText]:
+        taken_back = await self._store.taken_back_through()
         clients = {client.ref: client for client in await self._store.get_clients(refs)}
         before = await self._store.load_texts(list(clients))
         failed = self._failed - clients.keys()
@@ -107,7 +108,7 @@ class ColdStart:
         await self._vectors.take_texts(own.values())
         welcomed, merged = await self._welcome([ref for ref in own if not before[ref].profile.version], clients, own)
         if own:
-            await self._store.commit_texts([*own.values(), *welcomed.values()], merged, sequence)
+            await self._store.commit_texts([*own.values(), *welcomed.values()], merged, sequence, taken_back)
         await self._vectors.show(list(welcomed.values()))
         await self._note_failed(failed)
         return {**own, **welcomed}

@@ -68,6 +68,7 @@ class ProfileReader:
 
     async def _merge(self, ref: int) -> ProfileReading:
         last = await self._store.last_round() if self._settings.propagate else None
+        taken_back = await self._store.taken_back_through()
         client = await self._client(ref)
         text = (await self._store.load_texts([ref]))[ref]
         if last is None or text.watermark >= last.number:
@@ -76,7 +77,8 @@ class ProfileReader:
         reception = await receive(self._reasoner, client, text, waiting, last.number, self._settings.buffer,
                                   self._settings.profile_lines)
         if reception.text is not text:
-            await self._store.commit_texts([reception.text], reception.merged, await self._store.recorded_through())
+            await self._store.commit_texts([reception.text], reception.merged, await self._store.recorded_through(),
+                                           taken_back)
             await self._publish([reception.text])
         return ProfileReading(client, reception.text)
 

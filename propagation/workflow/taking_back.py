@@ -128,10 +128,13 @@ class TakingBack:
         raise AssertionError("unreachable")
 
     async def _changes(self, asked: Asked) -> TextChanges:
+        read_at = await self._store.texts_through()
         withdrawing = Withdrawing(self._store, self._min_support, self._vectors.canonical)
         if asked.leaving is None:
-            return await withdrawing.of_retraction(asked.rows, asked.written)
-        return await withdrawing.of_erasure(asked.leaving.client, asked.leaving.names, asked.rows, asked.written)
+            changes = await withdrawing.of_retraction(asked.rows, asked.written)
+        else:
+            changes = await withdrawing.of_erasure(asked.leaving.client, asked.leaving.names, asked.rows, asked.written)
+        return replace(changes, read_at=read_at)
 
     async def show(self, outcome: Outcome, client: Client | None, unmapped: frozenset[str]) -> None:
         """The vector index, and the view's profile vectors, as the graph now has them. The graph is right without them: what fails
@@ -152,9 +155,9 @@ class TakingBack:
 def _withdrawal(asked: Asked, promoted: Sequence[Promoted], changes: TextChanges) -> Withdrawal:
     rows, leaving = asked.rows, asked.leaving
     retraction = Withdrawal(
-        kind=EntryKind.RETRACTION, refs=tuple(sorted({row.user for row in rows})), interactions=rows, promoted=promoted,
-        rewritten=changes.rewritten, texts=changes.next_texts, messages=changes.messages, parts=changes.parts, held=changes.held,
-        holders=changes.holders)
+        kind=EntryKind.RETRACTION, refs=tuple(sorted({row.user for row in rows})), interactions=rows, read_at=changes.read_at,
+        promoted=promoted, rewritten=changes.rewritten, texts=changes.next_texts, messages=changes.messages, parts=changes.parts,
+        held=changes.held, holders=changes.holders)
     if leaving is None:
         return retraction
     client = leaving.client

@@ -1,7 +1,8 @@
 """Where a preference went, and where a line came from: interaction -> profile -> attribute -> router -> message -> profile of
 another client. Each path is read from what was recorded; nothing is inferred."""
 
-from collections.abc import AsyncIterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from propagation.model.attribute import normalised, spoken_of
@@ -13,6 +14,7 @@ from propagation.model.text import MERGED_OUTCOME
 from propagation.ports.graph import GraphStore
 
 CONTRIBUTIONS = 200
+PARTS_AT_ONCE = 16
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Tracer:
         for message in await self._store.contributions(ref, CONTRIBUTIONS):
             for part in message.integrated:
                 if part.ref == ref and attribute in (None, part.attribute):
-                    start = (*await self._source(part), AttributeHop(part.attribute, message.router))
+                    start = (*(await self._sources([part]))[0], AttributeHop(part.attribute, message.router))
                     async for path in self._onwards(start, message, part):
                         yield path
 
@@ -76,11 +78,17 @@ class Tracer:
         if line is None:
             raise NotFound("line", str(line_id))
         here = ProfileHop(ref, profile.version, line)
-        for event in await self._store.interactions([source.sequence for source in line.sources if source.sequence]):
-            yield (event, here)
-        for source in line.sources:
-            if source.router is not None and source.version is not None:
-                async for path in self._to_message(source.router, source.version, here):
+        cited = [source.sequence for source in line.sources if source.sequence]
+        keys = [(source.router, source.version) for source in line.sources
+                if source.router is not None and source.version is not None]
+        events, messages, parts = await asyncio.gather(
+            self._events(cited), self._messages(keys), self._store.parts_with(keys, line.attributes, ref))
+        for sequence in cited:
+            if sequence in events:
+                yield (events[sequence], here)
+        for key in keys:
+            if key in messages:
+                async for path in self._to_message(messages[key], parts.get(key, ()), here):
                     yield path
 
     async def _of_event(self, event: InteractionRow, ref: int) -> AsyncIterator[Path]:
@@ -108,10 +116,11 @@ class Tracer:
         wanted = [(message, part) for message in await self._store.contributions(ref, CONTRIBUTIONS) for part in message.integrated
                   if part.ref == ref and part.attribute in names.values() and part.profile_version >= profile.version]
         texts = await self._store.texts_of_versions([(ref, part.profile_version) for _, part in wanted])
+        known = await self._canonical([name for text in texts.values() for line in _own(text.profile) for name in line.attributes])
         first: dict[tuple[int, str], tuple[RouterVersion, Integrated]] = {}
         for message, part in wanted:
             then = texts.get((ref, part.profile_version))
-            lines = [] if then is None else await self._lines_with(then.profile, part.attribute)
+            lines = [] if then is None else _lines_with(then.profile, part.attribute, known)
             if any(_rests_on(old, sequence) for old in lines):
                 first[message.router, part.attribute] = (message, part)
         return list(first.values())
@@ -132,36 +141,53 @@ class Tracer:
         if not reached:
             yield (*start, message) if spoken_of([part.attribute], message.text) else start
 
-    async def _to_message(self, router: int, version: int, here: ProfileHop) -> AsyncIterator[Path]:
-        message = await self._store.router_version(router, version)
-        if message is None:
-            return
-        wanted = here.line.attributes if here.line else ()
-        parts = [part for part in message.integrated if part.ref != here.ref and part.attribute in wanted]
-        for part in parts:
-            yield (*await self._source(part), AttributeHop(part.attribute, router), message, here)
+    async def _to_message(self, message: RouterVersion, parts: Sequence[Integrated], here: ProfileHop) -> AsyncIterator[Path]:
+        """`parts`: those of the line's attributes that others brought to the message."""
+        for start in range(0, len(parts), PARTS_AT_ONCE):
+            some = parts[start : start + PARTS_AT_ONCE]
+            for part, source in zip(some, await self._sources(some), strict=True):
+                yield (*source, AttributeHop(part.attribute, message.router), message, here)
         if not parts:
             yield (message, here)
 
-    async def _source(self, part: Integrated) -> Path:
-        """The interaction that the attribute came from, and the line that brought it, as it read then; no line where
+    async def _sources(self, parts: Sequence[Integrated]) -> list[Path]:
+        """Of each: the interaction that the attribute came from, and the line that brought it, as it read then; no line where
         retention dropped that version."""
-        then = (await self._store.texts_of_versions([(part.ref, part.profile_version)])).get((part.ref, part.profile_version))
-        lines = [] if then is None else await self._lines_with(then.profile, part.attribute)
-        lines.sort(key=lambda line: not _rests_on(line, part.sequence))
-        events: Sequence[InteractionRow] = await self._store.interactions([part.sequence]) if part.sequence else ()
-        return (*events, ProfileHop(part.ref, part.profile_version, lines[0] if lines else None))
+        texts, events = await asyncio.gather(
+            self._store.texts_of_versions([(part.ref, part.profile_version) for part in parts]),
+            self._events([part.sequence for part in parts if part.sequence]))
+        profiles = {key: text.profile for key, text in texts.items()}
+        names = await self._canonical([name for profile in profiles.values() for line in _own(profile) for name in line.attributes])
+        paths: list[Path] = []
+        for part in parts:
+            then = profiles.get((part.ref, part.profile_version))
+            lines = [] if then is None else _lines_with(then, part.attribute, names)
+            lines.sort(key=lambda line, part=part: not _rests_on(line, part.sequence))  # type: ignore[misc]
+            begun = (events[part.sequence],) if part.sequence in events else ()
+            paths.append((*begun, ProfileHop(part.ref, part.profile_version, lines[0] if lines else None)))
+        return paths
 
-    async def _lines_with(self, profile: Profile, attribute: str) -> list[Line]:
-        """The client's own lines that hold an attribute, under its canonical name or one that was mapped to it."""
-        own = [line for line in profile.lines if line.author != Author.RECEPTION]
-        names = await self._canonical([name for line in own for name in line.attributes])
-        return [line for line in own if attribute in (names[name] for name in line.attributes)]
+    async def _events(self, sequences: Sequence[int]) -> dict[int, InteractionRow]:
+        """By sequence; nothing is asked for none."""
+        return {row.sequence: row for row in await self._store.interactions(sequences)} if sequences else {}
+
+    async def _messages(self, keys: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], RouterVersion]:
+        return await self._store.messages(keys, 0) if keys else {}
 
     async def _canonical(self, names: Sequence[str]) -> dict[str, str]:
         """Attributes as lines have them, and the names they travel under."""
-        known = await self._store.get_attributes(sorted(set(names)))
+        known = await self._store.get_attributes(sorted(set(names))) if names else {}
         return {name: known[name].canonical or name if name in known else name for name in names}
+
+
+def _own(profile: Profile) -> list[Line]:
+    """What the client did not merely hear."""
+    return [line for line in profile.lines if line.author != Author.RECEPTION]
+
+
+def _lines_with(profile: Profile, attribute: str, names: Mapping[str, str]) -> list[Line]:
+    """The client's own lines that hold an attribute, under its canonical name or one that was mapped to it (`names`)."""
+    return [line for line in _own(profile) if attribute in (names[name] for name in line.attributes)]
 
 
 def _rests_on(line: Line, sequence: int) -> bool:

@@ -23,7 +23,8 @@ TEXTS_A_TURN = 32
 
 @dataclass
 class TextChanges:
-    """Stored versions that read differently from now on, by (ref, version), and what else follows; see model/withdrawal.py."""
+    """Stored versions that read differently from now on, by (ref, version), and what else follows; see model/withdrawal.py,
+    which says what `read_at` is."""
 
     versions: dict[Key, StoredText]
     messages: list[RouterVersion]
@@ -31,6 +32,7 @@ class TextChanges:
     held: dict[int, Sequence[str]]
     holders: dict[str, int]
     lines_dropped: int = 0
+    read_at: int = 0
 
     @property
     def rewritten(self) -> list[ClientText]:

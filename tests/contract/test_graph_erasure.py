@@ -240,3 +240,39 @@ async def test_any_unicode_is_forgotten(store, name):
     assert not await store.wiping_due()
     assert (await store.standings([name]))[0][0] == Standing.FORGOTTEN
     assert await store.find_refs([change(ClientKind.USER, name).key]) == [None]
+
+
+async def test_a_text_that_came_in_between_and_rests_on_what_goes_stops_it(store):
+    """Another process may commit while this one reads: then it reads again."""
+    sequences = await lived(store)
+    rows = [row for row in await store.all_interactions([ANN]) if row.sequence == sequences[0]]
+    read_at = await store.texts_through()
+    await store.commit_texts([text(BOB, 2, cites=(3, 1))], (), 4)
+    changed = replace(await store.router_version(3, 1), text="", attributes=())
+    withdrawal = retraction(rows, read_at=read_at, messages=[changed])
+    with pytest.raises(VersionClash):
+        await take_back(store, await lease_of(store), withdrawal, checkpoint(3, barrier=True))
+    assert await store.standings(["e0-0"]) == [(Standing.RECORDED, rows[0])]
+    assert await store.taken_back_through() == 0
+    done = await take_back(store, await lease_of(store), replace(withdrawal, read_at=read_at + 1), checkpoint(3, barrier=True))
+    assert await store.taken_back_through() == done.sequence
+    again = await store.texts_through()
+    (row,) = [row for row in await store.all_interactions([ANN]) if row.sequence == sequences[2]]
+    await store.commit_texts([text(BOB, 3)], (), 5)
+    gone = replace(row, sequence=1)  # which `text` cites
+    with pytest.raises(VersionClash):
+        await take_back(store, await lease_of(store), retraction([gone], read_at=again), checkpoint(3, barrier=True))
+    await take_back(store, await lease_of(store), retraction([row], read_at=again), checkpoint(3, barrier=True))
+
+
+async def test_what_was_read_before_something_was_taken_back_is_not_committed_after_it(store):
+    sequences = await lived(store)
+    rows = [row for row in await store.all_interactions([ANN]) if row.sequence == sequences[0]]
+    before = await store.taken_back_through()
+    await store.commit_texts([text(BOB, 2)], (), 4, before)
+    await take_back(store, await lease_of(store), retraction(rows), checkpoint(3, barrier=True))
+    with pytest.raises(VersionClash):
+        await store.commit_texts([text(BOB, 3)], (), 5, before)
+    assert (await store.load_texts([BOB]))[BOB].profile.version == 2
+    await store.commit_texts([text(BOB, 3)], (), 5, await store.taken_back_through())
+    assert (await store.load_texts([BOB]))[BOB].profile.version == 3

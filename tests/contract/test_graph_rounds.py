@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from propagation.model.attribute import Attribute
 from propagation.model.errors import LeaseLost
 from propagation.model.log import EntryKind
+from propagation.model.router import Integrated
 from tests.contract.graph_store import MAKERS, TurnedClock, edge, item, known_clients, message, recorded, run_round, text, user
 
 ANN, BOB = user(0), user(1)
@@ -253,3 +254,16 @@ async def test_rounds_one_after_another_and_what_each_sent(store):
         (3, 1, first.sequence), (4, 1, first.sequence)]
     assert [(sent.router, sent.version) for sent in await store.messages_of(second.number)] == [(3, 2)]
     assert await store.messages_of(second.number + 1) == []
+
+
+async def test_what_messages_were_integrated_from_by_attribute_but_by_one(store):
+    jazz = message(3, 1, user(0), user(1), item(2))
+    opera = replace(jazz, version=1, router=4, integrated=tuple(
+        Integrated(attribute=name, ref=user(1), profile_version=2, sequence=5) for name in ("opera", "jazz")))
+    await run_round(store, versions=(jazz, opera))
+    found = await store.parts_with([(3, 1), (4, 1), (9, 9)], ["jazz", "blues"], user(0))
+    assert {key: [(part.attribute, part.ref) for part in parts] for key, parts in found.items()} == {
+        (3, 1): [("jazz", user(1)), ("jazz", item(2))], (4, 1): [("jazz", user(1))]}
+    assert await store.parts_with([(4, 1)], [], user(0)) == {}
+    assert await store.parts_with([], ["jazz"], user(0)) == {}
+    assert found[4, 1] == [opera.integrated[1]]

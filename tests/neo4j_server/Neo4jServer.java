@@ -10,7 +10,7 @@ public final class Neo4jServer {
     public static void main(String[] arguments) throws InterruptedException {
         var service = new DatabaseManagementServiceBuilder(Path.of(arguments[0]))
                 .setConfig(GraphDatabaseSettings.auth_enabled, true)
-                .setConfig(GraphDatabaseSettings.pagecache_memory, 256L << 20)
+                .setConfig(GraphDatabaseSettings.pagecache_memory, 512L << 20)
                 .setConfig(BoltConnector.enabled, true)
                 .setConfig(BoltConnector.listen_address, new SocketAddress("127.0.0.1", Integer.parseInt(arguments[1])))
                 .build();

@@ -52,9 +52,11 @@ class Server:
 
 
 class Neo4jServer(Server):
-    """A process of its own on `folder`, which keeps its data between starts. The password is drawn for each object."""
+    """A process of its own on `folder`, which keeps its data between starts. The password is drawn for each object. `memory`: what
+    Java is told."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, memory: Sequence[str] = MEMORY) -> None:
+        self._memory = memory
         self._port = _free_port()
         super().__init__(Neo4jSettings(uri=f"bolt://127.0.0.1:{self._port}", password=secrets.token_urlsafe(12), retry_seconds=30))
         self._folder = folder
@@ -66,7 +68,7 @@ class Neo4jServer(Server):
         environment = {**os.environ, "NEO4J_TEST_PASSWORD": self.settings.password.get_secret_value()}
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                ["java", *MEMORY, "-cp", f"{parts()}/*", str(HERE / "Neo4jServer.java"), str(self._folder), str(self._port)],
+                ["java", *self._memory, "-cp", f"{parts()}/*", str(HERE / "Neo4jServer.java"), str(self._folder), str(self._port)],
                 env=environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
         deadline = time.monotonic() + START_SECONDS
         while not self._answers():

@@ -1,4 +1,4 @@
-"""Checkpoints on Neo4j: arrays in pieces of a MiB, written and dropped a few a transaction."""
+"""Checkpoints on Neo4j: arrays in pieces of a MiB, written a few a transaction, dropped by sweeping."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 from propagation.adapters.neo4j.database import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.leases import check_fence
+from propagation.adapters.neo4j.sweeping import Sweeping
 from propagation.model.errors import LeaseLost
 from propagation.model.learned import Checkpoint, Staged
 from propagation.ports.leases import Lease
 
 PART_BYTES = 1 << 20
-PARTS_A_SWEEP = 16
 PARTS_A_READ = 16
 
 
@@ -22,6 +22,7 @@ class Neo4jCheckpoints:
 
     def __init__(self, database: Neo4jDatabase) -> None:
         self._database = database
+        self.sweeping = Sweeping(database)
 
     async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
         id_ = (await self.stage_checkpoint(lease, checkpoint)).id
@@ -52,11 +53,8 @@ class Neo4jCheckpoints:
         return Staged(id_, checkpoint.sequence)
 
     async def sweep_checkpoints(self) -> None:
-        """Drop the pieces of checkpoints that are gone, some a commit; covered increments of trust too."""
-        for name in ("checkpoints/sweep", "learn/forget_trust"):
-            while await self._database.write(lambda transaction, name=name: transaction.value(  # type: ignore[misc]
-                    name, limit=PARTS_A_SWEEP)):
-                pass
+        """Their pieces, and whatever else was dropped."""
+        await self.sweeping.sweep()
 
     async def newest_checkpoint(self, *, barrier: bool = False) -> Checkpoint | None:
         """Read piece by piece; where another one takes its place meanwhile, that one is read."""

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncManagedTransaction
 from neo4j.exceptions import DriverError, Neo4jError
 
+from propagation.adapters.neo4j.beside import Beside
 from propagation.adapters.neo4j.settings import Neo4jSettings
 from propagation.adapters.neo4j.statements import Statement
 from propagation.adapters.neo4j.translation import translated
@@ -50,12 +51,13 @@ class Transaction:
 
 
 class Neo4jDatabase:
-    """One server, one database. `sent` counts statements."""
+    """One server, one database. `sent` counts statements; what is begun `beside` ends before it is closed."""
 
     def __init__(self, settings: Neo4jSettings, statements: Mapping[str, Statement]) -> None:
         self.settings = settings
         self._statements = statements
         self._driver: AsyncDriver | None = None
+        self.beside = Beside()
         self.sent = 0
 
     def connect(self) -> AsyncDriver:
@@ -68,6 +70,7 @@ class Neo4jDatabase:
         return self._driver
 
     async def close(self) -> None:
+        await self.beside.done()
         if self._driver is not None:
             driver, self._driver = self._driver, None
             await driver.close()

@@ -15,6 +15,7 @@ class Neo4jEdges:
 
     def __init__(self, database: Neo4jDatabase) -> None:
         self._database = database
+        self._settled = 0
 
     async def edges_of(self, refs: Sequence[int]) -> Mapping[int, Sequence[RoutingEdge]]:
         edges: dict[int, list[RoutingEdge]] = {ref: [] for ref in refs}
@@ -51,9 +52,15 @@ class Neo4jEdges:
         rows = await self._database.rows("rounds/sequences", numbers=numbers) if numbers else []
         return {-number: sequence for number, sequence in rows}
 
+    def settle_beside(self, round_: Round) -> None:
+        """Nobody but an analyst waits for it."""
+        self._database.beside.begin(f"settling round {round_.number}", lambda: self.settle(round_))
+
     async def settle(self, round_: Round) -> None:
         """Sequences onto a published round's edges: of all routers at once, or router by router where they are many. Repeating it
         changes nothing, so that the next round finishes what a crash cut short."""
+        if self._settled == round_.number:
+            return
         numbers = await self._database.value("rounds/router_numbers")
         if not numbers:
             return
@@ -64,3 +71,4 @@ class Neo4jEdges:
                     await transaction.do(name, round=round_.number, sequence=round_.sequence, first=first, until=until)
 
             await self._database.write(work)
+        self._settled = round_.number

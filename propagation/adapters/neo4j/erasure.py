@@ -116,17 +116,21 @@ class Neo4jErasure:
 
     async def take_back(self, lease: Lease, withdrawal: Withdrawal, barrier: Staged) -> TakenBack:
         done = await take_back(self._database, self._time, lease, withdrawal, barrier)
-        await self._checkpoints.sweep_checkpoints()
+        self._checkpoints.sweeping.sweep_beside()
         if withdrawal.erased is None:  # nothing of a retraction is wiped
             await write_marked(self._database)
         return done
+
+    async def taken_back_through(self) -> int:
+        return int(await self._database.value("erasure/taken_back_through"))
 
     async def wiping_due(self) -> bool:
         return bool(await self._database.value("erasure/is_due"))
 
     async def wipe(self, client: Client | None) -> None:
-        """What is marked in blocks is written. What the server leaves in free parts of its files and in its transaction log is its
-        own; docs/erasure.md says how an operator gets rid of it. What another process takes back meanwhile stays due."""
+        """What is marked in blocks is written, what was taken back is swept. What the server leaves in free parts of its files and
+        in its transaction log is its own; docs/erasure.md says how an operator gets rid of it. What another process takes back
+        meanwhile stays due."""
         times = await self._database.value("erasure/times")
         await write_marked(self._database)
         await self._checkpoints.sweep_checkpoints()

@@ -59,8 +59,8 @@ class Neo4jEvolution:
             return run
 
         run = await self._database.write(work)
-        await self._edges.settle(publication.round_.model_copy(update={"sequence": run.sequence}))
-        await self._checkpoints.sweep_checkpoints()
+        self._edges.settle_beside(publication.round_.model_copy(update={"sequence": run.sequence}))
+        self._checkpoints.sweeping.sweep_beside()
         return run
 
     async def save_evolution(self, run: EvolutionRun) -> EvolutionRun:

@@ -30,7 +30,7 @@ class Neo4jMessages:
     async def messages(self, keys: Sequence[Key], senders: int) -> Mapping[Key, RouterVersion]:
         found = await self.brief(sorted(set(keys)))
         parts: dict[Key, list[Integrated]] = {key: [] for key in found}
-        if found:
+        if found and senders:
             for router, version, part in await self._database.rows("messages/senders", keys=[list(key) for key in found],
                                                                    senders=senders):
                 parts[router, version].append(_part(part))
@@ -50,6 +50,15 @@ class Neo4jMessages:
             return None
         parts = await self._database.rows("messages/parts", router=router, version=version)
         return replace(brief, integrated=tuple(_part(part) for part in parts))
+
+    async def parts_with(self, keys: Sequence[Key], attributes: Sequence[str], but: int) -> Mapping[Key, Sequence[Integrated]]:
+        parts: dict[Key, list[Integrated]] = {}
+        if keys and attributes:
+            asked = [list(key) for key in sorted(set(keys))]
+            for router, version, *part in await self._database.table("messages/parts_with", keys=asked,
+                                                                     attributes=sorted(set(attributes)), but=but):
+                parts.setdefault((router, version), []).append(_part(part))
+        return parts
 
     async def contributions(self, ref: int, limit: int) -> Sequence[RouterVersion]:
         parts: dict[Key, list[Integrated]] = {}
@@ -95,7 +104,7 @@ def properties_of(version: RouterVersion, round_: int) -> dict[str, object]:
 
 
 def parts_of(version: RouterVersion) -> list[list[object]]:
-    """Rows of cypher/rounds/stage_parts."""
+    """For cypher/rounds/stage_parts, in order."""
     return [[version.router, version.version, part.attribute, part.ref, part.profile_version, part.sequence, place]
             for place, part in enumerate(version.integrated)]
 

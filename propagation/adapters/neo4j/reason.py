@@ -6,7 +6,16 @@ from typing import Any
 from propagation.adapters.neo4j.claims import choose, work_of
 from propagation.adapters.neo4j.database import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.outbox import put_texts_out
-from propagation.adapters.neo4j.texts import gradient_of, hold_clients, merged_of, newest_texts, put_gradients, put_texts, rows_of
+from propagation.adapters.neo4j.texts import (
+    check_still,
+    gradient_of,
+    hold_clients,
+    merged_of,
+    newest_texts,
+    put_gradients,
+    put_texts,
+    rows_of,
+)
 from propagation.adapters.neo4j.time import Time
 from propagation.adapters.neo4j.versions import text_of
 from propagation.model.client import ClientKind, kind_of
@@ -69,13 +78,15 @@ class Neo4jReason:
 
         await self._database.write(work)
 
-    async def commit_texts(self, texts: Sequence[ClientText], merged: Sequence[Merged], sequence: int) -> None:
+    async def commit_texts(self, texts: Sequence[ClientText], merged: Sequence[Merged], sequence: int,
+                           taken_back: int | None = None) -> None:
         rows = rows_of([(text, sequence) for text in texts])
 
         async def work(transaction: Transaction) -> None:
             await hold_clients(transaction, texts)
             await put_texts_out(transaction, texts, self._time.now())
             await put_texts(transaction, self._time.now(), rows, [(merge, sequence) for merge in merged])
+            await check_still(transaction, taken_back, texts)
 
         await self._database.write(work)
 

@@ -1,6 +1,8 @@
 """RoundStore on Neo4j: what a round stages carries its number; what is above the last published one is invisible."""
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 import orjson
 
@@ -9,7 +11,7 @@ from propagation.adapters.neo4j.edges import Neo4jEdges
 from propagation.adapters.neo4j.leases import check_fence
 from propagation.adapters.neo4j.log import advance, append_entry, hold_log
 from propagation.adapters.neo4j.messages import Neo4jMessages, parts_of, properties_of
-from propagation.adapters.neo4j.staging import Staged, in_commits
+from propagation.adapters.neo4j.staging import Staged, by_attribute, by_client, in_commits, routers_by_client
 from propagation.adapters.neo4j.time import Time
 from propagation.adapters.strings import without_nul
 from propagation.model.attribute import Attribute
@@ -20,6 +22,11 @@ from propagation.model.router import RouterVersion, RoutingEdge
 from propagation.ports.leases import Lease
 
 ROWS_A_COMMIT = 10_000
+SIDE_BY_SIDE = 3
+DISCARDS: Mapping[str, Sequence[str]] = {
+    "rounds/discard_parts": ("last",), "rounds/discard_messages": ("last",), "rounds/discard_attributes": (),
+    "rounds/discard_held": (), "outbox/discard": (), "rounds/discard_opened": ("last",), "rounds/discard_closed": ("last",)}
+"""In order, each with the parameters that it takes beside its limit."""
 ROUND = ("number", "boundary", "sequence", "changed", "touched", "edges_opened", "edges_closed", "reached")
 
 
@@ -31,6 +38,8 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
         Neo4jMessages.__init__(self, database)
         self._database = database
         self._time = time
+        self._staged: set[int] = set()
+        self._side_by_side = asyncio.Semaphore(SIDE_BY_SIDE)
 
     async def last_round(self) -> Round | None:
         newest = await self.last_rounds(1)
@@ -50,6 +59,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
     async def begin_round(self, lease: Lease, boundary: int) -> Round:
         last = await self.last_round()
         number = last.number if last else 0
+        self._staged.clear()
 
         async def discard(transaction: Transaction) -> int:
             await check_fence(transaction, lease)
@@ -57,6 +67,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
 
         while await self._database.write(discard):
             pass
+        await self._database.beside.done()
         if last is not None:
             await self.settle(last)
         return Round(number=number + 1, boundary=boundary)
@@ -75,14 +86,21 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
         without_nul(orjson.dumps(rows))
         await self._stage(lease, [
             _routers(version.router for version in versions), Staged("rounds/stage_messages", rows),
-            Staged("rounds/stage_parts", parts), Staged("rounds/stage_brought", [part[:6] for part in parts])])
+            Staged("rounds/stage_parts", parts, packed=by_attribute)])
 
     async def stage_edges(self, lease: Lease, round_: Round, closed: Sequence[tuple[int, int]],
                           opened: Sequence[RoutingEdge]) -> None:
-        await self._stage(lease, [
-            _routers(edge.router for edge in opened),
-            Staged("rounds/close_edges", [list(pair) for pair in closed], {"round": round_.number}),
-            Staged("rounds/open_edges", [[edge.router, edge.ref, edge.score] for edge in opened], {"round": round_.number})])
+        routers = sorted({edge.router for edge in opened})
+        if not self._staged.issuperset(routers):
+            await self._stage(lease, [_routers(routers)])
+            self._staged.update(routers)
+        open_ = Staged("rounds/open_edges", opened, {"round": round_.number, "routers": routers},
+                       partial(by_client, {number: place for place, number in enumerate(routers)}))
+        if closed:
+            await self._stage(lease, [Staged("rounds/close_edges", closed, {"round": round_.number}, routers_by_client), open_])
+            return
+        async with self._side_by_side:
+            await self._stage(lease, [open_], side_by_side=True)
 
     async def publish_round(self, lease: Lease, round_: Round) -> Round:
         async def work(transaction: Transaction) -> Round:
@@ -95,7 +113,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
             return await publish_staged(transaction, round_, sequence)
 
         published = await self._database.write(work)
-        await self.settle(published)
+        self.settle_beside(published)
         return published
 
     async def get_attributes(self, names: Sequence[str]) -> Mapping[str, Attribute]:
@@ -112,13 +130,17 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
     async def holders_of(self, attribute: str, limit: int) -> Sequence[int]:
         return [row[0] for row in await self._database.rows("attributes/holders", name=attribute, limit=limit)]
 
-    async def _stage(self, lease: Lease, staged: Sequence[Staged]) -> None:
-        """Rows in order, in commits of at most 10,000; one even where there are none, for the fence. Raises LeaseLost."""
+    async def _stage(self, lease: Lease, staged: Sequence[Staged], *, side_by_side: bool = False) -> None:
+        """Rows in order, in commits of at most 10,000; one even where there are none, for the fence. `side_by_side`: the fence
+        comes last, so that several calls write at once; for statements that hold nodes in an order. Raises LeaseLost."""
         for part in in_commits(staged, ROWS_A_COMMIT):
             async def work(transaction: Transaction, part: Sequence[Staged] = part) -> None:
-                await check_fence(transaction, lease)
+                if not side_by_side:
+                    await check_fence(transaction, lease)
                 for some in part:
-                    await transaction.do(some.name, rows=some.rows, **some.parameters)
+                    await transaction.do(some.name, rows=some.packed(some.rows), **some.parameters)
+                if side_by_side:
+                    await check_fence(transaction, lease)
 
             await self._database.write(work)
 
@@ -144,16 +166,15 @@ async def publish_staged(transaction: Transaction, round_: Round, sequence: int)
 
 
 async def discard_unpublished(transaction: Transaction) -> int:
-    """What an unfinished round staged goes, but for some of its edges where they are many; how many edges went or stand again."""
+    """What an unfinished round staged goes, at most 10,000 pieces of it; how many went or are as they were."""
     row = await transaction.row("rounds/last", limit=1)
     last = row[0] if row else 0
-    await transaction.do("rounds/discard_messages", last=last)
-    await transaction.do("rounds/discard_attributes")
-    await transaction.do("rounds/discard_held")
-    await transaction.do("outbox/discard")
-    opened: int = await transaction.value("rounds/discard_opened", last=last, limit=ROWS_A_COMMIT)
-    closed: int = await transaction.value("rounds/discard_closed", last=last, limit=ROWS_A_COMMIT)
-    return opened + closed
+    gone = 0
+    for name, parameters in DISCARDS.items():
+        if gone < ROWS_A_COMMIT:
+            given = {"last": last} if "last" in parameters else {}
+            gone += await transaction.value(name, limit=ROWS_A_COMMIT - gone, **given)
+    return gone
 
 
 def _attribute(name: str, router: int | None, holders: int, canonical: str | None) -> Attribute:

@@ -1,4 +1,5 @@
-"""The one commit of a retraction or an erasure. Nodes are held in the order of every other commit: lease, log, clients, claims."""
+"""The one commit of a retraction or an erasure. Nodes are held in the order of every other commit: lease, log, claims, clients,
+texts. What goes is made invisible there, and removed in parts by sweeping.py."""
 
 from collections.abc import Sequence
 
@@ -18,17 +19,20 @@ from propagation.adapters.neo4j.time import Time
 from propagation.model.client import kind_of
 from propagation.model.gradient import Module
 from propagation.model.learned import Staged
+from propagation.model.text import ClientText
 from propagation.model.withdrawal import TakenBack, Withdrawal
+from propagation.ports.graph import VersionClash
 from propagation.ports.leases import Lease
 from propagation.ports.vector_index import Collection
 
-OF_CLIENTS = [Module.PROFILE.value, Module.FILTER_MEMORY.value]
 ROWS_A_STATEMENT = 2_000
 
 
 async def take_back(database: Neo4jDatabase, time: Time, lease: Lease, withdrawal: Withdrawal,
                     barrier: Staged) -> TakenBack:
-    """Whatever is taken back, in one transaction."""
+    """One publication; what would make it large is in commits of its own before it, or swept after it."""
+    past, current = _by_age(withdrawal)
+
     async def discard(transaction: Transaction) -> int:
         await check_fence(transaction, lease)
         return await discard_unpublished(transaction)
@@ -36,13 +40,15 @@ async def take_back(database: Neo4jDatabase, time: Time, lease: Lease, withdrawa
     async def work(transaction: Transaction) -> TakenBack:
         await check_fence(transaction, lease)
         end = await hold_log(transaction, time)
+        await transaction.do("evolution/void_claims")
         await hold_clients(transaction, withdrawal.texts)
+        await check_nothing_cited_since(transaction, withdrawal)
         while await discard_unpublished(transaction):
             pass
         await transaction.do("learn/discard_staged")
         sequences = await _interactions_go(transaction, withdrawal)
         sequence = await append_entry(transaction, end, withdrawal.kind, withdrawal.refs, barrier.sequence)
-        await _texts_change(transaction, time.now(), withdrawal, sequence)
+        await _texts_change(transaction, time.now(), withdrawal.texts, current, sequence)
         if withdrawal.erased is not None:
             await _client_goes(transaction, withdrawal.erased, withdrawal.sent_under, withdrawal.words)
         elif withdrawal.parts:
@@ -51,15 +57,45 @@ async def take_back(database: Neo4jDatabase, time: Time, lease: Lease, withdrawa
         await _messages_change(transaction, time.now(), withdrawal)
         await completed(transaction, barrier.id)
         await transaction.do("learn/covers", through=barrier.sequence)
+        await transaction.do("erasure/taken_back", sequence=sequence)
         if withdrawal.erased is not None:
-            await transaction.do("erasure/due")
+            await transaction.do("erasure/due", ref=withdrawal.erased)
         await advance(transaction, end)
-        await transaction.do("evolution/void_claims")
         return TakenBack(sequence=sequence, interactions=len(sequences))
 
     while await database.write(discard) >= ROWS_A_COMMIT:
         pass
+    for start in range(0, len(past), ROWS_A_STATEMENT):
+        rows = rows_of([(text, 0) for text in past[start : start + ROWS_A_STATEMENT]])
+        await database.write(lambda transaction, rows=rows: _rewrite(transaction, lease, rows))  # type: ignore[misc]
     return await database.write(work)
+
+
+def _by_age(withdrawal: Withdrawal) -> tuple[list[ClientText], list[ClientText]]:
+    """(past versions, current ones) that are rewritten. Past ones are in commits of their own ahead of the one that counts, for
+    they may be as many as a client ever met others: where that one fails, what happened is still there, and only past texts say
+    less of it."""
+    follow = {(text.profile.ref, text.profile.version - 1) for text in withdrawal.texts}
+    past: list[ClientText] = []
+    current: list[ClientText] = []
+    for text in withdrawal.rewritten:
+        (current if (text.profile.ref, text.profile.version) in follow else past).append(text)
+    return past, current
+
+
+async def _rewrite(transaction: Transaction, lease: Lease, rows: Sequence[list[object]]) -> None:
+    await check_fence(transaction, lease)
+    await transaction.do("erasure/rewrite", rows=rows)
+
+
+async def check_nothing_cited_since(transaction: Transaction, withdrawal: Withdrawal) -> None:
+    """No text that was committed after this was read rests on what goes; none is committed until this is. Raises VersionClash."""
+    await transaction.do("texts/wait")
+    ref = await transaction.value(
+        "erasure/cited_since", number=withdrawal.read_at, sequences=[row.sequence for row in withdrawal.interactions],
+        messages=[[message.router, message.version] for message in withdrawal.messages])
+    if ref is not None:
+        raise VersionClash(ref)
 
 
 async def _interactions_go(transaction: Transaction, withdrawal: Withdrawal) -> list[int]:
@@ -75,25 +111,25 @@ async def _interactions_go(transaction: Transaction, withdrawal: Withdrawal) -> 
         await transaction.do("erasure/retract", sequences=sequences)
     learned = await mark_rows(transaction, sequences, withdrawal.promoted)
     for start in range(0, len(sequences), ROWS_A_STATEMENT):
-        await transaction.do("erasure/drop_interactions", rows=[
+        await transaction.do("erasure/vacate", rows=[
             [sequence, sequence in learned] for sequence in sequences[start : start + ROWS_A_STATEMENT]])
     return sequences
 
 
-async def _texts_change(transaction: Transaction, now: int | None, withdrawal: Withdrawal, sequence: int) -> None:
-    """Stored versions in place, and next ones."""
-    for start in range(0, len(withdrawal.rewritten), ROWS_A_STATEMENT):
-        some = withdrawal.rewritten[start : start + ROWS_A_STATEMENT]
+async def _texts_change(transaction: Transaction, now: int | None, texts: Sequence[ClientText], current: Sequence[ClientText],
+                        sequence: int) -> None:
+    """Current versions in place, and the next ones."""
+    for start in range(0, len(current), ROWS_A_STATEMENT):
+        some = current[start : start + ROWS_A_STATEMENT]
         await transaction.do("erasure/rewrite", rows=rows_of([(text, sequence) for text in some]))
-    await put_texts_out(transaction, withdrawal.texts, now)
-    await put_texts(transaction, now, rows_of([(text, sequence) for text in withdrawal.texts]), ())
+    await put_texts_out(transaction, texts, now)
+    await put_texts(transaction, now, rows_of([(text, sequence) for text in texts]), ())
 
 
 async def _client_goes(transaction: Transaction, ref: int, sent_under: Sequence[int], words: Sequence[str]) -> None:
     await transaction.do("outbox/drop_of", collection=COLLECTIONS[kind_of(ref)].value, keys=[orjson.dumps(ref).decode()])
-    await transaction.do("erasure/drop_texts", ref=ref)
+    await transaction.do("erasure/leave_texts", ref=ref)
     await transaction.do("erasure/drop_parts", ref=ref)
-    await transaction.do("erasure/drop_modules", ref=ref, modules=OF_CLIENTS)
     keys = await transaction.rows("erasure/messages_of", routers=list(sent_under))
     if keys:
         await transaction.do("retention/drop_messages", keys=keys)

@@ -12,7 +12,7 @@ from propagation.model.gradient import Gradient, Module
 from propagation.model.text import ClientText, Merged, Reasoned
 from propagation.ports.graph import VersionClash
 
-ROWS_A_STATEMENT = 4_000
+INTERACTIONS_A_STATEMENT = 500
 
 
 async def hold_clients(transaction: Transaction, texts: Sequence[ClientText]) -> None:
@@ -25,6 +25,13 @@ async def hold_clients(transaction: Transaction, texts: Sequence[ClientText]) ->
         if profile.ref not in newest or profile.version != newest[profile.ref] + 1:
             raise VersionClash(profile.ref)
         newest[profile.ref] = profile.version
+
+
+async def check_still(transaction: Transaction, taken_back: int | None, texts: Sequence[ClientText]) -> None:
+    """After `put_texts`, which holds what a retraction waits for: nothing was taken back since these texts' sources were read.
+    Raises VersionClash."""
+    if taken_back is not None and texts and await transaction.value("erasure/taken_back_through") != taken_back:
+        raise VersionClash(texts[0].profile.ref)
 
 
 async def put_texts(transaction: Transaction, now: int | None, rows: Sequence[list[object]], merged: Sequence[tuple[Merged, int]],
@@ -48,11 +55,16 @@ async def put_texts(transaction: Transaction, now: int | None, rows: Sequence[li
 
 
 async def put_gradients(transaction: Transaction, reasoned: Sequence[Reasoned]) -> None:
-    rows = [[g.sequence, g.module.value, g.owner, g.writer, g.reward, g.text, list(g.attributes), g.epoch]
-            for result in reasoned for g in result.gradients]
-    without_nul(orjson.dumps(rows))
-    for start in range(0, len(rows), ROWS_A_STATEMENT):
-        await transaction.do("texts/gradients", rows=rows[start : start + ROWS_A_STATEMENT])
+    """Each interaction is looked up once."""
+    rows: dict[int, list[list[object]]] = {}
+    for result in reasoned:
+        for g in result.gradients:
+            said: list[object] = [g.module.value, g.owner, g.writer, g.reward, g.text, list(g.attributes), g.epoch]
+            rows.setdefault(g.sequence, []).append(said)
+    without_nul(orjson.dumps(list(rows.values())))
+    interactions = list(rows.items())
+    for start in range(0, len(interactions), INTERACTIONS_A_STATEMENT):
+        await transaction.do("texts/gradients", rows=[list(row) for row in interactions[start : start + INTERACTIONS_A_STATEMENT]])
 
 
 async def newest_texts(database: Neo4jDatabase, refs: Sequence[int]) -> dict[int, ClientText]:

@@ -17,7 +17,15 @@ from propagation.adapters.sqlite.record import signed
 from propagation.adapters.sqlite.rows import dumped
 from propagation.adapters.sqlite.taking_back import take_back
 from propagation.adapters.sqlite.texts import bodies_of
-from propagation.adapters.sqlite.wiping import SMALL_BYTES, empty_log, forgotten_times, residue, wiped, write_anew
+from propagation.adapters.sqlite.wiping import (
+    SMALL_BYTES,
+    empty_log,
+    forgotten_times,
+    residue,
+    taken_back_through,
+    wiped,
+    write_anew,
+)
 from propagation.model.client import Client
 from propagation.model.errors import StoreBusy
 from propagation.model.interaction import InteractionRow, seed_of
@@ -96,6 +104,9 @@ class SqliteErasure:
                                                                        barrier, rewritten, texts))
         self._checkpoints.sweep_beside()
         return done
+
+    async def taken_back_through(self) -> int:
+        return await self._database.read(taken_back_through, 1)
 
     async def wiping_due(self) -> bool:
         return await self._database.read(forgotten_times) > 0

@@ -104,6 +104,20 @@ def messages_of(connection: sqlite3.Connection, keys: Sequence[tuple[int, int]],
             for key, version in brief_versions(connection, keys).items() if version.round <= last}
 
 
+def parts_with(connection: sqlite3.Connection, keys: Sequence[tuple[int, int]], attributes: Sequence[str],
+               but: int) -> dict[tuple[int, int], list[Integrated]]:
+    """What published messages were integrated from of some attributes, in order, but by one client."""
+    parts: dict[tuple[int, int], list[Integrated]] = {}
+    for router, version, *part in many(
+            connection, "SELECT json_group_array(json_array(router, version, attribute, ref, profile_version, sequence))"
+                        " FROM (SELECT i.* FROM json_each(?) e CROSS JOIN integrated i ON i.router = e.value->>0"
+                        " AND i.version = e.value->>1"
+                        " WHERE i.ref <> ? AND i.attribute IN (SELECT value FROM json_each(?)) ORDER BY i.rowid)",
+            dumped(sorted(set(keys))), but, dumped(list(attributes))):
+        parts.setdefault((router, version), []).append(_part(part))
+    return parts
+
+
 def contributions(connection: sqlite3.Connection, ref: int, limit: int) -> list[RouterVersion]:
     """Published messages that carry this client's attributes, newest round first, with its parts."""
     parts: dict[tuple[int, int], list[list[Any]]] = {}

@@ -30,6 +30,7 @@ from propagation.adapters.sqlite.texts import (
     texts_or_none_yet,
     texts_through,
 )
+from propagation.adapters.sqlite.wiping import taken_back_through
 from propagation.model.client import ClientKind, kind_of, ref_of
 from propagation.model.errors import LeaseLost
 from propagation.model.gradient import Gradient, Module
@@ -38,6 +39,7 @@ from propagation.model.reach import Reach
 from propagation.model.text import ClientText, Merged, ReasonClaim, Reasoned, ReasonWork
 from propagation.model.watched import NumberedMerge, NumberedText
 from propagation.ports.clock import Clock
+from propagation.ports.graph import VersionClash
 
 LOOK_AHEAD = 8
 TEXT_ROWS = 8
@@ -101,11 +103,14 @@ class SqliteReason:
 
         await self._database.write(work)
 
-    async def commit_texts(self, texts: Sequence[ClientText], merged: Sequence[Merged], sequence: int) -> None:
+    async def commit_texts(self, texts: Sequence[ClientText], merged: Sequence[Merged], sequence: int,
+                           taken_back: int | None = None) -> None:
         rows = text_rows([(text, sequence) for text in texts], await bodies_of(texts))
         merges = merged_rows([(merge, sequence) for merge in merged])
 
         def work(connection: sqlite3.Connection) -> None:
+            if taken_back is not None and texts and taken_back_through(connection) != taken_back:
+                raise VersionClash(texts[0].profile.ref)
             put_texts(connection, rows, self._directory.now())
             put_merged(connection, merges)
 

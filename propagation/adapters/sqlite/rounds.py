@@ -12,6 +12,7 @@ from propagation.adapters.sqlite.messages import (
     last_round,
     messages_of,
     newest_versions,
+    parts_with,
     waiting_messages,
     whole_version,
 )
@@ -23,7 +24,7 @@ from propagation.model.attribute import Attribute
 from propagation.model.errors import LeaseLost
 from propagation.model.log import EntryKind
 from propagation.model.round import Round
-from propagation.model.router import RouterVersion, RoutingEdge
+from propagation.model.router import Integrated, RouterVersion, RoutingEdge
 from propagation.ports.leases import Lease
 
 SENDERS_KEPT = 2
@@ -188,6 +189,10 @@ class SqliteRounds:
 
     async def messages(self, keys: Sequence[tuple[int, int]], senders: int) -> Mapping[tuple[int, int], RouterVersion]:
         return await self._database.read(lambda connection: messages_of(connection, keys, senders), MESSAGE_ROWS * len(keys))
+
+    async def parts_with(self, keys: Sequence[tuple[int, int]], attributes: Sequence[str],
+                         but: int) -> Mapping[tuple[int, int], Sequence[Integrated]]:
+        return await self._database.read(lambda connection: parts_with(connection, keys, attributes, but))
 
     async def contributions(self, ref: int, limit: int) -> Sequence[RouterVersion]:
         return await self._database.read(lambda connection: contributed(connection, ref, limit))

@@ -13,12 +13,13 @@ from propagation.adapters.sqlite.outbox import put_messages_out
 from propagation.adapters.sqlite.record import append_entry
 from propagation.adapters.sqlite.rounds import SENDERS_KEPT, discard_unpublished
 from propagation.adapters.sqlite.rows import dumped, put
-from propagation.adapters.sqlite.texts import put_texts, text_rows
-from propagation.adapters.sqlite.wiping import TO_WIPE
+from propagation.adapters.sqlite.texts import cited_since, put_texts, text_rows
+from propagation.adapters.sqlite.wiping import TAKEN_BACK, TO_WIPE
 from propagation.model.learned import Staged
 from propagation.model.router import RouterVersion
 from propagation.model.text import ClientText
 from propagation.model.withdrawal import TakenBack, Withdrawal
+from propagation.ports.graph import VersionClash
 from propagation.ports.leases import Lease
 
 OF_INTERACTIONS = (("reasoned", "sequence"), ("dead_letter", "sequence"), ("gradient", "sequence"))
@@ -34,6 +35,10 @@ def take_back(connection: sqlite3.Connection, directory: Directory, lease: Lease
               barrier: Staged, rewritten: Sequence[bytes], texts: Sequence[bytes]) -> TakenBack:
     """`rewritten` and `texts`: the stored bodies of the withdrawal's."""
     check_fence(connection, lease)
+    ref = cited_since(connection, withdrawal.read_at, {row.sequence for row in withdrawal.interactions},
+                      {(message.router, message.version) for message in withdrawal.messages})
+    if ref is not None:
+        raise VersionClash(ref)
     connection.execute("DELETE FROM claim")
     discard_unpublished(connection, last_round(connection))
     connection.execute("DELETE FROM staged_learned")
@@ -56,6 +61,7 @@ def take_back(connection: sqlite3.Connection, directory: Directory, lease: Lease
     covers(connection, barrier.sequence)
     if withdrawal.erased is not None:
         connection.execute("INSERT INTO progress VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET value = value + 1", (TO_WIPE,))
+    connection.execute("INSERT OR REPLACE INTO progress VALUES (?, ?)", (TAKEN_BACK, sequence))
     return TakenBack(sequence=sequence, interactions=len(sequences))
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -142,6 +142,17 @@ def texts_of_versions(connection: sqlite3.Connection, versions: Sequence[tuple[i
     rows = many(connection, f"SELECT json_group_array({TEXT}) FROM json_each(?) e CROSS JOIN profile_version v"
                             " ON v.ref = e.value->>0 AND v.version = e.value->>1", dumped(sorted(set(versions))))
     return {(row[0], row[1]): _text(row) for row in rows}
+
+
+def cited_since(connection: sqlite3.Connection, number: int, sequences: Set[int], messages: Set[tuple[int, int]]) -> int | None:
+    """A client whose text was committed after a number and rests on one of these interactions or messages (router, version)."""
+    for row in many(connection, f"SELECT json_group_array({TEXT}) FROM profile_version v WHERE v.rowid > ?", number):
+        text = _text(row)
+        if any(source.sequence in sequences or (source.router, source.version) in messages
+               for line in text.profile.lines for source in line.sources) or any(
+                   not sequences.isdisjoint(rule.evidence) for rule in text.filter_memory.rules):
+            return text.profile.ref
+    return None
 
 
 def gradient_of(row: Sequence[Any]) -> Gradient:

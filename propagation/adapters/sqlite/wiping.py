@@ -15,7 +15,7 @@ from propagation.adapters.sqlite.rows import one
 SMALL_BYTES = 32 << 20
 PATIENCE_MS, BUSY_MS = 50, 30_000
 LEAST_BYTES = 4
-TO_WIPE = "to_wipe"
+TO_WIPE, TAKEN_BACK = "to_wipe", "taken_back"
 # First byte of a b-tree page -> bytes of its header; an overflow or free page starts with the number of another page, below 2^24.
 HEADERS = {2: 12, 5: 12, 10: 8, 13: 8}
 FILE_HEADER = 100
@@ -24,6 +24,11 @@ FILE_HEADER = 100
 def forgotten_times(connection: sqlite3.Connection) -> int:
     """How often a client was forgotten whose traces in the file may still be there."""
     return one(connection, "SELECT value FROM progress WHERE name = ?", TO_WIPE) or 0
+
+
+def taken_back_through(connection: sqlite3.Connection) -> int:
+    """The sequence of the newest retraction or erasure."""
+    return one(connection, "SELECT value FROM progress WHERE name = ?", TAKEN_BACK) or 0
 
 
 def wiped(connection: sqlite3.Connection, times: int) -> None:

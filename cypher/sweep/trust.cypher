@@ -1,7 +1,10 @@
-// name: learn/forget_trust
+// name: sweep/trust
 // purpose: drop increments of trust that a complete checkpoint covers, some a call; how many blocks that were
 // parameters: limit
 // scans: Checkpoint, of which there is one beside the barriers
+MATCH (held:Progress {name: 'checkpoint'})
+SET held.locked = true
+WITH held
 MATCH (c:Checkpoint)
 WHERE c.complete
 WITH max(c.sequence) AS covered

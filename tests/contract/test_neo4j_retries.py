@@ -1,0 +1,66 @@
+"""Deadlocks, as the server breaks them: one side is told to try again, which the adapter does for as long as it was told to."""
+
+import asyncio
+
+import pytest
+
+from propagation.adapters.neo4j.store import Neo4jStore
+from propagation.model.errors import StoreUnreachable
+from tests.contract.graph_store import known_clients, user
+from tests.neo4j_server.shared import server_for
+
+pytestmark = pytest.mark.neo4j
+ANN, BOB = user(0), user(1)
+
+
+async def store_on(folder, seconds):
+    store = Neo4jStore(server_for(folder).settings.model_copy(update={"retry_seconds": seconds}))
+    await store.open()
+    return store
+
+
+async def crossed(store):
+    """Two transactions that each hold a client and want the other's: (what became of each, how often each was begun)."""
+    held = {ANN: asyncio.Event(), BOB: asyncio.Event()}
+    begun = {ANN: 0, BOB: 0}
+
+    async def both(first, second):
+        async def work(transaction):
+            begun[first] += 1
+            await transaction.do("texts/hold", refs=[first])
+            held[first].set()
+            await held[second].wait()
+            await transaction.do("texts/hold", refs=[second])
+            await transaction.do("facts/put", name=f"of {first}", value=b"here")
+
+        await store.database.write(work)
+
+    return await asyncio.gather(both(ANN, BOB), both(BOB, ANN), return_exceptions=True), begun
+
+
+async def test_a_deadlock_is_tried_again_and_both_come_through(tmp_path):
+    store = await store_on(tmp_path, 30.0)
+    try:
+        await known_clients(store)
+        outcomes, begun = await crossed(store)
+        assert outcomes == [None, None]
+        assert sum(begun.values()) > 2, "somebody had to begin again"
+        assert [await store.get_blob(f"of {ref}") for ref in (ANN, BOB)] == [b"here", b"here"]
+    finally:
+        await store.close()
+
+
+async def test_without_patience_one_side_is_told_and_has_written_nothing(tmp_path):
+    store = await store_on(tmp_path, 0.0)
+    try:
+        await known_clients(store)
+        outcomes, begun = await crossed(store)
+        assert sorted(begun.values()) == [1, 1]
+        failed = {ref: outcome for ref, outcome in zip((ANN, BOB), outcomes, strict=True) if outcome is not None}
+        assert len(failed) == 1
+        ((ref, error),) = failed.items()
+        assert isinstance(error, StoreUnreachable)
+        assert "asks to try again later" in str(error)
+        assert await store.get_blob(f"of {ref}") is None
+    finally:
+        await store.close()

@@ -1,0 +1,127 @@
+"""Two processes on one graph: what one forgets, the other may be reading or writing just then. No text is left that says it."""
+
+import asyncio
+
+import pytest
+
+from propagation.adapters.neo4j.points import Neo4jPoints
+from propagation.adapters.neo4j.store import Neo4jStore
+from propagation.adapters.numpy.index import NumpyIndex
+from propagation.adapters.offline.embedder import HashedEmbedder
+from propagation.adapters.offline.reasoner import OfflineReasoner
+from propagation.model.client import ClientKind, ref_of
+from propagation.workflow.engine import Engine
+from propagation.workflow.settings import WorkflowSettings
+from tests.deployments.test_forgetting_on_neo4j import left_in_graph
+from tests.neo4j_server.shared import server_for
+from tests.unit.workflow.lived import SMALL, USERS, begin, event, item_key, live, title_of
+
+pytestmark = pytest.mark.neo4j
+KEY, WORDS = item_key(3), [item_key(3).id, title_of(3), "theremin 77"]
+
+
+def process_on(folder, name):
+    settings = WorkflowSettings(**SMALL)
+    store = Neo4jStore(server_for(folder).settings)
+    return Engine(store, HashedEmbedder(settings.seed), NumpyIndex(Neo4jPoints(store.database)), OfflineReasoner(), settings, name)
+
+
+@pytest.fixture
+async def two(tmp_path):
+    """Both open; half of the users took the item whose word nobody else has, and messages that carry it wait for the others."""
+    here, there = process_on(tmp_path, "here"), process_on(tmp_path, "there")
+    await here.open()
+    await begin(here)
+    await live(here, 2, 60)
+    await here.record([event(9_000 + user, user, 3) for user in range(0, USERS, 2)])
+    await here.drain()
+    await here.run_round()
+    await there.open()
+    await there.drain()
+    yield here, there
+    await there.close()
+    await here.close()
+
+
+def refs():
+    return [ref_of(ClientKind.USER, user) for user in range(USERS)]
+
+
+async def waiting(engine):
+    """Users for whom a message waits that says the word."""
+    texts = await engine.store.load_texts(refs())
+    found = await engine.store.waiting_messages({ref: text.watermark for ref, text in texts.items()})
+    return [ref for ref, messages in found.items() if any("theremin 77" in message.attributes for message in messages)]
+
+
+async def heard(engine):
+    """Users whose profile says the word."""
+    return [ref for ref, text in (await engine.store.load_texts(refs())).items() if "theremin 77" in text.profile.text]
+
+
+async def test_what_the_other_one_writes_between_reading_and_taking_back_is_found(two, tmp_path, monkeypatch):
+    here, there = two
+    ready = await waiting(there)
+    assert ready
+    take_back, tries = here.store.take_back, 0
+
+    async def taken_back_late(*arguments):
+        nonlocal tries
+        tries += 1
+        if tries == 1:
+            before = set(await heard(there))
+            for ref in ready:
+                await there.profiles.merged(ref)
+            assert set(await heard(there)) - before, "somebody heard it meanwhile"
+        return await take_back(*arguments)
+
+    monkeypatch.setattr(here.store, "take_back", taken_back_late)
+    await here.forgetting.forget(KEY)
+    assert tries == 2
+    assert left_in_graph(tmp_path, WORDS) == []
+    assert await here.store.check() == []
+
+
+async def test_what_the_other_one_read_before_is_not_written_after(two, tmp_path, monkeypatch):
+    here, there = two
+    [ref, *_] = await waiting(there)
+    commit, read, forgotten, tries = there.store.commit_texts, asyncio.Event(), asyncio.Event(), 0
+
+    async def committed_late(*arguments):
+        nonlocal tries
+        tries += 1
+        read.set()
+        await forgotten.wait()
+        await commit(*arguments)
+
+    monkeypatch.setattr(there.store, "commit_texts", committed_late)
+    merging = asyncio.create_task(there.profiles.merged(ref))
+    await read.wait()
+    await here.forgetting.forget(KEY)
+    forgotten.set()
+    await merging
+    assert tries == 2
+    assert left_in_graph(tmp_path, WORDS) == []
+
+
+async def test_a_claim_that_was_held_meanwhile_is_void(two, tmp_path, monkeypatch):
+    here, there = two
+    await here.record([event(9_500 + user, user, 3) for user in range(1, USERS, 2)])
+    while await here.learn():
+        pass
+    commit, read, forgotten = there.store.commit_reasoned, asyncio.Event(), asyncio.Event()
+
+    async def committed_late(*arguments, **options):
+        read.set()
+        await forgotten.wait()
+        await commit(*arguments, **options)
+
+    monkeypatch.setattr(there.store, "commit_reasoned", committed_late)
+    reasoning = asyncio.create_task(there.reason())
+    await read.wait()
+    await here.forgetting.forget(KEY)
+    forgotten.set()
+    await asyncio.gather(reasoning, return_exceptions=True)
+    await here.drain()
+    assert left_in_graph(tmp_path, WORDS) == []
+    assert await here.store.check() == []
