@@ -35,6 +35,11 @@ class Picture:
         self._figure.suptitle(title)
         self.axes: Sequence[Axes] = list(np.atleast_1d(self._figure.subplots(1, columns)))
 
+    def legend(self) -> None:
+        """One for all axes, below them: it hides no bar."""
+        handles, labels = self.axes[0].get_legend_handles_labels()
+        self._figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 4), fontsize="small")
+
     def save(self, path: Path) -> None:
         """Raises OSError where it can't be written."""
         self._figure.savefig(path)
@@ -63,7 +68,7 @@ def left_out(report: LeaveOneOutReport, path: Path) -> None:
                 for name in SHOWN]
         _bars(axes, SHOWN, bars, [KNOWING[setting.name].replace(", ", ",\n") for setting in report.known])
         axes.set_ylabel(f"N@10 of {size}")
-    picture.axes[0].legend(fontsize="x-small", loc="lower left")
+    picture.legend()
     picture.save(path)
 
 
@@ -78,7 +83,7 @@ def cold_start(slices: Sequence[Slice], title: str, path: Path) -> None:
         axes.set_xlabel("interactions that the user had (events ranked)" if of == "user" else
                         "adopters that the item had (events ranked)")
         axes.set_ylabel("N@10 against 9 unseen items")
-    picture.axes[0].legend(fontsize="x-small", loc="lower right")
+    picture.legend()
     picture.save(path)
 
 
