@@ -73,3 +73,7 @@ class Expenses:
     this_run: Usage = NOTHING
     ever: Usage = NOTHING
     budgets: tuple[BudgetState, ...] = ()
+
+
+NO_EXPENSES = Expenses()
+"""Of what asks no model."""

@@ -6,6 +6,8 @@ from typing import Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from propagation.model.usage import Expenses
+
 
 class Embedder(Protocol):
     @property
@@ -14,6 +16,10 @@ class Embedder(Protocol):
 
     @property
     def dimension(self) -> int: ...
+
+    @property
+    def expenses(self) -> Expenses:
+        """What was spent, and what the budgets are: of a reasoner on the same endpoint, too."""
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """[len(texts), D] f32, unit rows; a row of zeros for a text with nothing to embed, and for one that a server

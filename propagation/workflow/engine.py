@@ -13,6 +13,7 @@ from propagation.model.gauge import Gauge
 from propagation.model.interaction import NewInteraction
 from propagation.model.log import LogEntry
 from propagation.model.round import Round
+from propagation.model.usage import NO_EXPENSES, Expenses
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph import GraphStore
 from propagation.ports.reasoner import Reasoner
@@ -43,6 +44,7 @@ from propagation.workflow.ranking import ReasonerRanking
 from propagation.workflow.reasoning import CLAIM, Reasoning
 from propagation.workflow.rebuild import rebuild
 from propagation.workflow.recommend import Recommender
+from propagation.workflow.refused_texts import RefusedTexts
 from propagation.workflow.retention import Retention
 from propagation.workflow.round import Stage2
 from propagation.workflow.router_words import RouterWords
@@ -84,6 +86,7 @@ class Engine:
         self._merging = Gate()
         self.catalogue, self.unlearned, self.progress = Catalogue(), Unlearned(), Progress(store)
         self.retention = Retention(store)
+        self.refused = RefusedTexts(store, embedder, self.numbers)
         self.similar = Similar(store, self.numbers)
         feed = IndexFeed(store, index)
         self.vectors = Vectors(store, embedder, feed, self.numbers)
@@ -111,6 +114,12 @@ class Engine:
         self.stage0 = Stage0(store, embedder, index, self.numbers, self.learner, self.vectors, self.upkeep, self.stage2, settings,
                              wanted, holder)
 
+    @property
+    def expenses(self) -> Expenses:
+        """What models cost, and the budgets: the reasoner's, in which its embedder's are, or those of an embedder alone."""
+        found = self.reasoner.expenses
+        return self.embedder.expenses if found == NO_EXPENSES else found
+
     def first_view(self) -> NumbersView:
         """The numbers before anything was learned, as this data was begun."""
         return first_view(self.stage0.made_with, self.settings.limits)
@@ -134,8 +143,8 @@ class Engine:
         return await self.following.step()
 
     async def retain(self) -> int:
-        """One step of retention; how many rows it dropped, 0 when nothing is due."""
-        return await self.retention.step()
+        """One step of retention, or what was refused is embedded again; how many rows or texts, 0 when nothing is due."""
+        return await self.retention.step() or await self.refused.step()
 
     async def close(self) -> None:
         """Also after an `open` that failed."""

@@ -1,6 +1,5 @@
 """Why an item stands where it stands: the exact parts of its score, the communities behind them, the messages that counted."""
 
-import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -8,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model.epoch import BankName
-from propagation.model.errors import ReasonerFailed
 from propagation.model.profile import Author, Line
 from propagation.model.router import RouterVersion
 from propagation.model.text import ClientText
@@ -16,6 +14,7 @@ from propagation.numbers.features import PROPAGATED, Feature
 from propagation.ports.embedder import Embedder
 from propagation.ports.rounds import RoundStore
 from propagation.workflow.reading import Community, Read
+from propagation.workflow.soon import embedded_soon
 from propagation.workflow.view import OFF
 
 ROUTERS_A_BANK = 5
@@ -45,7 +44,6 @@ COLD_WORDS = {
 # Of counts that may be below 1: more than others have is enough.
 LOGARITHMS = frozenset({Feature.RECENT, Feature.KNN_SLOW, Feature.KNN_FAST})
 OWN = frozenset(COLD_WORDS) - {Feature.POPULARITY, Feature.RECENT}
-log = logging.getLogger(__name__)
 NOTHING = "Nothing speaks for it in particular: it is what is left."
 
 
@@ -114,10 +112,8 @@ class Explainer:
         nothing: list[list[RouterVersion]] = [[] for _ in read.ranked.rows]
         if not lines or read.item_profiles is None:
             return nothing
-        try:
-            vectors = await self._embedder.embed([line.text for line in lines])
-        except ReasonerFailed as error:
-            log.warning("messages are left out of an explanation: %s", error)
+        vectors = await embedded_soon(self._embedder, [line.text for line in lines], "messages of an explanation")
+        if vectors is None:
             return nothing
         effect = (read.item_profiles @ vectors.T) * read.ranked.weights[:, Feature.PROFILE, None]
         messages = await self._messages([line for place, line in enumerate(lines) if (effect[:, place] > 0).any()])

@@ -1,6 +1,5 @@
 """Recommend: the catalogue, or given candidates, ranked for a user by the numbers (OFFLINE_ROUTING.md, rules 2 and 3)."""
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model.client import ClientKey, ClientKind, index_of
-from propagation.model.errors import ReasonerFailed
 from propagation.model.text import ClientText
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph import GraphStore
@@ -17,13 +15,13 @@ from propagation.workflow.explain import Explainer, Explanation
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.reading import EMPTY_ROWS, EVERYTHING, Ask, Readings
 from propagation.workflow.router_words import RouterWords
+from propagation.workflow.soon import embedded_soon
 from propagation.workflow.texts import attribute_text, content_text
 from propagation.workflow.unlearned import Unlearned
 from propagation.workflow.user_texts import UserTexts
 from propagation.workflow.view import OFF, ON
 
 FEW = 4_096
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -148,11 +146,7 @@ class Recommender:
         clients = await self._store.get_clients([ref])
         if not clients or not clients[0].has_text:
             return None
-        try:
-            return await self._embedder.embed([content_text(clients[0]), attribute_text(clients[0])])
-        except ReasonerFailed as error:
-            log.warning("a newcomer's text is left out: %s", error)
-            return None
+        return await embedded_soon(self._embedder, [content_text(clients[0]), attribute_text(clients[0])], "a newcomer's text")
 
     async def _waiting(self, user_id: str, user: int) -> NDArray[np.int64]:
         """Rows of the items that the user had in recorded, not yet learned interactions."""

@@ -57,7 +57,7 @@ class Operating(Servicer):
                 pb.DeadLetter(sequence=sequence, reason=reason) for sequence, reason in letters[:-DEAD_LETTERS_SHOWN - 1:-1]],
             version=release(), policy=engine.settings.policy, failing=self._worker.failing, reasoner=engine.reasoner.name,
             embedder=engine.embedder.name, propagate=engine.settings.propagate, spending=spending_to_proto(engine),
-            budgets=[pb.Budget(name=one.name, used=one.used, limit=one.limit) for one in engine.reasoner.expenses.budgets],
+            budgets=[pb.Budget(name=one.name, used=one.used, limit=one.limit) for one in engine.expenses.budgets],
             gauge=None if gauge is None else gauge_to_proto(gauge, course=request.history),
             rounds=[round_to_proto(done) for done in await store.last_rounds(ROUNDS_SHOWN)] if request.history else (),
             jobs=[await job_to_proto(job) for job in self._worker.nightly],
@@ -77,7 +77,7 @@ def parts_to_proto(timings: Timings) -> list[pb.TimedPart]:
 
 def spending_to_proto(engine: Engine) -> pb.Spending | None:
     """None for a reasoner that has cost nothing."""
-    expenses, pipeline = engine.reasoner.expenses, engine.reasoning.pipeline
+    expenses, pipeline = engine.expenses, engine.reasoning.pipeline
     if not expenses.ever:
         return None
     return pb.Spending(prompts=_prompts(expenses.this_run), ever=_prompts(expenses.ever), interactions=pipeline.done,

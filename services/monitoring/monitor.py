@@ -48,7 +48,7 @@ class Monitor:
     async def shown(self, engine: Engine, worker: Worker, server: ServerSettings, door: Door) -> AsyncIterator[str | None]:
         """While the service runs: where the metrics are, None where no port is set."""
         self._metrics.show_counters(worker.counters)
-        self._metrics.show_spending(lambda: engine.reasoner.expenses.this_run)
+        self._metrics.show_spending(lambda: engine.expenses.this_run)
 
         async def text() -> bytes:
             await self._look(engine, worker)
@@ -74,7 +74,7 @@ class Monitor:
         letters = await store.dead_letters(DEAD_LETTERS_COUNTED)
         _set(metrics.queue, {"outbox": await store.count_changes(), "dead_letters": len(letters), "merges": worker.merges_waiting})
         _set(metrics.clients, {kind.name.lower(): await store.count_clients(kind) for kind in ClientKind})
-        for budget in engine.reasoner.expenses.budgets:
+        for budget in engine.expenses.budgets:
             metrics.budget_used.labels(budget.name).set(budget.used)
             metrics.budget_limit.labels(budget.name).set(budget.limit)
         metrics.failing.clear()

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from propagation.model.errors import IncompatibleSettings
+from propagation.model.usage import NO_EXPENSES, Expenses
 
 DIMENSION = 48
 BUCKETS = 1 << 15
@@ -65,6 +66,10 @@ class HashedEmbedder:
     @property
     def dimension(self) -> int:
         return self._dimension
+
+    @property
+    def expenses(self) -> Expenses:
+        return NO_EXPENSES
 
     async def close(self) -> None:
         """It holds nothing."""

@@ -13,7 +13,7 @@ from propagation.model.errors import ReasonerFailed
 from propagation.model.gradient import Gradient, Module
 from propagation.model.router_case import RouterCase, RouterDecision
 from propagation.model.text import ReasonWork
-from propagation.model.usage import Expenses
+from propagation.model.usage import NO_EXPENSES, Expenses
 from propagation.ports.reasoner import (
     BackwardAnswer,
     DescribeAnswer,
@@ -46,7 +46,7 @@ class OfflineReasoner:
 
     @property
     def expenses(self) -> Expenses:
-        return Expenses()
+        return NO_EXPENSES
 
     async def close(self) -> None:
         """Nothing is open."""

@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
+import time
 from base64 import b64decode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -14,24 +15,29 @@ from propagation.adapters.openai.endpoint import TEXTS_A_CALL, Endpoint
 from propagation.adapters.openai.options import EmbeddingOptions
 from propagation.adapters.openai.wire import field
 from propagation.model.errors import IncompatibleSettings, ReasonerGaveUp
+from propagation.model.usage import Expenses
 from propagation.ports.blobs import BlobStore
 
 PLAIN = "Say OK."
+REFUSED_SECONDS = 900.0
 TEXT_CHARS = 8_000
 DIGEST = 16
 log = logging.getLogger(__name__)
 
 
 class OpenAIEmbedder:
-    """Unit rows of a fixed dimension."""
+    """Unit rows of a fixed dimension. What the server refused is asked again after REFUSED_SECONDS (a filter may have been wrong),
+    and by another process at once: no refusal is stored."""
 
-    def __init__(self, endpoint: Endpoint, store: BlobStore, options: EmbeddingOptions) -> None:
+    def __init__(self, endpoint: Endpoint, store: BlobStore, options: EmbeddingOptions,
+                 clock: Callable[[], float] = time.monotonic) -> None:
         self._endpoint = endpoint
         self._store = store
         self._model = options.model
         self._dimension = options.dimension
         self._places = options.cached
-        self._refused: set[bytes] = set()
+        self._refused: dict[bytes, float] = {}
+        self._clock = clock
 
     @property
     def name(self) -> str:
@@ -40,6 +46,10 @@ class OpenAIEmbedder:
     @property
     def dimension(self) -> int:
         return self._dimension
+
+    @property
+    def expenses(self) -> Expenses:
+        return self._endpoint.spending.expenses
 
     async def close(self) -> None:
         """Let go of connections; what was spent is written down."""
@@ -78,8 +88,8 @@ class OpenAIEmbedder:
                 middle = len(part) // 2
                 return np.concatenate([await self._embedded(part[:middle]), await self._embedded(part[middle:])])
             log.warning("the server does not embed a text of %d characters, which counts as none: %s", len(part[0]), error)
-            self._refused.add(self._place(part[0])[0])
-            found = np.zeros((1, self._dimension), np.float32)
+            self._refused[self._place(part[0])[0]] = self._clock()
+            return np.zeros((1, self._dimension), np.float32)
         await asyncio.gather(*map(self._keep, part, found))
         return found
 
@@ -114,7 +124,9 @@ class OpenAIEmbedder:
 
     async def _kept(self, text: str) -> NDArray[np.float32] | None:
         digest, place = self._place(text)
-        if digest in self._refused:
+        refused_at = self._refused.pop(digest, None)
+        if refused_at is not None and self._clock() - refused_at < REFUSED_SECONDS:
+            self._refused[digest] = refused_at
             return np.zeros(self._dimension, np.float32)
         blob = await self._store.get_blob(place) if self._places else None
         if blob is None or blob[:DIGEST] != digest or len(blob) != DIGEST + 4 * self._dimension:

@@ -1,5 +1,8 @@
 """Embeddings through the endpoint: in order, unit rows, kept; what is none is refused by name."""
 
+import asyncio
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 
@@ -8,8 +11,11 @@ from propagation.adapters.openai.options import OpenAIOptions
 from propagation.model.client import ClientChange, ClientKey, ClientKind
 from propagation.model.errors import IncompatibleSettings, ReasonerGaveUp
 from propagation.workflow.settings import BankSettings, WorkflowSettings
+from propagation.workflow.soon import embedded_soon
 from services.assembly import laptop_engine
+from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
+from services.grpc.operating import spending_to_proto
 from services.settings import Settings
 
 STYLES = ("opera", "jazz")
@@ -68,7 +74,67 @@ async def test_a_text_that_the_server_refuses_is_a_row_of_zeros_and_the_others_a
         assert asked.server.seen.calls["embeddings"] - calls == (0 if cached else 2)
         assert sum("does not embed" in record.message for record in caplog.records) == 1, "told once"
         assert not (await embedder(asked).embed(["forbidden words"])).any(), "of another process, too"
-        assert asked.server.seen.calls["embeddings"] - calls == (0 if cached else 4)
+        assert asked.server.seen.calls["embeddings"] - calls == (2 if cached else 4), "which asks for itself: no refusal is stored"
+
+
+async def test_a_text_that_was_refused_is_asked_for_again_after_a_while(embedding):
+    now = [0.0]
+    async with embedding(("filtered_embeddings",)) as asked:
+        opened = openai_embedder(asked.reasoner.endpoint, asked.store)
+        opened._clock = lambda: now[0]
+        assert not (await opened.embed(["forbidden words"])).any()
+        asked.server.script = Script()
+        now[0] = 899.0
+        assert not (await opened.embed(["forbidden words"])).any()
+        now[0] = 901.0
+        assert (await opened.embed(["forbidden words"])).any()
+
+
+async def test_an_item_whose_text_was_refused_is_embedded_in_the_end_also_after_a_restart(tmp_path):
+    changes = [ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"), title=f"forbidden {n}" if n == 3 else f"record {n}")
+               for n in range(5)]
+    async with fake_llm(Script(habits=frozenset({"filtered_embeddings"}))) as server:
+        engine = laptop_engine(settings_of(tmp_path, server))
+        await engine.open()
+        await engine.upsert_clients(changes)
+        await engine.drain()
+        assert await engine.refused.again() == 0, "it is refused still"
+        await engine.close()
+        server.script = Script()
+        engine = laptop_engine(settings_of(tmp_path, server))
+        await engine.open()
+        drawn = engine.numbers.view.state.content[3].copy()
+        assert await engine.retain() == 0, "not due"
+        engine.refused._due = 0.0
+        assert await engine.retain() == 1
+        [vector] = await engine.embedder.embed(["forbidden 3"])
+        assert np.array_equal(engine.numbers.view.state.content[3], vector)
+        assert not np.array_equal(drawn, vector)
+        assert await engine.refused.again() == 0
+        await engine.close()
+
+
+async def test_a_read_does_not_wait_for_an_embedder_that_is_slow(caplog):
+    class Slow:
+        async def embed(self, texts):
+            await asyncio.sleep(60)
+
+    with patch("propagation.workflow.soon.READ_SECONDS", 0.02):
+        assert await embedded_soon(Slow(), ["jazz"], "a newcomer's text") is None
+    assert "a newcomer's text: left out" in caplog.text
+
+
+async def test_what_an_embedder_alone_costs_is_shown(tmp_path):
+    async with fake_llm() as server:
+        engine = laptop_engine(settings_of(tmp_path, server))
+        await engine.open()
+        assert spending_to_proto(engine) is None
+        await engine.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id="i"), title="A record")])
+        await engine.drain()
+        [prompt] = spending_to_proto(engine).prompts
+        await engine.close()
+    assert (prompt.prompt, prompt.calls) == ("embed@1", server.seen.calls["embeddings"])
+    assert prompt.prompt_tokens > 0
 
 
 def settings_of(tmp_path, server, **embeddings):

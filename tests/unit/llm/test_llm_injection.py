@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from propagation.adapters.openai.data import AFTER
 from propagation.model.filter_memory import FACTOR_MIN, FilterMemory
 from propagation.model.profile import Author
 from propagation.ports.reasoner import ForwardAnswer
@@ -37,7 +38,7 @@ async def test_an_order_stays_inside_the_data_and_brings_no_marker(asking, order
         told, _, rest = prompt.partition("<data>\n")
         assert "gnore all" not in told, "nothing of the data is among the instructions"
         quoted, _, after = rest.rpartition("\n</data>")
-        assert (quoted.count("\n"), after) == (0, "")
+        assert (quoted.count("\n"), after) == (0, f"\n{AFTER}")
         assert json.loads(quoted)["candidate_2"]["title"]
         for marker in ("<|", "[INST", "```", "###", "</data", "\u202e"):
             assert marker not in quoted

@@ -2,13 +2,14 @@
 
 import pytest
 
+from propagation.adapters.openai.data import letter_in
 from propagation.adapters.openai.matching import checked, matched
-from propagation.adapters.openai.prompts import forward, rank
+from propagation.adapters.openai.prompts import backward, forward, rank
 from propagation.adapters.openai.prompts.prompt import schema_of, shape_of
 from propagation.adapters.openai.reading import Said
 from propagation.model.errors import ReasonerFailed
-from propagation.model.profile import AddLine, DropLine
-from tests.unit.parties import NEGATIVE, heard, item, line, message, party, user
+from propagation.model.profile import AddLine, DropLine, ReplaceLine
+from tests.unit.parties import NEGATIVE, heard, item, line, message, party, user, work
 
 EDIT = {"op": "add", "line": 0, "text": "It likes soul.", "attributes": ["soul"]}
 
@@ -65,3 +66,36 @@ def test_the_schema_asks_of_servers_only_what_all_grammars_take():
     for word in ("$ref", "maxItems", "minimum", "maxLength", "default", "title", "anyOf", "allOf", "description"):
         assert f"'{word}'" not in text
     assert shape_of(parts()).count("{") == shape_of(parts()).count("}")
+
+
+@pytest.mark.parametrize(("said", "meant"), [
+    ("M1", "M1"), ("m1", "M1"), ("M1 (soul)", "M1"), ("M1: A community", "M1"), ("1", "M1"), (" M2 ", "M2"), ("M1 and M2", None),
+    ("M3", None), ("soul", None), ("", None), ("M", None), ("3", None)])
+def test_a_message_is_known_by_its_letter_however_it_is_said(said, meant):
+    assert letter_in(said, {"M1", "M2"}) == meant
+
+
+def test_a_rule_about_a_message_that_is_another_s_is_none():
+    reader = party(user(), line(1, "jazz"), messages=(message(3, "soul"),))
+    rules = [{"about": "M7", "weigh": "more"}, {"about": "m1 (soul)", "weigh": "Less", "text": "Doubt it."},
+             {"about": "Free Jazz", "weigh": "ignore"}]
+    wanted = backward.question(work(), 1, {"user": reader}).parts["user"]
+    _, client = checked(Said({"user": {"rules": rules}}), "user", wanted)
+    assert [(rule.router, rule.attribute) for rule in client.rules] == [(3, None)], "two rules a call, of which one is none"
+
+
+@pytest.mark.parametrize(("value", "edits"), [
+    (None, 0), ({}, 0), ([], 0), ([EDIT, None, {"op": "whatever"}], 1), ({"edits": [{"op": "none"}]}, 0),
+    ({"edits": [{**EDIT, "op": "dance"}, EDIT]}, 1), ({"edits": [{"line": 2, "text": "Dub again."}]}, 1)])
+def test_what_says_nothing_is_nothing_and_a_bad_edit_is_left_out_alone(value, edits):
+    assert len(answered("user", value).edits) == edits
+
+
+def test_an_edit_with_a_line_and_a_text_replaces_it():
+    [edit] = answered("user", {"edits": [{"line": 2, "text": "Dub again."}]}).edits
+    assert (type(edit), edit.line.id) == (ReplaceLine, 2)
+
+
+@pytest.mark.parametrize("value", ["none", 5, {"profile": {}}, {"edits": "It likes soul."}, {"edits": [{"op": "dance"}]}])
+def test_what_is_something_else_is_no_empty_answer(value):
+    assert isinstance(answered("user", value), ReasonerFailed)

@@ -23,8 +23,7 @@ from propagation.model.text import ReasonWork
 from propagation.ports.reasoner import OptimizeAnswer, Party
 
 CLIENT_TOKENS = 260
-PROMPT = Prompt("backward", 1, RULES + "\nThe clients met as told in `outcome`.\n" + GRADIENT_HOW +
-                "Then carry out what you suggest to each client. " + EDIT_HOW + RULE_HOW)
+PROMPT = Prompt("backward", 2, f"{RULES}\n{GRADIENT_HOW}Then carry out what you ask of each client:\n{EDIT_HOW}{RULE_HOW}")
 NAMES = ("user", "chosen", "passed")
 
 

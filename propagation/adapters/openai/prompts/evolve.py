@@ -16,14 +16,17 @@ from propagation.model.router_case import RouterCase, RouterDecision
 GRADIENTS, NAMES = 20, 8
 REASON_WORDS, TOKENS = 25, 450
 TEXTS = {"keep": 0, "split": 2, "merge": 1, "rewrite": 1}
-PROMPT = Prompt("evolve", 1, RULES + """
-The router in the data speaks for a community of users and items. `says` is its message, `helped` and `misled` count readers for
-whom it did or did not speak of what they chose, `gradients` are what they ask of it, `chose` what they chose. `halves`, where
-given, are its two groups of users: each one's share and what it chose. `nearest`, where given, is the router most like it, and
-`likeness` (at most 1) how much the same is adopted through both. Decide: `split` where the halves want different things, `merge`
-where both routers hold one community, `rewrite` where its message misleads and should speak of what readers chose, else `keep`.
-Give `kind`, a `reason` of at most 25 words, and `routers`: for split one for each half in order, for merge or rewrite one, for keep
-none; each a `name`, at most 6 words, and a `text`, 40 to 60 words to its members. Speak of tastes and items, never of single
+PROMPT = Prompt("evolve", 2, RULES + """
+The router in the data speaks for a community of users and items. `says` is its message; `helped` and `misled` count the readers for
+whom it did or did not speak of what they chose; `gradients` are what they ask of it; `chose` counts what they chose. Where given,
+`halves` are its two groups of users, each one's share and what it chose; `nearest` is the message of the router most like it, and
+`likeness` (at most 1) how much the same is adopted through both. Decide its `kind`:
+- split, where the halves want different things;
+- merge, where both routers hold one community;
+- rewrite, where its message misleads and should speak of what readers chose;
+- keep, else.
+Give a `reason` of at most 25 words, and `routers`: two for split, in the order of the halves; one for merge or rewrite; none for
+keep. Each has a `name`, at most 6 words, and a `text`, 40 to 60 words to its members. Speak of tastes and items, never of single
 users.""")
 
 

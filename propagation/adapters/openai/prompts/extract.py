@@ -12,11 +12,11 @@ from propagation.model.profile import LINE_MAX_WORDS, AddLine, Author, Edit, Lin
 
 LINES, WEIGHT = 2, 2.0
 TOKENS_A_CLIENT = 150
-PROMPT = Prompt("extract", 1, RULES + """
-Each client in the data is an item of a catalogue or a user, with what is said of it. Write its first profile: one or two lines
-of at most 25 words that say what it is (an item: begin with its title) and whom it may please. Give each line 1 to 4
-`attributes`: short names of the concepts it speaks of (style, subject, mood, maker), in lower case. Say nothing that the data
-does not say or plainly imply.""")
+PROMPT = Prompt("extract", 2, RULES + """
+Each client in the data is an item of a catalogue or a user, with what is said of it. Write its first profile as `lines`, one or
+two. `text`: at most 25 words on what it is (an item: begin with its title) and whom it may please. `attributes`: 1 to 4 short
+names, in lower case, of the concepts in the text (style, subject, mood, maker). Say nothing that the data does not say or plainly
+imply.""")
 
 
 class Profile(Answer):

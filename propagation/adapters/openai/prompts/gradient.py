@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator
 
-from propagation.adapters.openai.data import lettered
+from propagation.adapters.openai.data import letter_in, lettered
 from propagation.adapters.openai.data import party as shown
 from propagation.adapters.openai.prompts.answer import Answer, Several, Truth, Words
 from propagation.adapters.openai.prompts.lines import words
@@ -16,12 +16,13 @@ from propagation.ports.reasoner import Party
 
 SUGGESTION_WORDS = 16
 TOKENS, TOKENS_A_MESSAGE = 130, 60
-HOW = """Judge what each part contributed: for a client, `helped` (did its profile speak for what happened?) and `gradient`, what
-its profile should change or keep, as an order of at most 12 words; where it has `messages`, also `filter_gradient`, which of them
-its rules should trust more or less. For each message, `helped` (did it speak of what was then chosen?) and `gradient`, what its
-community should say differently to such clients, at most 12 words.
+HOW = """`outcome` says what happened. Judge each client and each message.
+- For a client: `helped`, whether its profile spoke for what happened; `gradient`, an order of at most 12 words on what its
+profile should keep or change; where it has `messages`, `filter_gradient`, the same on which of them to trust more or less.
+- In `heard`, for each message: its name as `message`; `helped`, whether it spoke of what was chosen; `gradient`, at most 12
+words on what its community should say differently.
 """
-PROMPT = Prompt("gradient", 1, RULES + "\n" + HOW)
+PROMPT = Prompt("gradient", 2, RULES + "\n" + HOW)
 
 
 class ProfileCredit(Answer):
@@ -82,7 +83,7 @@ def of_messages(work: ReasonWork, parties: Sequence[Party], letters: Mapping[tup
     by_letter = {letters[message.router, message.version]: message for party in parties for message in party.messages}
     out: dict[int, Gradient] = {}
     for one in answer.heard:
-        message = by_letter.get(one.message.strip().upper())
+        message = by_letter.get(letter_in(one.message, by_letter) or "")
         if message is not None and one.gradient.strip():
             out.setdefault(message.router, Gradient(
                 sequence=work.sequence, module=Module.ROUTER, owner=message.router, writer=work.user, reward=int(one.helped),

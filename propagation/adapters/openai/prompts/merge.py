@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from propagation.adapters.openai.data import lettered
+from propagation.adapters.openai.data import letter_in, lettered
 from propagation.adapters.openai.data import party as shown
 from propagation.adapters.openai.prompts.answer import Answer, Names
 from propagation.adapters.openai.prompts.lines import HEARD_WEIGHT, Edits, heard_edits
@@ -14,13 +14,15 @@ from propagation.ports.reasoner import MergeAnswer, Party
 
 TOKENS = 160
 DECLINED = "declined"
-HOW = """A client with `messages` has heard from communities around it. Take in what concerns it, as its `rules` tell you (they say
-how much it trusts what), by at most two edits of its profile: add a line (`line`: 0), or replace or drop one marked (heard), by
-its number. A line has at most 25 words and says in the client's terms what is heard of its taste (a user) or of its audience
-(an item); give it 1 to 4 `attributes`, short names of the concepts it speaks of, in lower case. `used` lists the messages that
-you took in; what is left out is dropped. No edit is a good answer where nothing concerns the client.
+HOW = """A client's `profile` holds its numbered lines. A client with `messages` heard those from communities around it; its
+`rules`, if any, say how far to trust which. Answer for each client that has messages:
+- `used`: the messages that concern it. Its `edits` rest on these; the others are dropped.
+- `edits`: at most two, of what it heard. `op` add with `line` 0 adds a line; replace or drop changes the line of that number,
+only one marked (heard). `text`: at most 25 words on what is heard of its taste (a user) or its audience (an item).
+`attributes`: 1 to 4 short names, in lower case, of the concepts in the text.
+Leave both empty where nothing concerns it.
 """
-PROMPT = Prompt("merge", 1, RULES + "\n" + HOW)
+PROMPT = Prompt("merge", 2, RULES + "\n" + HOW)
 
 
 class Reception(Answer):
@@ -46,10 +48,10 @@ def merge_of(party: Party, letters: Mapping[tuple[int, int], str], answer: Any) 
     if answer.used and not answer.edits:
         answer = answer.model_copy(update={"used": []})
     known = {letters[message.router, message.version]: message for message in party.messages}
-    wrong = [name for name in answer.used if name.strip().upper() not in known]
-    if wrong and len(wrong) == len(answer.used):
-        raise ValueError(f"used: there is no message {wrong[0][:20]!r}; its messages are {', '.join(known)}")
-    used = [known[name.strip().upper()] for name in answer.used if name.strip().upper() in known] or list(known.values())
+    meant = list(dict.fromkeys(letter for name in answer.used if (letter := letter_in(name, known))))
+    if answer.used and not meant:
+        raise ValueError(f"used: there is no message {answer.used[0][:20]!r}; its messages are {', '.join(known)}")
+    used = [known[letter] for letter in meant] or list(known.values())
     if not answer.edits:
         used = []
     factor = max((party.filter_memory.factor_for(message.router, message.attributes) for message in used), default=1.0)

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator
 
-from propagation.adapters.openai.data import lettered
+from propagation.adapters.openai.data import LETTER, letter_in, lettered
 from propagation.adapters.openai.data import party as shown
 from propagation.adapters.openai.prompts.answer import Answer, Several, Words
 from propagation.adapters.openai.prompts.gradient import outcome
@@ -21,17 +21,17 @@ RULES_A_CALL, RULE_WORDS, EVIDENCE = 2, 25, 8
 PROFILE_TOKENS, RULES_TOKENS = 160, 110
 FACTORS = {"more": 1.25, "less": 0.8}
 LEFT_OUT = 0.4
-EDIT_HOW = """`edits`: at most two changes of its profile. Add a line (`line`: 0), or replace or drop one by its number. A line has
-at most 25 words and says what the client now shows of its taste (a user) or of whom it pleases and why (an item): what lasts, not
-that something happened. Give it 1 to 4 `attributes`, short names of the concepts it speaks of, in lower case. Join what belongs
-together by replacing; no edit is a good answer where nothing is learned.
+EDIT_HOW = """- `edits`: at most two changes of the client's profile that carry this out. `op` add with `line` 0 adds a line;
+replace or drop changes the line of that number: rather replace a line on the same subject than add one. `text`: at most 25
+words on its lasting taste (a user), or on whom it pleases and why (an item), not on the event. `attributes`: 1 to 4 short
+names, in lower case, of the concepts in the text. Leave it empty where nothing is learned.
 """
-RULE_HOW = """`rules`: at most two changes of how a client that has `messages` trusts what it hears. `about` names a message or one
-attribute, `weigh` says more, less or never, `text` says it as a rule of at most 25 words. None is a good answer.
+RULE_HOW = """- `rules`, only where the client has `messages`: at most two changes of how far it trusts what it hears. `about`: a
+message's name or one attribute; `weigh`: more, less or never; `text`: the rule, in at most 25 words. May be empty.
 """
-MET = RULES + "\nThe client met the others as told in `outcome`; `gradients` advise it.\n"
-PROFILE = Prompt("optimizer_profile", 1, MET + EDIT_HOW)
-FILTER = Prompt("optimizer_filter", 1, MET + RULE_HOW)
+MET = RULES + "\n`outcome` says what happened to `client`, and `gradients` what it should do about it. Answer:\n"
+PROFILE = Prompt("optimizer_profile", 2, MET + EDIT_HOW)
+FILTER = Prompt("optimizer_filter", 2, MET + RULE_HOW)
 
 
 WEIGHS = {"higher": "more", "up": "more", "trust": "more", "lower": "less", "down": "less", "distrust": "less", "ignore": "never",
@@ -91,10 +91,10 @@ def rules_of(work: ReasonWork, party: Party, letters: dict[tuple[int, int], str]
     routers = {letters[message.router, message.version]: message.router for message in party.messages}
     rules: list[FilterRule] = []
     for answer in answers[:RULES_A_CALL]:
-        router = routers.get(answer.about.strip().upper())
-        attribute = None if router is not None else normalised(answer.about)
+        router = routers.get(letter_in(answer.about, routers) or "")
+        attribute = None if router is not None or LETTER.search(answer.about.upper()) else normalised(answer.about)
         if router is None and (not attribute or len(attribute.split()) > 5):
-            continue
+            continue  # another client's message, or a sentence
         old = next((rule for rule in party.filter_memory.rules if rule.target == (router, attribute)), None)
         factor = LEFT_OUT if answer.weigh == "never" else (old.factor if old else 1.0) * FACTORS[answer.weigh]
         text = words(answer.text, RULE_WORDS) or f"Weigh {answer.about} {answer.weigh}."

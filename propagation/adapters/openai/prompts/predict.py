@@ -8,10 +8,10 @@ from propagation.adapters.openai.prompts.prompt import RULES, Prompt, Question, 
 from propagation.ports.reasoner import Party, Prediction
 
 TOKENS = 200
-HOW = """Say which of the two candidates the user would choose next, by what the profiles say: `why` in 40 to 60 words, weighing
-what speaks for each, then `choice`, the number 1 or 2. The order of the candidates says nothing.
+HOW = """`prediction`: which of the two candidates the user would choose next, by the profiles. First `why`, 40 to 60 words that
+weigh what speaks for each; then `choice`: 1 for candidate_1, 2 for candidate_2. Their order says nothing.
 """
-PROMPT = Prompt("predict", 1, RULES + "\n" + HOW)
+PROMPT = Prompt("predict", 2, RULES + "\n" + HOW)
 
 
 class Choice(Answer):

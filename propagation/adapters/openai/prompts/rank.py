@@ -13,9 +13,9 @@ from propagation.ports.reasoner import Party
 
 TOKENS, TOKENS_A_CANDIDATE = 60, 8
 LINES = 3
-PROMPT = Prompt("rank", 1, RULES + """
-Order the candidates by how likely the user is to choose each next, likeliest first, by what the profiles say: `order`, every
-candidate's number once. The order in which they are given says nothing.""")
+PROMPT = Prompt("rank", 2, RULES + """
+Rank the candidates by how likely the user is to choose each next, by the profiles. `order`: the number of every candidate once,
+likeliest first. The order in which they are given says nothing.""")
 
 
 class Ranking(Answer):

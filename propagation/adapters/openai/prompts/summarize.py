@@ -13,11 +13,11 @@ from propagation.ports.reasoner import Integration, Summary
 NAME_WORDS, TEXT_WORDS = 6, 60
 STANDING, ARRIVED, EXAMPLES = 8, 12, 3
 TOKENS_A_ROUTER = 150
-PROMPT = Prompt("summarize", 1, RULES + """
-Each router in the data speaks for a community of users and items. `before` is what it said last, `stands_for` what its members
-hold, most telling first, `arrived` what clients newly brought, with how many did, `seen_around` some items. Write for each its
-`name`, at most 6 words that set it apart, and its `text`, 40 to 60 words to its members: what they share, and what is new among
-them. Speak of tastes and items, never of single users; say nothing that the data does not say.""")
+PROMPT = Prompt("summarize", 2, RULES + """
+Each router in the data speaks for a community of users and items: `before` is what it said last, `stands_for` what its members
+hold, most telling first, `arrived` what clients newly brought and how many did, `seen_around` some items. Write for each router:
+`name`, at most 6 words that set it apart; `text`, 40 to 60 words to its members on what they share and what is new among them.
+Speak of tastes and items, never of single users; say nothing that the data does not say.""")
 
 
 class Router(Answer):

@@ -1,0 +1,44 @@
+"""A process that asks a model until its budget is spent: `python -m tests.deployments.spender '{...}'`; prints what it spent."""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+from propagation.adapters.neo4j.settings import Neo4jSettings
+from propagation.adapters.neo4j.store import Neo4jStore
+from propagation.adapters.openai.build import openai_endpoint
+from propagation.adapters.openai.options import OpenAIOptions
+from propagation.adapters.sqlite.store import SqliteStore
+from propagation.model.errors import ReasonerUnavailable
+from services.assembly import holder_name
+from services.clock import SystemClock
+
+ASKED = [{"role": "user", "content": "Say one word. " * 30}]
+ANSWER_TOKENS = 20
+SIDE_BY_SIDE = 4
+
+
+async def spent(told):
+    """Tokens, as the server counted them."""
+    store = Neo4jStore(Neo4jSettings(**told["neo4j"])) if "neo4j" in told else SqliteStore(Path(told["sqlite"]), SystemClock())
+    await store.open()
+    options = OpenAIOptions(base_url=told["base_url"], model="scripted", budget={"tokens_per_day": told["budget"]})
+    endpoint = openai_endpoint(options, None, store, holder_name())
+
+    async def asking():
+        while True:
+            await endpoint.chat("forward@1", ASKED, ANSWER_TOKENS)
+
+    for ended in await asyncio.gather(*(asking() for _ in range(SIDE_BY_SIDE)), return_exceptions=True):
+        if not (isinstance(ended, ReasonerUnavailable) and "tokens_per_day" in str(ended)):
+            raise ended
+    total = endpoint.spending.expenses.this_run.total
+    await endpoint.close()
+    await endpoint.spending.save(closing=True)
+    await store.close()
+    return total.prompt_tokens + total.completion_tokens
+
+
+if __name__ == "__main__":
+    print(asyncio.run(spent(json.loads(sys.argv[1]))))

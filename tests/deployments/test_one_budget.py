@@ -1,0 +1,63 @@
+"""One budget of several real processes: what they spend together, counted at the server, never passes it."""
+
+import asyncio
+import json
+import sys
+
+import pytest
+
+from propagation.adapters.neo4j.store import Neo4jStore
+from services.fake_llm.script import Script
+from services.fake_llm.server import fake_llm
+from tests.deployments.spender import ANSWER_TOKENS, ASKED
+from tests.neo4j_server.shared import server_for
+
+BUDGET = 6_000
+A_CALL = len(ASKED[0]["content"]) // 4 + ANSWER_TOKENS + 5
+GRANT = BUDGET // 20
+
+
+async def started(server, **store):
+    told = json.dumps({"base_url": server.base_url, "budget": BUDGET, **store})
+    return await asyncio.create_subprocess_exec(sys.executable, "-m", "tests.deployments.spender", told,
+                                                stdout=asyncio.subprocess.PIPE)
+
+
+async def ended(process):
+    out, _ = await asyncio.wait_for(process.communicate(), 60)
+    assert process.returncode == 0
+    return int(out)
+
+
+def counted(server):
+    return server.seen.prompt_tokens.total() + server.seen.completion_tokens.total()
+
+
+@pytest.mark.neo4j
+async def test_two_at_once_share_it_and_never_pass_it(tmp_path):
+    settings = server_for(tmp_path).settings
+    store = Neo4jStore(settings)
+    await store.open()
+    await store.close()
+    plain = {**settings.model_dump(mode="json"), "password": settings.password.get_secret_value()}
+    async with fake_llm(Script(latency=0.03)) as server:
+        both = [await started(server, neo4j=plain) for _ in range(2)]
+        spent = [await ended(process) for process in both]
+        assert min(spent) > GRANT, "both took part"
+        assert sum(spent) == counted(server)
+        assert BUDGET - 2 * A_CALL <= counted(server) <= BUDGET
+        assert await ended(await started(server, neo4j=plain)) <= A_CALL, "a third finds nothing left"
+        assert counted(server) <= BUDGET
+
+
+async def test_what_a_killed_one_held_counts_as_spent(tmp_path):
+    async with fake_llm(Script(latency=0.01)) as server:
+        killed = await started(server, sqlite=str(tmp_path / "graph.db"))
+        while counted(server) < BUDGET / 3:  # noqa: ASYNC110 - another process goes on meanwhile
+            await asyncio.sleep(0.01)
+        killed.kill()
+        await killed.wait()
+        before = counted(server)
+        rest = await ended(await started(server, sqlite=str(tmp_path / "graph.db")))
+        assert counted(server) == before + rest
+        assert BUDGET - GRANT - 2 * A_CALL * 4 <= counted(server) <= BUDGET
