@@ -19,7 +19,8 @@ class Integrated:
 @dataclass(unsafe_hash=True)
 class RouterVersion:
     """A router's profile as one round left it (eq. 3). It is also the message that the round multicast (eq. 4):
-    stored once, found by its receivers. `attributes` is A_R: what was integrated in this round. Not to be changed, like every
+    stored once, found by its receivers. `attributes` is A_R: what was integrated in this round. `written_by`: the prompts that
+    a language model answered for it, or who stood in (Usage.author); "" for the offline reasoner. Not to be changed, like every
     value (see value.py; without slots, so that `senders` is worked out once)."""
 
     router: int
@@ -32,6 +33,7 @@ class RouterVersion:
     standing: tuple[tuple[str, float], ...] = ()
     integrated: tuple[Integrated, ...] = ()
     sequence: int = 0
+    written_by: str = ""
 
     @cached_property
     def senders(self) -> frozenset[int]:

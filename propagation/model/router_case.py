@@ -41,8 +41,9 @@ class RouterCase:
 @dataclass(frozen=True)
 class RouterDecision:
     """`kind` None: leave it as it is. `texts`: (name, text) of each router afterwards, two for a split, in the order of the
-    halves; one for a merge or a rewrite."""
+    halves; one for a merge or a rewrite. `written_by`: as in RouterVersion."""
 
     kind: EvolutionKind | None
     reason: str = ""
     texts: tuple[tuple[str, str], ...] = ()
+    written_by: str = ""

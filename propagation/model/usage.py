@@ -49,6 +49,12 @@ class Usage:
         return tuple(prompt for prompt, spent in self.by_prompt if spent.calls or spent.cached)
 
     @property
+    def author(self) -> str:
+        """Who answered, for what is kept with what was written: the prompts (`extract@2, merge@2`), or who stood in; "" where
+        nobody was asked."""
+        return f"stand-in {self.stand_in}" if self.stand_in else ", ".join(self.prompts)
+
+    @property
     def total(self) -> Spent:
         return sum((spent for _, spent in self.by_prompt), Spent())
 

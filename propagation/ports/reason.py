@@ -26,10 +26,10 @@ class ReasonStore(Protocol):
         succeeds is a dead letter no more, what fails stays one with its newest reason. None when there are none."""
 
     async def commit_texts(self, texts: Sequence[ClientText], merged: Sequence[Merged], sequence: int,
-                           taken_back: int | None = None) -> None:
+                           taken_back: int | None = None, written_by: str = "") -> None:
         """New versions outside an interaction: cold start, and reading with MERGED. `taken_back`: what `taken_back_through` said
-        before anything was read that these rest on. Raises VersionClash, also where something was taken back since then: by a
-        claim that is what voiding it does."""
+        before anything was read that these rest on. `written_by` is kept with each of them (as in RouterVersion). Raises
+        VersionClash, also where something was taken back since then: by a claim that is what voiding it does."""
 
     async def taken_back_through(self) -> int:
         """The sequence of the newest retraction or erasure; 0 before the first."""

@@ -61,13 +61,13 @@ def asked_of(router: int, before: RouterVersion | None, arrivals: Sequence[Arriv
 
 
 def integrated(asked: Integration, answer: Summary, version: int, arrivals: Sequence[Arrival], round_number: int,
-               epoch: int) -> RouterVersion:
+               epoch: int, written_by: str = "") -> RouterVersion:
     """Eq. 3, answered: P_R* from the attributes that arrived and P_R. A_R is ordered by what sets it apart from what is
     common."""
     return RouterVersion(
         router=asked.router, version=version, round=round_number, epoch=epoch, name=answer.name, text=answer.text,
         attributes=tuple(over_represented(asked.arrived, asked.common)), standing=tuple(asked.standing.items()),
-        integrated=_integrated(arrivals))
+        integrated=_integrated(arrivals), written_by=written_by)
 
 
 def verbatim(router: int, before: RouterVersion | None, arrivals: Sequence[Arrival], round_number: int, epoch: int,

@@ -1471,6 +1471,7 @@ class Router(_message.Message):
     MEMBERS_FIELD_NUMBER: _builtins.int
     EPOCH_FIELD_NUMBER: _builtins.int
     SEQUENCE_FIELD_NUMBER: _builtins.int
+    WRITTEN_BY_FIELD_NUMBER: _builtins.int
     number: _builtins.int
     bank: Global___Bank.ValueType
     name: _builtins.str
@@ -1481,6 +1482,10 @@ class Router(_message.Message):
     members: _builtins.int
     epoch: _builtins.int
     sequence: _builtins.int
+    written_by: _builtins.str
+    """What wrote the text: a language model's prompts with their versions (summarize@2), or who stood in for it; empty where no
+    model was asked.
+    """
     @_builtins.property
     def attributes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     def __init__(
@@ -1496,10 +1501,11 @@ class Router(_message.Message):
         members: _builtins.int = ...,
         epoch: _builtins.int = ...,
         sequence: _builtins.int = ...,
+        written_by: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_number", b"_number", "number", b"number"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_number", b"_number", "attributes", b"attributes", "bank", b"bank", "epoch", b"epoch", "mass", b"mass", "members", b"members", "name", b"name", "number", b"number", "sequence", b"sequence", "text", b"text", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_number", b"_number", "attributes", b"attributes", "bank", b"bank", "epoch", b"epoch", "mass", b"mass", "members", b"members", "name", b"name", "number", b"number", "sequence", b"sequence", "text", b"text", "version", b"version", "written_by", b"written_by"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__number: _TypeAlias = _typing.Literal["number"]  # noqa: Y015
     _WhichOneofArgType__number: _TypeAlias = _typing.Literal["_number", b"_number"]  # noqa: Y015

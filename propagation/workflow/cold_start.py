@@ -16,6 +16,7 @@ from propagation.model.log import EntryKind, LogEntry
 from propagation.model.profile import AddLine, Author, DropLine, Edit
 from propagation.model.router import RouterVersion
 from propagation.model.text import ClientText, Merged
+from propagation.model.usage import NOTHING, Usage
 from propagation.ports.graph import GraphStore
 from propagation.ports.reasoner import Part, Reasoner
 from propagation.reception.merge import Reception, receive
@@ -102,13 +103,14 @@ class ColdStart:
         clients = {client.ref: client for client in await self._store.get_clients(refs)}
         before = await self._store.load_texts(list(clients))
         failed = self._failed - clients.keys()
-        edits = await self._edits([clients[ref] for ref in before])
+        edits, usage = await self._edits([clients[ref] for ref in before])
         own = {ref: text for (ref, old), part in zip(before.items(), edits, strict=True)
                if (text := self._own_text(old, part, failed)) is not old}
         await self._vectors.take_texts(own.values())
-        welcomed, merged = await self._welcome([ref for ref in own if not before[ref].profile.version], clients, own)
+        welcomed, merged, merging = await self._welcome([ref for ref in own if not before[ref].profile.version], clients, own)
         if own:
-            await self._store.commit_texts([*own.values(), *welcomed.values()], merged, sequence, taken_back)
+            await self._store.commit_texts([*own.values(), *welcomed.values()], merged, sequence, taken_back,
+                                           (usage + merging).author)
         await self._vectors.show(list(welcomed.values()))
         await self._note_failed(failed)
         return {**own, **welcomed}
@@ -121,18 +123,20 @@ class ColdStart:
             self._failed = failed
             await self._store.put_blob(FAILED, orjson.dumps(sorted(failed)))
 
-    async def _edits(self, clients: Sequence[Client]) -> Sequence[Part[Sequence[Edit]]]:
+    async def _edits(self, clients: Sequence[Client]) -> tuple[Sequence[Part[Sequence[Edit]]], Usage]:
         """Eq. 1 for those that have text, in order; nothing to say of the others. Raises ReasonerUnavailable."""
         with_text = [client for client in clients if client.has_text]
         if not with_text:
-            return [()] * len(clients)
+            return [()] * len(clients), NOTHING
+        usage = NOTHING
         try:
-            found = iter((await self._reasoner.describe(with_text)).edits)
+            answer = await self._reasoner.describe(with_text)
+            found, usage = iter(answer.edits), answer.usage
         except ReasonerUnavailable:
             raise
         except ReasonerFailed as error:
             found = iter([error] * len(with_text))
-        return [next(found) if client.has_text else () for client in clients]
+        return [next(found) if client.has_text else () for client in clients], usage
 
     def _own_text(self, text: ClientText, edits: Part[Sequence[Edit]], failed: set[int]) -> ClientText:
         if isinstance(edits, ReasonerFailed):
@@ -143,15 +147,16 @@ class ColdStart:
         return replace(text, profile=text.profile.edited(change, self._settings.profile_lines)) if change else text
 
     async def _welcome(self, refs: Sequence[int], clients: Mapping[int, Client],
-                       texts: Mapping[int, ClientText]) -> tuple[dict[int, ClientText], list[Merged]]:
+                       texts: Mapping[int, ClientText]) -> tuple[dict[int, ClientText], list[Merged], Usage]:
         """Route new clients, and merge at once what their routers said last. The next round writes their edges."""
         last = await self._store.last_round() if self._settings.propagate and refs else None
         if last is None:
-            return {}, []
+            return {}, [], NOTHING
         current = await self._store.router_versions(self._vectors.routers)
         waiting = await self._messages(refs, current)
         welcomed: dict[int, ClientText] = {}
         merged: list[Merged] = []
+        usage = NOTHING
         for start in range(0, len(refs), self._reasoner.width):
             part = refs[start : start + self._reasoner.width]
             for ref, reception in zip(part, await asyncio.gather(*(
@@ -159,7 +164,8 @@ class ColdStart:
                 if reception is not None and reception.text is not texts[ref]:
                     welcomed[ref] = reception.text
                     merged.extend(reception.merged)
-        return welcomed, merged
+                    usage += reception.usage
+        return welcomed, merged, usage
 
     async def _received(self, client: Client, text: ClientText, waiting: Sequence[RouterVersion], last: int) -> Reception | None:
         try:

@@ -33,13 +33,14 @@ TEXTS = {EvolutionKind.SPLIT: 2, EvolutionKind.MERGE: 1, EvolutionKind.REWRITE: 
 
 @dataclass(frozen=True)
 class NewText:
-    """What a router says after the run; `standing` and `attributes` as in RouterVersion."""
+    """What a router says after the run; `standing`, `attributes` and `written_by` as in RouterVersion."""
 
     router: int
     name: str
     text: str
     standing: tuple[tuple[str, float], ...]
     attributes: tuple[str, ...]
+    written_by: str = ""
 
 
 @dataclass(frozen=True)
@@ -153,5 +154,6 @@ def _texts(case: RouterCase, decision: RouterDecision, after: Sequence[int]) -> 
     else:
         standings = [{**{name: weight / 2 for name, weight in case.router.standing},
                       **{name: float(count) for name, count in case.wanted.items()}}]
-    return [NewText(router, name, text, tuple(standing.items()), tuple(over_represented(standing, case.common)[:ATTRIBUTES]))
+    return [NewText(router, name, text, tuple(standing.items()), tuple(over_represented(standing, case.common)[:ATTRIBUTES]),
+                    decision.written_by)
             for router, (name, text), standing in zip(after, decision.texts, standings, strict=True)]

@@ -78,7 +78,7 @@ class ProfileReader:
                                   self._settings.profile_lines)
         if reception.text is not text:
             await self._store.commit_texts([reception.text], reception.merged, await self._store.recorded_through(),
-                                           taken_back)
+                                           taken_back, reception.usage.author)
             await self._publish([reception.text])
         return ProfileReading(client, reception.text)
 

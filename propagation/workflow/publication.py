@@ -144,8 +144,8 @@ class Publisher:
         numbers = [text.router for text in texts]
         before = {version.router: version.version for version in await self._store.router_versions(numbers)}
         return [RouterVersion(router=text.router, version=before.get(text.router, 0) + 1, round=round_number, epoch=epoch,
-                              name=text.name, text=text.text, attributes=text.attributes, standing=text.standing)
-                for text in texts]
+                              name=text.name, text=text.text, attributes=text.attributes, standing=text.standing,
+                              written_by=text.written_by) for text in texts]
 
     async def _edges(self, change: RouterMap) -> tuple[list[tuple[int, int]], list[RoutingEdge]]:
         moved = [router for router in range(len(change.home)) if change.becomes(router) != (router,)]

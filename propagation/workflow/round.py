@@ -117,28 +117,29 @@ class Stage2:
         asked = await asyncio.to_thread(_asked, groups, before, epoch, titles)
         versions: list[RouterVersion] = []
         failed: dict[int, str] = {}
-        for one, summary in zip(asked, await self._summaries(asked), strict=True):
+        for one, (summary, author) in zip(asked, await self._summaries(asked), strict=True):
             if isinstance(summary, ReasonerFailed):
                 failed[one.router] = str(summary)
                 log.warning("router %d is left out of round %d, and due in the next: %s", one.router, round_.number, summary)
                 continue
             number = before[one.router].version + 1 if one.router in before else 1
-            versions.append(integrated(one, summary, number, groups[one.router], round_.number, epoch))
+            versions.append(integrated(one, summary, number, groups[one.router], round_.number, epoch, author))
             await self._give_way()
         return versions, failed
 
-    async def _summaries(self, asked: Sequence[Integration]) -> list[Part[Summary]]:
-        """Eq. 3, some routers at a time. Raises ReasonerUnavailable: the round waits."""
-        out: list[Part[Summary]] = []
+    async def _summaries(self, asked: Sequence[Integration]) -> list[tuple[Part[Summary], str]]:
+        """Eq. 3, some routers at a time, and who wrote each. Raises ReasonerUnavailable: the round waits."""
+        out: list[tuple[Part[Summary], str]] = []
         at_once = self._reasoner.routers_at_once
         for start in range(0, len(asked), at_once):
             part = asked[start : start + at_once]
             try:
-                out.extend((await self._reasoner.summarize(part)).summaries)
+                answer = await self._reasoner.summarize(part)
+                out.extend((summary, answer.usage.author) for summary in answer.summaries)
             except ReasonerUnavailable:
                 raise
             except ReasonerFailed as error:
-                out.extend([error] * len(part))
+                out.extend([(error, "")] * len(part))
             await self._give_way()
         return out
 

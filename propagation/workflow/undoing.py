@@ -66,7 +66,7 @@ class Undoing:
             if said is not None:
                 common = {name: 1.0 for name, _ in said.standing}
                 attributes = over_represented(dict(said.standing), common)[:ATTRIBUTES] if said.standing else []
-                texts.append(NewText(router, said.name, said.text, said.standing, tuple(attributes)))
+                texts.append(NewText(router, said.name, said.text, said.standing, tuple(attributes), said.written_by))
         return texts
 
 

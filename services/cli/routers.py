@@ -68,6 +68,8 @@ def _print_one(answer: "pb.GetRouterResponse") -> None:
     title = f"router {router.number} ({bank_name(router.bank)}), {router.name or 'not named yet'}, version {router.version}"
     console().print(title, markup=False)
     console().print(router.text or "It has sent nothing yet.", markup=False)
+    if router.written_by:
+        console().print(f"Written by {router.written_by}.", markup=False)
     print_table(f"{router.members:,} members", ("member", "title", "score"),
                 [(_member(member), member.title, f"{member.score:.3f}") for member in answer.members], ("score",))
 

@@ -123,4 +123,5 @@ def _router(number: int, bank: BankName, mass: float, members: int, epoch: int, 
     if text is not None:
         router.name, router.text, router.version, router.sequence = text.name, text.text, text.version, text.sequence
         router.attributes.extend(text.attributes)
+        router.written_by = text.written_by
     return router

@@ -72,6 +72,13 @@ async def test_what_wrote_an_interactions_texts_is_kept(store, sequences):
     assert mended.prompts == wrote
 
 
+async def test_what_wrote_a_text_outside_of_an_interaction_is_kept(store, sequences):
+    await store.commit_texts([text(user(0), 1, "described")], [], sequences[0], written_by="extract@2, merge@2")
+    await store.commit_texts([text(user(0), 2, "offline")], [], sequences[0])
+    found = [record["written_by"] async for kind, record in store.held_on(user(0)) if kind == "profile_version"]
+    assert found == ["extract@2, merge@2", ""]
+
+
 async def test_reasoned_through_waits_for_the_oldest(store, sequences):
     first = await store.claim_reason("a", 1, 1_000)
     second = await store.claim_reason("b", 10, 1_000)

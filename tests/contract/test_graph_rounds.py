@@ -113,8 +113,9 @@ async def test_members_come_by_score_then_ref(store):
 
 
 async def test_a_router_version_comes_whole_and_shortened(store):
-    await run_round(store, versions=(message(3, 1, ANN, BOB, ANN, user(2)),))
+    await run_round(store, versions=(replace(message(3, 1, ANN, BOB, ANN, user(2)), written_by="summarize@2"),))
     whole = await store.router_version(3, 1)
+    assert whole.written_by == "summarize@2"
     assert [part.ref for part in whole.integrated] == [ANN, BOB, ANN, user(2)]
     assert (whole.round, whole.standing, whole.attributes) == (1, (("jazz", 0.3),), ("jazz",))
     (brief,) = await store.router_versions([3, 8])

@@ -67,9 +67,10 @@ def _kind(name: str) -> str:
 
 def _version(row: list[Any]) -> Mapping[str, object]:
     """A row of cypher/export/profile_versions, with its lines and filter rules."""
-    *columns, sequence, at = row
+    *columns, sequence, at, author = row
     text = text_of(columns)
-    return {"version": text.profile.version, "sequence": sequence, "written_at": at, "merged_through_round": text.watermark,
+    return {"version": text.profile.version, "sequence": sequence, "written_at": at, "written_by": author or "",
+            "merged_through_round": text.watermark,
             "dropped": text.dropped, "lines": [_line(line) for line in text.profile.lines],
             "filter_rules": orjson.loads(columns[-1]) if columns[-1] else []}
 

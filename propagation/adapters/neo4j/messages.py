@@ -100,7 +100,8 @@ def properties_of(version: RouterVersion, round_: int) -> dict[str, object]:
         "standing_weights": [float(weight) for _, weight in version.standing],
         "lone": next(iter(version.senders)) if len(version.senders) == 1 else None,
         "sender_attributes": [part.attribute for part in senders], "sender_refs": [part.ref for part in senders],
-        "sender_versions": [part.profile_version for part in senders], "sender_sequences": [part.sequence for part in senders]}
+        "sender_versions": [part.profile_version for part in senders], "sender_sequences": [part.sequence for part in senders],
+        "written_by": version.written_by or None}
 
 
 def parts_of(version: RouterVersion) -> list[list[object]]:
@@ -113,7 +114,8 @@ def _version(row: Sequence[Any]) -> RouterVersion:
     return RouterVersion(
         router=row[0], version=row[1], round=row[2], epoch=row[3], name=row[4], text=row[5], attributes=tuple(row[6]),
         standing=tuple(zip(row[7], row[8], strict=True)), sequence=row[9],
-        integrated=tuple(_part(part) for part in zip(*row[10:14], strict=True)))
+        integrated=tuple(_part(part) for part in zip(*row[10:14], strict=True)),
+        written_by=row[14] or "")
 
 
 def _part(row: Sequence[Any]) -> Integrated:

@@ -79,13 +79,13 @@ class Neo4jReason:
         await self._database.write(work)
 
     async def commit_texts(self, texts: Sequence[ClientText], merged: Sequence[Merged], sequence: int,
-                           taken_back: int | None = None) -> None:
+                           taken_back: int | None = None, written_by: str = "") -> None:
         rows = rows_of([(text, sequence) for text in texts])
 
         async def work(transaction: Transaction) -> None:
             await hold_clients(transaction, texts)
             await put_texts_out(transaction, texts, self._time.now())
-            await put_texts(transaction, self._time.now(), rows, [(merge, sequence) for merge in merged])
+            await put_texts(transaction, self._time.now(), rows, [(merge, sequence) for merge in merged], written_by=written_by)
             await check_still(transaction, taken_back, texts)
 
         await self._database.write(work)

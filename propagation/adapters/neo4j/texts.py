@@ -35,9 +35,9 @@ async def check_still(transaction: Transaction, taken_back: int | None, texts: S
 
 
 async def put_texts(transaction: Transaction, now: int | None, rows: Sequence[list[object]], merged: Sequence[tuple[Merged, int]],
-                    interactions: Sequence[int] | None = None) -> None:
+                    interactions: Sequence[int] | None = None, written_by: str = "") -> None:
     """Rows of `rows_of` and merges with their sequences, numbered on from those committed before. `interactions`: the one that
-    wrote each text."""
+    wrote each text; `written_by`: outside of one."""
     merges = [[merge.ref, merge.profile_version, merge.router, merge.router_version, merge.outcome, sequence]
               for merge, sequence in merged]
     without_nul(orjson.dumps(merges))
@@ -49,7 +49,7 @@ async def put_texts(transaction: Transaction, now: int | None, rows: Sequence[li
     if numbered and interactions is not None:
         await transaction.do("texts/put_of_interactions", rows=numbered, now=now, interactions=interactions)
     elif numbered:
-        await transaction.do("texts/put", rows=numbered, now=now)
+        await transaction.do("texts/put", rows=numbered, now=now, written_by=written_by or None)
     if merges:
         await transaction.do("texts/merged", rows=[[*row, number] for number, row in enumerate(merges, before[1] + 1)])
 

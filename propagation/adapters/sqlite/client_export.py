@@ -82,11 +82,13 @@ def _named(connection: sqlite3.Connection, item: int) -> str | None:
 
 def _versions(connection: sqlite3.Connection, ref: int) -> Iterator[Mapping[str, object]]:
     """Profile versions that are kept, with their lines and filter rules."""
-    for version, sequence, body, watermark, dropped, at in connection.execute(
-            "SELECT version, sequence, body, watermark, dropped, at FROM profile_version WHERE ref = ? ORDER BY version", (ref,)):
+    for version, sequence, body, watermark, dropped, at, author in connection.execute(
+            "SELECT version, sequence, body, watermark, dropped, at, written_by FROM profile_version WHERE ref = ?"
+            " ORDER BY version", (ref,)):
         lines, rules = orjson.loads(plain_body(body))
-        yield {"version": version, "sequence": sequence, "written_at": at, "merged_through_round": watermark, "dropped": dropped,
-               "lines": [_line(line) for line in lines], "filter_rules": rules}
+        yield {"version": version, "sequence": sequence, "written_at": at, "written_by": author or "",
+               "merged_through_round": watermark, "dropped": dropped, "lines": [_line(line) for line in lines],
+               "filter_rules": rules}
 
 
 def _line(row: list[Any]) -> dict[str, object]:

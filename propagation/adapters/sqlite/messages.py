@@ -11,7 +11,7 @@ from propagation.adapters.sqlite.rows import dumped, many, one
 from propagation.model.router import Integrated, RouterVersion
 
 VERSION = ("json_array(v.router, v.version, v.round, v.epoch, v.name, v.text, json(v.attributes), json(v.standing),"
-           " r.sequence, json(v.senders))")
+           " r.sequence, json(v.senders), v.written_by)")
 # An edge that closed at or before the watermark has nothing that waits: of a long history only its end is read. A client's
 # first edge is looked for until its watermark has passed it: what was current then waits as if just sent. What
 # comes from a client alone is not sent to it, so it supersedes nothing that waits.
@@ -134,7 +134,8 @@ def contributions(connection: sqlite3.Connection, ref: int, limit: int) -> list[
 def _version(row: Sequence[Any], parts: Sequence[Sequence[Any]]) -> RouterVersion:
     return RouterVersion(
         router=row[0], version=row[1], round=row[2], epoch=row[3], name=row[4], text=row[5], attributes=tuple(row[6]),
-        standing=tuple((name, weight) for name, weight in row[7]), integrated=tuple(_part(part) for part in parts), sequence=row[8])
+        standing=tuple((name, weight) for name, weight in row[7]), integrated=tuple(_part(part) for part in parts), sequence=row[8],
+        written_by=row[10] or "")
 
 
 def _part(row: Sequence[Any]) -> Integrated:

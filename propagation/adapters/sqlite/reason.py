@@ -104,14 +104,14 @@ class SqliteReason:
         await self._database.write(work)
 
     async def commit_texts(self, texts: Sequence[ClientText], merged: Sequence[Merged], sequence: int,
-                           taken_back: int | None = None) -> None:
+                           taken_back: int | None = None, written_by: str = "") -> None:
         rows = text_rows([(text, sequence) for text in texts], await bodies_of(texts))
         merges = merged_rows([(merge, sequence) for merge in merged])
 
         def work(connection: sqlite3.Connection) -> None:
             if taken_back is not None and texts and taken_back_through(connection) != taken_back:
                 raise VersionClash(texts[0].profile.ref)
-            put_texts(connection, rows, self._directory.now())
+            put_texts(connection, rows, self._directory.now(), written_by)
             put_merged(connection, merges)
 
         await self._database.write(work)

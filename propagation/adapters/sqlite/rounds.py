@@ -90,9 +90,9 @@ class SqliteRounds:
         def work(connection: sqlite3.Connection) -> None:
             check_fence(connection, lease)
             put(connection, "router_version (router, version, round, epoch, name, text, attributes, standing, senders,"
-                            " lone)", 10,
-                [(v.router, v.version, round_.number, v.epoch, v.name, v.text, v.attributes, v.standing, _senders(v), _lone(v))
-                 for v in versions])
+                            " lone, written_by)", 11,
+                [(v.router, v.version, round_.number, v.epoch, v.name, v.text, v.attributes, v.standing, _senders(v), _lone(v),
+                  v.written_by or None) for v in versions])
             put(connection, "integrated", 6, [(v.router, v.version, part.attribute, part.ref, part.profile_version, part.sequence)
                                               for v in versions for part in v.integrated])
 

@@ -20,10 +20,9 @@ GRADIENT = "sequence, module, owner, writer, reward, text, attributes, epoch"
 TEXT = "json_array(v.ref, v.version, v.next_id, hex(v.body), v.watermark, v.dropped)"
 FORGOTTEN = ("SELECT json_group_array(e.value) FROM json_each(?) e WHERE e.value NOT IN (SELECT ref FROM client)"
              " AND (e.value >> 1) < (SELECT value FROM progress WHERE name = 'refs_given_' || (e.value & 1))")
-PUT_TEXTS = ("INSERT INTO profile_version (rowid, ref, version, sequence, next_id, body, watermark, dropped, at)"
+PUT_TEXTS = ("INSERT INTO profile_version (rowid, ref, version, sequence, next_id, body, watermark, dropped, at, written_by)"
              " SELECT ?4 + key, value->>0, value->>1, value->>2, value->>3, substr(?2, value->>6, value->>7), value->>4,"
-             " value->>5, ?3"
-             " FROM json_each(?1)")
+             " value->>5, ?3, ?5 FROM json_each(?1)")
 PUT_MERGED = f"INSERT INTO merged (number, {MERGED}, sequence) SELECT ?2 + key, {fields(6)} FROM json_each(?1)"
 
 
@@ -59,8 +58,9 @@ def text_rows(texts: Sequence[tuple[ClientText, int]], bodies: Sequence[bytes]) 
     return TextRows([(row[0], row[1]) for row in rows], dumped(rows), b"".join(bodies))
 
 
-def put_texts(connection: sqlite3.Connection, texts: TextRows, at: int) -> None:
-    """And into the outbox. Raises VersionClash where one does not follow the stored version, or its client was forgotten."""
+def put_texts(connection: sqlite3.Connection, texts: TextRows, at: int, written_by: str = "") -> None:
+    """And into the outbox. `written_by`: outside of an interaction, which knows it itself. Raises VersionClash where one does not
+    follow the stored version, or its client was forgotten."""
     if not texts.versions:
         return
     refs = sorted({ref for ref, _ in texts.versions})
@@ -74,7 +74,7 @@ def put_texts(connection: sqlite3.Connection, texts: TextRows, at: int) -> None:
     count = len(texts.versions)
     through = one(connection, "INSERT INTO progress VALUES ('texts', ?1 + ?2) ON CONFLICT (name) DO UPDATE"
                               " SET value = value + ?2 RETURNING value", texts_through(connection), count)
-    connection.execute(PUT_TEXTS, (texts.rows, texts.bodies, at, through - count + 1))
+    connection.execute(PUT_TEXTS, (texts.rows, texts.bodies, at, through - count + 1, written_by or None))
     put_texts_out(connection, dict(texts.versions), at)
 
 

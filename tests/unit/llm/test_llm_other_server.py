@@ -88,6 +88,8 @@ async def test_under_all_of_it_together_nothing_is_lost(server, tmp_path):
     try:
         await engine.upsert_clients(items())
         await engine.drain()
+        [ref] = await engine.store.find_refs([items()[0].key])
+        assert [one["written_by"] async for kind, one in engine.store.held_on(ref) if kind == "profile_version"] == ["extract@2"]
         server.form = None
         server.prompts.clear()
         await engine.record(events(16))
@@ -102,6 +104,8 @@ async def test_under_all_of_it_together_nothing_is_lost(server, tmp_path):
         assert len(server.prompts) < 16 * 2 * 3
         server.form = READ["as it should be"]
         assert await engine.replay_dead_letters() == (len(letters), 0)
+        await engine.run_round()
+        assert "summarize@2" in {version.written_by for version in await engine.store.router_versions(range(4))}
     finally:
         await engine.close()
 

@@ -34,6 +34,7 @@ def test_the_model_sees_what_readers_said_and_no_user():
 def test_decisions_that_can_be_carried_out():
     split = decision_of(answer("split", 2), case(halves=HALVES))
     assert (split.kind, len(split.texts), split.reason) == (EvolutionKind.SPLIT, 2, "readers say so")
+    assert split.written_by == "evolve@2"
     assert decision_of(answer("merge", 1), case(nearest=ROUTER)).kind == EvolutionKind.MERGE
     assert decision_of(answer("rewrite", 1), case()).texts == ((SPOKEN["name"], SPOKEN["text"]),)
     assert decision_of(answer("keep", 0), case()).kind is None

@@ -36,7 +36,7 @@ class Told(OfflineReasoner):
 
     async def decide_router(self, case):
         kind = self.decide(case) if callable(self.decide) else self.decide
-        return RouterDecision(kind, "told to", (("a name", "a text"),) * (2 if kind == EvolutionKind.SPLIT else 1))
+        return RouterDecision(kind, "told to", (("a name", "a text"),) * (2 if kind == EvolutionKind.SPLIT else 1), "evolve@9")
 
 
 class Restless:
@@ -302,6 +302,8 @@ async def test_undo_leads_back(made, monkeypatch, kind):
     texts = {version.router: version.text for version in await engine.store.router_versions(range(3))}
     run = await engine.evolve()
     assert [change.kind for change in run.changes] == [kind]
+    spoken = await engine.store.router_versions(engine.numbers.view.routers)
+    assert {version.written_by for version in spoken if version.text == "a text"} == {"evolve@9"}
     trial = await engine.evolve(undo=run.run, dry_run=True)
     assert (trial.run, trial.undoes, len(trial.changes)) == (0, run.run, kind != EvolutionKind.REWRITE)
     back = await engine.evolve(undo=run.run)

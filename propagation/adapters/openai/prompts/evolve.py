@@ -58,7 +58,7 @@ def decision_of(answer: Decision, case: RouterCase) -> RouterDecision:
     texts = tuple((words(one.name, NAME_WORDS), words(one.text, TEXT_WORDS)) for one in answer.routers)
     if len(texts) != TEXTS[answer.kind] or not all(name and text for name, text in texts):
         raise ValueError(f"routers must hold {TEXTS[answer.kind]} with a name and a text for {answer.kind}")
-    return RouterDecision(EvolutionKind(answer.kind), words(answer.reason, REASON_WORDS), texts)
+    return RouterDecision(EvolutionKind(answer.kind), words(answer.reason, REASON_WORDS), texts, PROMPT.label)
 
 
 def _shown(case: RouterCase) -> dict[str, Any]:
