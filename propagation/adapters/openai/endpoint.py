@@ -4,6 +4,7 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from propagation.adapters.openai.limiter import Limiter
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.adapters.openai.spending import Spending
 from propagation.adapters.openai.wire import body_of, choice_of, counted
-from propagation.model.errors import ReasonerGaveUp, ReasonerUnavailable
+from propagation.model.errors import PropagationError, ReasonerGaveUp, ReasonerUnavailable
 from propagation.model.usage import NOTHING, Spent, Usage
 
 REDIRECTS = 2
@@ -175,7 +176,8 @@ class Endpoint:
                           seconds=time.monotonic() - started, money=self.spending.money(prompt_tokens, completion_tokens))
             usage = self.spending.settle(call.label, reserved, spent)
         self._learn(failure)
-        await self.spending.save()
+        with suppress(PropagationError):  # an answer is not lost for it: it is written down after a later call
+            await self.spending.save()
         return answered, failure, usage
 
     async def _chat(self, sent: dict[str, Any]) -> Came:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import orjson
 
 from propagation.adapters.openai.options import OpenAIOptions, Period
-from propagation.model.errors import ReasonerUnavailable
+from propagation.model.errors import LeaseLost, ReasonerUnavailable
 from propagation.model.usage import NOTHING, BudgetState, Expenses, Spent, Usage
 from propagation.ports.blobs import BlobStore
 from propagation.ports.leases import Lease, LeaseStore
@@ -105,16 +105,20 @@ class Spending:
                 return
             self._saved_at = time.monotonic()
             lease, ledger = await self._taken()
-            usage, self._unsaved = self._unsaved, NOTHING
-            self.earlier = usage_of(ledger.get("prompts", {})) + usage
+            before, usage = self.earlier, self._unsaved
+            self.earlier, self._unsaved = usage_of(ledger.get("prompts", {})) + usage, NOTHING
             ledger["prompts"] = {label: [getattr(spent, name) for name in SPENT] for label, spent in self.earlier.by_prompt}
-            if closing:
-                for pot in self._pots:
-                    if pot.period != "run" and pot.key:
-                        granted = ledger["periods"].setdefault(pot.key, {})
-                        granted[pot.unit] = max(granted.get(pot.unit, 0.0) - pot.left, 0.0)
-                        pot.left = 0.0
-            await self._give(lease, ledger)
+            returned = [pot for pot in self._pots if closing and pot.period != "run" and pot.key]
+            for pot in returned:
+                granted = ledger["periods"].setdefault(pot.key, {})
+                granted[pot.unit] = max(granted.get(pot.unit, 0.0) - pot.left, 0.0)
+            try:
+                await self._give(lease, ledger)
+            except BaseException:
+                self.earlier, self._unsaved = before, usage + self._unsaved
+                raise
+            for pot in returned:
+                pot.left = 0.0
 
     async def _grant(self, pot: Pot, need: float) -> None:
         wish = max(need - pot.left, pot.limit / GRANTS)
@@ -144,8 +148,12 @@ class Spending:
         raise ReasonerUnavailable("the ledger of what was spent is held by another process; it is tried again")
 
     async def _give(self, lease: Lease, ledger: Mapping[str, Any]) -> None:
-        await self._store.put_blob(PLACE, orjson.dumps(ledger), lease)
-        await self._store.release_lease(lease)
+        """Raises ReasonerUnavailable where the lease was lost: nothing is written then."""
+        try:
+            await self._store.put_blob(PLACE, orjson.dumps(ledger), lease)
+            await self._store.release_lease(lease)
+        except LeaseLost as error:
+            raise ReasonerUnavailable("another process took over the ledger of what was spent; it is tried again") from error
 
     async def _read(self) -> dict[str, Any]:
         ledger: dict[str, Any] = orjson.loads(await self._store.get_blob(PLACE) or b"{}")

@@ -1,13 +1,15 @@
 """Budgets: shared by processes through the graph, never overspent, given back; and what was spent stays known."""
 
 from datetime import UTC, datetime
+from unittest.mock import patch
 
 import pytest
 
 from propagation.adapters.openai.options import BudgetOptions, OpenAIOptions
 from propagation.adapters.openai.spending import Spending
-from propagation.model.errors import ReasonerUnavailable
+from propagation.model.errors import LeaseLost, ReasonerUnavailable
 from propagation.model.usage import Spent
+from tests.unit.llm.test_llm_habits import outcome
 
 
 def spending(store, holder="a", now=None, **limits):
@@ -67,6 +69,23 @@ async def test_money_is_counted_by_its_prices_and_a_run_ends_with_its_process(st
     with pytest.raises(ReasonerUnavailable, match="another run"):
         await one.reserve(1_000, 500)
     await spending(store, "b", money_per_run=0.01).reserve(1_000, 500)
+
+
+async def test_a_ledger_that_cannot_be_written_costs_no_answer_and_no_count(store, asking):
+    one = spending(store, tokens_per_hour=1_000)
+    await spend(one, 70)
+    with patch.object(store, "put_blob", side_effect=LeaseLost("taken over")):
+        with pytest.raises(ReasonerUnavailable, match="took over"):
+            await one.save(closing=True)
+        assert one.expenses.ever.total.prompt_tokens == 70
+    await one.save(closing=True)
+    other = spending(store, "b", tokens_per_hour=1_000)
+    await spend(other, 30)
+    await other.save(closing=True)
+    assert other.expenses.ever.total.prompt_tokens == 100
+    async with asking() as asked:
+        with patch.object(asked.reasoner.endpoint.spending, "save", side_effect=ReasonerUnavailable("held by another")):
+            assert (await outcome(asked))[0].merges[0].edits
 
 
 async def test_sums_by_prompt_outlive_the_process(store):
