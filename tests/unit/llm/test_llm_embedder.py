@@ -1,6 +1,7 @@
 """Embeddings through the endpoint: in order, unit rows, kept; what is none is refused by name."""
 
 import asyncio
+import time
 from unittest.mock import patch
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 from propagation.adapters.openai.build import openai_embedder
 from propagation.adapters.openai.options import OpenAIOptions
-from propagation.model.client import ClientChange, ClientKey, ClientKind
+from propagation.model.client import ClientChange, ClientKey, ClientKind, index_of
 from propagation.model.errors import IncompatibleSettings, ReasonerGaveUp
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from propagation.workflow.soon import embedded_soon
@@ -90,7 +91,7 @@ async def test_a_text_that_was_refused_is_asked_for_again_after_a_while(embeddin
         assert (await opened.embed(["forbidden words"])).any()
 
 
-async def test_an_item_whose_text_was_refused_is_embedded_in_the_end_also_after_a_restart(tmp_path):
+async def test_an_item_whose_text_was_refused_is_embedded_in_the_end(tmp_path):
     changes = [ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"), title=f"forbidden {n}" if n == 3 else f"record {n}")
                for n in range(5)]
     async with fake_llm(Script(habits=frozenset({"filtered_embeddings"}))) as server:
@@ -98,17 +99,16 @@ async def test_an_item_whose_text_was_refused_is_embedded_in_the_end_also_after_
         await engine.open()
         await engine.upsert_clients(changes)
         await engine.drain()
+        [ref] = await engine.store.find_refs([changes[3].key])
+        drawn = engine.numbers.view.state.content[index_of(ref)].copy()
         assert await engine.refused.again() == 0, "it is refused still"
-        await engine.close()
         server.script = Script()
-        engine = laptop_engine(settings_of(tmp_path, server))
-        await engine.open()
-        drawn = engine.numbers.view.state.content[3].copy()
+        engine.embedder._clock = lambda: time.monotonic() + 901
         assert await engine.retain() == 0, "not due"
         engine.refused._due = 0.0
         assert await engine.retain() == 1
         [vector] = await engine.embedder.embed(["forbidden 3"])
-        assert np.array_equal(engine.numbers.view.state.content[3], vector)
+        assert np.array_equal(engine.numbers.view.state.content[index_of(ref)], vector)
         assert not np.array_equal(drawn, vector)
         assert await engine.refused.again() == 0
         await engine.close()
