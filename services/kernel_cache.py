@@ -10,6 +10,11 @@ from pathlib import Path
 KERNELS = ("evaluation/kernels", "numbers")
 
 
+def kernels_are_kept() -> bool:
+    """Whether an earlier process compiled some."""
+    return Path(os.environ.get("NUMBA_CACHE_DIR", "")).is_dir()
+
+
 def use_kernel_cache() -> None:
     """Call before anything imports numba. NUMBA_CACHE_DIR, where set, is the parent folder; a child process that finds it
     named by its own parent process keeps it. Kernels in a folder that cannot be written (a container's image) are copied to one

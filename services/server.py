@@ -17,6 +17,7 @@ from services.clock import SystemClock
 from services.collector import rare_collections
 from services.courtesy import Courtesy
 from services.grpc.service import Health, PropagationService, new_server
+from services.kernel_cache import kernels_are_kept
 from services.listening import bind, refuse_open_address, refuse_taken_port
 from services.monitoring.wanted import monitoring_of
 from services.opening import Opening, Stopped
@@ -100,6 +101,8 @@ async def running(settings: Settings, clock: Clock | None = None,
     service = Running(address, engine, worker, server, servicer, health, door)
     await health.opening()
     await server.start()
+    if not kernels_are_kept():
+        log.info("compiling kernels, once: over a minute on two idle cores, more on a busy machine")
     try:
         await engine.open(reach=opening.reach)
     except BaseException:

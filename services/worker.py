@@ -70,6 +70,7 @@ class Worker:
         """Each loop ends after the step it is in."""
         await self._jobs.stop()
         self._stopping.set()
+        self._engine.reasoning.drafting.hurry()
         await asyncio.gather(*self._evolving, return_exceptions=True)
         for wake in self._wake.values():
             wake.set()

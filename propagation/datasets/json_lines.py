@@ -104,8 +104,10 @@ def _rows(path: Path | None, known: frozenset[str], ids: Ids) -> Iterator[Row]:
         file = plain_name(path) if path else ""
         try:
             values = json.loads(text)
-        except ValueError as error:
+        except json.JSONDecodeError as error:
             raise BrokenData(file, line, "", f"is not JSON ({error})") from None
+        except (ValueError, RecursionError):
+            raise BrokenData(file, line, "", "is not read: it nests too deeply, or holds a number of thousands of digits") from None
         if not isinstance(values, dict):
             raise BrokenData(file, line, "", "is not a JSON object")
         for name in values.keys() - known:

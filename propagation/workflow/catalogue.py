@@ -25,6 +25,7 @@ class Catalogue:
         self._labels: list[tuple[Label, ...]] = []
         self._rows: dict[Label, array[int]] = {}
         self._hidden: set[int] = set()
+        self._hiding: dict[int, int] = {}
         self._sequences = array("q")
 
     async def load(self, store: ClientStore) -> None:
@@ -58,6 +59,8 @@ class Catalogue:
             return
         self._sequences[row] = client.sequence
         self._ids[row], self._titles[row] = client.key.id, client.title
+        if self._hiding.get(row, client.sequence + 1) <= client.sequence:
+            del self._hiding[row]
         (self._hidden.add if client.hidden else self._hidden.discard)(row)
         labels = _labels_of(client)
         if labels != self._labels[row]:
@@ -83,7 +86,19 @@ class Catalogue:
         return self._titles[row]
 
     def is_hidden(self, row: int) -> bool:
-        return row in self._hidden
+        return row in self._hidden or row in self._hiding
+
+    def hide(self, row: int, sequence: int | None) -> None:
+        """The item was hidden by the commit of this sequence, which is not learned yet; None: it is shown again."""
+        if sequence is None:
+            self._hiding.pop(row, None)
+        else:
+            self._hiding[row] = sequence
+
+    @property
+    def hiding(self) -> list[int]:
+        """Rows of items that were hidden, and are not learned to be."""
+        return list(self._hiding)
 
     def rows_with(self, attributes: Sequence[str], categories: Sequence[str]) -> NDArray[np.int64] | None:
         """Rows, ascending, of items that hold at least one of each list that is not empty; None where both are empty."""

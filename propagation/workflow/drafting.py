@@ -42,6 +42,9 @@ class Drafting(Protocol[T]):
     def forget(self, refs: Iterable[int]) -> None:
         """These clients' texts are to be loaded again."""
 
+    def hurry(self) -> None:
+        """The service is to stop: what hangs is not waited for long."""
+
     async def close(self) -> None: ...
 
 
@@ -91,6 +94,9 @@ class OnLoop(Drafter):
 
     def forget(self, refs: Iterable[int]) -> None:
         self.stage1.forget(refs)
+
+    def hurry(self) -> None:
+        """Nothing hangs."""
 
     async def close(self) -> None:
         """Nothing is open."""

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
-from propagation.model.client import ClientChange, ClientOutcome
+from propagation.model.client import ClientChange, ClientKind, ClientOutcome, index_of
 from propagation.model.epoch import Epoch
 from propagation.model.evolution import EvolutionRun
 from propagation.model.gauge import Gauge
@@ -159,6 +159,9 @@ class Engine:
 
     async def upsert_clients(self, changes: Sequence[ClientChange]) -> Sequence[ClientOutcome]:
         outcomes = await self.store.upsert_clients(changes)
+        for change, outcome in zip(changes, outcomes, strict=True):
+            if outcome.changed and change.hidden is not None and change.key.kind == ClientKind.ITEM:
+                self.catalogue.hide(index_of(outcome.ref), outcome.sequence if change.hidden else None)
         for sequence in {outcome.sequence for outcome in outcomes if outcome.changed or outcome.created}:
             self.unlearned.passed(sequence)
         return outcomes

@@ -97,7 +97,7 @@ class Recommender:
         return Ask(user=user, arm=ON if propagate else OFF, limit=wish.limit,
                    factors=await self.factors(text) if propagate and text is not None else None,
                    own=await self._own(ref), candidates=rows, allowed=allowed,
-                   left_out=await self._waiting(wish.user_id, user) if wish.exclude_seen else EMPTY_ROWS,
+                   left_out=await self._left_out(wish, user),
                    leave_seen=wish.exclude_seen, explain=wish.explain)
 
     async def _candidates(self, wish: Wish) -> tuple[NDArray[np.int64] | None, list[str]]:
@@ -148,10 +148,12 @@ class Recommender:
             return None
         return await embedded_soon(self._embedder, [content_text(clients[0]), attribute_text(clients[0])], "a newcomer's text")
 
-    async def _waiting(self, user_id: str, user: int) -> NDArray[np.int64]:
-        """Rows of the items that the user had in recorded, not yet learned interactions."""
-        rows = self._unlearned.rows_of(user)
-        if ids := self._unlearned.ids_of(user_id):
-            refs = await self._store.find_refs([ClientKey(kind=ClientKind.ITEM, id=name) for name in ids])
-            rows += [index_of(ref) for ref in refs if ref is not None]
+    async def _left_out(self, wish: Wish, user: int) -> NDArray[np.int64]:
+        """Rows of items that are recorded to be hidden, or to have been the user's, and not learned yet."""
+        rows = self._catalogue.hiding
+        if wish.exclude_seen:
+            rows += self._unlearned.rows_of(user)
+            if ids := self._unlearned.ids_of(wish.user_id):
+                refs = await self._store.find_refs([ClientKey(kind=ClientKind.ITEM, id=name) for name in ids])
+                rows += [index_of(ref) for ref in refs if ref is not None]
         return np.array(rows, np.int64) if rows else EMPTY_ROWS

@@ -1,6 +1,7 @@
 """The service, and any other helper of the demo, as processes that never outlive it."""
 
 import asyncio
+import ctypes
 import os
 import shutil
 import signal
@@ -17,6 +18,7 @@ READY = "listening on "
 # A first start compiles kernels, which a busy machine takes minutes for; a service that dies is noticed at once.
 START_SECONDS, STOP_SECONDS = 900.0, 10.0
 LAST_WORDS = 300
+PR_SET_PDEATHSIG = 1
 
 
 @asynccontextmanager
@@ -60,11 +62,17 @@ async def child(module: str, arguments: Sequence[str], errors: int | None = None
     """`python -m module arguments`, in a session of its own: the terminal's Ctrl-C reaches the demo alone, which ends it."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", module, *arguments, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL if errors is None else errors, start_new_session=True, env=dict(os.environ))
+        stderr=asyncio.subprocess.DEVNULL if errors is None else errors, start_new_session=True, env=dict(os.environ),
+        preexec_fn=_ends_with_the_demo if sys.platform == "linux" else None)
     try:
         yield process
     finally:
         await _end(process)
+
+
+def _ends_with_the_demo() -> None:
+    """Also where the demo is killed, and can end nothing itself."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 async def _address(process: asyncio.subprocess.Process, log: Path) -> str:

@@ -17,7 +17,7 @@ from services.reasoning.frames import LENGTH_BYTES, Begin, Draft, Failed, Forget
 COMMAND = (sys.executable, "-m", "services.reasoning.child")
 UNREAD_BYTES = 64 << 20
 CLOSING_SECONDS = 5.0
-PATIENCE_SECONDS = 120.0
+PATIENCE_SECONDS = 30.0
 
 
 class Beside:
@@ -31,6 +31,7 @@ class Beside:
         self._unread = False
         self._length: int | None = None
         self.patience = PATIENCE_SECONDS
+        self._waiting: asyncio.Timeout | None = None
 
     @property
     def pid(self) -> int | None:
@@ -61,6 +62,12 @@ class Beside:
     def forget(self, refs: Iterable[int]) -> None:
         if self._process is not None:
             self._send(self._process, Forget(list(refs)))
+
+    def hurry(self) -> None:
+        self.patience = CLOSING_SECONDS
+        if self._waiting is not None and not self._waiting.expired():
+            with suppress(RuntimeError):  # it is over
+                self._waiting.reschedule(asyncio.get_running_loop().time() + CLOSING_SECONDS)
 
     async def close(self) -> None:
         """It ends with what it is at."""
@@ -95,7 +102,7 @@ class Beside:
         """The next; a caller that is cancelled leaves it whole."""
         assert process.stdout is not None
         try:
-            async with asyncio.timeout(self.patience):
+            async with asyncio.timeout(self.patience) as self._waiting:
                 if self._length is None:
                     self._length = int.from_bytes(await process.stdout.readexactly(LENGTH_BYTES), "little")
                 body = await process.stdout.readexactly(self._length)

@@ -135,6 +135,20 @@ async def test_damage_met_while_open_stops_the_acks(path):
     await store.close()
 
 
+async def test_a_file_that_was_removed_or_replaced_stops_the_acks(path):
+    store = new(path)
+    await store.open()
+    await store.upsert_clients([change(ClientKind.ITEM, "early")])
+    path.rename(path.with_name("elsewhere.db"))
+    for content in (None, b""):
+        if content is not None:
+            path.write_bytes(content)
+        with pytest.raises(StoreCorrupt, match="removed or replaced"):
+            await store.upsert_clients([change(ClientKind.ITEM, "late")])
+    path.with_name("elsewhere.db").rename(path)
+    await store.close()
+
+
 async def test_a_full_disk_refuses_whole_calls_and_recovers(path):
     """Several callers share a commit: each is accepted whole or refused whole, and refused ones may come again."""
     store = new(path, max_bytes=600_000)

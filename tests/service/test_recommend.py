@@ -71,6 +71,21 @@ async def test_candidates_are_ranked_and_unknown_ones_named(service):
     assert ids(filtered) == ["i21"]
 
 
+async def test_a_hidden_item_is_gone_before_anything_learned_it(service, monkeypatch):
+    sequence = await fill(service)
+    first = ids(await recommend(service, sequence))[0]
+    with monkeypatch.context() as held:
+        held.setattr(service.engine.learner, "step", nothing_learned)
+        await service.stub.UpsertClients(pb.UpsertClientsRequest(clients=[
+            pb.Client(key=pb.ClientKey(kind=ITEM, id=first), hidden=True)]))
+        assert first not in ids(await recommend(service, sequence, exclude_seen=False))
+        assert list((await recommend(service, sequence, candidate_ids=[first])).unknown_candidate_ids) == [first]
+
+
+async def nothing_learned():
+    return 0
+
+
 async def test_a_hidden_item_is_gone_until_it_is_shown_again(service):
     sequence = await fill(service)
     first = ids(await recommend(service, sequence))[0]

@@ -51,6 +51,7 @@ class Database:
         self._reading: list[sqlite3.Connection] = []
         self._here: sqlite3.Connection | None = None
         self._lock: Lock | None = None
+        self._place = (0, 0)
         self.files = 0
         """How often the file was written anew: row numbers that were read before mean nothing then."""
 
@@ -64,6 +65,8 @@ class Database:
         except BaseException as error:
             self._release_lock()
             raise translated(error, self.path) from error
+        found = self.path.stat()
+        self._place = (found.st_dev, found.st_ino)
         self._writer = threading.Thread(target=self._write_loop, args=(connection,), name="sqlite-writer", daemon=True)
         self._writer.start()
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-reader")
@@ -170,6 +173,7 @@ class Database:
         results: list[tuple[Future[object], object]] = []
         start = self._memory.mark()
         try:
+            self._check_place()
             connection.execute("BEGIN IMMEDIATE")
             for work, done, _ in group:
                 self._run_one(work, done, results, connection)
@@ -185,6 +189,16 @@ class Database:
             return
         for done, result in results:
             done.set_result(result)
+
+    def _check_place(self) -> None:
+        """What is written to a file that was removed or replaced is gone with it. Raises StoreCorrupt."""
+        try:
+            found = self.path.stat()
+        except FileNotFoundError:
+            found = None
+        if found is None or (found.st_dev, found.st_ino) != self._place:
+            raise StoreCorrupt(f"{self.path} was removed or replaced while the service held it; nothing more is acknowledged: stop"
+                               " the service, then put the file back or restore a back-up")
 
     def _run_one(self, work: Work, done: "Future[object]", results: list[tuple["Future[object]", object]],
                  connection: sqlite3.Connection) -> None:

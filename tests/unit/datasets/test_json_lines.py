@@ -114,3 +114,11 @@ def test_a_line_that_is_not_json(tmp_path):
 def test_an_attribute_called_unknown_is_the_callers_own(tmp_path):
     write(tmp_path, [{"kind": "item", "id": "a", "attributes": ["unknown", "none"]}])
     assert load_dataset(tmp_path, SEED).items[0].attributes == ("unknown", "none")
+
+
+@pytest.mark.parametrize("line", ["[" * 100_000, '{"time": ' + "1" * 5_000 + "}"])
+def test_a_line_that_no_reader_takes_is_named(tmp_path, line):
+    write(tmp_path, [CLIENT])
+    (tmp_path / "events.jsonl").write_text(line + "\n")
+    with pytest.raises(BrokenData, match=r"events.jsonl, line 1: is not read"):
+        load_dataset(tmp_path, SEED)

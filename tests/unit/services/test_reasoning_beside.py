@@ -21,6 +21,7 @@ from propagation.ports.vector_index import Collection
 from propagation.workflow.interaction import clients_of
 from propagation.workflow.settings import WorkflowSettings
 from services.assembly import laptop_engine
+from services.reasoning import beside
 from services.settings import Settings
 from tests.unit.workflow.lived import SMALL, begin, event, live
 
@@ -104,6 +105,21 @@ async def test_a_process_that_is_stopped_is_given_up(engine):
         await engine.reason()
     engine.reasoning.drafting.patience = 60
     assert await all_is_reasoned(engine)
+
+
+async def test_a_stop_does_not_wait_for_a_process_that_hangs(engine, monkeypatch):
+    monkeypatch.setattr(beside, "CLOSING_SECONDS", 0.2)
+    await push(engine, 100, 30)
+    await engine.reason(limit=10)
+    pid = engine.reasoning.drafting.pid
+    os.kill(pid, signal.SIGSTOP)
+    reasoning = asyncio.create_task(engine.reason())
+    await asyncio.sleep(0.1)
+    engine.reasoning.drafting.hurry()
+    with pytest.raises(PropagationError, match="was silent"):
+        await reasoning
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
 
 
 async def test_a_text_that_somebody_else_wrote_meanwhile_is_gone_on_with(engine):
