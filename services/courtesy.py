@@ -8,6 +8,7 @@ from contextlib import contextmanager
 SLICE_SECONDS = 0.001
 BUSY_SECONDS = 0.002
 LOOK_SECONDS = 0.001
+REST_LOOK_SECONDS = 0.004
 REST = 17 / 3
 LONGEST_SECONDS = 0.02
 
@@ -48,6 +49,14 @@ class Courtesy:
     def busy(self) -> bool:
         """Whether calls are being answered, or were a moment ago: a caller often asks again at once."""
         return self._calls > 0 or time.monotonic() < self._busy_until
+
+    async def rest(self, worked: float) -> None:
+        """After work that another process did, and that took so many seconds: the same share, while calls are being answered. Both
+        processes, and whoever calls, may have to do with two cores."""
+        for _ in range(round(REST * worked / REST_LOOK_SECONDS)):
+            if not self.busy:
+                break
+            await asyncio.sleep(REST_LOOK_SECONDS)
 
     async def give_way(self) -> None:
         """Called before each piece of work: after a slice of it the loop turns to others, for longer while it is busy."""

@@ -28,7 +28,7 @@ OTHER_PROCESSES_SECONDS = 1.0
 RETRY_SECONDS = 0.5
 RETRY_LONGEST_SECONDS = 30.0
 MERGES_WAITING = 10_000
-BUSY_CLAIM = 32
+BUSY_CLAIM = 64
 ROUTER = "router "
 LOOK_SECONDS = 15.0
 EXPECTED = (PropagationError, VersionClash, LeaseLost)
@@ -171,8 +171,10 @@ class Worker:
         return done
 
     async def _reason(self) -> int:
-        small = self._courtesy.busy and not self._engine.reasoning.beside
-        done = await self._engine.reason(BUSY_CLAIM if small else CLAIM, shown=False)
+        begun = time.monotonic()
+        done = await self._engine.reason(BUSY_CLAIM if self._courtesy.busy else CLAIM, shown=False)
+        if done and self._engine.reasoning.beside:
+            await self._courtesy.rest(time.monotonic() - begun)
         if done:
             self._steps.moved()
             self._wake["round"].set()

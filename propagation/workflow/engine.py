@@ -89,7 +89,7 @@ class Engine:
         self.refused = RefusedTexts(store, embedder, self.numbers)
         self.similar = Similar(store, self.numbers)
         feed = IndexFeed(store, index)
-        self.vectors = Vectors(store, embedder, feed, self.numbers)
+        self.vectors = Vectors(store, embedder, feed, self.numbers, give_way)
         self.recommender = Recommender(store, self.numbers, embedder, self.catalogue, self.unlearned,
                                        RouterWords(store, self.numbers, self.vectors))
         self.upkeep = IndexUpkeep(store, embedder, index, feed, self.vectors, self.numbers, holder)

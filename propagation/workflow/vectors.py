@@ -1,9 +1,8 @@
 """Texts, attributes and routers as vectors: into the index, and profiles' into the view."""
 
-import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,9 +87,11 @@ class LineVectors:
 
 
 class Vectors:
-    """Every writer of texts, attributes and routers says here what it committed."""
+    """Every writer of texts, attributes and routers says here what it committed. `give_way` is awaited between parts of it."""
 
-    def __init__(self, store: GraphStore, embedder: Embedder, feed: IndexFeed, numbers: Numbers) -> None:
+    def __init__(self, store: GraphStore, embedder: Embedder, feed: IndexFeed, numbers: Numbers,
+                 give_way: Callable[[], Awaitable[None]]) -> None:
+        self._give_way = give_way
         self._store = store
         self._embedder = embedder
         self._feed = feed
@@ -215,7 +216,7 @@ class Vectors:
             for text, vector in zip(part, await self._lines.of_texts(part), strict=True):
                 points.append(Point(key=text.ref, version=text.version, vector=vector,
                                     attributes=frozenset(in_canonical(text.attributes, self._canonical))))
-            await asyncio.sleep(0)
+            await self._give_way()
         return points
 
     def forget(self, refs: Sequence[int], names: frozenset[str], unmapped: frozenset[str]) -> None:

@@ -42,3 +42,14 @@ async def test_a_call_without_end_does_not_starve_it():
         async with asyncio.timeout(100 * LONGEST_SECONDS):
             for _ in range(5):
                 await rested(courtesy)
+
+
+async def test_after_work_beside_it_rests_as_much_longer_and_alone_not_at_all():
+    courtesy = Courtesy()
+    before = time.monotonic()
+    await courtesy.rest(0.01)
+    assert time.monotonic() - before < 0.01
+    with courtesy.call():
+        before = time.monotonic()
+        await courtesy.rest(0.01)
+        assert time.monotonic() - before >= 0.9 * REST * 0.01
