@@ -44,7 +44,8 @@ async def scripted_model() -> AsyncIterator[Sequence[str]]:
     """A scripted language model in a process of its own; the service's settings to use it."""
     async with child("services.cli.main", ("fake-llm", "--port", "0", "--latency", "0.02")) as process:
         assert process.stdout is not None
-        line = (await asyncio.wait_for(process.stdout.readline(), START_SECONDS)).decode()
+        async with asyncio.timeout(START_SECONDS):
+            line = (await process.stdout.readline()).decode()
         if not line.startswith(READY):
             raise Unreachable("the scripted language model did not start")
         yield ["reasoner=openai", "openai.model=scripted", f"openai.base_url={line.removeprefix(READY).strip()}",
@@ -78,7 +79,8 @@ def _ends_with_the_demo() -> None:
 async def _address(process: asyncio.subprocess.Process, log: Path) -> str:
     assert process.stdout is not None
     try:
-        line = (await asyncio.wait_for(process.stdout.readline(), START_SECONDS)).decode()
+        async with asyncio.timeout(START_SECONDS):  # wait_for gives back a line that came, and swallows a Ctrl-C that came with it
+            line = (await process.stdout.readline()).decode()
     except TimeoutError:
         raise Unreachable(f"the demo's service said nothing for {START_SECONDS:g} s") from None
     if not line.startswith(READY):
@@ -99,7 +101,8 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         return
     process.terminate()
     try:
-        await asyncio.wait_for(process.wait(), STOP_SECONDS)
+        async with asyncio.timeout(STOP_SECONDS):
+            await process.wait()
     except (TimeoutError, asyncio.CancelledError):
         os.killpg(process.pid, signal.SIGKILL)
         await process.wait()
