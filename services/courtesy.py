@@ -53,10 +53,7 @@ class Courtesy:
     async def rest(self, worked: float) -> None:
         """After work that another process did, and that took so many seconds: the same share, while calls are being answered. Both
         processes, and whoever calls, may have to do with two cores."""
-        for _ in range(round(REST * worked / REST_LOOK_SECONDS)):
-            if not self.busy:
-                break
-            await asyncio.sleep(REST_LOOK_SECONDS)
+        await self._rest(REST * worked, REST_LOOK_SECONDS)
 
     async def give_way(self) -> None:
         """Called before each piece of work: after a slice of it the loop turns to others, for longer while it is busy."""
@@ -64,8 +61,12 @@ class Courtesy:
         if worked < SLICE_SECONDS:
             return
         await asyncio.sleep(0)
-        for _ in range(round(min(REST * worked, LONGEST_SECONDS) / LOOK_SECONDS)):
+        await self._rest(min(REST * worked, LONGEST_SECONDS), LOOK_SECONDS)
+        self._resumed = time.monotonic()
+
+    async def _rest(self, seconds: float, look: float) -> None:
+        """While it is busy, looking every `look` seconds."""
+        for _ in range(round(seconds / look)):
             if not self.busy:
                 break
-            await asyncio.sleep(LOOK_SECONDS)
-        self._resumed = time.monotonic()
+            await asyncio.sleep(look)

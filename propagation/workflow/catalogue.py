@@ -47,6 +47,7 @@ class Catalogue:
             self._relabel(row, ())
             self._ids[row] = self._titles[row] = ""
             self._hidden.add(row)
+            self._hiding.pop(row, None)
 
     def _take(self, row: int, client: Client) -> None:
         missing = row + 1 - len(self._ids)

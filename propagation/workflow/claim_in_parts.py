@@ -9,7 +9,7 @@ from typing import Generic
 from propagation.model.finished import Finished
 from propagation.model.text import ReasonClaim, ReasonWork
 from propagation.workflow.drafting import Drafting, Drafts, T
-from propagation.workflow.interaction import clients_of
+from propagation.workflow.interaction import clients_of_all
 from propagation.workflow.said import Said
 from propagation.workflow.vectors import Vectors
 
@@ -76,4 +76,4 @@ class ClaimInParts(Generic[T]):
 
     def _load_again(self) -> None:
         """Somebody else may have written the texts of the claim's clients, or what was drafted of them was not committed."""
-        self._drafting.forget({ref for work in self._claim.work for ref in clients_of(work)})
+        self._drafting.forget(clients_of_all(self._claim.work))

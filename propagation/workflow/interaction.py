@@ -77,7 +77,7 @@ class Stage1:
 
     async def desk(self, works: Sequence[ReasonWork]) -> Desk:
         """What these interactions find: their clients' texts, held ones as they are, and what waits for them."""
-        refs = sorted({ref for work in works for ref in clients_of(work)})
+        refs = sorted(clients_of_all(works))
         return await self._desk(refs, self.held.find(refs))
 
     async def reason(self, works: Sequence[ReasonWork], desk: Desk, enough: Callable[[int], bool]) -> list[Reasoned]:
@@ -231,3 +231,8 @@ class Stage1:
 def clients_of(work: ReasonWork) -> list[int]:
     """The user, the positive item and, where there is one, the negative."""
     return [work.user, work.item] if work.negative is None else [work.user, work.item, work.negative]
+
+
+def clients_of_all(works: Iterable[ReasonWork]) -> set[int]:
+    """Of several, each once."""
+    return {ref for work in works for ref in clients_of(work)}

@@ -12,7 +12,7 @@ from propagation.model.text import ReasonClaim
 from propagation.ports.graph import GraphStore, VersionClash
 from propagation.workflow.claim_in_parts import ClaimInParts
 from propagation.workflow.drafting import Drafting, OnLoop
-from propagation.workflow.interaction import Stage1, clients_of
+from propagation.workflow.interaction import Stage1, clients_of_all
 from propagation.workflow.pipeline import CLAIM_MS as WIDE_CLAIM_MS
 from propagation.workflow.pipeline import Pipeline
 from propagation.workflow.said import Said
@@ -76,7 +76,7 @@ class Reasoning:
             return 0, 0
         late = await self._store.recorded_through()
         results = await self._finish(claim, OnLoop(self._store, self._stage1, self._part, late))
-        self.drafting.forget({ref for work in claim.work for ref in clients_of(work)})
+        self.drafting.forget(clients_of_all(claim.work))
         failed = sum(result.failed for result in results)
         return len(results) - failed, failed
 

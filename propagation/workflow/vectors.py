@@ -145,7 +145,9 @@ class Vectors:
 
     async def show(self, texts: Sequence[ClientText]) -> None:
         """Committed texts, into the index and the view."""
-        await self.show_said([said_of(text) for text in texts])
+        said = [said_of(text) for text in texts]
+        self.expect(said)
+        await self.show_said(said)
 
     def expect(self, texts: Sequence[Said]) -> None:
         """These are committed, and will be shown."""
@@ -154,8 +156,7 @@ class Vectors:
             self.said.put(text.ref, text)
 
     async def show_said(self, texts: Sequence[Said]) -> None:
-        """The same. The graph is right without them: what fails here waits in the outbox, and is carried over by upkeep."""
-        self.expect(texts)
+        """What is expected. The graph is right without it: what fails here waits in the outbox, and is carried over by upkeep."""
         try:
             await self.take_points(await self.points_of_said(texts))
         except Exception as error:

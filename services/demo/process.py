@@ -43,9 +43,7 @@ async def demo_service(settings: Sequence[str]) -> AsyncIterator[str]:
 async def scripted_model() -> AsyncIterator[Sequence[str]]:
     """A scripted language model in a process of its own; the service's settings to use it."""
     async with child("services.cli.main", ("fake-llm", "--port", "0", "--latency", "0.02")) as process:
-        assert process.stdout is not None
-        async with asyncio.timeout(START_SECONDS):
-            line = (await process.stdout.readline()).decode()
+        line = await _first_line(process)
         if not line.startswith(READY):
             raise Unreachable("the scripted language model did not start")
         yield ["reasoner=openai", "openai.model=scripted", f"openai.base_url={line.removeprefix(READY).strip()}",
@@ -76,11 +74,16 @@ def _ends_with_the_demo() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-async def _address(process: asyncio.subprocess.Process, log: Path) -> str:
+async def _first_line(process: asyncio.subprocess.Process) -> str:
+    """"" where it ends without one. Raises TimeoutError."""
     assert process.stdout is not None
+    async with asyncio.timeout(START_SECONDS):  # wait_for gives back a line that came, and swallows a Ctrl-C that came with it
+        return (await process.stdout.readline()).decode()
+
+
+async def _address(process: asyncio.subprocess.Process, log: Path) -> str:
     try:
-        async with asyncio.timeout(START_SECONDS):  # wait_for gives back a line that came, and swallows a Ctrl-C that came with it
-            line = (await process.stdout.readline()).decode()
+        line = await _first_line(process)
     except TimeoutError:
         raise Unreachable(f"the demo's service said nothing for {START_SECONDS:g} s") from None
     if not line.startswith(READY):

@@ -65,7 +65,7 @@ class Beside:
 
     def hurry(self) -> None:
         self.patience = CLOSING_SECONDS
-        if self._waiting is not None and not self._waiting.expired():
+        if self._waiting is not None:
             with suppress(RuntimeError):  # it is over
                 self._waiting.reschedule(asyncio.get_running_loop().time() + CLOSING_SECONDS)
 

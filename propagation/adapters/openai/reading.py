@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from propagation.adapters.openai.lenient import KEY, Lenient
+from propagation.adapters.openai.lenient import DEPTH_MAX, KEY, Lenient
 
 SAID_MAX = 200_000
 MEMBERS_MAX = 200
 TRIES_MAX = 50
-DEPTH_MAX = 40
 THOUGHT = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 REFUSES = re.compile(r"^\W*(?:i['’]?m sorry|sorry,|i am sorry|i apologi[sz]e|i can['’]?(?:no)?t\b|i cannot|i['’]?m (?:un|not )able"
                      r"|i am (?:un|not )able|i won['’]?t|as an ai)", re.IGNORECASE)

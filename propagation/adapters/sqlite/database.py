@@ -51,7 +51,7 @@ class Database:
         self._reading: list[sqlite3.Connection] = []
         self._here: sqlite3.Connection | None = None
         self._lock: Lock | None = None
-        self._place = (0, 0)
+        self._place: tuple[int, int] | None = None
         self.files = 0
         """How often the file was written anew: row numbers that were read before mean nothing then."""
 
@@ -65,8 +65,7 @@ class Database:
         except BaseException as error:
             self._release_lock()
             raise translated(error, self.path) from error
-        found = self.path.stat()
-        self._place = (found.st_dev, found.st_ino)
+        self._place = _place_of(self.path)
         self._writer = threading.Thread(target=self._write_loop, args=(connection,), name="sqlite-writer", daemon=True)
         self._writer.start()
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-reader")
@@ -192,11 +191,7 @@ class Database:
 
     def _check_place(self) -> None:
         """What is written to a file that was removed or replaced is gone with it. Raises StoreCorrupt."""
-        try:
-            found = self.path.stat()
-        except FileNotFoundError:
-            found = None
-        if found is None or (found.st_dev, found.st_ino) != self._place:
+        if _place_of(self.path) != self._place:
             raise StoreCorrupt(f"{self.path} was removed or replaced while the service held it; nothing more is acknowledged: stop"
                                " the service, then put the file back or restore a back-up")
 
@@ -223,3 +218,12 @@ class Database:
         if self._lock is not None:
             self._lock.release()
             self._lock = None
+
+
+def _place_of(path: Path) -> tuple[int, int] | None:
+    """Which file it is, whatever it is called: device and inode; None where there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino

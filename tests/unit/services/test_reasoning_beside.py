@@ -18,7 +18,7 @@ from propagation.model.text import ClientText
 from propagation.numbers.hashing import mixed
 from propagation.optimization.order import mixed_word
 from propagation.ports.vector_index import Collection
-from propagation.workflow.interaction import clients_of
+from propagation.workflow.interaction import clients_of_all
 from propagation.workflow.settings import WorkflowSettings
 from services.assembly import laptop_engine
 from services.reasoning import beside
@@ -143,7 +143,7 @@ async def test_a_claim_that_is_given_up_half_way_leaves_nothing_of_it(engine):
     parts = drafting.drafts(claim.work, 10.0, lambda: True)
     await anext(parts)
     await parts.aclose()
-    drafting.forget({ref for work in claim.work for ref in clients_of(work)})
+    drafting.forget(clients_of_all(claim.work))
     await engine.store.commit_reasoned(claim, ())
     before = await texts_in(engine)
     assert not any(source.sequence for text in before.values() for line in text.profile.lines for source in line.sources)
@@ -161,7 +161,7 @@ async def test_a_cancelled_reader_leaves_the_answer_whole(engine):
         reading.cancel()
         await asyncio.gather(reading, return_exceptions=True)
         await parts.aclose()
-        engine.reasoning.drafting.forget({ref for work in claim.work for ref in clients_of(work)})
+        engine.reasoning.drafting.forget(clients_of_all(claim.work))
         await engine.store.commit_reasoned(claim, ())
     assert await all_is_reasoned(engine)
 

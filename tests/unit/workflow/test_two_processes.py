@@ -189,14 +189,18 @@ async def test_one_of_them_runs_a_round_at_a_time(two):
     assert await there.run_round() is not None
 
 
-async def test_an_epoch_that_one_opened_is_the_others_too(two):
-    here, there = two
+async def epoch_that_the_other_has_not_met(here, there):
     for user in ("ann", "bob", "cid"):
         await push(here, user, 1, 3, 5)
     await here.drain()
     await there.learn()
     await there.follow()
-    epoch = await here.init()
+    return await here.init()
+
+
+async def test_an_epoch_that_one_opened_is_the_others_too(two):
+    here, there = two
+    epoch = await epoch_that_the_other_has_not_met(here, there)
     await push(here, "ann", 7)
     await here.drain()
     await there.learn()
@@ -221,12 +225,7 @@ async def undoes(engine):
 @pytest.mark.parametrize("meeting", [forgets, undoes])
 async def test_an_epoch_that_one_opened_is_met_by_the_other_outside_of_learning(two, meeting):
     here, there = two
-    for user in ("ann", "bob", "cid"):
-        await push(here, user, 1, 3, 5)
-    await here.drain()
-    await there.learn()
-    await there.follow()
-    epoch = await here.init()
+    epoch = await epoch_that_the_other_has_not_met(here, there)
     await takes_the_lease_of(here)
     await meeting(there)
     assert there.numbers.view.epoch == epoch.number, "met where it caught up"
