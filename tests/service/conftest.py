@@ -58,7 +58,9 @@ def serving(tmp_path: Path) -> Serving:
             secret, token = new_token("test", roles)
             write_tokens(tokens, [token])
             access = Access(token=secret)
-        settings = Settings(database=tmp_path / "graph.db", server=ServerSettings(port=0, grace_seconds=1, tokens=tokens),
+        # Another process a service costs half a second each; tests of it are in unit/services and crash, and the CLI's start it.
+        settings = Settings(database=tmp_path / "graph.db", reasoning_in="loop",
+                            server=ServerSettings(port=0, grace_seconds=1, tokens=tokens),
                             workflow=WorkflowSettings(**{**SMALL, **workflow}))
         async with running(settings) as service, access.channel(service.address, None) as channel:
             yield Client(PropagationServiceStub(channel), channel, service)

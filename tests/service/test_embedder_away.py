@@ -52,7 +52,7 @@ def settings_of(tmp_path, embeds_at, own_port=0):
     """Nothing that was embedded is kept: every text asks the endpoint."""
     told = OpenAIOptions(base_url=f"http://127.0.0.1:{embeds_at}/v1", attempts=1,
                          embeddings={"model": "scripted", "dimension": 16, "cached": 0})
-    return Settings(database=tmp_path / "graph.db", embedder="openai", openai=told,
+    return Settings(database=tmp_path / "graph.db", reasoning_in="loop", embedder="openai", openai=told,
                     workflow=WorkflowSettings(**SMALL, auto_create=True), server=ServerSettings(port=own_port, grace_seconds=0.2))
 
 

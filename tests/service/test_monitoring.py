@@ -35,7 +35,8 @@ METRIC = re.compile(r"propagation_\w+")
 
 @asynccontextmanager
 async def service(tmp_path, monitoring, told=None, **server):
-    settings = Settings(**(told or {}), database=tmp_path / "graph.db", server=ServerSettings(port=0, grace_seconds=0.2, **server),
+    settings = Settings(**(told or {}), database=tmp_path / "graph.db", reasoning_in="loop",
+                        server=ServerSettings(port=0, grace_seconds=0.2, **server),
                         monitoring=monitoring, workflow=WorkflowSettings(**SMALL, auto_create=True))
     async with running(settings) as started:
         yield started

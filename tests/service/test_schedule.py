@@ -32,7 +32,7 @@ def start(tmp_path, monkeypatch):
     """Starts a service that evolves at half past two in Berlin: on its stub, its engine and its clock."""
     monkeypatch.setattr(services.worker, "LOOK_SECONDS", 0.02)
     clock = Turned()
-    settings = Settings(database=tmp_path / "graph.db", server=ServerSettings(port=0, grace_seconds=1),
+    settings = Settings(database=tmp_path / "graph.db", reasoning_in="loop", server=ServerSettings(port=0, grace_seconds=1),
                         schedule=ScheduleSettings(evolution="30 2 * * *", time_zone="Europe/Berlin"),
                         workflow=WorkflowSettings(**SMALL, auto_create=True))
 

@@ -52,7 +52,8 @@ def tokens(tmp_path):
 
 @asynccontextmanager
 async def service(tmp_path, **server):
-    settings = Settings(database=tmp_path / "graph.db", server=ServerSettings(port=0, grace_seconds=0.2, **server),
+    settings = Settings(database=tmp_path / "graph.db", reasoning_in="loop",
+                        server=ServerSettings(port=0, grace_seconds=0.2, **server),
                         workflow=WorkflowSettings(**SMALL, auto_create=True))
     async with running(settings) as started:
         yield started

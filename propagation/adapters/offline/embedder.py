@@ -86,11 +86,17 @@ class HashedEmbedder:
             values, places, starts = _frequencies(part)
             worded = np.flatnonzero(np.diff(starts))
             if len(worded):
-                weighted = self._table[places] * values.astype(np.float32)[:, None]
+                weighted = self._rows()[places] * values.astype(np.float32)[:, None]
                 out[start + worded] = np.add.reduceat(weighted, starts[worded])
         norms = np.linalg.norm(out, axis=1, keepdims=True)
         out /= np.where(norms > 0, norms, 1)
         return out
+
+    def _rows(self) -> NDArray[np.float32]:
+        """Not fitted, it is a projection; it is drawn when a first text asks for it."""
+        if self._table is None:
+            self._table = np.random.default_rng(self._seed).standard_normal((BUCKETS, self._dimension), np.float32)
+        return self._table
 
     def fit(self, texts: Sequence[str], seed: int) -> bytes:
         """A new table from a catalogue: IDF-weighted right singular vectors of its TF-IDF, by randomised SVD."""
@@ -113,8 +119,7 @@ class HashedEmbedder:
 
     def restore(self, state: bytes | None) -> None:
         if state is None:
-            rng = np.random.default_rng(self._seed)
-            self._table = rng.standard_normal((BUCKETS, self._dimension), np.float32)
+            self._table: NDArray[np.float32] | None = None
             self._name = f"hashed-projection-{self._dimension}-{self._seed}"
             return
         if len(state) != BUCKETS * self._dimension * 4:

@@ -41,7 +41,7 @@ def events(start, count=120):
 @asynccontextmanager
 async def lived(tmp_path, workflow):
     """An engine of these settings after a catalogue, two batches of events and the rounds between them."""
-    engine = laptop_engine(Settings(database=tmp_path / "graph.db", workflow=workflow))
+    engine = laptop_engine(Settings(database=tmp_path / "graph.db", reasoning_in="loop", workflow=workflow))
     await engine.open()
     try:
         await engine.upsert_clients(catalogue())
