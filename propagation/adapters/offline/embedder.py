@@ -57,6 +57,7 @@ class HashedEmbedder:
     def __init__(self, seed: int = 0, dimension: int = DIMENSION) -> None:
         self._seed = seed
         self._dimension = dimension
+        self._table: NDArray[np.float32] | None = None
         self.restore(None)
 
     @property
@@ -119,7 +120,7 @@ class HashedEmbedder:
 
     def restore(self, state: bytes | None) -> None:
         if state is None:
-            self._table: NDArray[np.float32] | None = None
+            self._table = None
             self._name = f"hashed-projection-{self._dimension}-{self._seed}"
             return
         if len(state) != BUCKETS * self._dimension * 4:
