@@ -1,72 +1,111 @@
-"""Calls before reasoning: an offline reasoner computes on the loop that also answers calls, so it takes turns."""
+"""Calls before reasoning: an offline reasoner computes on the cores, and partly on the loop, that also answer calls, so it takes
+turns."""
 
 import asyncio
+import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 SLICE_SECONDS = 0.001
-BUSY_SECONDS = 0.002
+GAP_SECONDS = 0.005
+MEMORY_SECONDS = 0.1
 LOOK_SECONDS = 0.001
 REST_LOOK_SECONDS = 0.004
 REST = 17 / 3
 LONGEST_SECONDS = 0.02
+BUSY = 0.1
 
 
 class Courtesy:
-    """While calls are being answered, work takes at most three twentieths of the time; when none is, all of it. So it is slowed
-    by traffic and never starved."""
+    """Work rests in proportion to `load`: while calls are answered all the time it takes three twentieths of it, when there are
+    none all of it. So it is slowed by traffic and never starved."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._resumed = 0.0
-        self._busy_until = 0.0
         self._calls = 0
+        self._load = 0.0
+        self._seen = clock()
+        self._gap_until = self._seen
 
     @contextmanager
     def call(self) -> Iterator[None]:
         """Around a call that waits for its answer."""
-        self._calls += 1
+        self._count(1)
         try:
             yield
         finally:
-            self._calls -= 1
-            self._busy_until = time.monotonic() + BUSY_SECONDS
+            self._count(-1)
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
         """Inside of a call that waits for what it would otherwise slow down."""
+        self._look()
         self._calls -= 1
         try:
             yield
         finally:
-            self._calls += 1
+            self._count(1)
 
     def ingesting(self) -> None:
         """Events were just recorded: more may follow at once."""
-        self._busy_until = time.monotonic() + BUSY_SECONDS
+        self._look()
+        self._gap_until = self._clock() + GAP_SECONDS
+
+    @property
+    def load(self) -> float:
+        """The share of the last tenth of a second in which calls were being answered, 0 to 1, older moments weighing less; 1 while
+        one is. A caller often asks again at once, so the short time after an answer counts as well."""
+        self._look()
+        return 1.0 if self._calls > 0 else self._load
 
     @property
     def busy(self) -> bool:
-        """Whether calls are being answered, or were a moment ago: a caller often asks again at once."""
-        return self._calls > 0 or time.monotonic() < self._busy_until
+        """Whether calls are being answered, or were a moment ago."""
+        return self.load > BUSY
 
     async def rest(self, worked: float) -> None:
-        """After work that another process did, and that took so many seconds: the same share, while calls are being answered. Both
-        processes, and whoever calls, may have to do with two cores."""
+        """After work that another process did, and that took so many seconds. Both processes, and whoever calls, may have to do
+        with two cores."""
         await self._rest(REST * worked, REST_LOOK_SECONDS)
 
     async def give_way(self) -> None:
         """Called before each piece of work: after a slice of it the loop turns to others, for longer while it is busy."""
-        worked = time.monotonic() - self._resumed
+        worked = self._clock() - self._resumed
         if worked < SLICE_SECONDS:
             return
         await asyncio.sleep(0)
         await self._rest(min(REST * worked, LONGEST_SECONDS), LOOK_SECONDS)
-        self._resumed = time.monotonic()
+        self._resumed = self._clock()
 
     async def _rest(self, seconds: float, look: float) -> None:
-        """While it is busy, looking every `look` seconds."""
-        for _ in range(round(seconds / look)):
-            if not self.busy:
+        """So long under full load, a share of it under less."""
+        rested = 0.0
+        for _ in range(math.ceil(seconds / look)):
+            if rested >= seconds * self.load:
                 break
+            begun = self._clock()
             await asyncio.sleep(look)
+            rested += self._clock() - begun
+
+    def _count(self, calls: int) -> None:
+        self._look()
+        self._calls += calls
+        self._gap_until = self._clock() + GAP_SECONDS
+
+    def _look(self) -> None:
+        """Bring `load` up to now: answering, then the rest of a gap, then nothing."""
+        now = self._clock()
+        if self._calls > 0:
+            self._load += (1 - self._load) * (1 - _kept(now - self._seen))
+        else:
+            until = min(max(self._gap_until, self._seen), now)
+            self._load += (1 - self._load) * (1 - _kept(until - self._seen))
+            self._load *= _kept(now - until)
+        self._seen = now
+
+
+def _kept(seconds: float) -> float:
+    """What a moment so long ago still weighs."""
+    return math.exp(-seconds / MEMORY_SECONDS)

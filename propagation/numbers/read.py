@@ -126,7 +126,7 @@ def _bank_components(bank, pi, total, start, places, weights, mass):
 
 @njit(cache=True, nogil=True)
 def prepare(state, combiner, sketch, asker, places, weights, counts, slopes, mass):
-    """One query of sketch.score_all: fills its row of places and weights [6,M], counts [6], slopes [9,4], mass [2,2]."""
+    """One query of sketch.score_blocks: fills its row of places and weights [6,M], counts [6], slopes [9,4], mass [2,2]."""
     standpoint = standpoint_for(state, asker)
     _slopes(combiner, asker.arm, _user_bin(state, asker.user), slopes)
     bounds = sketch.bounds

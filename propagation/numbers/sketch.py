@@ -153,15 +153,15 @@ def _add_logarithm(sums, bits, slopes, bins, out):
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
-def score_all(sketch, blocks, places, weights, counts, slopes, mass, out):
-    """Stage one, for Q standpoints at once: a block is read once and serves them all.
+def score_blocks(sketch, begin, end, places, weights, counts, slopes, mass, out):
+    """Stage one over the blocks [begin, end), for Q standpoints at once: a block is read once and serves them all.
 
     places, weights [Q,6,M]: each part's components that are not zero; counts [Q,6] (multiples of 4) · slopes [Q,9,4],
     by item bin: constant, popularity, recent, the four linear parts, the two lifts · mass [Q,2,2]: by bank the factor of
     N.v / (c + .5) and 50 sum v · out [Q, B*64] f32, approximate scores; -inf where hidden."""
     sums = np.empty(LANES, np.float32)
     bits = sums.view(np.int32)
-    for block in range(blocks):
+    for block in range(begin, end):
         bins = sketch.bin[block]
         for query in range(counts.shape[0]):
             slope = slopes[query]

@@ -1,4 +1,4 @@
-"""The numbers, live: one thread owns the view; learning and reading take turns on it."""
+"""The numbers, live: one thread owns the view; learning and reading take turns on it. `cores` are for their kernels."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Concatenate, ParamSpec, TypeVar
 
 from propagation.model.errors import NotReached
+from propagation.workflow.cores import Cores
 from propagation.workflow.view import NumbersView
 
 CLIENTS_A_TURN = 256
@@ -19,6 +20,7 @@ class Numbers:
     def __init__(self, view: NumbersView) -> None:
         self.view = view
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="numbers")
+        self.cores = Cores()
         self._moved = asyncio.Event()
 
     async def run(self, work: Callable[Concatenate[NumbersView, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -47,3 +49,4 @@ class Numbers:
 
     def close(self) -> None:
         self._thread.shutdown()
+        self.cores.close()

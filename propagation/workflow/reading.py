@@ -12,7 +12,8 @@ from propagation.numbers.combiner import Combiner, for_newcomers
 from propagation.numbers.limits import withheld
 from propagation.numbers.mass import lifts, share
 from propagation.numbers.read import SLOPES, Asker, Ranked, adopters_by_router, prepare, rank_all, rank_rows, standpoint_for
-from propagation.numbers.sketch import BINS, LANES, PARTS, Sketch, score_all, up_to_date
+from propagation.numbers.sketch import BINS, LANES, PARTS, Sketch, score_blocks, up_to_date
+from propagation.workflow.cores import Cores
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.view import NumbersView
 
@@ -63,9 +64,11 @@ class Read:
 
 
 class Reader:
-    """The two stages over one view: quantised scores of everything, exact scores of a short list. Lives on one thread."""
+    """The two stages over one view: quantised scores of everything, exact scores of a short list. Lives on one thread, and
+    uses the others for the first stage."""
 
-    def __init__(self) -> None:
+    def __init__(self, cores: Cores) -> None:
+        self._cores = cores
         self._totals: tuple[NDArray[np.float64], ...] = ()
         self._sketch: Sketch | None = None
         self._stamp = np.empty(0, np.int64)
@@ -97,7 +100,7 @@ class Reader:
             prepare(view.state, combiner, sketch, asker, places[row], weights[row], counts[row], slopes[row], mass[row])
         blocks = -(-view.items // LANES)
         scores = np.empty((queries, blocks * LANES), np.float32)
-        score_all(sketch, blocks, places, weights, counts, slopes, mass, scores)
+        self._cores.run(blocks, lambda begin, end: score_blocks(sketch, begin, end, places, weights, counts, slopes, mass, scores))
         return scores
 
     def _followed(self, view: NumbersView) -> Sketch:
@@ -168,7 +171,7 @@ class Readings:
 
     def __init__(self, numbers: Numbers) -> None:
         self._numbers = numbers
-        self._reader = Reader()
+        self._reader = Reader(numbers.cores)
         self._waiting: list[tuple[Ask, asyncio.Future[Read]]] = []
         self._running = False
 

@@ -9,6 +9,7 @@ from propagation.model.log import Interactions
 from propagation.model.withdrawal import Written
 from propagation.numbers.sketch import follow_recent, up_to_date
 from propagation.workflow.checkpointing import restored, snapshot
+from propagation.workflow.cores import Cores
 from propagation.workflow.reading import EMPTY_ROWS, Ask, Reader
 from propagation.workflow.subtraction import History, Subtraction
 from propagation.workflow.view import NumbersView, seeded_directions
@@ -46,7 +47,9 @@ def warm_reading(view: NumbersView | None = None) -> None:
     """What only looks: at a view that learned, or at a new one."""
     view = view or _view()
     view.taste_weights([ref_of(ClientKind.USER, 0), ref_of(ClientKind.ITEM, 0)], count=2)
-    Reader().read(view, [Ask(user=0, arm=0, limit=1, explain=True), Ask(user=0, arm=0, limit=1, candidates=np.arange(SIZE))])
+    cores = Cores()
+    Reader(cores).read(view, [Ask(user=0, arm=0, limit=1, explain=True), Ask(user=0, arm=0, limit=1, candidates=np.arange(SIZE))])
+    cores.close()
 
 
 def _view() -> NumbersView:

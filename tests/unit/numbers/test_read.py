@@ -8,6 +8,7 @@ from propagation.numbers.combiner import adopter_bin, for_newcomers, maturity, s
 from propagation.numbers.features import FEATURES, READ_ROUTERS, Feature, fill_features
 from propagation.numbers.read import Asker, adopters_by_router, standpoint_for
 from propagation.numbers.sketch import LANES, up_to_date
+from propagation.workflow.cores import Cores
 from propagation.workflow.reading import Ask, Reader, communities_of
 from propagation.workflow.view import OFF, ON, NumbersView, seeded_directions
 
@@ -67,7 +68,7 @@ def had(view: NumbersView, user: int) -> set[int]:
 @pytest.mark.parametrize("arm", [ON, OFF])
 @pytest.mark.parametrize("user", [0, 7, 21, COLD, -1])
 def test_the_best_of_the_catalogue_are_the_best_by_definition(view, user, arm):
-    (read,) = Reader().read(view, [Ask(user, arm, limit=20)])
+    (read,) = Reader(Cores(1)).read(view, [Ask(user, arm, limit=20)])
     scores = exact(view, user, arm)
     seen = had(view, user) if user >= 0 else set()
     scores[list(seen)] = -np.inf
@@ -82,7 +83,7 @@ def test_a_newcomer_is_shown_what_is_popular_whatever_others_taught():
     view = a_view()
     for feature in (Feature.POPULARITY, Feature.RECENT):
         view.combiner.weights[:, feature, :5] = -0.8
-    newcomer, other = (Reader().read(view, [Ask(user, OFF, limit=10)])[0].ranked for user in (-1, 0))
+    newcomer, other = (Reader(Cores(1)).read(view, [Ask(user, OFF, limit=10)])[0].ranked for user in (-1, 0))
     popular = np.sort(view.state.adoptions)[::-1]
     assert view.state.adoptions[newcomer.rows].min() >= popular[40]
     assert view.state.adoptions[other.rows].max() < popular[40]
@@ -91,14 +92,14 @@ def test_a_newcomer_is_shown_what_is_popular_whatever_others_taught():
 
 def test_one_batch_answers_like_one_by_one(view):
     asks = [Ask(user, ON, limit=10) for user in range(8)]
-    together = Reader().read(view, asks)
+    together = Reader(Cores(1)).read(view, asks)
     for ask, read in zip(asks, together, strict=True):
-        assert list(read.ranked.rows) == list(Reader().read(view, [ask])[0].ranked.rows)
+        assert list(read.ranked.rows) == list(Reader(Cores(1)).read(view, [ask])[0].ranked.rows)
 
 
 def test_the_sketch_is_near_the_score_of_every_item(view):
     for user in (3, 11, COLD):
-        reader = Reader()
+        reader = Reader(Cores(1))
         askers = [Asker(user, ON, np.ones(ROUTERS), np.zeros((2, DIMENSION), np.float32))]
         combiner = for_newcomers(view.combiner) if user == COLD else view.combiner
         scores, want = reader._scores(view, askers, [combiner])[0], exact(view, user, ON)
@@ -125,7 +126,7 @@ def test_a_sketch_that_follows_equals_a_new_one():
 
 def test_more_items_than_the_room_make_a_new_sketch():
     view = a_view()
-    reader = Reader()
+    reader = Reader(Cores(1))
     reader.read(view, [Ask(0, ON, limit=5)])
     vectors = seeded_directions(1, DIMENSION, 11)
     for row in range(ITEMS, 1_100):
@@ -141,9 +142,9 @@ def test_equal_scores_are_ordered_by_a_hash_of_user_and_item(view):
     for array in (state.content, state.attributes, state.item_profile):
         array[tied] = 0.0
     try:
-        first, again, other = (list(Reader().read(view, [Ask(user, OFF, limit=30, candidates=tied)])[0].ranked.rows)
+        first, again, other = (list(Reader(Cores(1)).read(view, [Ask(user, OFF, limit=30, candidates=tied)])[0].ranked.rows)
                                for user in (COLD, COLD, COLD - 1))
-        backwards = list(Reader().read(view, [Ask(COLD, OFF, limit=30, candidates=tied[::-1].copy())])[0].ranked.rows)
+        backwards = list(Reader(Cores(1)).read(view, [Ask(COLD, OFF, limit=30, candidates=tied[::-1].copy())])[0].ranked.rows)
         assert first == again == backwards
         assert first != other
         assert first != sorted(first)
@@ -153,14 +154,14 @@ def test_equal_scores_are_ordered_by_a_hash_of_user_and_item(view):
 
 
 def test_rows_left_out_and_rows_allowed(view):
-    (plain,) = Reader().read(view, [Ask(2, ON, limit=5)])
+    (plain,) = Reader(Cores(1)).read(view, [Ask(2, ON, limit=5)])
     gone = plain.ranked.rows[:2]
-    (read,) = Reader().read(view, [Ask(2, ON, limit=5, left_out=gone)])
+    (read,) = Reader(Cores(1)).read(view, [Ask(2, ON, limit=5, left_out=gone)])
     assert list(read.ranked.rows[:3]) == list(plain.ranked.rows[2:])
     allowed = np.zeros(ITEMS, np.bool_)
     allowed[gone] = True
     for ask in (Ask(2, ON, limit=5, allowed=allowed), Ask(2, ON, limit=5, candidates=gone)):
-        assert list(Reader().read(view, [ask])[0].ranked.rows) == list(gone)
+        assert list(Reader(Cores(1)).read(view, [ask])[0].ranked.rows) == list(gone)
 
 
 def test_filter_rules_bend_the_taste_weights_before_the_largest_are_taken(view):

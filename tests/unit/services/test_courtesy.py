@@ -53,3 +53,37 @@ async def test_after_work_beside_it_rests_as_much_longer_and_alone_not_at_all():
         before = time.monotonic()
         await courtesy.rest(0.01)
         assert time.monotonic() - before >= 0.9 * REST * 0.01
+
+
+class Hand:
+    """A clock that is moved by hand."""
+
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+def loaded(answering, between, seconds=1.0):
+    """The load after calls of so many seconds, one after another with so much between them."""
+    hand = Hand()
+    courtesy = Courtesy(hand)
+    for _ in range(round(seconds / (answering + between))):
+        with courtesy.call():
+            hand.now += answering
+        hand.now += between
+    return courtesy.load
+
+
+def test_a_caller_that_asks_again_at_once_loads_it_wholly():
+    assert loaded(0.001, 0.004) > 0.99
+
+
+def test_rare_calls_load_it_by_their_share_and_no_calls_not_at_all():
+    assert 0.05 < loaded(0.002, 0.048) < 0.3
+    assert loaded(0.002, 5.0, 10.0) < 1e-6
+
+
+def test_a_read_now_and_then_leaves_reasoning_most_of_the_time():
+    assert 1 / (1 + REST * loaded(0.002, 0.098)) > 0.7

@@ -24,7 +24,7 @@ print(json.dumps([before, signatures()]))
 """
 CALLED_FROM_PYTHON = (
     "learn.learn_block", "learn.apply_block", "relearn.relearn_block", "mass.start_mass", "packing.packed_neighbours",
-    "packing.unpack_neighbours", "packing.refill_seen", "sketch.follow_items", "sketch.follow_recent", "sketch.score_all",
+    "packing.unpack_neighbours", "packing.refill_seen", "sketch.follow_items", "sketch.follow_recent", "sketch.score_blocks",
     "read.prepare", "read.rank_all", "read.rank_rows", "read.adopters_by_router")
 
 
