@@ -47,7 +47,8 @@ class Opening:
                 self._why = STARTING
                 return
             try:
-                await asyncio.wait_for(self._stopping.wait(), pause)
+                async with asyncio.timeout(pause):
+                    await self._stopping.wait()
             except TimeoutError:
                 pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
             else:

@@ -18,7 +18,8 @@ class Steps:
     async def following(self, seconds: float) -> None:
         """The next step, or so many seconds."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._next.wait(), seconds)
+            async with asyncio.timeout(seconds):  # wait_for swallows a cancellation that comes together with the event
+                await self._next.wait()
 
     async def until(self, reached: Callable[[], Awaitable[int]], wanted: int, seconds: float) -> int:
         """The number as soon as it is at least `wanted`, or as it is after `seconds`."""
@@ -30,6 +31,7 @@ class Steps:
             if number >= wanted or left <= 0:
                 return number
             try:
-                await asyncio.wait_for(following.wait(), left)
+                async with asyncio.timeout(left):
+                    await following.wait()
             except TimeoutError:
                 return await reached()

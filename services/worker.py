@@ -245,6 +245,7 @@ class Worker:
 async def _woken(event: asyncio.Event, seconds: float = OTHER_PROCESSES_SECONDS) -> None:
     """The event, or some time without it: another process may have committed something."""
     try:
-        await asyncio.wait_for(event.wait(), seconds)
+        async with asyncio.timeout(seconds):
+            await event.wait()
     except TimeoutError:
         return
