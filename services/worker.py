@@ -28,7 +28,8 @@ OTHER_PROCESSES_SECONDS = 1.0
 RETRY_SECONDS = 0.5
 RETRY_LONGEST_SECONDS = 30.0
 MERGES_WAITING = 10_000
-BUSY_CLAIM = 64
+BUSY_CLAIM, BESIDE_CLAIM = 64, 2048
+BUSY_LOOK_SECONDS = 0.02
 ROUTER = "router "
 LOOK_SECONDS = 15.0
 EXPECTED = (PropagationError, VersionClash, LeaseLost)
@@ -171,13 +172,28 @@ class Worker:
         return done
 
     async def _reason(self) -> int:
-        begun = time.monotonic()
-        done = await self._engine.reason(BUSY_CLAIM if self._courtesy.busy else CLAIM, shown=False)
-        if done and self._engine.reasoning.beside:
-            await self._courtesy.rest(time.monotonic() - begun)
+        beside = self._engine.reasoning.beside
+        limit = BUSY_CLAIM if self._courtesy.busy else BESIDE_CLAIM if beside else CLAIM
+        claim = self._engine.reason(limit, shown=False)
+        done = await (self._beside_calls(claim) if beside else claim)
         if done:
             self._steps.moved()
             self._wake["round"].set()
+        return done
+
+    async def _beside_calls(self, claim: Awaitable[int]) -> int:
+        """Much at once while nobody calls: what a large claim reads and receives it reads and receives once. When calls come, the
+        part that is being drafted is its last one, and what was drafted beside calls is rested for."""
+        begun = time.monotonic()
+        claim = asyncio.ensure_future(claim)
+        while not (await asyncio.wait([claim], timeout=BUSY_LOOK_SECONDS))[0]:
+            if self._courtesy.busy:
+                self._engine.reasoning.drafting.enough()
+            else:
+                begun = time.monotonic()
+        done = await claim
+        if done:
+            await self._courtesy.rest(time.monotonic() - begun)
         return done
 
     async def _follow(self) -> int:

@@ -42,6 +42,9 @@ class Drafting(Protocol[T]):
     def forget(self, refs: Iterable[int]) -> None:
         """These clients' texts are to be loaded again."""
 
+    def enough(self) -> None:
+        """Calls came in between: the part that is being drafted may be the last of its claim."""
+
     def hurry(self) -> None:
         """The service is to stop: what hangs is not waited for long."""
 
@@ -94,6 +97,9 @@ class OnLoop(Drafter):
 
     def forget(self, refs: Iterable[int]) -> None:
         self.stage1.forget(refs)
+
+    def enough(self) -> None:
+        """Between any two interactions others have their turn already."""
 
     def hurry(self) -> None:
         """Nothing hangs."""

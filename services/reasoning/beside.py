@@ -12,7 +12,7 @@ from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.errors import PropagationError, StoreBusy, StoreCorrupt, StoreFull
 from propagation.model.text import ClientText, ReasonClaim, ReasonWork
 from propagation.workflow.drafting import Drafts
-from services.reasoning.frames import LENGTH_BYTES, Begin, Draft, Failed, Forget, of_body, to_frame
+from services.reasoning.frames import ENOUGH, LENGTH_BYTES, Begin, Draft, Failed, Forget, of_body, to_frame
 
 COMMAND = (sys.executable, "-m", "services.reasoning.child")
 UNREAD_BYTES = 64 << 20
@@ -62,6 +62,11 @@ class Beside:
     def forget(self, refs: Iterable[int]) -> None:
         if self._process is not None:
             self._send(self._process, Forget(list(refs)))
+
+    def enough(self) -> None:
+        if self._process is not None and self._unread:
+            with suppress(ProcessLookupError):
+                self._process.send_signal(ENOUGH)
 
     def hurry(self) -> None:
         self.patience = CLOSING_SECONDS

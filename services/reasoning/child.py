@@ -6,7 +6,7 @@ import logging
 import os
 import signal
 import sys
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from typing import BinaryIO
 
 from propagation.adapters.offline.reasoner import OfflineReasoner
@@ -18,7 +18,7 @@ from propagation.workflow.drafting import Drafter, Drafts, newest_of
 from propagation.workflow.held import held_texts
 from propagation.workflow.interaction import Stage1
 from services.collector import rare_collections
-from services.reasoning.frames import Begin, Draft, Failed, Forget, read_frame, to_frame
+from services.reasoning.frames import ENOUGH, Begin, Draft, Failed, Forget, read_frame, to_frame
 
 PART = 64
 NICER = 10
@@ -26,11 +26,23 @@ PIPE_BYTES = 1 << 20
 log = logging.getLogger(__name__)
 
 
+class Enough:
+    """Whether the service wants no more of the claim that is drafted: it says so by a signal, which is not lost in a pipe."""
+
+    def __init__(self) -> None:
+        self.said = False
+
+    def say(self, *_: object) -> None:
+        self.said = True
+
+
 def main() -> None:
     """Until the service closes its end. A signal to the whole group is the service's affair: it ends this process last. Calls
     are answered first: this one is nicer."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    enough = Enough()
+    signal.signal(ENOUGH, enough.say)
     os.nice(NICER)
     rare_collections()
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
@@ -39,12 +51,12 @@ def main() -> None:
         with suppress(OSError):
             fcntl.fcntl(answers.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     try:
-        asyncio.run(_serve(sys.stdin.buffer, answers))
+        asyncio.run(_serve(sys.stdin.buffer, answers, enough))
     except BrokenPipeError:
         os._exit(0)
 
 
-async def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
+async def _serve(requests: BinaryIO, answers: BinaryIO, enough: Enough) -> None:
     begin: Begin | None = read_frame(requests)
     if begin is None:
         return
@@ -55,7 +67,7 @@ async def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
             drafter.stage1.forget(request.refs)
             continue
         try:
-            await _draft(drafter, request, answers)
+            await _draft(drafter, request, answers, enough)
         except BrokenPipeError:
             raise
         except Exception as error:
@@ -64,12 +76,17 @@ async def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
             _answer(answers, Failed(type(error).__name__, str(error)))
 
 
-async def _draft(drafter: Drafter, request: Draft, answers: BinaryIO) -> None:
+async def _draft(drafter: Drafter, request: Draft, answers: BinaryIO, enough: Enough) -> None:
     """What is sent counts as stored: where it is not, its clients are forgotten before the next request."""
-    async for drafts in drafter.drafts(request.works, request.seconds, lambda: True):
-        drafter.stage1.committed(newest_of(drafts.reasoned))
-        rows = packed(drafts.reasoned, bodies_now(texts_of(drafts.reasoned)))
-        _answer(answers, Drafts(finished=drafts.finished, reasoned=rows, said=drafts.said, last=drafts.last))
+    enough.said = False
+    async with aclosing(drafter.drafts(request.works, request.seconds, lambda: True)) as parts:
+        async for drafts in parts:
+            drafter.stage1.committed(newest_of(drafts.reasoned))
+            rows = packed(drafts.reasoned, bodies_now(texts_of(drafts.reasoned)))
+            last = drafts.last or enough.said
+            _answer(answers, Drafts(finished=drafts.finished, reasoned=rows, said=drafts.said, last=last))
+            if last:
+                break
 
 
 def _answer(answers: BinaryIO, message: object) -> None:

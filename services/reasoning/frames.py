@@ -1,6 +1,7 @@
 """What goes over the pipes: a length, then one pickled object. Both ends are one program, and nobody else can write to them."""
 
 import pickle
+import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,8 @@ from propagation.model.text import ReasonWork
 from propagation.workflow.settings import WorkflowSettings
 
 LENGTH_BYTES = 8
+# To the process that drafts: the part it is at may be its claim's last. One that does not listen yet is not ended by it.
+ENOUGH = signal.SIGURG
 
 
 @dataclass(frozen=True)

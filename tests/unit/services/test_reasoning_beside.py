@@ -166,6 +166,17 @@ async def test_a_cancelled_reader_leaves_the_answer_whole(engine):
     assert await all_is_reasoned(engine)
 
 
+async def test_enough_ends_a_claim_with_the_part_it_is_at_and_nothing_is_lost(engine):
+    await push(engine, 100, 400)
+    await engine.reason(limit=1)
+    claiming = asyncio.create_task(engine.reason(limit=300))
+    while not claiming.done():
+        engine.reasoning.drafting.enough()
+        await asyncio.sleep(0.001)
+    assert 0 < await claiming < 300
+    assert await all_is_reasoned(engine)
+
+
 async def test_signals_to_the_group_leave_it_to_the_service_to_end(engine):
     await push(engine, 100, 30)
     await engine.reason(limit=10)
