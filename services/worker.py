@@ -30,6 +30,8 @@ RETRY_LONGEST_SECONDS = 30.0
 MERGES_WAITING = 10_000
 BUSY_CLAIM, BESIDE_CLAIM = 64, 2048
 BUSY_LOOK_SECONDS = 0.02
+# More than so much at once is learned when events come faster than they are acknowledged beside it: acks first.
+FLOOD, FLOOD_SHARE = 1_000, 3
 ROUTER = "router "
 LOOK_SECONDS = 15.0
 EXPECTED = (PropagationError, VersionClash, LeaseLost)
@@ -165,10 +167,13 @@ class Worker:
         return min(self._engine.numbers.view.applied_through, await self._engine.store.reasoned_through())
 
     async def _learn(self) -> int:
+        begun = time.monotonic()
         done = await self._engine.learn()
         if done:
             self._steps.moved()
             self._wake["reason"].set()
+        if done >= FLOOD:
+            await self._courtesy.rest((time.monotonic() - begun) / FLOOD_SHARE)
         return done
 
     async def _reason(self) -> int:

@@ -60,10 +60,11 @@ class Directory:
 
     def ref_now(self, kind: int, id_: str) -> int | None:
         """As the writer's transaction sees it."""
+        ref = self._committed[kind].get(id_)
+        if ref is not None and not self._forgotten:  # nearly always
+            return ref
         added = self._added.get((kind, id_))
-        if added is not None or (int(kind), id_) in self._forgotten:
-            return added
-        return self._committed[kind].get(id_)
+        return added if added is not None or (int(kind), id_) in self._forgotten else ref
 
     def count(self, kind: ClientKind) -> int:
         """How many refs of a kind readers may see."""

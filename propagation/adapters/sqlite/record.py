@@ -19,6 +19,9 @@ from propagation.model.log import EntryKind, Interactions, LogEntry, LogSlice
 from propagation.ports.record import Recorded
 
 USER, ITEM = int(ClientKind.USER), int(ClientKind.ITEM)
+# Rows in the order of their sequences, which are counted from the first.
+INSERT = ("INSERT INTO interaction (sequence, event_id, content_hash, user, item, negative, time, weight, seed, metadata, at)"
+          f" SELECT ?1 + key, {fields(9)}, ?2 FROM json_each(?3)")
 
 
 class SqliteRecords:
@@ -59,36 +62,44 @@ class SqliteRecords:
             lambda connection: append_entry(connection, self._directory, kind, refs, number))
 
     async def record(self, events: Sequence[NewInteraction], *, auto_create: bool) -> Recorded:
-        return await self._database.write(lambda connection: self._record(connection, events, auto_create))
+        seeds = [signed(event.seed) for event in events]  # here: the writer's time is what limits how much is recorded
+        asked = dumped([(event.event_id, seed) for event, seed in zip(events, seeds, strict=True)])
+        return await self._database.write(lambda connection: self._record(connection, events, seeds, asked, auto_create))
 
-    def _record(self, connection: sqlite3.Connection, events: Sequence[NewInteraction], auto_create: bool) -> Recorded:
-        seen = _seen_before(connection, events)
+    def _record(self, connection: sqlite3.Connection, events: Sequence[NewInteraction], seeds: Sequence[int], asked: str,
+                auto_create: bool) -> Recorded:
+        seen = _seen_before(connection, asked)
         forgotten = forgotten_among(connection, [event.event_id for event in events])
         created: list[Client] = []
-        accepted: list[NewInteraction] = []
+        rows: list[Sequence[object]] = []
         outcomes: list[RecordOutcome | None] = []
-        for event in events:
+        for event, seed in zip(events, seeds, strict=True):
             outcome = FORGOTTEN if event.event_id in forgotten else repeated(seen.get(event.event_id), event)
             if outcome is None and not auto_create:
                 outcome = self._unknown(event)
             outcomes.append(outcome)
             if outcome is None:
-                created.extend(self._create(event))
-                seen[event.event_id] = (event.content_hash, -len(accepted) - 1)
-                accepted.append(event)
+                seen[event.event_id] = (event.content_hash, -len(rows) - 1)
+                rows.append((event.event_id, event.content_hash, self._ref(ClientKind.USER, event.user_id, created),
+                             self._ref(ClientKind.ITEM, event.item_id, created),
+                             None if event.negative_id is None else self._ref(ClientKind.ITEM, event.negative_id, created),
+                             event.time, event.weight, seed, dumped(dict(event.metadata)) if event.metadata else None))
         if created:
             put_clients(connection, created, append_entry(connection, self._directory, EntryKind.CLIENTS,
                                                           [client.ref for client in created]))
-        first = self._directory.take_sequences(len(accepted))
-        self._insert(connection, accepted, first)
+        first = self._directory.take_sequences(len(rows))
+        if rows:
+            connection.execute(INSERT, (first, self._directory.now(), dumped(rows)))
         return Recorded(outcomes=placed(outcomes, first),
                         created={(int(client.key.kind), client.key.id): client.ref for client in created})
 
-    def _create(self, event: NewInteraction) -> list[Client]:
-        """The event's clients that were not known."""
-        named = ((ClientKind.USER, event.user_id), (ClientKind.ITEM, event.item_id), (ClientKind.ITEM, event.negative_id))
-        return [Client(ref=self._directory.add(kind, id_), key=ClientKey(kind=kind, id=id_))
-                for kind, id_ in named if id_ is not None and self._directory.ref_now(kind, id_) is None]
+    def _ref(self, kind: ClientKind, id_: str, created: list[Client]) -> int:
+        """The client's, which is created where it is not known."""
+        ref = self._directory.ref_now(kind, id_)
+        if ref is None:
+            ref = self._directory.add(kind, id_)
+            created.append(Client(ref=ref, key=ClientKey(kind=kind, id=id_)))
+        return ref
 
     def _unknown(self, event: NewInteraction) -> RecordOutcome | None:
         if self._directory.ref_now(USER, event.user_id) is None:
@@ -98,18 +109,6 @@ class SqliteRecords:
         if event.negative_id is not None and self._directory.ref_now(ITEM, event.negative_id) is None:
             return RecordOutcome(status=RecordStatus.UNKNOWN_NEGATIVE)
         return None
-
-    def _insert(self, connection: sqlite3.Connection, events: Sequence[NewInteraction], first: int) -> None:
-        if not events:
-            return
-        ref = self._directory.ref_now
-        rows = [(first + place, event.event_id, event.content_hash, ref(USER, event.user_id), ref(ITEM, event.item_id),
-                 None if event.negative_id is None else ref(ITEM, event.negative_id), event.time, event.weight,
-                 signed(event.seed), dumped(dict(event.metadata)) if event.metadata else None)
-                for place, event in enumerate(events)]
-        connection.execute(
-            "INSERT INTO interaction (sequence, event_id, content_hash, user, item, negative, time, weight, seed, metadata, at)"
-            f" SELECT {fields(10)}, ? FROM json_each(?)", (self._directory.now(), dumped(rows)))
 
     async def read_log(self, after: int, limit: int) -> LogSlice:
         return await self._database.read(lambda connection: _read_log(connection, after, limit))
@@ -132,9 +131,8 @@ def append_entry(connection: sqlite3.Connection, directory: Directory, kind: Ent
     return sequence
 
 
-def _seen_before(connection: sqlite3.Connection, events: Sequence[NewInteraction]) -> dict[str, tuple[str, int]]:
-    """(content hash, sequence) of those event ids that are recorded, retracted ones too."""
-    asked = dumped([(event.event_id, signed(event.seed)) for event in events])
+def _seen_before(connection: sqlite3.Connection, asked: str) -> dict[str, tuple[str, int]]:
+    """(content hash, sequence) of those event ids that are recorded, retracted ones too. `asked`: JSON of [event id, seed]."""
     return {event_id: (content_hash, sequence) for table in ("interaction", "retracted")
             for event_id, content_hash, sequence in many(
                 connection, "SELECT json_group_array(json_array(i.event_id, i.content_hash, i.sequence)) FROM json_each(?) e"
