@@ -18,7 +18,7 @@ from propagation.workflow.numbers import Numbers
 from propagation.workflow.view import NumbersView
 
 BATCH = 8
-SHORTLIST, SHORTLIST_A_PLACE = 256, 4
+SHORTLIST, SHORTLIST_A_PLACE = 96, 4
 BANKS = 2
 EMPTY_ROWS = np.empty(0, np.int64)
 EVERYTHING = np.empty(0, np.bool_)
