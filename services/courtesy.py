@@ -12,13 +12,13 @@ GAP_SECONDS = 0.005
 MEMORY_SECONDS = 0.1
 LOOK_SECONDS = 0.001
 REST_LOOK_SECONDS = 0.004
-REST = 17 / 3
+REST = 9.0
 LONGEST_SECONDS = 0.02
 BUSY = 0.1
 
 
 class Courtesy:
-    """Work rests in proportion to `load`: while calls are answered all the time it takes three twentieths of it, when there are
+    """Work rests in proportion to `load`: while calls are answered all the time it takes a tenth of it, when there are
     none all of it. So it is slowed by traffic and never starved."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
