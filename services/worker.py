@@ -188,12 +188,17 @@ class Worker:
 
     async def _beside_calls(self, claim: Awaitable[int]) -> int:
         """Much at once while nobody calls: what a large claim reads and receives it reads and receives once. When calls come, the
-        part that is being drafted is its last one, and what was drafted beside calls is rested for."""
-        begun = time.monotonic()
+        part that is being drafted is its last one, and what was drafted beside calls is rested for. A round covers no more than it
+        does after claims of the usual size."""
+        begun, rounds = time.monotonic(), 0
+        reasoning = self._engine.reasoning
         claim = asyncio.ensure_future(claim)
         while not (await asyncio.wait([claim], timeout=BUSY_LOOK_SECONDS))[0]:
+            if reasoning.committed // CLAIM > rounds:
+                rounds = reasoning.committed // CLAIM
+                self._wake["round"].set()
             if self._courtesy.busy:
-                self._engine.reasoning.drafting.enough()
+                reasoning.drafting.enough()
             else:
                 begun = time.monotonic()
         done = await claim

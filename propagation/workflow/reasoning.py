@@ -41,6 +41,7 @@ class Reasoning:
         self._holder = holder
         self._vectors = vectors
         self._unfinished: ReasonClaim | None = None
+        self._under_way: ClaimInParts[Any] | None = None
         self._wide = width > 1
         self._showing: asyncio.Task[None] | None = None
         self.pipeline = Pipeline(store, stage1, vectors, settings, holder, width)
@@ -52,12 +53,18 @@ class Reasoning:
         writers won five times in a row."""
         if self._wide and not self.lockstep:
             return await self.pipeline.step()
+        self._under_way = None
         await self._free()
         claim = await self._store.claim_reason(self._holder, limit, WIDE_CLAIM_MS if self._wide else CLAIM_MS)
         if claim is None:
             await self.shown()
             return 0
         return len(await self._finish(claim, self.drafting))
+
+    @property
+    def committed(self) -> int:
+        """How many interactions of the claim under way are stored."""
+        return len(self._under_way.done) if self._under_way else 0
 
     async def shown(self) -> None:
         """Until what is committed is in the view and the index too: they follow while the next claim is reasoned."""
@@ -97,7 +104,7 @@ class Reasoning:
         """Reason and commit. Where another writer was first with a client's next version, the texts of what is left of the
         claim are loaded again (a reader may have merged many) and it is redone on them: nothing of the lost attempt is kept."""
         self._unfinished = claim
-        parts = ClaimInParts(drafting, claim, self._vectors, self._show)
+        self._under_way = parts = ClaimInParts(drafting, claim, self._vectors, self._show)
         until, lost = time.monotonic() + CLAIM_SECONDS, 0
         while True:
             done = len(parts.done)
