@@ -88,6 +88,7 @@ async def test_rounds_messages_and_merges_are_told_in_causal_order(service):
     call.cancel()
 
 
+@pytest.mark.slow
 async def test_whatever_event_it_resumes_after_each_is_told_once_also_over_restarts(serving):
     async with serving(auto_create=True) as service:
         call = watching(service)
@@ -168,6 +169,7 @@ async def test_a_watcher_that_left_too_much_lying_is_told_how_much_and_holds_nob
     assert [event.kind for event in resumed] == [MERGE] * total, "what lies before the stream began is told whole"
 
 
+@pytest.mark.slow
 async def test_a_watcher_that_reads_nothing_holds_nobody_up_and_every_event_is_told_or_counted(service, monkeypatch):
     """The transport's windows fill, the stream stands still, and everything else goes on."""
     monkeypatch.setattr(Watching, "behind", 500)

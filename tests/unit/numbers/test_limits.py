@@ -7,6 +7,7 @@ from propagation.model.log import Interactions
 from propagation.numbers.features import FEATURES, Feature, fill_features
 from propagation.numbers.read import Asker, rank_rows
 from propagation.numbers.state import LEAST_SUPPORT, MASS_A_DAY
+from propagation.workflow.cores import Cores
 from propagation.workflow.reading import EMPTY_ROWS, Ask, Reader
 from propagation.workflow.view import NumbersView, seeded_directions
 from tests.unit.numbers.states import K, learn, small_state
@@ -71,7 +72,7 @@ def test_the_short_list_knows_of_withheld_parts():
     draw = np.random.default_rng(5)
     view.learn(events(*zip(draw.integers(0, USERS, 200), draw.integers(0, ITEMS // 2, 200), strict=True)), 200)
     view.combiner.weights[0, [Feature.LIFT_SESSION, Feature.LIFT_TASTE], 0] = 3.0
-    whole = Reader().read(view, [Ask(user=1, arm=0, limit=ITEMS)])[0].ranked
+    whole = Reader(Cores(1)).read(view, [Ask(user=1, arm=0, limit=ITEMS)])[0].ranked
     asker = Asker(1, 0, np.ones(K), np.zeros((2, 8), np.float32))
     exact = rank_rows(view.state, view.combiner, asker, np.arange(ITEMS), EMPTY_ROWS, True, ITEMS)
     assert whole.rows.tolist() == exact.rows.tolist()

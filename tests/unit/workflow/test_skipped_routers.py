@@ -141,6 +141,7 @@ async def test_what_was_left_out_waits_through_a_publication_that_is_no_round_of
         assert await engine.run_round() is None
 
 
+@pytest.mark.slow
 async def test_the_lease_is_held_for_as_long_as_a_round_takes(tmp_path, monkeypatch):
     monkeypatch.setattr(stage2, "LEASE_MS", 240)
     async with opened(tmp_path) as engine:
