@@ -13,7 +13,8 @@ MEMORY_SECONDS = 0.1
 LOOK_SECONDS = 0.001
 REST_LOOK_SECONDS = 0.004
 REST = 9.0
-LONGEST_SECONDS = 0.02
+LONGEST_SECONDS, REST_LONGEST_SECONDS = 0.02, 2.0
+FLOOD_SECONDS = 0.05
 BUSY = 0.1
 
 
@@ -28,6 +29,7 @@ class Courtesy:
         self._load = 0.0
         self._seen = clock()
         self._gap_until = self._seen
+        self._recorded = -math.inf
 
     @contextmanager
     def call(self) -> Iterator[None]:
@@ -51,7 +53,13 @@ class Courtesy:
     def ingesting(self) -> None:
         """Events were just recorded: more may follow at once."""
         self._look()
-        self._gap_until = self._clock() + GAP_SECONDS
+        self._recorded = self._clock()
+        self._gap_until = self._recorded + GAP_SECONDS
+
+    @property
+    def flooded(self) -> bool:
+        """Whether events are being recorded one call after another."""
+        return self._clock() - self._recorded < FLOOD_SECONDS
 
     @property
     def load(self) -> float:
@@ -66,9 +74,9 @@ class Courtesy:
         return self.load > BUSY
 
     async def rest(self, worked: float) -> None:
-        """After work that another process did, and that took so many seconds. Both processes, and whoever calls, may have to do
-        with two cores."""
-        await self._rest(REST * worked, REST_LOOK_SECONDS)
+        """After work on another core that took so many seconds, at most for two. That work, this loop, and whoever calls may have
+        to do with two cores."""
+        await self._rest(min(REST * worked, REST_LONGEST_SECONDS), REST_LOOK_SECONDS)
 
     async def give_way(self) -> None:
         """Called before each piece of work: after a slice of it the loop turns to others, for longer while it is busy."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
@@ -14,6 +14,7 @@ from propagation.model.evolution import EvolutionRun
 from propagation.model.round import Round
 from propagation.ports.clock import Clock
 from propagation.ports.graph import VersionClash
+from propagation.workflow.beside import beside
 from propagation.workflow.engine import Engine
 from propagation.workflow.reasoning import CLAIM
 from services.counters import Counters
@@ -30,8 +31,9 @@ RETRY_LONGEST_SECONDS = 30.0
 MERGES_WAITING = 10_000
 BUSY_CLAIM, BESIDE_CLAIM = 64, 2048
 BUSY_LOOK_SECONDS = 0.02
-# More than so much at once is learned when events come faster than they are acknowledged beside it: acks first.
-FLOOD, FLOOD_SHARE = 1_000, 3
+# Where more than so much waits to be learned while events are recorded one call after another, acks go first.
+FLOOD = 1_000
+LEARNS_OF_FOUR = 3
 ROUTER = "router "
 LOOK_SECONDS = 15.0
 EXPECTED = (PropagationError, VersionClash, LeaseLost)
@@ -172,39 +174,52 @@ class Worker:
         if done:
             self._steps.moved()
             self._wake["reason"].set()
-        if done >= FLOOD:
-            await self._courtesy.rest((time.monotonic() - begun) / FLOOD_SHARE)
+        if done >= FLOOD and self._courtesy.flooded:
+            await self._courtesy.rest((time.monotonic() - begun) / LEARNS_OF_FOUR)
         return done
 
     async def _reason(self) -> int:
-        beside = self._engine.reasoning.beside
-        limit = BUSY_CLAIM if self._courtesy.busy else BESIDE_CLAIM if beside else CLAIM
+        elsewhere = self._engine.reasoning.beside
+        limit = BUSY_CLAIM if self._wanted else BESIDE_CLAIM if elsewhere else CLAIM
         claim = self._engine.reason(limit, shown=False)
-        done = await (self._beside_calls(claim) if beside else claim)
+        worked = 0.0
+        if elsewhere:
+            done, worked = await self._beside_calls(claim)
+        else:
+            done = await claim
         if done:
             self._steps.moved()
             self._wake["round"].set()
+            await self._courtesy.rest(worked)
         return done
 
-    async def _beside_calls(self, claim: Awaitable[int]) -> int:
-        """Much at once while nobody calls: what a large claim reads and receives it reads and receives once. When calls come, the
-        part that is being drafted is its last one, and what was drafted beside calls is rested for. A round covers no more than it
-        does after claims of the usual size."""
-        begun, rounds = time.monotonic(), 0
-        reasoning = self._engine.reasoning
-        claim = asyncio.ensure_future(claim)
-        while not (await asyncio.wait([claim], timeout=BUSY_LOOK_SECONDS))[0]:
-            if reasoning.committed // CLAIM > rounds:
-                rounds = reasoning.committed // CLAIM
-                self._wake["round"].set()
-            if self._courtesy.busy:
-                reasoning.drafting.enough()
-            else:
-                begun = time.monotonic()
-        done = await claim
-        if done:
-            await self._courtesy.rest(time.monotonic() - begun)
-        return done
+    @property
+    def _wanted(self) -> bool:
+        """Whether somebody waits for what reasoning holds: calls for the cores, others for its end."""
+        return self._courtesy.busy or self._stopping.is_set() or bool(self._evolving or self._unstoppable)
+
+    async def _beside_calls(self, claim: Coroutine[None, None, int]) -> tuple[int, float]:
+        """(How much was reasoned, for how many seconds beside calls.) Much at once while nobody calls: what a large claim reads and
+        receives it reads and receives once. When somebody waits, the part that is being drafted is its last one. Rounds go on
+        inside of it, as after claims of the usual size."""
+        reasoning, told, rounds, worked, looked = self._engine.reasoning, 0, 0, 0.0, time.monotonic()
+        async with beside(claim) as claiming:
+            while not claiming.done():
+                committed = reasoning.committed
+                await asyncio.wait([claiming], timeout=BUSY_LOOK_SECONDS)
+                before, looked = looked, time.monotonic()
+                if committed is None:  # others are waited for
+                    continue
+                if self._wanted:
+                    worked += looked - before
+                    reasoning.drafting.enough()
+                if committed > told:
+                    told = committed
+                    self._steps.moved()
+                if committed // CLAIM > rounds:
+                    rounds = committed // CLAIM
+                    self._wake["round"].set()
+            return await claiming, worked
 
     async def _follow(self) -> int:
         await self._engine.follow()

@@ -13,6 +13,7 @@ from propagation.workflow.interaction import clients_of_all
 from propagation.workflow.said import Said
 from propagation.workflow.vectors import Vectors
 
+SHOWN = 512
 Show = Callable[[Sequence[Said]], Awaitable[None]]
 
 
@@ -42,15 +43,21 @@ class ClaimInParts(Generic[T]):
             raise
         finally:
             await self._settled()
-            changed, self._changed = self._changed, {}
-            await self._show(list(changed.values()))
+            await self._shown()
 
     async def _in_parts(self, works: Sequence[ReasonWork], seconds: float) -> None:
         """The last commit is still under way."""
         async with aclosing(self._drafting.drafts(works, seconds, self._idle)) as parts:
             async for drafts in parts:
                 await self._ended()
+                await self._shown(SHOWN)
                 self._committing = asyncio.create_task(self._commit(drafts))
+
+    async def _shown(self, least: int = 0) -> None:
+        """What clients say now is on its way into view and index, where it is so many of them."""
+        if len(self._changed) >= least:
+            changed, self._changed = self._changed, {}
+            await self._show(list(changed.values()))
 
     def _idle(self) -> bool:
         """Whether no commit is under way."""

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
 
 MOST_THREADS = 4
@@ -13,7 +13,7 @@ class Cores:
     """The caller's thread and, for what is large enough to be shared, one more for every other core."""
 
     def __init__(self, threads: int | None = None) -> None:
-        self._threads = threads or min(len(os.sched_getaffinity(0)), MOST_THREADS)
+        self._threads = threads or min(_cores(), MOST_THREADS)
         self._others = ThreadPoolExecutor(max(self._threads - 1, 1), thread_name_prefix="cores")
 
     def run(self, blocks: int, kernel: Callable[[int, int], None]) -> None:
@@ -21,9 +21,17 @@ class Cores:
         parts = max(1, min(self._threads, blocks // LEAST_BLOCKS))
         bounds = [blocks * part // parts for part in range(parts + 1)]
         others = [self._others.submit(kernel, begin, end) for begin, end in pairwise(bounds[1:])]
-        kernel(bounds[0], bounds[1])
+        try:
+            kernel(bounds[0], bounds[1])
+        finally:
+            wait(others)
         for other in others:
             other.result()
 
     def close(self) -> None:
         self._others.shutdown()
+
+
+def _cores() -> int:
+    """That this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -43,7 +43,7 @@ class Drafting(Protocol[T]):
         """These clients' texts are to be loaded again."""
 
     def enough(self) -> None:
-        """Calls came in between: the part that is being drafted may be the last of its claim."""
+        """Somebody waits: the part that is being drafted may be the last of its claim. Said again for as long as it holds."""
 
     def hurry(self) -> None:
         """The service is to stop: what hangs is not waited for long."""

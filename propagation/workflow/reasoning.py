@@ -53,7 +53,6 @@ class Reasoning:
         writers won five times in a row."""
         if self._wide and not self.lockstep:
             return await self.pipeline.step()
-        self._under_way = None
         await self._free()
         claim = await self._store.claim_reason(self._holder, limit, WIDE_CLAIM_MS if self._wide else CLAIM_MS)
         if claim is None:
@@ -62,9 +61,9 @@ class Reasoning:
         return len(await self._finish(claim, self.drafting))
 
     @property
-    def committed(self) -> int:
-        """How many interactions of the claim under way are stored."""
-        return len(self._under_way.done) if self._under_way else 0
+    def committed(self) -> int | None:
+        """How many interactions of the claim under way are stored; None where none is."""
+        return len(self._under_way.done) if self._under_way else None
 
     async def shown(self) -> None:
         """Until what is committed is in the view and the index too: they follow while the next claim is reasoned."""
@@ -104,6 +103,12 @@ class Reasoning:
         """Reason and commit. Where another writer was first with a client's next version, the texts of what is left of the
         claim are loaded again (a reader may have merged many) and it is redone on them: nothing of the lost attempt is kept."""
         self._unfinished = claim
+        try:
+            return await self._in_parts(claim, drafting)
+        finally:
+            self._under_way = None
+
+    async def _in_parts(self, claim: ReasonClaim, drafting: Drafting[Any]) -> list[Finished]:
         self._under_way = parts = ClaimInParts(drafting, claim, self._vectors, self._show)
         until, lost = time.monotonic() + CLAIM_SECONDS, 0
         while True:

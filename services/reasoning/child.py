@@ -27,7 +27,8 @@ log = logging.getLogger(__name__)
 
 
 class Enough:
-    """Whether the service wants no more of the claim that is drafted: it says so by a signal, which is not lost in a pipe."""
+    """Whether the service wants no more of the claim that is drafted: it says so by a signal, for the pipe is not read
+    meanwhile, and again and again for as long as it holds: one that comes between two claims is of no use."""
 
     def __init__(self) -> None:
         self.said = False

@@ -50,6 +50,20 @@ async def test_a_lost_index_is_made_again(server):
 
 
 @pytest.mark.neo4j
+async def test_several_processes_open_an_empty_database_at_once(server):
+    await opening(server.settings)
+    before = indexes(server)
+    for _ in range(3):
+        server.empty()
+        for (name,) in server.run("SHOW CONSTRAINTS YIELD name"):
+            server.run(f"DROP CONSTRAINT {name}")
+        for (name,) in server.run("SHOW INDEXES YIELD name, type WHERE type <> 'LOOKUP' RETURN name"):
+            server.run(f"DROP INDEX {name}")
+        await asyncio.gather(*(opening(server.settings) for _ in range(4)))
+        assert indexes(server) == before
+
+
+@pytest.mark.neo4j
 async def test_a_newer_schema_is_refused(server):
     await opening(server.settings)
     server.run("MATCH (m:Meta) SET m.schema = 999")

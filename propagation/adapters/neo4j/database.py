@@ -14,6 +14,8 @@ from propagation.adapters.neo4j.translation import translated
 from propagation.model.errors import StoreBusy
 
 CONNECT_SECONDS = 5.0
+THERE_ALREADY = ("Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists", "Neo.ClientError.Schema.ConstraintAlreadyExists",
+                 "Neo.ClientError.Schema.IndexAlreadyExists")
 T = TypeVar("T")
 
 
@@ -106,11 +108,15 @@ class Neo4jDatabase:
             raise translated(error, self.settings.uri) from error
 
     async def define(self, text: str) -> None:
-        """A statement of cypher/schema, in a transaction of its own."""
+        """A statement of cypher/schema, in a transaction of its own. What another process made meanwhile is there."""
         async def work(transaction: AsyncManagedTransaction) -> None:
             await (await transaction.run(text)).consume()
 
-        await self._managed("WRITE", work)
+        try:
+            await self._managed("WRITE", work)
+        except Neo4jError as error:
+            if error.code not in THERE_ALREADY:
+                raise
 
     async def rows(self, name: str, /, **parameters: object) -> list[list[Any]]:
         """One statement that reads."""

@@ -23,8 +23,10 @@ async def open_database(database: Neo4jDatabase) -> None:
     check_version(server.agent, uri)
     stored = await database.value("opening/meta")
     if stored is None and await database.value("opening/count"):
-        raise StoreForeign(f"database {database.settings.database!r} of {uri} holds nodes and none of them is ours; nothing was"
-                           " touched. Name an empty database, or another server")
+        stored = await database.value("opening/meta")  # another process of ours may have begun meanwhile
+        if stored is None:
+            raise StoreForeign(f"database {database.settings.database!r} of {uri} holds nodes and none of them is ours; nothing"
+                               " was touched. Name an empty database, or another server")
     steps = schema_steps()
     newest = steps[-1][0]
     if stored is not None and stored > newest:

@@ -57,7 +57,7 @@ class HashedEmbedder:
     def __init__(self, seed: int = 0, dimension: int = DIMENSION) -> None:
         self._seed = seed
         self._dimension = dimension
-        self._table: NDArray[np.float32] | None = None
+        self._projection: NDArray[np.float32] | None = None
         self.restore(None)
 
     @property
@@ -95,9 +95,11 @@ class HashedEmbedder:
 
     def _rows(self) -> NDArray[np.float32]:
         """Not fitted, it is a projection; it is drawn when a first text asks for it."""
-        if self._table is None:
-            self._table = np.random.default_rng(self._seed).standard_normal((BUCKETS, self._dimension), np.float32)
-        return self._table
+        if self._table is not None:
+            return self._table
+        if self._projection is None:
+            self._projection = np.random.default_rng(self._seed).standard_normal((BUCKETS, self._dimension), np.float32)
+        return self._projection
 
     def fit(self, texts: Sequence[str], seed: int) -> bytes:
         """A new table from a catalogue: IDF-weighted right singular vectors of its TF-IDF, by randomised SVD."""
@@ -120,12 +122,13 @@ class HashedEmbedder:
 
     def restore(self, state: bytes | None) -> None:
         if state is None:
-            self._table = None
+            self._table: NDArray[np.float32] | None = None
             self._name = f"hashed-projection-{self._dimension}-{self._seed}"
             return
         if len(state) != BUCKETS * self._dimension * 4:
             raise IncompatibleSettings(f"embedder: the stored state has {len(state)} bytes, {BUCKETS} buckets of {self._dimension}"
                                        f" dimensions take {BUCKETS * self._dimension * 4}; run `propagation init` to fit it again")
+        self._projection = None
         self._table = np.frombuffer(state, np.float32).reshape(BUCKETS, self._dimension)
         self._name = f"hashed-svd-{self._dimension}-{hashlib.blake2b(state, digest_size=4).hexdigest()}"
 

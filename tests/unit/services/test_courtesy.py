@@ -3,7 +3,7 @@
 import asyncio
 import time
 
-from services.courtesy import LONGEST_SECONDS, REST, SLICE_SECONDS, Courtesy
+from services.courtesy import LONGEST_SECONDS, REST, REST_LONGEST_SECONDS, SLICE_SECONDS, Courtesy
 
 
 def work():
@@ -85,5 +85,30 @@ def test_rare_calls_load_it_by_their_share_and_no_calls_not_at_all():
     assert loaded(0.002, 5.0, 10.0) < 1e-6
 
 
-def test_a_read_now_and_then_leaves_reasoning_most_of_the_time():
-    assert 1 / (1 + REST * loaded(0.002, 0.098)) > 0.7
+def test_a_read_now_and_then_leaves_reasoning_half_of_the_time():
+    hand = Hand()
+    courtesy, loads = Courtesy(hand), []
+    for _ in range(50):
+        with courtesy.call():
+            hand.now += 0.002
+        for _ in range(98):
+            hand.now += 0.001
+            loads.append(courtesy.load)
+    assert 1 / (1 + REST * sum(loads) / len(loads)) > 0.5
+
+
+async def test_a_rest_ends_however_long_the_work_was():
+    courtesy = Courtesy()
+    with courtesy.call():
+        async with asyncio.timeout(2 * REST_LONGEST_SECONDS):
+            await courtesy.rest(1_000.0)
+
+
+def test_events_one_call_after_another_are_a_flood_and_over_when_they_end():
+    hand = Hand()
+    courtesy = Courtesy(hand)
+    assert not courtesy.flooded
+    courtesy.ingesting()
+    assert courtesy.flooded
+    hand.now += 1.0
+    assert not courtesy.flooded

@@ -1,0 +1,88 @@
+"""While a process beside the service drafts a claim: who waits is heard, rounds go on, nothing outlives the step."""
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+
+from propagation.workflow.reasoning import CLAIM
+from propagation.workflow.settings import WorkflowSettings
+from services.assembly import laptop_engine
+from services.clock import SystemClock
+from services.courtesy import Courtesy
+from services.settings import ScheduleSettings, Settings
+from services.worker import Worker
+
+
+class Reasoning:
+    """A claim that commits so much at a time, until it is told that it is enough."""
+
+    def __init__(self, size, part):
+        self.committed, self.size, self.part = None, size, part
+        self.ended = asyncio.Event()
+        self.drafting = SimpleNamespace(enough=lambda: setattr(self, "size", 0), hurry=lambda: None)
+
+    async def claim(self):
+        self.committed = 0
+        try:
+            while self.committed < self.size:
+                await asyncio.sleep(0.025)
+                self.committed += self.part
+            return self.committed
+        finally:
+            self.ended.set()
+
+
+@pytest.fixture
+def worker(tmp_path):
+    engine = laptop_engine(Settings(database=tmp_path / "graph.db", reasoning_in="loop", workflow=WorkflowSettings()))
+    worker = Worker(engine, Courtesy(), ScheduleSettings(), SystemClock())
+    yield worker
+    engine.numbers.close()
+
+
+def reasons(worker, size, part=CLAIM):
+    worker._engine.reasoning = Reasoning(size, part)
+    return worker._engine.reasoning
+
+
+async def test_alone_it_is_done_whole_and_nothing_is_rested_for(worker):
+    reasoning = reasons(worker, 4 * CLAIM)
+    assert await worker._beside_calls(reasoning.claim()) == (4 * CLAIM, 0.0)
+
+
+async def test_a_call_ends_it_and_the_time_beside_the_call_is_counted(worker):
+    reasoning = reasons(worker, 100 * CLAIM)
+    with worker._courtesy.call():
+        done, worked = await worker._beside_calls(reasoning.claim())
+    assert 0 < done < 10 * CLAIM
+    assert worked > 0
+
+
+async def test_a_stop_ends_it(worker):
+    reasoning = reasons(worker, 100 * CLAIM)
+    worker._stopping.set()
+    done, _ = await worker._beside_calls(reasoning.claim())
+    assert done < 10 * CLAIM
+
+
+async def test_rounds_are_asked_for_inside_of_it_and_whoever_waits_is_told(worker):
+    reasoning, woken = reasons(worker, 5 * CLAIM), 0
+    moved, told = worker._steps.moved, []
+    worker._steps.moved = lambda: (told.append(reasoning.committed), moved())
+    claiming = asyncio.create_task(worker._beside_calls(reasoning.claim()))
+    while not claiming.done():
+        woken += worker._wake["round"].is_set()
+        worker._wake["round"].clear()
+        await asyncio.sleep(0.001)
+    assert woken >= 3
+    assert len(told) >= 3
+
+
+async def test_given_up_it_leaves_nothing_running(worker):
+    reasoning = reasons(worker, 100 * CLAIM)
+    step = asyncio.create_task(worker._beside_calls(reasoning.claim()))
+    await asyncio.sleep(0.05)
+    step.cancel()
+    await asyncio.gather(step, return_exceptions=True)
+    assert reasoning.ended.is_set()
