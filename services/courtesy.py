@@ -15,7 +15,7 @@ REST_LOOK_SECONDS = 0.004
 REST = 9.0
 LONGEST_SECONDS, REST_LONGEST_SECONDS = 0.02, 2.0
 FLOOD_SECONDS = 0.05
-BUSY = 0.1
+BUSY = 0.3
 
 
 class Courtesy:
@@ -70,13 +70,14 @@ class Courtesy:
 
     @property
     def busy(self) -> bool:
-        """Whether calls are being answered, or were a moment ago."""
-        return self.load > BUSY
+        """Whether calls keep coming: a single one, or one now and then, is none of it."""
+        self._look()
+        return self._load > BUSY
 
-    async def rest(self, worked: float) -> None:
-        """After work on another core that took so many seconds, at most for two. That work, this loop, and whoever calls may have
-        to do with two cores."""
-        await self._rest(min(REST * worked, REST_LONGEST_SECONDS), REST_LOOK_SECONDS)
+    async def rest(self, worked: float, times: float = REST) -> None:
+        """After work on another core that took so many seconds: so many times as long, at most for two seconds. That work, this
+        loop, and whoever calls may have to do with two cores."""
+        await self._rest(min(times * worked, REST_LONGEST_SECONDS), REST_LOOK_SECONDS)
 
     async def give_way(self) -> None:
         """Called before each piece of work: after a slice of it the loop turns to others, for longer while it is busy."""

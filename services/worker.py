@@ -32,8 +32,7 @@ MERGES_WAITING = 10_000
 BUSY_CLAIM, BESIDE_CLAIM = 64, 2048
 BUSY_LOOK_SECONDS = 0.02
 # Where more than so much waits to be learned while events are recorded one call after another, acks go first.
-FLOOD = 1_000
-LEARNS_OF_FOUR = 3
+FLOOD, FLOOD_REST = 1_000, 3.0
 ROUTER = "router "
 LOOK_SECONDS = 15.0
 EXPECTED = (PropagationError, VersionClash, LeaseLost)
@@ -175,7 +174,7 @@ class Worker:
             self._steps.moved()
             self._wake["reason"].set()
         if done >= FLOOD and self._courtesy.flooded:
-            await self._courtesy.rest((time.monotonic() - begun) / LEARNS_OF_FOUR)
+            await self._courtesy.rest(time.monotonic() - begun, FLOOD_REST)
         return done
 
     async def _reason(self) -> int:
