@@ -71,14 +71,15 @@ class Neo4jCheckpoints:
         for name, dtype, shape in await self._database.rows("checkpoints/arrays", id=id_):
             array = np.empty(shape, dtype)
             flat = array.reshape(-1).view(np.uint8)
-            parts = -(-len(flat) // PART_BYTES)
-            for first in range(0, parts, PARTS_A_READ):
-                until = min(first + PARTS_A_READ, parts)
-                rows = await self._database.rows("checkpoints/data", id=id_, name=name, first=first, until=until)
-                if len(rows) < until - first:
+            filled = first = 0
+            while filled < len(flat):
+                rows = await self._database.rows("checkpoints/data", id=id_, name=name, first=first, until=first + PARTS_A_READ)
+                if not rows:
                     return None
-                for part, (data,) in enumerate(rows, first):
-                    flat[part * PART_BYTES : part * PART_BYTES + len(data)] = np.frombuffer(data, np.uint8)
+                for (data,) in rows:
+                    flat[filled : filled + len(data)] = np.frombuffer(data, np.uint8)
+                    filled += len(data)
+                first += PARTS_A_READ
             arrays[name] = array
         return arrays or None
 

@@ -152,7 +152,9 @@ def _newest(connection: sqlite3.Connection, barrier: bool) -> Checkpoint | None:
             "SELECT name, dtype, shape FROM checkpoint_part WHERE checkpoint = ? AND part = 0", (row[0],)).fetchall():
         arrays[name] = np.empty(orjson.loads(shape), dtype)
         flat = arrays[name].reshape(-1).view(np.uint8)
-        for part, data in connection.execute("SELECT part, data FROM checkpoint_part WHERE checkpoint = ? AND name = ?"
-                                             " ORDER BY part", (row[0], name)):
-            flat[part * PART_BYTES : part * PART_BYTES + len(data)] = np.frombuffer(data, np.uint8)
+        filled = 0
+        for (data,) in connection.execute("SELECT data FROM checkpoint_part WHERE checkpoint = ? AND name = ? ORDER BY part",
+                                          (row[0], name)):
+            flat[filled : filled + len(data)] = np.frombuffer(data, np.uint8)
+            filled += len(data)
     return Checkpoint(sequence=row[1], epoch=row[2], barrier=bool(row[3]), arrays=arrays)
