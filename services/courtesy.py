@@ -52,9 +52,8 @@ class Courtesy:
 
     def ingesting(self) -> None:
         """Events were just recorded: more may follow at once."""
-        self._look()
-        self._recorded = self._clock()
-        self._gap_until = self._recorded + GAP_SECONDS
+        self._count(0)
+        self._recorded = self._seen
 
     @property
     def flooded(self) -> bool:
@@ -101,17 +100,13 @@ class Courtesy:
     def _count(self, calls: int) -> None:
         self._look()
         self._calls += calls
-        self._gap_until = self._clock() + GAP_SECONDS
+        self._gap_until = self._seen + GAP_SECONDS
 
     def _look(self) -> None:
         """Bring `load` up to now: answering, then the rest of a gap, then nothing."""
         now = self._clock()
-        if self._calls > 0:
-            self._load += (1 - self._load) * (1 - _kept(now - self._seen))
-        else:
-            until = min(max(self._gap_until, self._seen), now)
-            self._load += (1 - self._load) * (1 - _kept(until - self._seen))
-            self._load *= _kept(now - until)
+        until = now if self._calls > 0 else min(max(self._gap_until, self._seen), now)
+        self._load = (1 - (1 - self._load) * _kept(until - self._seen)) * _kept(now - until)
         self._seen = now
 
 

@@ -181,11 +181,7 @@ class Worker:
         elsewhere = self._engine.reasoning.beside
         limit = BUSY_CLAIM if self._wanted else BESIDE_CLAIM if elsewhere else CLAIM
         claim = self._engine.reason(limit, shown=False)
-        worked = 0.0
-        if elsewhere:
-            done, worked = await self._beside_calls(claim)
-        else:
-            done = await claim
+        done, worked = await self._beside_calls(claim) if elsewhere else (await claim, 0.0)
         if done:
             self._steps.moved()
             self._wake["round"].set()

@@ -43,19 +43,20 @@ class ClaimInParts(Generic[T]):
             raise
         finally:
             await self._settled()
-            await self._shown()
+            await self.hand_over()
 
     async def _in_parts(self, works: Sequence[ReasonWork], seconds: float) -> None:
         """The last commit is still under way."""
         async with aclosing(self._drafting.drafts(works, seconds, self._idle)) as parts:
             async for drafts in parts:
                 await self._ended()
-                await self._shown(SHOWN)
+                if len(self._changed) >= SHOWN:
+                    await self.hand_over()
                 self._committing = asyncio.create_task(self._commit(drafts))
 
-    async def _shown(self, least: int = 0) -> None:
-        """What clients say now is on its way into view and index, where it is so many of them."""
-        if len(self._changed) >= least:
+    async def hand_over(self) -> None:
+        """What clients say now and nobody was shown yet is on its way into view and index."""
+        if self._changed:
             changed, self._changed = self._changed, {}
             await self._show(list(changed.values()))
 

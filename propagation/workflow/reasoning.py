@@ -66,7 +66,10 @@ class Reasoning:
         return len(self._under_way.done) if self._under_way else None
 
     async def shown(self) -> None:
-        """Until what is committed is in the view and the index too: they follow while the next claim is reasoned."""
+        """Until what is committed is in the view and the index too, of the claim under way as well: they follow while reasoning
+        goes on."""
+        if self._under_way is not None:
+            await self._under_way.hand_over()
         if self._showing is not None:
             await self._showing
 
@@ -124,6 +127,13 @@ class Reasoning:
         return parts.done
 
     async def _show(self, said: Sequence[Said]) -> None:
-        """Beside whatever comes next, one after another."""
-        await self.shown()
-        self._showing = asyncio.create_task(self._vectors.show_said(said))
+        """Beside whatever comes next, one after another; back when what came before is shown."""
+        before = self._showing
+        self._showing = asyncio.create_task(self._show_after(before, said))
+        if before is not None:
+            await before
+
+    async def _show_after(self, before: asyncio.Task[None] | None, said: Sequence[Said]) -> None:
+        if before is not None:
+            await before
+        await self._vectors.show_said(said)

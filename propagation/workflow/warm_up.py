@@ -47,7 +47,7 @@ def warm_reading(view: NumbersView | None = None) -> None:
     """What only looks: at a view that learned, or at a new one."""
     view = view or _view()
     view.taste_weights([ref_of(ClientKind.USER, 0), ref_of(ClientKind.ITEM, 0)], count=2)
-    cores = Cores()
+    cores = Cores(1)
     Reader(cores).read(view, [Ask(user=0, arm=0, limit=1, explain=True), Ask(user=0, arm=0, limit=1, candidates=np.arange(SIZE))])
     cores.close()
 

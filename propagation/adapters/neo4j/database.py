@@ -14,8 +14,7 @@ from propagation.adapters.neo4j.translation import translated
 from propagation.model.errors import StoreBusy
 
 CONNECT_SECONDS = 5.0
-THERE_ALREADY = ("Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists", "Neo.ClientError.Schema.ConstraintAlreadyExists",
-                 "Neo.ClientError.Schema.IndexAlreadyExists")
+THERE_ALREADY = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
 T = TypeVar("T")
 
 
@@ -115,7 +114,7 @@ class Neo4jDatabase:
         try:
             await self._managed("WRITE", work)
         except Neo4jError as error:
-            if error.code not in THERE_ALREADY:
+            if error.code != THERE_ALREADY:
                 raise
 
     async def rows(self, name: str, /, **parameters: object) -> list[list[Any]]:

@@ -178,6 +178,31 @@ async def test_enough_ends_a_claim_with_the_part_it_is_at_and_nothing_is_lost(en
     assert await all_is_reasoned(engine)
 
 
+async def test_what_a_claim_under_way_has_stored_is_shown_to_whoever_asks(engine, monkeypatch):
+    await push(engine, 100, 400)
+    await engine.reason(limit=1)
+    stored, shown = set(), set()
+    expect, show = engine.vectors.expect, engine.vectors.show_said
+
+    async def told(texts):
+        await show(texts)
+        shown.update((text.ref, text.version) for text in texts)
+
+    monkeypatch.setattr(engine.vectors, "expect",
+                        lambda texts: (stored.update((text.ref, text.version) for text in texts), expect(texts)))
+    monkeypatch.setattr(engine.vectors, "show_said", told)
+    claiming = asyncio.create_task(engine.reason(limit=390, shown=False))
+    while not engine.reasoning.committed:  # noqa: ASYNC110 - another process drafts
+        await asyncio.sleep(0.001)
+    newest = dict(sorted(stored))
+    await engine.reasoning.shown()
+    assert newest
+    assert not claiming.done()
+    told_of = dict(sorted(shown))
+    assert all(told_of.get(ref, -1) >= version for ref, version in newest.items())
+    assert await claiming == 390
+
+
 async def test_signals_to_the_group_leave_it_to_the_service_to_end(engine):
     await push(engine, 100, 30)
     await engine.reason(limit=10)
