@@ -1,17 +1,18 @@
 """Leave-last-one-out (OFFLINE_ROUTING.md, "Leave-last-one-out"): each user's last event is ranked and never learned."""
 
-import asyncio
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import JsonValue
 
 from propagation.evaluation.arm_report import N10, ArmReport, arm_report
 from propagation.evaluation.kernels.arms import RANKINGS
-from propagation.evaluation.protocol import in_all
+from propagation.evaluation.passes import Pass, side_by_side
 from propagation.evaluation.run import Ranked, item_vectors, run_pass
 from propagation.evaluation.schedule import histories_shuffled, last_of_each_user, leave_one_out
 from propagation.evaluation.settings import EvaluationSettings
@@ -68,28 +69,35 @@ class LeaveOneOutReport(Term):
 
 async def evaluate_leave_one_out(stream: Stream, embedder: FittableEmbedder, settings: EvaluationSettings, *, commit: str = "",
                                  progress: Callable[[int, int], None] = lambda done, total: None) -> LeaveOneOutReport:
-    """Evaluate every arm, two passes a seed, off the event loop. The embedder is fitted on the stream's catalogue. Ties in time
+    """Evaluate every arm, two passes a seed, on all cores. The embedder is fitted on the stream's catalogue. Ties in time
     are broken by seed, and the target is the last event in that order. `progress` hears (events done, events in all) from
     another thread. Raises InvalidInput where there is nothing to rank."""
     stream.check()
     begun = time.monotonic()
-    passes: dict[str, list[Ranked]] = {name: [] for name in KNOWING}
-    for number, seed in enumerate(settings.seeds):
-        shuffled = stream.shuffled(seed)
-        content, attributes = await item_vectors(shuffled, embedder, seed)
-        targets = last_of_each_user(shuffled)
-        for half, told in enumerate((shuffled, histories_shuffled(shuffled, targets, seed))):
-            schedule, at_moment, at_end = leave_one_out(told, targets)
-            heard = in_all(progress, PASSES_A_SEED * number + half, PASSES_A_SEED * len(settings.seeds), len(schedule))
-            ranked = await asyncio.to_thread(run_pass, told, schedule, content, attributes, settings, seed, heard)
-            if half:
-                passes["shuffled"].append(ranked.at(at_end))
-            else:
-                passes["end"].append(ranked.at(at_end))
-                passes["moment"].append(ranked.at(at_moment))
+    told_of: list[tuple[NDArray[np.bool_], NDArray[np.bool_]]] = []
+
+    async def passes() -> AsyncIterator[Pass]:
+        for seed in settings.seeds:
+            shuffled = stream.shuffled(seed)
+            content, attributes = await item_vectors(shuffled, embedder, seed)
+            targets = last_of_each_user(shuffled)
+            for told in (shuffled, histories_shuffled(shuffled, targets, seed)):
+                schedule, at_moment, at_end = leave_one_out(told, targets)
+                told_of.append((at_moment, at_end))
+                yield partial(run_pass, told, schedule, content, attributes, settings, seed)
+
+    events = len(stream.user) + int(last_of_each_user(stream).sum())
+    ranked = await side_by_side(passes(), PASSES_A_SEED * len(settings.seeds), events, progress)
+    found: dict[str, list[Ranked]] = {name: [] for name in KNOWING}
+    for number, (one, (at_moment, at_end)) in enumerate(zip(ranked, told_of, strict=True)):
+        if number % PASSES_A_SEED:
+            found["shuffled"].append(one.at(at_end))
+        else:
+            found["end"].append(one.at(at_end))
+            found["moment"].append(one.at(at_moment))
     return LeaveOneOutReport(
         dataset=stream.name, users=stream.users, items=stream.items, events=len(stream.user), settings=settings,
-        embedder=embedder.name, known=[_setting(name, found) for name, found in passes.items()],
+        embedder=embedder.name, known=[_setting(name, of) for name, of in found.items()],
         seconds=time.monotonic() - begun, commit=commit, finished=datetime.now(UTC))
 
 

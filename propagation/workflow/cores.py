@@ -13,7 +13,7 @@ class Cores:
     """The caller's thread and, for what is large enough to be shared, one more for every other core."""
 
     def __init__(self, threads: int | None = None) -> None:
-        self._threads = threads or min(_cores(), MOST_THREADS)
+        self._threads = threads or min(cores(), MOST_THREADS)
         self._others = ThreadPoolExecutor(max(self._threads - 1, 1), thread_name_prefix="cores")
 
     def run(self, blocks: int, kernel: Callable[[int, int], None]) -> None:
@@ -32,6 +32,6 @@ class Cores:
         self._others.shutdown()
 
 
-def _cores() -> int:
-    """That this process may use."""
+def cores() -> int:
+    """How many this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
