@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from propagation.numbers.limits import withheld
 from propagation.numbers.mass import dots, readings
-from propagation.numbers.neighbours import look_up_neighbours
+from propagation.numbers.neighbours import look_up_neighbours, nearness
 from propagation.numbers.trust import routing_weights
 
 
@@ -87,7 +87,7 @@ def fill_from(state, standpoint, items, out):
     """Write the features of each of `items` read from `standpoint` into out [len, F]. The kNN columns are read from the
     scratch rows near_slow and near_fast: all zero, unless the caller gathered a user's neighbours."""
     _fill_counts(state.adoptions, state.recent, state.recent_at, state.clock[0], items, out)
-    _fill_near(state.near_slow, state.near_fast, items, out)
+    _fill_near(state.near_slow, state.near_fast, state.adoptions, items, out)
     dots(state.content, items, standpoint.content, out[:, 2])
     dots(state.attributes, items, standpoint.attributes, out[:, 3])
     dots(state.adopters, items, standpoint.content, out[:, 4])
@@ -112,10 +112,11 @@ def _fill_counts(adoptions, recent, recent_at, now, items, out):
 
 
 @njit(cache=True)
-def _fill_near(near_slow, near_fast, items, out):
+def _fill_near(near_slow, near_fast, adoptions, items, out):
     for row in range(len(items)):
-        out[row, 5] = np.log(KNN_FLOOR + near_slow[items[row]])
-        out[row, 6] = np.log(KNN_FLOOR + near_fast[items[row]])
+        item = items[row]
+        out[row, 5] = np.log(KNN_FLOOR + nearness(near_slow[item], adoptions[item]))
+        out[row, 6] = np.log(KNN_FLOOR + nearness(near_fast[item], adoptions[item]))
 
 
 @njit(cache=True)

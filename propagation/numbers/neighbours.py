@@ -8,14 +8,7 @@ FAST_HISTORY = 15
 NEIGHBOURS, KEPT = 384, 320
 SLOW_DECAY, FAST_DECAY = 0.97, 0.7
 CO_DECAY, CO_HISTORY = 0.9, 20
-DAMPING = 5.0
-
-
-@njit(cache=True)
-def past_item(state, user, age):
-    """The user's item `age` interactions ago (0: the last one)."""
-    place = (state.history_next[user] - 1 - age) % HISTORY
-    return state.history[user, place]
+DAMPING = np.float32(5.0)
 
 
 @njit(cache=True)
@@ -109,45 +102,66 @@ def _age_weights(past):
 
 
 @njit(cache=True)
+def _shares(state, past):
+    """[2, past] f32: what a co-adoption with each past item counts, slow and fast: its age's weight, damped by its popularity."""
+    weights = _age_weights(len(past))
+    shares = np.empty((2, len(past)), np.float32)
+    for age in range(len(past)):
+        damped = 1.0 / np.sqrt(state.adoptions[past[age]] + DAMPING)
+        for speed in range(2):
+            shares[speed, age] = weights[speed, age] * damped
+    return shares
+
+
+@njit(cache=True)
+def nearness(near, adopted):
+    """A sum of near_slow or near_fast, damped by how popular the item itself is; of 32 bits where both are."""
+    return near / np.sqrt(adopted + DAMPING)
+
+
+@njit(cache=True)
 def gather_neighbours(state, user):
-    """Sum the neighbours of the user's last items into the scratch rows near_slow and near_fast."""
-    neighbour, together, filled, adoptions = state.neighbour, state.together, state.neighbour_count, state.adoptions
+    """Sum the neighbours of the user's last items into the scratch rows near_slow and near_fast, to be read by `nearness`."""
+    neighbour, together, filled = state.neighbour, state.together, state.neighbour_count
     near_slow, near_fast = state.near_slow, state.near_fast
     past = past_items(state, user)
-    weights = _age_weights(len(past))
+    shares = _shares(state, past)
     for age in range(len(past)):
         other = past[age]
-        damped = 1.0 / np.sqrt(adoptions[other] + DAMPING)
+        slow, fast = shares[0, age], shares[1, age]
         for place in range(filled[other]):
-            item = neighbour[other, place]
-            near = together[other, place] * damped / np.sqrt(adoptions[item] + DAMPING)
-            near_slow[item] += np.float32(weights[0, age] * near)
-            near_fast[item] += np.float32(weights[1, age] * near)
+            near_slow[neighbour[other, place]] += slow * together[other, place]
+        if age < FAST_HISTORY:
+            for place in range(filled[other]):
+                near_fast[neighbour[other, place]] += fast * together[other, place]
 
 
 @njit(cache=True)
 def look_up_neighbours(state, user, items):
     """What gather_neighbours sums, for these items only; the cheaper way for a handful."""
-    neighbour, together, filled, adoptions = state.neighbour, state.together, state.neighbour_count, state.adoptions
+    neighbour, together, filled = state.neighbour, state.together, state.neighbour_count
     near_slow, near_fast = state.near_slow, state.near_fast
     past = past_items(state, user)
-    weights = _age_weights(len(past))
+    shares = _shares(state, past)
     for age in range(len(past)):
         other = past[age]
-        damped = 1.0 / np.sqrt(adoptions[other] + DAMPING)
         for item in items:
             place = place_of(neighbour, other, filled[other], item)
             if place >= 0:
-                near = together[other, place] * damped / np.sqrt(adoptions[item] + DAMPING)
-                near_slow[item] += np.float32(weights[0, age] * near)
-                near_fast[item] += np.float32(weights[1, age] * near)
+                near_slow[item] += shares[0, age] * together[other, place]
+                near_fast[item] += shares[1, age] * together[other, place]
 
 
 @njit(cache=True)
 def release_neighbours(state, user):
     """Set the scratch rows back to zero."""
     neighbour, filled, near_slow, near_fast = state.neighbour, state.neighbour_count, state.near_slow, state.near_fast
-    for other in past_items(state, user):
+    past, items = past_items(state, user), state.clock[3]
+    if np.sum(filled[past]) >= items:
+        near_slow[:items] = 0.0
+        near_fast[:items] = 0.0
+        return
+    for other in past:
         for place in range(filled[other]):
             near_slow[neighbour[other, place]] = 0.0
             near_fast[neighbour[other, place]] = 0.0

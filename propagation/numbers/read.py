@@ -20,12 +20,13 @@ from propagation.numbers.features import (
 )
 from propagation.numbers.hashing import mixed
 from propagation.numbers.mass import PRIOR
-from propagation.numbers.neighbours import HISTORY, gather_neighbours, past_item, release_neighbours
+from propagation.numbers.neighbours import gather_neighbours, release_neighbours
 from propagation.numbers.seen import has_seen, seen_items
-from propagation.numbers.sketch import ADOPTERS, ATTRIBUTES, BINS, CONTENT, LANES, PARTS, PROFILE, SESSION, TASTE
+from propagation.numbers.sketch import ADOPTERS, ATTRIBUTES, BINS, CONTENT, LANES, PARTS, PROFILE, SESSION, TASTE, lift_neighbours
 from propagation.numbers.trust import softmax_largest
 
 SLOPES = 9
+FEW_GROUPS, FEW_LANES = 4, 8
 POPULARITY, RECENT = Feature.POPULARITY.value, Feature.RECENT.value
 SLOW, FAST = Feature.KNN_SLOW.value, Feature.KNN_FAST.value
 PART_FEATURES = (Feature.CONTENT.value, Feature.ATTRIBUTES.value, Feature.ADOPTERS.value, Feature.PROFILE.value,
@@ -144,25 +145,19 @@ def prepare(state, combiner, sketch, asker, places, weights, counts, slopes, mas
 
 
 @njit(cache=True)
-def _add_neighbours(state, combiner, asker, scores, stamp, serial):
+def _add_neighbours(state, combiner, sketch, asker, scores):
     """Lift the kNN columns of the gathered neighbours from the floor to what they are, in the approximate scores."""
     probes = np.zeros((2, FEATURES))
     probes[1] = 1.0
     values = np.empty_like(probes)
     standardise(combiner, probes, values)
     user_bin = _user_bin(state, asker.user)
-    for age in range(min(state.history_length[asker.user], HISTORY)):
-        other = past_item(state, asker.user, age)
-        for place in range(state.neighbour_count[other]):
-            item = state.neighbour[other, place]
-            if stamp[item] == serial:
-                continue
-            stamp[item] = serial
-            item_bin = bin_of(state.adoptions[item])
-            slow = weight_of(combiner, asker.arm, SLOW, user_bin, item_bin) * (values[1, SLOW] - values[0, SLOW])
-            fast = weight_of(combiner, asker.arm, FAST, user_bin, item_bin) * (values[1, FAST] - values[0, FAST])
-            scores[item] += np.float32(slow * np.log1p(state.near_slow[item] / KNN_FLOOR)
-                                       + fast * np.log1p(state.near_fast[item] / KNN_FLOOR))
+    slopes = np.empty((2, BINS), np.float32)
+    for item_bin in range(BINS):
+        for speed, feature in enumerate((SLOW, FAST)):
+            weight = weight_of(combiner, asker.arm, feature, user_bin, item_bin)
+            slopes[speed, item_bin] = weight * (values[1, feature] - values[0, feature])
+    lift_neighbours(sketch, state, slopes, scores)
 
 
 @njit(cache=True)
@@ -172,21 +167,20 @@ def _tie_key(user, item, seed):
 
 @njit(cache=True)
 def _at_least(scores, count):
-    """Items that may be among the `count` best: by the best of each block of 64 first, so that most are never looked at."""
-    blocks = len(scores) // LANES
-    best = np.empty(blocks, np.float32)
-    for block in range(blocks):
-        top = np.float32(-np.inf)
-        for lane in range(LANES):
-            top = max(top, scores[block * LANES + lane])
-        best[block] = top
-    threshold = np.partition(best, blocks - count)[blocks - count] if blocks > count else np.float32(-np.inf)
+    """Items that may be among the `count` best: by the best of each group of neighbours first, so that most are never looked
+    at."""
+    width = LANES if len(scores) > FEW_GROUPS * LANES * count else FEW_LANES
+    groups = len(scores) // width
+    best = np.empty(groups, np.float32)
+    for group in range(groups):
+        best[group] = scores[group * width : (group + 1) * width].max()
+    threshold = np.partition(best, groups - count)[groups - count] if groups > count else np.float32(-np.inf)
     chosen = np.empty(len(scores), np.int64)
     filled = 0
-    for block in range(blocks):
-        if best[block] < threshold or best[block] == -np.inf:
+    for group in range(groups):
+        if best[group] < threshold or best[group] == -np.inf:
             continue
-        for item in range(block * LANES, (block + 1) * LANES):
+        for item in range(group * width, (group + 1) * width):
             if scores[item] >= threshold and scores[item] > -np.inf:
                 chosen[filled] = item
                 filled += 1
@@ -221,9 +215,9 @@ def _best(scores, count, user, seed):
 
 
 @njit(cache=True)
-def _shortlist(state, combiner, asker, scores, stamp, serial, left_out, leave_seen, allowed, count):
+def _shortlist(state, combiner, sketch, asker, scores, left_out, leave_seen, allowed, count):
     if has_history(state, asker.user):
-        _add_neighbours(state, combiner, asker, scores, stamp, serial)
+        _add_neighbours(state, combiner, sketch, asker, scores)
         if leave_seen:
             for item in seen_items(state, asker.user):
                 scores[item] = -np.inf
@@ -268,13 +262,13 @@ def _score_rows(state, combiner, asker, rows, limit):
 
 
 @njit(cache=True, nogil=True)
-def rank_all(state, combiner, asker, scores, stamp, serial, left_out, leave_seen, allowed, count, limit):
+def rank_all(state, combiner, sketch, asker, scores, left_out, leave_seen, allowed, count, limit):
     """Stage two over the whole catalogue: the `count` best approximate scores (lost on return) scored exactly, the `limit` best
     of them returned. left_out: rows to leave out; allowed [<= items] bool, empty: all."""
     known = has_history(state, asker.user)
     if known:
         gather_neighbours(state, asker.user)
-    rows = _shortlist(state, combiner, asker, scores, stamp, serial, left_out, leave_seen, allowed, count)
+    rows = _shortlist(state, combiner, sketch, asker, scores, left_out, leave_seen, allowed, count)
     ranked = _score_rows(state, combiner, asker, rows, limit)
     if known:
         release_neighbours(state, asker.user)

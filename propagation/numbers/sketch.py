@@ -11,9 +11,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from propagation.numbers.combiner import adopter_bin
-from propagation.numbers.features import RECENT_FLOOR, recent_popularity
+from propagation.numbers.features import KNN_FLOOR, RECENT_FLOOR, recent_popularity
 from propagation.numbers.limits import withheld
 from propagation.numbers.mass import share
+from propagation.numbers.neighbours import nearness
 from propagation.numbers.state import State
 
 LANES = 64
@@ -186,3 +187,22 @@ def score_blocks(sketch, begin, end, places, weights, counts, slopes, mass, out)
                     for lane in range(LANES):
                         sums[lane] = sums[lane] * sketch.scale[block, part, lane] * sketch.prior[block, lane] * factor + floor
                     _add_logarithm(sums, bits, slope[7 + bank], bins, row)
+
+
+@njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
+def lift_neighbours(sketch, state, slopes, scores):
+    """scores [B*64] += slope * ln(1 + nearness / floor) of the gathered neighbours: what score_blocks took at their floor.
+    slopes [2,4]: slow and fast, by item bin."""
+    sums = np.empty(LANES, np.float32)
+    bits = sums.view(np.int32)
+    floor = np.float32(KNN_FLOOR)
+    for block in range(len(scores) // LANES):
+        first = block * LANES
+        last = min(first + LANES, len(state.adoptions))
+        for speed in range(2):
+            near = state.near_slow[first:last] if speed == 0 else state.near_fast[first:last]
+            if near.max() > 0:
+                sums[:] = 1.0
+                for lane in range(len(near)):
+                    sums[lane] += nearness(near[lane], np.float32(state.adoptions[first + lane])) / floor
+                _add_logarithm(sums, bits, slopes[speed], sketch.bin[block], scores[first : first + LANES])

@@ -1,8 +1,10 @@
-"""The numbers, live: one thread owns the view; learning and reading take turns on it. `cores` are for their kernels."""
+"""The numbers, live: learning and reading take turns on the view, on a thread of their own. `cores` are for their kernels."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Concatenate, ParamSpec, TypeVar
 
 from propagation.model.errors import NotReached
@@ -20,16 +22,34 @@ class Numbers:
     def __init__(self, view: NumbersView) -> None:
         self.view = view
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="numbers")
+        self._turn = threading.Lock()
         self.cores = Cores()
         self._moved = asyncio.Event()
 
     async def run(self, work: Callable[Concatenate[NumbersView, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         before = self.view.applied_through
-        done = await asyncio.get_running_loop().run_in_executor(self._thread, lambda: work(self.view, *args, **kwargs))
+
+        def taken() -> T:
+            with self._turn:
+                return work(self.view, *args, **kwargs)
+
+        done = await asyncio.get_running_loop().run_in_executor(self._thread, taken)
         if self.view.applied_through != before:
             moved, self._moved = self._moved, asyncio.Event()
             moved.set()
         return done
+
+    @contextmanager
+    def at_once(self) -> Iterator[NumbersView | None]:
+        """The view here and now, on the caller's thread, to read what takes less time than to hand it over and back; None where
+        somebody has it."""
+        if not self._turn.acquire(blocking=False):
+            yield None
+            return
+        try:
+            yield self.view
+        finally:
+            self._turn.release()
 
     async def reach(self, sequence: int, seconds: float) -> None:
         """Wait until the numbers reflect `sequence`. Raises NotReached after so many seconds."""

@@ -19,6 +19,7 @@ from propagation.workflow.view import NumbersView
 
 BATCH = 8
 SHORTLIST, SHORTLIST_A_PLACE = 96, 4
+BRIEF_ITEMS, CANDIDATE_COST = 5_000, 16
 BANKS = 2
 EMPTY_ROWS = np.empty(0, np.int64)
 EVERYTHING = np.empty(0, np.bool_)
@@ -64,15 +65,13 @@ class Read:
 
 
 class Reader:
-    """The two stages over one view: quantised scores of everything, exact scores of a short list. Lives on one thread, and
-    uses the others for the first stage."""
+    """The two stages over one view: quantised scores of everything, exact scores of a short list. For who has the view,
+    and it uses other threads for the first stage."""
 
     def __init__(self, cores: Cores) -> None:
         self._cores = cores
         self._totals: tuple[NDArray[np.float64], ...] = ()
         self._sketch: Sketch | None = None
-        self._stamp = np.empty(0, np.int64)
-        self._serial = 0
 
     def read(self, view: NumbersView, asks: Sequence[Ask]) -> list[Read]:
         """Answers in the order of the asks."""
@@ -108,15 +107,12 @@ class Reader:
         if any(one is not other for one, other in zip_longest(totals, self._totals)):
             self._totals, self._sketch = totals, None
         self._sketch = up_to_date(self._sketch, view.state, view.take_restyled())
-        if len(self._stamp) < len(view.state.adoptions):
-            self._stamp = np.zeros(len(view.state.adoptions), np.int64)
         return self._sketch
 
     def _rank(self, view: NumbersView, combiner: Combiner, asker: Asker, ask: Ask, scores: NDArray[np.float32]) -> Ranked:
-        self._serial += 1
         count = max(SHORTLIST, SHORTLIST_A_PLACE * ask.limit)
         left_out = ask.left_out[ask.left_out < view.items]
-        ranked: Ranked = rank_all(view.state, combiner, asker, scores, self._stamp, self._serial, left_out, ask.leave_seen,
+        ranked: Ranked = rank_all(view.state, combiner, self._sketch, asker, scores, left_out, ask.leave_seen,
                                   ask.allowed[: len(scores)], count, ask.limit)
         return ranked
 
@@ -133,6 +129,11 @@ def _asker(view: NumbersView, ask: Ask) -> Asker:
     factors = np.ones(routers) if ask.factors is None or len(ask.factors) != routers else ask.factors
     own = np.zeros((2, dimension), np.float32) if ask.own is None else ask.own
     return Asker(ask.user if ask.user < view.users else -1, ask.arm, factors, own)
+
+
+def _is_brief(view: NumbersView, ask: Ask) -> bool:
+    """Whether it is read sooner than handed to another thread and back."""
+    return not ask.explain and (view.items if ask.candidates is None else CANDIDATE_COST * len(ask.candidates)) <= BRIEF_ITEMS
 
 
 def _is_cold(view: NumbersView, asker: Asker) -> bool:
@@ -176,6 +177,11 @@ class Readings:
         self._running = False
 
     async def read(self, ask: Ask) -> Read:
+        """With others that wait; over few items at once, where nobody has the view."""
+        if not self._running and _is_brief(self._numbers.view, ask):
+            with self._numbers.at_once() as view:
+                if view is not None:
+                    return self._read(view, [ask])[0]
         done: asyncio.Future[Read] = asyncio.get_running_loop().create_future()
         self._waiting.append((ask, done))
         if not self._running:
