@@ -12,8 +12,10 @@ from neo4j.exceptions import (
 
 from propagation.model.errors import PropagationError, StoreFull, StoreRefused, StoreUnreachable
 
-FULL = ("Neo.TransientError.General.DatabaseUnavailable", "Neo.DatabaseError.Transaction.TransactionLogError",
-        "Neo.DatabaseError.Transaction.TransactionCommitFailed", "Neo.ClientError.General.WriteOnReadOnlyAccessDatabase")
+FULL = ("Neo.DatabaseError.Transaction.TransactionLogError", "Neo.DatabaseError.Transaction.TransactionCommitFailed",
+        "Neo.ClientError.General.WriteOnReadOnlyAccessDatabase")
+STOPPED = "Neo.DatabaseError.Transaction.TransactionStartFailed"
+"""What a database answers to everything after such an error, until its server is started again, however much room there is."""
 
 
 def translated(error: Exception, uri: str) -> Exception:
@@ -21,13 +23,21 @@ def translated(error: Exception, uri: str) -> Exception:
     if isinstance(error, AuthError | Forbidden):
         return StoreRefused(f"{uri} refuses this user or password ({error.code}); set neo4j.user and PROPAGATION_NEO4J__PASSWORD")
     if isinstance(error, Neo4jError) and error.code in FULL:
-        return StoreFull(f"{uri}: {error.code}: {error.message}; look at the server's disk, then try again")
+        return StoreFull(f"{uri}: {error.code}: {_line(error.message)}; look at the server's disk: make room, restart the server")
+    if isinstance(error, Neo4jError) and error.code == STOPPED:
+        return StoreUnreachable(f"{uri} has stopped working ({_line(error.message)}); look at the server's disk and its log, then"
+                                " restart the server")
     if isinstance(error, TransientError):
         return StoreUnreachable(f"{uri} asks to try again later ({error.code}); it did so until neo4j.retry_seconds passed")
     if isinstance(error, ConfigurationError):
         return PropagationError(f"neo4j.uri is {uri!r}: {error}")
     if isinstance(error, ServiceUnavailable | SessionExpired | OSError):  # TimeoutError is one
-        said = (str(error).splitlines() or ["no answer within neo4j.answer_seconds"])[0]
+        said = _line(str(error)) or "no answer within neo4j.answer_seconds"
         return StoreUnreachable(f"{uri} does not answer ({type(error).__name__}: {said}); start the server,"
                                 " or set neo4j.uri. What was being committed may or may not be there: send it again")
     return error
+
+
+def _line(said: str | None) -> str:
+    """The first one."""
+    return ((said or "").splitlines() or [""])[0]
