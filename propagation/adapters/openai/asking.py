@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from propagation.adapters.openai.answers import KeptAnswers
 from propagation.adapters.openai.data import document, tokens_in
-from propagation.adapters.openai.endpoint import Endpoint, Messages, Reply
+from propagation.adapters.openai.endpoint import Endpoint, FormRefused, Messages, Reply
 from propagation.adapters.openai.matching import checked, matched, names_of
 from propagation.adapters.openai.prompts.prompt import Question, Wanted, schema_of, shape_of
 from propagation.adapters.openai.reading import Fault, Said, read
@@ -17,7 +17,6 @@ from propagation.model.usage import NOTHING, Spent, Usage
 from propagation.ports.reasoner import Part
 
 SHOWN_AGAIN = 1_500
-FIRST_MESSAGES = 2
 THOUGHTS = 3_000
 AGAIN_TEMPERATURE = 0.7  # what a model answered badly at 0 it answers the same way at 0
 
@@ -70,9 +69,8 @@ class Asking:
         usage, tokens = NOTHING, question.tokens + self._for_thoughts
         before: Messages = ()
         for _ in range(2):
-            messages = await self._messages(question, data, missing, before)
             try:
-                reply = await self._reply(question, messages, missing, tokens)
+                reply = await self._reply(question, data, missing, before, tokens)
             except ReasonerUnavailable as error:
                 raise ReasonerUnavailable(str(error), usage + error.usage) from error
             except ReasonerFailed as error:
@@ -95,30 +93,28 @@ class Asking:
             before = _again(reply, said, {name: str(parts[name]) for name in missing})
         return raw, parts, usage
 
-    async def _messages(self, question: Question, data: str, missing: Mapping[str, Wanted], before: Messages) -> Messages:
-        """Instructions first, which are the same every time, then the data. Without a grammar the form is told in words."""
-        told = question.prompt.instructions
-        if await self._structured.mode() is not Mode.SCHEMA:
-            told += f"\nAnswer with one JSON object and nothing else, in this form:\n{shape_of(missing)}"
-        else:
-            told += "\nAnswer in JSON."
-        return [{"role": "system", "content": told}, {"role": "user", "content": data}, *before]
+    async def _reply(self, question: Question, data: str, missing: Mapping[str, Wanted], before: Messages, tokens: int) -> Reply:
+        async def asked(mode: Mode) -> Reply:
+            messages = _messages(question, data, missing, before, mode)
+            about = sum(tokens_in(message["content"]) for message in messages)
+            room = self._endpoint.options.context_tokens - about
+            if room < min(tokens, 100):
+                raise ReasonerGaveUp(f"the prompt has about {about} tokens; openai.context_tokens leaves no room for an answer")
+            return await self._endpoint.chat(question.prompt.label, messages, min(tokens, room), _format(mode, missing),
+                                             least_temperature=AGAIN_TEMPERATURE if before else 0.0)
 
-    async def _reply(self, question: Question, messages: Messages, missing: Mapping[str, Wanted], tokens: int) -> Reply:
-        about = sum(tokens_in(message["content"]) for message in messages)
-        room = self._endpoint.options.context_tokens - about
-        if room < min(tokens, 100):
-            raise ReasonerGaveUp(f"the prompt has about {about} tokens; openai.context_tokens leaves no room for an answer")
-        mode = await self._structured.mode()
-        label, room = question.prompt.label, min(tokens, room)
-        temperature = AGAIN_TEMPERATURE if len(messages) > FIRST_MESSAGES else 0.0
-        try:
-            return await self._endpoint.chat(label, messages, room, _format(mode, missing), least_temperature=temperature)
-        except ReasonerFailed as error:
-            if isinstance(error, ReasonerUnavailable) or mode is Mode.PLAIN or not self._endpoint.refuses("response_format"):
-                raise
-            lower = await self._structured.lower()
-            return await self._endpoint.chat(label, messages, room, _format(lower, missing), least_temperature=temperature)
+        mode, usage = await self._structured.mode(), NOTHING
+        while True:
+            try:
+                reply = await asked(mode)
+                return replace(reply, usage=usage + reply.usage)
+            except ReasonerGaveUp as error:
+                usage += error.usage
+                before_it = mode
+                if mode is not Mode.PLAIN and error.usage:
+                    mode = await self._structured.after(mode, refused=isinstance(error, FormRefused))
+                if mode is before_it:
+                    raise ReasonerGaveUp(str(error), usage) from error
 
     async def _from_kept(self, question: Question, asked: bytes) -> dict[str, Part[Any]] | None:
         value = await self._kept.get(asked)
@@ -126,6 +122,16 @@ class Asking:
             return None
         parts = {name: checked(Said(value), name, wanted) for name, wanted in question.parts.items()}
         return None if any(isinstance(part, ReasonerFailed) for part in parts.values()) else parts
+
+
+def _messages(question: Question, data: str, missing: Mapping[str, Wanted], before: Messages, mode: Mode) -> Messages:
+    """Instructions first, which are the same every time, then the data. Without a grammar the form is told in words."""
+    told = question.prompt.instructions
+    if mode is not Mode.SCHEMA:
+        told += f"\nAnswer with one JSON object and nothing else, in this form:\n{shape_of(missing)}"
+    else:
+        told += "\nAnswer in JSON."
+    return [{"role": "system", "content": told}, {"role": "user", "content": data}, *before]
 
 
 def _again(reply: Reply, said: Said, wrong: Mapping[str, str]) -> Messages:

@@ -59,6 +59,10 @@ class Call:
     ask: Callable[[dict[str, Any]], Awaitable[Came]]
 
 
+class FormRefused(ReasonerGaveUp):
+    """The server does not take the form of answer that was asked for."""
+
+
 class Endpoint:
     """Chat completions and embeddings. `key` may be None: local servers want none."""
 
@@ -84,10 +88,6 @@ class Endpoint:
                                        http_client=DefaultAsyncHttpxClient(max_redirects=REDIRECTS,
                                                                            event_hooks={"response": [bounded(self._body_max)]}))
         return self._client
-
-    def refuses(self, parameter: str) -> bool:
-        """Whether the server has said that it does not take it."""
-        return parameter in self._refused
 
     def elsewhere(self, base_url: str) -> "Endpoint":
         """Another address under the same options, key and budgets."""
@@ -115,7 +115,7 @@ class Endpoint:
         return (await self._until_answered(call, None))[0].body
 
     async def _until_answered(self, call: "Call", attempts: int | None) -> tuple[Came, Usage]:
-        """`attempts` None: as many as the options say, and a ping where all failed."""
+        """`attempts` None: as many as the options say. Where all failed, a ping tells whose fault it is."""
         usage, failure = NOTHING, None
         most, attempt, left_out = attempts or self.options.attempts, 0, set[str]()
         while attempt < most:
@@ -135,7 +135,9 @@ class Endpoint:
             attempt += not failure.parameter or failure.parameter in left_out  # a parameter is refused once, then left out
             left_out.add(failure.parameter)
         assert failure is not None
-        if failure.busy or (attempts is None and not failure.parameter and not await self._alive()):
+        if failure.parameter == "response_format":
+            raise FormRefused(failure.reason, usage)
+        if failure.busy or (not failure.parameter and not await self._alive()):
             raise ReasonerUnavailable(f"{failure.reason}, and so it is with every call", usage)
         raise ReasonerGaveUp(f"{failure.reason}" + (f", {most} times" if most > 1 else ""), usage)
 
@@ -170,6 +172,8 @@ class Endpoint:
                     failure = Failure("timed out", Next.AGAIN, pause=1.0)
                 except Exception as error:  # whatever a client makes of whatever a server sends: one policy says what to do
                     failure = failure_of(error, sent)
+                    if failure.answering:
+                        prompt_tokens, completion_tokens = call.about, call.tokens
         finally:
             self.breaker.left()
             spent = Spent(calls=int(called), prompt_tokens=prompt_tokens, completion_tokens=completion_tokens,
@@ -198,7 +202,7 @@ class Endpoint:
             self.limiter.pause(failure.pause)
         if failure.counts:
             self.breaker.failed(failure.reason)
-        if failure.parameter:
+        if failure.parameter and failure.parameter != "response_format":
             self._refused.add(failure.parameter)
 
     def _parameters(self, messages: Messages, tokens: int, response_format: Mapping[str, Any] | None,

@@ -28,7 +28,8 @@ class Next(Enum):
 @dataclass(frozen=True)
 class Failure:
     """`pause`: seconds in which no call should begin. `counts`: whether it says that the endpoint is ill. `parameter`: one of
-    ours that the server does not take. `busy`: it says nothing of the question, however often it comes."""
+    ours that the server does not take. `busy`: it says nothing of the question, however often it comes. `answering`: an answer was
+    under way, which servers charge for."""
 
     reason: str
     then: Next
@@ -36,6 +37,7 @@ class Failure:
     counts: bool = True
     parameter: str = ""
     busy: bool = False
+    answering: bool = False
 
 
 def failure_of(error: Exception, sent: Mapping[str, object]) -> Failure:
@@ -48,7 +50,8 @@ def failure_of(error: Exception, sent: Mapping[str, object]) -> Failure:
         if error.status:
             return _of_status(error.status, str(error), {}, sent)
         too_long = any(words in str(error).lower() for words in CONTEXT)
-        return Failure(f"no answer: {error}"[:300], Next.NEVER if too_long else Next.AGAIN, counts=not too_long)
+        return Failure(f"no answer: {error}"[:300], Next.NEVER if too_long else Next.AGAIN, counts=not too_long,
+                       answering=error.cut)
     if isinstance(error, APIConnectionError):
         return Failure(f"connection: {error.__cause__ or error}", Next.AGAIN)
     if isinstance(error, OpenAIError):
@@ -81,7 +84,9 @@ def _of_status(status: int, said: str, headers: Mapping[str, str], sent: Mapping
 
 
 def asked_pause(headers: Mapping[str, str], otherwise: float = 1.0) -> float:
-    """Seconds that Retry-After (seconds or a date) or a rate header asks for."""
+    """Seconds that Retry-After (milliseconds, seconds or a date) or a rate header asks for."""
+    if milliseconds := _number(headers.get("retry-after-ms", "").strip()):
+        return _bounded(milliseconds / 1_000)
     value = headers.get("retry-after")
     if value:
         return _bounded(_seconds(value))

@@ -11,7 +11,7 @@ from propagation.model.errors import ReasonerFailed
 from propagation.ports.reasoner import Part
 
 WRONG_MAX = 200
-WRAPPINGS_MAX = 3
+WRAPPINGS_MAX = 8
 
 
 def names_of(wanted: Mapping[str, Wanted]) -> Collection[str]:

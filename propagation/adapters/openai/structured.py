@@ -3,7 +3,8 @@
 import asyncio
 import secrets
 import string
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from hashlib import blake2b
 from typing import Any
@@ -15,6 +16,7 @@ from propagation.ports.blobs import BlobStore
 
 LABEL = "probe@1"
 TOKENS = 200
+LOOK_SECONDS = 300.0
 ASKED = [{"role": "user", "content": "Answer with a JSON object of one member, named word, whose value is a word of your choice."}]
 
 
@@ -27,13 +29,15 @@ class Mode(StrEnum):
 
 
 class Structured:
-    """The endpoint's mode. `lower` is told when a server refuses what it took before."""
+    """The endpoint's mode. `after` is told when a server gives nothing in what it took before."""
 
-    def __init__(self, endpoint: Endpoint, store: BlobStore) -> None:
+    def __init__(self, endpoint: Endpoint, store: BlobStore, clock: Callable[[], float] = time.monotonic) -> None:
         self._endpoint = endpoint
         self._store = store
         self._mode: Mode | None = None
         self._lock = asyncio.Lock()
+        self._clock = clock
+        self._looked_at = -LOOK_SECONDS
         options = endpoint.options
         self._place = "structured:" + blake2b(f"{options.base_url} {options.model}".encode(), digest_size=8).hexdigest()
 
@@ -45,11 +49,16 @@ class Structured:
                     self._mode = await self._remembered() or await self._found_out()
         return self._mode
 
-    async def lower(self) -> Mode:
-        """The next simpler one."""
-        self._mode = Mode.JSON if self._mode is Mode.SCHEMA else Mode.PLAIN
-        await self._store.put_blob(self._place, self._mode.encode())
-        return self._mode
+    async def after(self, given_up: Mode, *, refused: bool) -> Mode:
+        """What to ask in, where a question was given up in that mode: a simpler one where the server `refused` the form; else what
+        another look finds, which is taken at most once in LOOK_SECONDS: servers are exchanged behind their address. Raises
+        ReasonerUnavailable where nobody answers."""
+        async with self._lock:
+            if self._mode is given_up and refused:
+                self._mode = await self._keep(Mode.JSON if given_up is Mode.SCHEMA else Mode.PLAIN)
+            elif self._mode is given_up and self._clock() - self._looked_at >= LOOK_SECONDS:
+                self._mode = await self._found_out()
+            return self._mode or given_up
 
     async def _remembered(self) -> Mode | None:
         blob = await self._store.get_blob(self._place)
@@ -57,6 +66,7 @@ class Structured:
 
     async def _found_out(self) -> Mode:
         """A schema is obeyed where a word comes back that no model says unasked; twice, since one call may fail by itself."""
+        self._looked_at = self._clock()
         for _ in range(2):
             word = "".join(secrets.choice(string.ascii_lowercase) for _ in range(10))
             if (await self._answer(schema_format({"type": "object", "properties": {"word": {"type": "string", "const": word}},

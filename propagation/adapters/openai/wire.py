@@ -15,11 +15,12 @@ ERRORS = range(400, 600)
 
 class NoAnswer(ValueError):
     """A body that is none of what was asked for: an error page with status 200, an error in JSON. `status`: what the body says
-    that it should have been; 0 where it says nothing."""
+    that it should have been; 0 where it says nothing. `cut`: it is the beginning of something."""
 
-    def __init__(self, message: str, status: int = 0) -> None:
+    def __init__(self, message: str, status: int = 0, *, cut: bool = False) -> None:
         super().__init__(message)
         self.status = status
+        self.cut = cut
 
 
 def body_of(content: bytes, member: str) -> Mapping[str, Any]:
@@ -31,7 +32,7 @@ def body_of(content: bytes, member: str) -> Mapping[str, Any]:
     except (ValueError, RecursionError) as error:
         body = _streamed(text)
         if body is None:
-            raise NoAnswer(f"the body is no JSON: {' '.join(text[:SHOWN].split())!r}") from error
+            raise NoAnswer(f"the body is no JSON: {' '.join(text[:SHOWN].split())!r}", cut=text.lstrip()[:1] == "{") from error
     found = _holding(body, member)
     if found is not None:
         return found

@@ -52,6 +52,19 @@ async def test_wrong_ids_are_no_answer(asking):
         assert all(isinstance(part, ReasonerFailed) or not part.edits for part in answer.clients)
 
 
+@pytest.mark.parametrize(("fault", "charged"), [("disconnect", True), ("500", False), ("429", False)])
+async def test_an_answer_that_breaks_off_is_counted_as_all_that_it_may_have_cost(asking, fault, charged):
+    """Its server counted it, and nobody will ever say how much: a budget is not passed unseen."""
+    async with asking(faults={fault: 1.0}, attempts=2, price_completion=1.0, budget={"tokens_per_day": 10_000_000}) as asked:
+        reader, positive, negative = parties()
+        with pytest.raises(ReasonerUnavailable):
+            await asked.reasoner.forward(work(), reader, [positive, negative], None)
+        total = asked.reasoner.expenses.this_run.total
+        assert (total.prompt_tokens > 500, total.completion_tokens > 500, total.money > 5e-4) == (charged,) * 3
+        [budget] = asked.reasoner.expenses.budgets
+        assert budget.used == total.prompt_tokens + total.completion_tokens
+
+
 @pytest.mark.parametrize("fault", ["500", "disconnect", "429"])
 async def test_an_endpoint_that_answers_nothing_makes_the_work_wait(asking, fault):
     async with asking(faults={fault: 1.0}, attempts=3) as asked:
@@ -148,7 +161,9 @@ def test_the_breaker_opens_lets_one_try_and_closes():
 
 
 @pytest.mark.parametrize(("headers", "seconds"), [
-    ({"retry-after": "3"}, 3.0), ({"retry-after": "1e9"}, 120.0), ({"retry-after": "nan"}, 1.0), ({"retry-after": "soon"}, 1.0),
+    ({"retry-after": "3"}, 3.0), ({"retry-after-ms": "150", "retry-after": "1"}, 0.15),
+    ({"retry-after-ms": "soon"}, 1.0), ({"retry-after": "1e9"}, 120.0), ({"retry-after": "nan"}, 1.0),
+    ({"retry-after": "soon"}, 1.0),
     ({"retry-after": "-5"}, 0.0), ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1m2.5s"}, 62.5),
     ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "250ms"}, 0.25), ({}, 1.0)])
 def test_what_a_server_asks_for_is_waited(headers, seconds):

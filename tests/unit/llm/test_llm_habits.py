@@ -1,12 +1,17 @@
 """Servers differ (LLM_SERVERS.md): whatever the habit, the same answers, and no call more than it must."""
 
+import asyncio
+from dataclasses import replace
+from unittest.mock import patch
+
 import pytest
 
-from propagation.adapters.openai.structured import Mode
+from propagation.adapters.openai.structured import LOOK_SECONDS, Mode
 from propagation.model.errors import ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
 from propagation.model.profile import AddLine, Author
 from propagation.ports.reasoner import Integration
 from services.fake_llm.rule import data_of
+from services.fake_llm.server import Refused
 from tests.unit.parties import NEGATIVE, item, line, message, party, user, work
 
 TOLD = message(3, "soul", text="A community for soul and funk")
@@ -53,6 +58,31 @@ async def test_what_a_server_can_is_found_out_once_and_remembered(asking, habit,
         asked.reasoner._asking._structured._mode = None
         await asked.reasoner.merge(parties()[0])
         assert asked.server.seen.calls["probe"] == probes
+
+
+async def test_of_a_server_that_is_not_up_yet_nothing_is_remembered(asking):
+    """A probe that nobody answers says nothing of what the server can: it would be asked in plain text ever after."""
+    async def loading(*_):
+        raise Refused(503, "Loading model")
+
+    async with asking(attempts=1) as asked:
+        with patch.object(asked.server, "_chat", loading), pytest.raises(ReasonerUnavailable):
+            await outcome(asked)
+        await outcome(asked)
+        assert await asked.reasoner._asking._structured.mode() is Mode.SCHEMA
+
+
+@pytest.mark.parametrize(("habit", "mode"), [("schema_500", Mode.JSON), ("json_only", Mode.JSON), ("format_422", Mode.PLAIN)])
+async def test_a_server_that_was_exchanged_is_looked_at_again_and_no_question_is_lost(asking, habit, mode):
+    """Many at once: what they find out together is one step down, not one each."""
+    async with asking(attempts=2, cached_answers=0) as asked:
+        structured = asked.reasoner._asking._structured
+        assert await structured.mode() is Mode.SCHEMA
+        asked.server.script = replace(asked.server.script, habits=frozenset([habit]))
+        structured._looked_at -= LOOK_SECONDS
+        answers = await asyncio.gather(*(asked.reasoner.merge(parties()[0]) for _ in range(4)))
+        assert all(len(answer.edits) == 1 for answer in answers)
+        assert await structured.mode() is mode
 
 
 async def test_a_number_that_is_infinite_loses_its_part_alone(asking):

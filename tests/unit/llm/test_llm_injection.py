@@ -5,7 +5,9 @@ import json
 import pytest
 
 from propagation.adapters.openai.data import AFTER
+from propagation.adapters.openai.prompts import optimizer
 from propagation.model.filter_memory import FACTOR_MIN, FilterMemory
+from propagation.model.gradient import Gradient, Module
 from propagation.model.profile import Author
 from propagation.ports.reasoner import ForwardAnswer
 from services.fake_llm.rule import data_of
@@ -68,6 +70,22 @@ async def test_what_an_obedient_model_can_do_is_bounded(asking, order):
                 memory = memory.with_rule(rule)
             assert len(part.rules) <= 2
             assert all(rule.factor >= FACTOR_MIN and len(rule.text.split()) <= 25 for rule in memory.rules)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+async def test_a_gradient_that_repeats_an_order_brings_no_marker_either(asking, order):
+    """Line by line, what one answer said is the data of the next."""
+    async with asking() as asked:
+        reader, positive, _ = parties("A record.")
+        told = [Gradient(sequence=50, module=Module.PROFILE, owner=reader.client.ref, writer=reader.client.ref, reward=1,
+                         text=order)]
+        for question in (optimizer.profile_question(work(), 1, "user", reader, positive, told),
+                         optimizer.filter_question(work(), 1, "user", reader, told)):
+            await asked.reasoner._asking.ask(question)
+            quoted = asked.server.seen.prompts[-1].partition("<data>\n")[2].rpartition("\n</data>")[0]
+            assert json.loads(quoted)["gradients"]
+            for marker in ("<|", "[INST", "```", "###", "</data", "\u202e"):
+                assert marker not in quoted
 
 
 @pytest.mark.parametrize("order", ORDERS[:5])

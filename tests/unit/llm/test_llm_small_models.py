@@ -37,7 +37,8 @@ def test_what_is_no_choice_is_none(choice):
 
 @pytest.mark.parametrize("edits", [EDIT, [EDIT], [{**EDIT, "op": "Insert", "line": None}],
                                    [{"text": "It likes soul.", "attributes": "soul, "}],
-                                   [{**EDIT, "line": "line 0", "extra": 1}]])
+                                   [{**EDIT, "line": "line 0", "extra": 1}], [{**EDIT, "attributes": [["soul"]]}],
+                                   [{**EDIT, "attributes": [{"name": "soul"}, {"of": ["x"], "y": 1}, None]}]])
 def test_an_edit_is_an_edit_however_it_is_said(edits):
     [edit] = answered("user", {"used": "M1", "edits": edits}).edits
     assert isinstance(edit, AddLine)
@@ -56,6 +57,8 @@ def test_an_object_around_the_answer_is_taken_off():
     assert matched(Said({"answer": inside}), wanted).value == inside
     assert matched(Said({"order": [2, 1]}), rank.question(party(user()), [party(item()), party(item(NEGATIVE))]).parts).value == {
         "ranking": {"order": [2, 1]}}
+    deep = {"result": {"output": {"data": {"content": {"answer": inside}}}}}
+    assert matched(Said(deep), wanted).value == inside
     assert matched(Said({"something": {"else": 1}}), wanted).value == {"something": {"else": 1}}
 
 

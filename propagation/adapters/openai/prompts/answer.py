@@ -63,6 +63,20 @@ def listed(value: Any) -> Any:
     return [one for one in value if one is not None and one != ""] if isinstance(value, list) else [value]
 
 
+def _names(value: Any) -> list[Any]:
+    """Names out of lists in lists and of objects that hold one text: {"name": "jazz"}. What is no name is left out."""
+    out: list[Any] = []
+    for one in listed(value):
+        if isinstance(one, list):
+            out += [inner for inner in one if isinstance(inner, str | int) and inner != ""]
+        elif isinstance(one, dict):
+            texts = [inner for inner in one.values() if isinstance(inner, str) and inner]
+            out += texts if len(texts) == 1 else []
+        else:
+            out.append(one)
+    return out
+
+
 def several(value: Any) -> Any:
     """The same of things that are texts or objects."""
     value = _unquoted(value)
@@ -108,7 +122,7 @@ def _truth(value: Any) -> Any:
 
 Number = Annotated[int, BeforeValidator(_number)]
 Truth = Annotated[bool, BeforeValidator(_truth)]
-Names = Annotated[list[str], BeforeValidator(listed), Field(default_factory=list)]
+Names = Annotated[list[str], BeforeValidator(_names), Field(default_factory=list)]
 Words = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
 T = TypeVar("T")
 Several = Annotated[list[T], WrapValidator(_good_ones), BeforeValidator(several), Field(default_factory=list)]

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator
 
-from propagation.adapters.openai.data import LETTER, letter_in, lettered
+from propagation.adapters.openai.data import LETTER, LINE_CHARS, as_data, letter_in, lettered
 from propagation.adapters.openai.data import party as shown
 from propagation.adapters.openai.prompts.answer import Answer, Several, Words
 from propagation.adapters.openai.prompts.gradient import outcome
@@ -66,7 +66,7 @@ def profile_question(work: ReasonWork, reward: int | None, name: str, party: Par
                      gradients: Sequence[Gradient]) -> Question:
     """One part: client."""
     data = {"outcome": outcome(reward), "client_is": name, "client": shown(party, lettered([party])[0]),
-            "it_met": shown(other, lettered([other])[0]), "gradients": [gradient.text for gradient in gradients]}
+            "it_met": shown(other, lettered([other])[0]), "gradients": asked_of(gradients)}
     return Question(PROFILE, data, {"client": Wanted(ProfileEdits, lambda answer: edits_of(work, party, answer.edits))},
                     PROFILE_TOKENS)
 
@@ -75,9 +75,14 @@ def filter_question(work: ReasonWork, reward: int | None, name: str, party: Part
     """One part: client. Only for a client that heard something."""
     letters, said = lettered([party])
     data = {"outcome": outcome(reward), "client_is": name, "messages": said, "client": shown(party, letters),
-            "gradients": [gradient.text for gradient in gradients]}
+            "gradients": asked_of(gradients)}
     return Question(FILTER, data, {"client": Wanted(FilterRules, lambda answer: rules_of(work, party, letters, answer.rules))},
                     RULES_TOKENS)
+
+
+def asked_of(gradients: Sequence[Gradient]) -> list[str]:
+    """A model wrote them, who may have repeated what users wrote."""
+    return [as_data(gradient.text, LINE_CHARS) for gradient in gradients]
 
 
 def edits_of(work: ReasonWork, party: Party, answers: Any) -> OptimizeAnswer:
