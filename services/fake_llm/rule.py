@@ -4,7 +4,7 @@ A line or rule has 15 to 25 words, a gradient 12, a router's message 40 to 60, a
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from zlib import crc32
 
@@ -25,7 +25,14 @@ WHY = ("The profile of the reader speaks of {taste}; the candidate speaks of {it
        " likelier one of the two.")
 
 
-def answer(messages: Sequence[Mapping[str, Any]], response_format: Mapping[str, Any] | None, gullible: bool) -> dict[str, Any]:
+def obeys(messages: Sequence[Mapping[str, Any]], habits: Collection[str]) -> bool:
+    """Whether a model of these habits reads an order that it takes for its own."""
+    text = "\n".join(str(message.get("content", "")) for message in messages)
+    inside, outside = " ".join(DATA.findall(text)), DATA.sub("", text)
+    return bool(("gullible" in habits and ORDER.search(inside)) or ("obedient" in habits and ORDER.search(outside)))
+
+
+def answer(messages: Sequence[Mapping[str, Any]], response_format: Mapping[str, Any] | None, *, obeying: bool) -> dict[str, Any]:
     """The whole answer to a prompt; {"word": const} to a probe; {} to anything else."""
     text = "\n".join(str(message.get("content", "")) for message in messages)
     found = DATA.search(text)
@@ -33,7 +40,7 @@ def answer(messages: Sequence[Mapping[str, Any]], response_format: Mapping[str, 
         return _probed(response_format)
     data = json.loads(found.group(1))
     answers = _answers(data)
-    if gullible and ORDER.search(found.group(1)):
+    if obeying:
         answers = _obeyed(data, answers)
     again = AGAIN.findall(text)
     wanted = json.loads(f"[{again[-1]}]") if again else list(answers)

@@ -34,6 +34,7 @@ HABITS = {
     "short_embeddings": "embeds in another dimension",
     "unordered_embeddings": "answers embeddings in another order",
     "gullible": "obeys any order that it reads, wherever it stands",
+    "obedient": "obeys an order that stands outside of the delimited data",
 }
 CONTEXT_TOKENS = 6_000
 

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from random import Random
 from typing import Any
 
-from services.fake_llm.rule import answer, data_of
+from services.fake_llm.rule import answer, data_of, obeys
 from services.fake_llm.script import CONTEXT_TOKENS, Script
 from services.fake_llm.speech import spoken, tokens_of
 
@@ -42,6 +42,7 @@ class Seen:
     most_at_once: int = 0
     prompts: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    obeyed: int = 0
     receptions: int = 0
     with_message: int = 0
     profiles: int = 0
@@ -194,7 +195,9 @@ class FakeLLM:
 
     def _completion(self, body: Mapping[str, Any], fault: str | None) -> dict[str, Any]:
         habits = self.script.habits
-        said = answer(body["messages"], body.get("response_format"), "gullible" in habits)
+        obeying = obeys(body["messages"], habits)
+        self.seen.obeyed += obeying
+        said = answer(body["messages"], body.get("response_format"), obeying=obeying)
         self.seen.heard(said)
         refusal = None
         text: str | None = spoken(said, fault, habits)
