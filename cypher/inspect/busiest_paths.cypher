@@ -15,8 +15,9 @@ CALL (begins) {
   MATCH (k:Commit) WHERE k.at < begins + 86400000 AND k.sequence > 0
   RETURN k.sequence AS through ORDER BY k.at DESC, k.sequence DESC LIMIT 1
 }
-MATCH (m:Message)-[g:MERGED_INTO]->()
-WHERE g.sequence > after AND g.sequence <= through AND g.outcome = 'merged'
+MATCH (m)-[g:MERGED_INTO]->()
+USING INDEX g:MERGED_INTO(outcome, sequence)
+WHERE g.outcome = 'merged' AND g.sequence > after AND g.sequence <= through
 WITH m, count(g) AS profiles
 UNWIND m.attributes AS name
 WITH m.router AS router, name, sum(profiles) AS profiles, collect(m)[0] AS m ORDER BY profiles DESC LIMIT $limit

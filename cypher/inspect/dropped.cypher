@@ -4,7 +4,8 @@
 :params {after: 0, limit: 100};
 
 MATCH (m:Message)-[g:MERGED_INTO]->(p:ProfileVersion)
-WHERE g.sequence > $after AND g.outcome <> 'merged'
+USING INDEX g:MERGED_INTO(outcome, sequence)
+WHERE g.outcome IN ['filtered', 'fell out', 'empty'] AND g.sequence > $after
 WITH m, g, p ORDER BY g.sequence DESC LIMIT $limit
 MATCH path = (:Router)-[:SENT]->(m)-[g]->(p)<-[:HAS]-(:Client)
 RETURN g.outcome AS why, g.sequence AS sequence, path ORDER BY sequence DESC

@@ -24,8 +24,10 @@ CALL (c, router, version) {
   WITH m, sent + merged AS message
   OPTIONAL MATCH (a:Attribute)-[t:INTEGRATED_INTO]->(m)
   WITH m, message, a, t LIMIT 25
-  OPTIONAL MATCH brought = (q:ProfileVersion {ref: t.ref, version: t.profile_version})
-                           -[:BROUGHT {router: m.router, version: m.version}]->(a)-[:INTEGRATED_INTO]->(m)
+  OPTIONAL MATCH (q:ProfileVersion {ref: t.ref, version: t.profile_version})
+  USING INDEX q:ProfileVersion(ref, version)
+  WITH m, message, a, t, q
+  OPTIONAL MATCH brought = (q)-[:BROUGHT {router: m.router, version: m.version}]->(a)-[t]->(m)
   OPTIONAL MATCH did = (:User)-[:DID]->(:Interaction {sequence: t.sequence})-[:WROTE]->(q)
   WITH message, collect(DISTINCT brought) AS brought, collect(DISTINCT did) AS did
   RETURN message + brought + did AS by_message

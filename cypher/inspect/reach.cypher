@@ -10,8 +10,11 @@ CALL (i) {
   RETURN 1 AS hop, path LIMIT $limit
   UNION
   MATCH (i)-[:WROTE]->(p:ProfileVersion)-[b:BROUGHT {sequence: i.sequence}]->(a:Attribute)
-  MATCH (m:Message {router: b.router, version: b.version})
-  MATCH path = (p)-[b]->(a)-[t:INTEGRATED_INTO {ref: p.ref, profile_version: p.version}]->(m)<-[:SENT]-(:Router)
+  MATCH (m:Message {router: b.router, version: b.version})<-[:SENT]-(r:Router)
+  MATCH (m)<-[t:INTEGRATED_INTO]-(same)
+  WHERE same = a AND t.ref = p.ref AND t.profile_version = p.version
+  WITH p, b, a, t, m, r LIMIT $limit
+  MATCH path = (p)-[b]->(a)-[t]->(m)<-[:SENT]-(r)
   RETURN 2 AS hop, path LIMIT $limit
   UNION
   MATCH (i)-[:WROTE]->(:ProfileVersion)-[b:BROUGHT {sequence: i.sequence}]->(:Attribute)
