@@ -1,6 +1,7 @@
 """Periodic jobs in this process, by APScheduler. What must run once among replicas asks the graph (schedule/nightly.py)."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from propagation.model.errors import PropagationError
 from services.counters import Counters
 
+CLOCK_LOOK_SECONDS, JUMP_SECONDS = 1.0, 1.0
 DEFAULTS = {"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
 log = structlog.get_logger()
 
@@ -34,6 +36,7 @@ class Jobs:
         self._counters = counters
         self._scheduler: AsyncIOScheduler | None = None
         self._running: set[asyncio.Task[None]] = set()
+        self._clock_watch: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         self._scheduler = AsyncIOScheduler(job_defaults=DEFAULTS, timezone="UTC")
@@ -41,16 +44,29 @@ class Jobs:
             first = {"next_run_time": datetime.now(UTC)} if job.at_once else {}
             self._scheduler.add_job(self._run, "interval", seconds=job.seconds, args=(job,), id=job.name, **first)
         self._scheduler.start()
+        self._clock_watch = asyncio.create_task(self._watch_clock(self._scheduler))
 
     async def stop(self) -> None:
         """A job in the middle is cancelled, and has ended when this returns; one by the calendar is due again at the next start."""
         if self._scheduler is not None:
             self._scheduler.shutdown(wait=False)
             self._scheduler = None
-        running = list(self._running)
+        running = [*self._running, *([self._clock_watch] if self._clock_watch else [])]
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
+
+    async def _watch_clock(self, scheduler: AsyncIOScheduler) -> None:
+        """The scheduler goes by the clock on the wall. Where that is set back, it would sleep until the time it was set from is
+        reached again; every job then waits its interval from now on."""
+        ahead = time.time() - time.monotonic()
+        while True:
+            await asyncio.sleep(CLOCK_LOOK_SECONDS)
+            before, ahead = ahead, time.time() - time.monotonic()
+            if before - ahead > JUMP_SECONDS:
+                log.warning("the clock was set back: periodic jobs wait their interval from now on", seconds=round(before - ahead))
+                for job in self._jobs:
+                    scheduler.reschedule_job(job.name, trigger="interval", seconds=job.seconds)
 
     async def _run(self, job: Job) -> None:
         task = asyncio.current_task()

@@ -16,6 +16,7 @@ LEAST_WORDS = 8
 ARTICLES = frozenset(["a", "an", "the"])
 MOVED_ARTICLE = re.compile(r", [A-Z][a-z]{0,2}'?(?: \(\d{4}\))?$")
 MARKS = re.compile('[“”"]')
+BETWEEN_SENTENCES = re.compile(r"(?<=[.!?])\s+(?=[“\"A-Z])")
 
 
 def _words(text: str) -> list[str]:
@@ -90,6 +91,20 @@ class OwnWords:
         return None if not text or self.said_in(text, cites=cites) else text
 
 
+def sentences(text: str) -> list[str]:
+    """A text's sentences; what ends inside of a quotation ends none."""
+    quotes = [quote.span() for quote in QUOTE.finditer(text)]
+    cuts = [found.span() for found in BETWEEN_SENTENCES.finditer(text)
+            if not any(start < found.start() < end - 1 for start, end in quotes)]
+    starts, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(text)]
+    return [text[start:end] for start, end in zip(starts, ends, strict=True)]
+
+
+def listed(names: Sequence[str]) -> str:
+    """With commas, and an "and" before the last."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
 def _holds(text: str, part: str) -> bool:
     """As whole words."""
     return re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) is not None
@@ -102,13 +117,9 @@ def _without(text: str, quotes: Sequence["re.Match[str]"], gone: Sequence["re.Ma
         return None
     left = [quote[0] for quote in quotes if quote not in gone]
     if left:
-        return text[: quotes[0].start()] + _listed(left) + text[quotes[-1].end() :]
+        return text[: quotes[0].start()] + listed(left) + text[quotes[-1].end() :]
     head = max(text.rfind(mark, 0, quotes[0].start()) for mark in ",:;.")
     return text[:head].rstrip(",:;. ") + "." if head > 0 else None
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def distinct(groups: Iterable[Iterable[int]]) -> int:

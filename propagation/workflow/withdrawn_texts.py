@@ -10,10 +10,11 @@ from propagation.model.profile import Author, Line, Source
 from propagation.model.router import RouterVersion
 from propagation.model.text import ClientText
 from propagation.model.withdrawal import SentMessage
-from propagation.workflow.own_words import OwnWords
+from propagation.workflow.own_words import OwnWords, listed, sentences
 
 Key = tuple[int, int]
 EVERYTHING: frozenset[str] | None = None
+MOST_NAMED = 4
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,8 @@ def _rule_without(rule: FilterRule, gone: Gone) -> FilterRule | None:
 
 def message_without(sent: SentMessage, words: OwnWords, supported: frozenset[str]) -> RouterVersion:
     """The message as it is from now on; the same object where nothing of it changes. An attribute that lost a part stays where
-    somebody else brought it and it is still `supported`; a message of which nothing is left says nothing."""
+    somebody else brought it and it is still `supported`; its text keeps to those, and only a message of which nothing is left says
+    nothing."""
     message = sent.message
     lost = {name for name, left in sent.left.items() if not left or name not in supported}
     kept = tuple(name for name in message.attributes if name not in lost and name not in words.names)
@@ -125,7 +127,7 @@ def message_without(sent: SentMessage, words: OwnWords, supported: frozenset[str
     text, name = message.text, message.name
     cites = bool(sent.gone)
     if named.said_in(text, cites=cites):
-        text = named.left_out_of(text, cites=cites) or ""
+        text = _still_said(text, kept, named, cites=cites)
     if not kept:
         text = ""
     if named.said_in(name):
@@ -133,6 +135,16 @@ def message_without(sent: SentMessage, words: OwnWords, supported: frozenset[str
     if (kept, standing, text, name) == (message.attributes, message.standing, message.text, message.name):
         return message
     return replace(message, attributes=kept, standing=standing, text=text, name=name)
+
+
+def _still_said(text: str, kept: Sequence[str], named: OwnWords, *, cites: bool) -> str:
+    """The sentences that say nothing of what is gone; the first of them, on which the others rest, in plain words where it did."""
+    if not kept:
+        return ""
+    plain = f"A community drawn to {listed(kept[:MOST_NAMED])}."
+    left = [named.left_out_of(sentence, cites=cites) for sentence in sentences(text)]
+    whole = " ".join(filter(None, [left[0] or plain, *left[1:]]))
+    return next((said for said in (whole, plain) if not named.said_in(said, cites=cites)), "")
 
 
 def lost_of(before: RouterVersion, after: RouterVersion) -> frozenset[str] | None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Number = Annotated[int | None, typer.Argument(min=0, help="One router, with its members; without: all of the bank.")]
 Bank = Annotated[str, typer.Option(metavar="taste|session", help="Which bank.")]
+NOTHING_LEFT = "Nothing is left of what it said: that was taken back."
 Members = Annotated[int, typer.Option(min=1, max=1000, help="How many members of one router.")]
 
 
@@ -67,7 +68,10 @@ def _print_one(answer: "pb.GetRouterResponse") -> None:
     router = answer.router
     title = f"router {router.number} ({bank_name(router.bank)}), {router.name or 'not named yet'}, version {router.version}"
     console().print(title, markup=False)
-    console().print(router.text or "It has sent nothing yet.", markup=False)
+    console().print(router.text or (NOTHING_LEFT if router.version else "It has sent nothing yet."), markup=False)
+    for step in answer.lineage:
+        if step.before == router.number and step.after != router.number:
+            console().print(f"Part of it, or all, became router {step.after} in evolution run {step.run}.", markup=False)
     if router.written_by:
         console().print(f"Written by {router.written_by}.", markup=False)
     print_table(f"{router.members:,} members", ("member", "title", "score"),

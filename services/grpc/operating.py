@@ -30,15 +30,18 @@ class Operating(Servicer):
         except LeaseHeld:
             return pb.RunRoundResponse(note="another process runs a round; GetStatus shows it when it is done")
         if done is None:
-            return pb.RunRoundResponse(note=await self._nothing_changed() if self._engine.settings.propagate else SWITCHED_OFF)
+            return pb.RunRoundResponse(note=await self._nothing_changed(request.drain)
+                                       if self._engine.settings.propagate else SWITCHED_OFF)
         return pb.RunRoundResponse(round=round_to_proto(done))
 
-    async def _nothing_changed(self) -> str:
+    async def _nothing_changed(self, drained: bool) -> str:
         """Since when; and what a round would only see later."""
         store = self._engine.store
         last, waiting = await store.last_round(), await store.recorded_through() - await store.reasoned_through()
         note = f"nothing had changed since round {last.number}" if last else "there is nothing for a first round yet"
-        return f"{note}; {waiting} entries of the log wait to be reasoned, ask with drain to include them" if waiting > 0 else note
+        if waiting <= 0 or drained:  # what waits after a drain came since
+            return note
+        return f"{note}; {waiting} entries of the log wait to be reasoned, ask with drain to include them"
 
     async def GetStatus(self, request: pb.GetStatusRequest, context: Context) -> pb.GetStatusResponse:
         store, engine = self._engine.store, self._engine

@@ -2,6 +2,9 @@
 
 import math
 
+import grpc
+import pytest
+
 from propagation.v1 import propagation_pb2 as pb
 from services.cli.operate import gauge_in_words
 
@@ -68,6 +71,10 @@ async def test_the_setting_stops_rounds_and_reception_and_nothing_else(serving):
         done = await stub.RunRound(pb.RunRoundRequest(drain=True))
         assert not done.HasField("round")
         assert "switched off" in done.note
+        with pytest.raises(grpc.aio.AioRpcError, match="switched off") as refused:
+            await stub.EvolveRouters(pb.EvolveRoutersRequest())
+        assert refused.value.code() is grpc.StatusCode.FAILED_PRECONDITION
+        assert (await stub.EvolveRouters(pb.EvolveRoutersRequest(dry_run=True))).run.verdict
         off = await profile(stub, freshness=pb.FRESHNESS_MERGED, min_sequence=sequence)
         assert not heard(off)
         assert not off.waiting

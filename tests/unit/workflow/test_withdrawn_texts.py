@@ -107,10 +107,32 @@ def test_a_message_loses_what_only_that_client_brought():
     part = Integrated("theremin", BLUE, 1, 1)
     sent = SentMessage(message, (part,), {"theremin": frozenset()})
     after = message_without(sent, OwnWords("Kind of Blue", frozenset({"theremin"})), frozenset())
-    assert (after.attributes, after.standing, after.name, after.text) == (("jazz",), (("jazz", 2.0),), "jazz", "")
+    assert (after.attributes, after.standing, after.name, after.text) == (("jazz",), (("jazz", 2.0),), "jazz",
+                                                                               "A community drawn to jazz.")
     assert lost_of(message, after) == {"theremin"}
     supported = SentMessage(message, (part,), {"theremin": frozenset({RED})})
     after = message_without(supported, OwnWords("Kind of Blue"), frozenset({"theremin"}))
     assert (after.attributes, after.text) == (message.attributes,
                                               "A community drawn to jazz. It is now turning to theremin.")
     assert message_without(supported, OwnWords("Sketches of Spain"), frozenset({"theremin"})) is message
+
+
+@pytest.mark.parametrize(("text", "want"), [
+    ("A community drawn to theremin and jazz. Lately it looks to opera.",
+     "A community drawn to jazz and opera. Lately it looks to opera."),
+    ("Jazz, opera and theremin are what counts here.", "A community drawn to jazz and opera."),
+    ("A community drawn to jazz. Seen around “The Theremin. An Odyssey” and “Rain”.", "A community drawn to jazz."),
+])
+def test_a_message_that_loses_words_says_what_is_left(text, want):
+    message = RouterVersion(router=1, version=1, round=1, epoch=1, name="theremin", text=text,
+                            attributes=("jazz", "theremin", "opera"))
+    sent = SentMessage(message, (Integrated("theremin", BLUE, 1, 1),), {"theremin": frozenset()})
+    after = message_without(sent, OwnWords(), frozenset())
+    assert (after.attributes, after.name, after.text) == (("jazz", "opera"), "jazz and opera", want)
+
+
+def test_a_message_of_which_nothing_is_left_says_nothing():
+    message = RouterVersion(router=1, version=1, round=1, epoch=1, name="theremin", text="A community drawn to theremin.",
+                            attributes=("theremin",))
+    sent = SentMessage(message, (Integrated("theremin", BLUE, 1, 1),), {"theremin": frozenset()})
+    assert message_without(sent, OwnWords(), frozenset()).text == ""
