@@ -10,6 +10,8 @@ from services.cli.options import AsJson, Assignments, Config, settings_of
 from services.cli.output import print_json
 from services.failures import UsageProblem
 
+PICTURES = (".png", ".svg", ".pdf")
+
 
 class Protocol(StrEnum):
     """What is ranked, and when."""
@@ -49,6 +51,7 @@ def evaluate(folder: Folder, protocol: How = Protocol.PREQUENTIAL, arms: Arms = 
     from services.cli import effects, protocols
 
     settings = settings_of(config, assignments)
+    _can_be_written(save, plot)
     if protocol is Protocol.LEAVE_ONE_OUT and settings.reasoner != "offline":
         from services.cli.by_reasoner import by_reasoner
 
@@ -70,6 +73,17 @@ def evaluate(folder: Folder, protocol: How = Protocol.PREQUENTIAL, arms: Arms = 
     if plot:
         outcome.draw(plot)
     print_json(outcome.report.model_dump(mode="json")) if json else outcome.show()
+
+
+def _can_be_written(save: Path | None, plot: Path | None) -> None:
+    """Before minutes of measuring, not after. Raises UsageProblem."""
+    for option, path in (("--save", save), ("--plot", plot)):
+        if path is not None and not path.absolute().parent.is_dir():
+            raise UsageProblem(f"{option} {path}: there is no folder {path.absolute().parent}")
+        if path is not None and path.is_dir():
+            raise UsageProblem(f"{option} {path}: is a folder; name a file")
+    if plot is not None and plot.suffix.lower() not in PICTURES:
+        raise UsageProblem(f"--plot {plot}: ends in {plot.suffix or 'nothing'}; give one of {', '.join(PICTURES)}")
 
 
 def _arms(text: str | None) -> set[str]:

@@ -41,9 +41,12 @@ def recommend(user: User, count: Count = 10, explain: Explain = False, attribute
 
 def _print(user: str, answer: "pb.RecommendResponse") -> None:
     note = " (no history yet: the catalogue's own order)" if answer.cold else ""
-    print_table(f"For {user}{note}", ("", "item", "title", "score"),
-                [(place, one.item_id, one.title, f"{one.score:.3f}") for place, one in enumerate(answer.recommendations, 1)],
-                ("", "score"))
+    if not answer.recommendations:
+        console().print(f"Nothing is left to recommend to {user}: no visible item passes what was asked for.", markup=False)
+    else:
+        print_table(f"For {user}{note}", ("", "item", "title", "score"),
+                    [(place, one.item_id, one.title, f"{one.score:.3f}") for place, one in enumerate(answer.recommendations, 1)],
+                    ("", "score"))
     for one in answer.recommendations:
         if one.HasField("explanation"):
             _explain(one)
