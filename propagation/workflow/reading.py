@@ -18,7 +18,7 @@ from propagation.workflow.numbers import Numbers
 from propagation.workflow.view import NumbersView
 
 BATCH = 8
-SHORTLIST, SHORTLIST_A_PLACE = 96, 4
+SHORTLIST, SHORTLIST_A_PLACE = 48, 4
 BRIEF_ITEMS, CANDIDATE_COST = 5_000, 16
 BANKS = 2
 EMPTY_ROWS = np.empty(0, np.int64)
