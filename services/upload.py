@@ -4,7 +4,6 @@ where the first one stopped, and a later release of the same data adds what is n
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -23,7 +22,7 @@ EXAMPLES = 5
 KINDS = {ClientKind.USER: pb.CLIENT_KIND_USER, ClientKind.ITEM: pb.CLIENT_KIND_ITEM}
 STATUS = {pb.INTERACTION_STATUS_ACCEPTED: "accepted", pb.INTERACTION_STATUS_DUPLICATE: "duplicate",
           pb.INTERACTION_STATUS_REJECTED: "rejected"}
-T = TypeVar("T")
+T = TypeVar("T", pb.Client, pb.Interaction)
 
 
 @dataclass
@@ -41,14 +40,14 @@ async def upload(stub: "PropagationServiceAsyncStub", clients: Iterable[ClientCh
                  advanced: Callable[[int], None] = lambda _: None) -> UploadReport:
     """Clients, then events in their order; each call is durable before the next. `advanced`: how many more are stored."""
     report = UploadReport()
-    for part in _by_bytes(client_to_proto(client) for client in clients):
+    for part in _by_bytes(map(client_to_proto, clients), CLIENTS_A_CALL):
         answer = await stub.UpsertClients(pb.UpsertClientsRequest(clients=part))
         report.clients += len(part)
         report.clients_changed += sum(outcome.changed or outcome.created for outcome in answer.outcomes)
         report.sequence = max(report.sequence, answer.sequence)
         advanced(len(part))
-    for batch in _parts(events, EVENTS_A_CALL):
-        recorded = await stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=map(event_to_proto, batch)))
+    for batch in _by_bytes(map(event_to_proto, events), EVENTS_A_CALL):
+        recorded = await stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=batch))
         _count(report, recorded)
         advanced(len(batch))
     return report
@@ -74,21 +73,16 @@ def _count(report: UploadReport, answer: pb.RecordInteractionsResponse) -> None:
             report.examples.append(f"event {outcome.event_id!r}: {outcome.field} {outcome.detail}")
 
 
-def _by_bytes(clients: Iterable[pb.Client]) -> Iterator[Sequence[pb.Client]]:
-    """Calls that stay below the service's size limit, however long the texts."""
-    part: list[pb.Client] = []
+def _by_bytes(messages: Iterable[T], most: int) -> Iterator[Sequence[T]]:
+    """Calls of at most so many that stay below the service's size limit, however long the texts."""
+    part: list[T] = []
     size = 0
-    for client in clients:
-        if part and (len(part) == CLIENTS_A_CALL or size + client.ByteSize() > BYTES_A_CALL):
+    for message in messages:
+        more = message.ByteSize()
+        if part and (len(part) == most or size + more > BYTES_A_CALL):
             yield part
             part, size = [], 0
-        part.append(client)
-        size += client.ByteSize()
+        part.append(message)
+        size += more
     if part:
-        yield part
-
-
-def _parts(values: Iterable[T], size: int) -> Iterator[Sequence[T]]:
-    rest = iter(values)
-    while part := list(islice(rest, size)):
         yield part

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from propagation.datasets.columns import ABSENT, Coded, Event, Events
 from propagation.model.client import ClientChange, ClientKey, ClientKind
+from propagation.model.wording import counted
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Dataset:
         order = self.order[:events]
         names = self.log.users.values
         active = {names[code] for code in set(self.log.users.array(len(self.log))[order].tolist())}
-        note = f"Only the earliest {events:,} of {len(self):,} events are used, and the {len(active):,} users in them."
+        note = f"Only the earliest {events:,} of {len(self):,} events are used, and who is in them: {counted(len(active), 'user')}."
         return replace(self, order=order, users=[user for user in self.users if user.key.id in active], notes=(*self.notes, note))
 
 
@@ -63,8 +64,9 @@ def assembled(name: str, items: Mapping[str, ClientChange], users: Mapping[str, 
               notes: Iterable[str] = (), generated: bool = False) -> Dataset:
     """A dataset from what was parsed; clients that only events name are created without text, and noted."""
     unknown = dict.fromkeys(item for item in (*log.items.numbers, *log.negatives.numbers) if item not in items)
-    if unknown and items:
-        notes = (*notes, f"{len(unknown):,} items are in events and not in the catalogue; they are created without text.")
+    if unknown:
+        lacking = "are in events and not in the catalogue" if items else "are in events, and there is no catalogue"
+        notes = (*notes, f"Items that {lacking}: {len(unknown):,}. They are created without text.")
     everything = [*items.values(), *(bare(ClientKind.ITEM, item) for item in unknown)]
     everybody = [*users.values(), *(bare(ClientKind.USER, user) for user in log.users.numbers if user not in users)]
     return Dataset(name, everything, everybody, log, log.order(seed), tuple(notes), generated)

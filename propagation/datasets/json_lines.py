@@ -1,24 +1,22 @@
-"""JSON Lines: one object a line, under the proto's names.
+"""JSON Lines: one object a line, under the proto's names; docs/data.md has the fields, their types and limits.
 
-`clients.jsonl`: {"kind": "user" or "item", "id": "...", "title", "description", "attributes": [...], "categories": [...],
-"hidden": true or false, "metadata": {...}}; all but kind and id may be left out.
-`events.jsonl` (may be left out: a catalogue alone): {"user_id": "...", "item_id": "...", "event_id", "negative_item_id",
-"time": seconds since 1970 or "2026-01-31T12:00:00Z", "weight": above 0 and at most 10, "metadata": {...}}; all but user_id and
-item_id may be left out. Where no line has a time, the lines' order is the order of time; else every line needs one.
+Everything is taken exactly as it is given, or refused. Where no line has a time, the lines' order is the order of time; else
+every line needs one.
 """
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
-from propagation.datasets.cleaning import entries
 from propagation.datasets.columns import Event, Events
 from propagation.datasets.form import Dataset, assembled
-from propagation.datasets.reading import Ids, find, lines_of, moment, plain_name, title_of, unique, written_moment
+from propagation.datasets.reading import Checked, Given, Ids, find, lines_of, moment, plain_name, unique, within, written_moment
 from propagation.model.client import ClientChange, ClientKey, ClientKind
 from propagation.model.errors import BrokenData
-from propagation.model.interaction import WEIGHT_MAX
+from propagation.model.given import checked_list, checked_metadata, checked_negative, checked_text, checked_weight
 
 CLIENTS, EVENTS = "clients.jsonl", "events.jsonl"
 KINDS = {"user": ClientKind.USER, "item": ClientKind.ITEM}
@@ -27,7 +25,7 @@ EVENT_FIELDS = frozenset(["user_id", "item_id", "event_id", "negative_item_id", 
 
 
 class Row:
-    """One object of a file, read field by field; every refusal names the place."""
+    """One object of a file, read field by field and taken exactly as given; every refusal names the place."""
 
     def __init__(self, file: str, line: int, values: Mapping[str, object], ids: Ids) -> None:
         self.file, self.line = file, line
@@ -36,12 +34,15 @@ class Row:
     def broken(self, name: str, problem: str) -> BrokenData:
         return BrokenData(self.file, self.line, name, problem)
 
+    def checked(self, check: Callable[[Given, str], Checked], value: Given, name: str) -> Checked:
+        return within(check, value, self.file, self.line, name)
+
     def id(self, name: str) -> str:
         value = self._values.get(name)
         if value is None:
             raise self.broken(name, "is missing; give an id")
         if isinstance(value, bool) or not isinstance(value, str | int):
-            raise self.broken(name, "is not a string")
+            raise self.broken(name, "is neither a string nor a whole number; write the id as a string")
         return self._ids.checked(str(value), self.file, self.line, name)
 
     def optional_id(self, name: str) -> str | None:
@@ -49,9 +50,11 @@ class Row:
 
     def text(self, name: str) -> str | None:
         value = self._values.get(name)
-        if value is not None and not isinstance(value, str):
+        if value is None:
+            return None
+        if not isinstance(value, str):
             raise self.broken(name, "is not a string")
-        return title_of(value, self.file, self.line, name) or None if value else None
+        return self.checked(checked_text, value, name)
 
     def names(self, name: str) -> tuple[str, ...] | None:
         value = self._values.get(name)
@@ -59,7 +62,7 @@ class Row:
             return None
         if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
             raise self.broken(name, "is not a list of strings")
-        return entries(value) or None
+        return self.checked(checked_list, value, name) or None
 
     def flag(self, name: str) -> bool | None:
         value = self._values.get(name)
@@ -73,7 +76,8 @@ class Row:
             return {}
         if not isinstance(value, dict) or any(isinstance(part, dict | list) for part in value.values()):
             raise self.broken("metadata", "is not an object of plain values")
-        return {name: part if isinstance(part, str) else json.dumps(part) for name, part in value.items() if part is not None}
+        plain = {name: part if isinstance(part, str) else json.dumps(part) for name, part in value.items() if part is not None}
+        return self.checked(checked_metadata, plain, "metadata")
 
     def time(self) -> int | None:
         value = self._values.get("time")
@@ -86,15 +90,18 @@ class Row:
         return moment(repr(value), self.file, self.line, "time")
 
     def weight(self) -> float:
-        value = self._values.get("weight", 1.0)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or not 0 < value <= WEIGHT_MAX:
-            raise self.broken("weight", f"is not a number above 0 and at most {WEIGHT_MAX:g}")
-        return float(value)
+        value = self._values.get("weight")
+        if value is None:
+            return 1.0
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.broken("weight", "is not a number")
+        # An integer of hundreds of digits is beyond a float, and beyond the limit.
+        return self.checked(checked_weight, float(value) if abs(value) < sys.float_info.max else math.inf, "weight")
 
 
 def load_json_lines(folder: Path, seed: int) -> Dataset:
     """clients.jsonl and events.jsonl, either of which may be left out. Raises BrokenData."""
-    ids = Ids()
+    ids = Ids(stripped=False)
     clients = _clients(folder, ids)
     return assembled(folder.name, clients[ClientKind.ITEM], clients[ClientKind.USER], _events(folder, ids), seed)
 
@@ -103,7 +110,9 @@ def _rows(path: Path | None, known: frozenset[str], ids: Ids) -> Iterator[Row]:
     for line, text in lines_of(path) if path else ():
         file = plain_name(path) if path else ""
         try:
-            values = json.loads(text)
+            values = json.loads(text, object_pairs_hook=_object)
+        except Doubled as error:
+            raise BrokenData(file, line, _shown(error.name), "stands twice in one object; keep one of them") from None
         except json.JSONDecodeError as error:
             raise BrokenData(file, line, "", f"is not JSON ({error})") from None
         except (ValueError, RecursionError):
@@ -111,8 +120,29 @@ def _rows(path: Path | None, known: frozenset[str], ids: Ids) -> Iterator[Row]:
         if not isinstance(values, dict):
             raise BrokenData(file, line, "", "is not a JSON object")
         for name in values.keys() - known:
-            raise BrokenData(file, line, str(name)[:60], f"is not known here; the fields are {', '.join(sorted(known))}")
+            raise BrokenData(file, line, _shown(name), f"is not known here; the fields are {', '.join(sorted(known))}")
         yield Row(file, line, values, ids)
+
+
+class Doubled(Exception):
+    """A name that stands twice in one JSON object."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise Doubled(next(name for place, name in enumerate(names) if name in names[:place]))
+    return values
+
+
+def _shown(name: str) -> str:
+    """A field's name that anybody may have written, as it can be printed."""
+    return name[:60].encode(errors="backslashreplace").decode()
 
 
 def _clients(folder: Path, ids: Ids) -> dict[ClientKind, dict[str, ClientChange]]:
@@ -140,8 +170,7 @@ def _events(folder: Path, ids: Ids) -> Events:
             raise row.broken("time", "is on some lines only; give it on all lines or on none")
         if event_id in seen:
             raise row.broken("event_id", f"{event_id!r} was used on an earlier line; give this event its own id")
-        if negative == item:
-            raise row.broken("negative_item_id", "is the item itself; name another item, or none")
+        row.checked(partial(checked_negative, item), negative, "negative_item_id")
         if event_id:
             seen.add(event_id)
         event = Event(event_id or "", row.id("user_id"), item, len(log) if time is None else time, negative, row.weight(),

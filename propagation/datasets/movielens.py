@@ -2,11 +2,13 @@
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from pathlib import Path
 
 from propagation.datasets.cleaning import cleaned, split_list
-from propagation.datasets.reading import csv_rows, find
+from propagation.datasets.reading import csv_rows, event_metadata, find, number
 from propagation.model.client import TEXT_MAX_CHARS, ClientChange, ClientKey, ClientKind
+from propagation.model.wording import counted
 
 YEAR = re.compile(r"\s*\((\d{4})\)\s*$")
 ARTICLE_LAST = re.compile(r"^(.*), (The|A|An|Les|Le|La|L'|Il|El|Das|Der|Die|Los|Las|Un|Une)(?=$| \()", re.IGNORECASE)
@@ -37,6 +39,21 @@ def film(item: str, raw_title: str, genres: tuple[str, ...], descriptions: dict[
                         categories=genres or None, metadata={"year": year[1]} if year else None)
 
 
+class Ratings:
+    """Ratings as metadata, each way to write one checked once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Mapping[str, str]] = {}
+
+    def metadata(self, value: str, file: str, line: int, field: str) -> Mapping[str, str]:
+        """A finite number, as it is written. Raises BrokenData."""
+        known = self._known.get(value)
+        if known is None:
+            number(value, file, line, field)
+            known = self._known[value] = event_metadata({"rating": value.strip()}, file, line)
+        return known
+
+
 def genres_of(text: str) -> tuple[str, ...]:
     return split_list(text, "|", NO_GENRES)
 
@@ -57,4 +74,4 @@ def joined_note(items: dict[str, ClientChange], descriptions: dict[str, str]) ->
     if not descriptions:
         return ()
     described = sum(item.description is not None for item in items.values())
-    return (f"Descriptions were joined by title for {described:,} of {len(items):,} films.",)
+    return (f"Descriptions were joined by title for {described:,} of {counted(len(items), 'film')}.",)

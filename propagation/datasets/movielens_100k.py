@@ -5,8 +5,8 @@ from pathlib import Path
 from propagation.datasets.cleaning import entries
 from propagation.datasets.columns import Events
 from propagation.datasets.form import Dataset, assembled
-from propagation.datasets.movielens import film, joined_note, read_descriptions
-from propagation.datasets.reading import Ids, fields, find, lines_of, moment, number, plain_name, title_of, unique
+from propagation.datasets.movielens import Ratings, film, joined_note, read_descriptions
+from propagation.datasets.reading import Ids, described, fields, find, lines_of, moment, plain_name, title_of, unique
 from propagation.model.client import ClientChange, ClientKey, ClientKind
 from propagation.model.errors import BrokenData
 
@@ -53,7 +53,8 @@ def _items(folder: Path, ids: Ids, descriptions: dict[str, str]) -> dict[str, Cl
         unique(items, item, file, line, names[0])
         flags = dict(zip(names[len(BEFORE_GENRES):], values[len(BEFORE_GENRES):], strict=True))
         title = title_of(values[1], file, line, names[1])
-        items[item] = film(item, "" if title.casefold() in UNKNOWN else title, _held(flags, file, line), descriptions)
+        shown = "" if title.casefold() in UNKNOWN else title
+        items[item] = described(film(item, shown, _held(flags, file, line), descriptions), file, line)
     return items
 
 
@@ -72,18 +73,17 @@ def _users(folder: Path, ids: Ids) -> dict[str, ClientChange]:
         values = fields(text, "|", USER, file, line)
         user = ids.checked(values[0], file, line, USER[0])
         unique(users, user, file, line, USER[0])
-        users[user] = ClientChange(key=ClientKey(kind=ClientKind.USER, id=user),
-                                   metadata=dict(zip(("age", "gender", "occupation"), values[1:4], strict=True)))
+        known = dict(zip(("age", "gender", "occupation"), values[1:4], strict=True))
+        users[user] = described(ClientChange(key=ClientKey(kind=ClientKind.USER, id=user), metadata=known), file, line)
     return users
 
 
 def _ratings(folder: Path, ids: Ids) -> Events:
     """Copies of u.data exist in which some tabs became spaces; every field is a number, so both part them."""
-    path, log = find(folder, "u.data"), Events("ml-100k")
+    path, log, ratings = find(folder, "u.data"), Events("ml-100k"), Ratings()
     for line, text in lines_of(path, LATIN) if path else ():
         file = plain_name(path) if path else ""
         user, item, rating, time = fields(text, None, RATING, file, line)
-        number(rating, file, line, RATING[2])
         log.append(ids.checked(user, file, line, RATING[0]), ids.checked(item, file, line, RATING[1]),
-                   moment(time, file, line, RATING[3]), {"rating": rating.strip()})
+                   moment(time, file, line, RATING[3]), ratings.metadata(rating, file, line, RATING[2]))
     return log

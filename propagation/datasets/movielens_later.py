@@ -7,8 +7,8 @@ from pathlib import Path
 from propagation.datasets.cleaning import entries
 from propagation.datasets.columns import Events
 from propagation.datasets.form import Dataset, assembled
-from propagation.datasets.movielens import film, genres_of, joined_note, read_descriptions
-from propagation.datasets.reading import Ids, csv_rows, fields, find, lines_of, moment, number, plain_name, title_of, unique
+from propagation.datasets.movielens import Ratings, film, genres_of, joined_note, read_descriptions
+from propagation.datasets.reading import Ids, csv_rows, described, fields, find, lines_of, moment, plain_name, title_of, unique
 from propagation.model.attribute import normalised
 from propagation.model.client import ClientChange, ClientKey, ClientKind
 from propagation.model.errors import BrokenData
@@ -66,7 +66,7 @@ def _films(folder: Path, ending: str, ids: Ids, tags: dict[str, tuple[str, ...]]
         if not title.strip():
             raise BrokenData(file, line, MOVIES[1], "is empty; give a title")
         title_of(title, file, line, MOVIES[1])
-        items[item] = film(item, title, genres_of(genres), descriptions, tags.get(item, ()))
+        items[item] = described(film(item, title, genres_of(genres), descriptions, tags.get(item, ())), file, line)
     return items
 
 
@@ -76,18 +76,17 @@ def _users(folder: Path, ids: Ids) -> dict[str, ClientChange]:
         file = plain_name(path) if path else ""
         user = ids.checked(values[0], file, line, USERS[0])
         unique(users, user, file, line, USERS[0])
-        users[user] = ClientChange(key=ClientKey(kind=ClientKind.USER, id=user),
-                                   metadata=dict(zip(USERS[1:4], values[1:4], strict=True)))
+        known = dict(zip(USERS[1:4], values[1:4], strict=True))
+        users[user] = described(ClientChange(key=ClientKey(kind=ClientKind.USER, id=user), metadata=known), file, line)
     return users
 
 
 def _ratings(folder: Path, ending: str, ids: Ids) -> Events:
-    path, log = find(folder, f"ratings{ending}"), Events("ml")
+    path, log, ratings = find(folder, f"ratings{ending}"), Events("ml"), Ratings()
     for line, (user, item, rating, time) in _rows(path, RATINGS) if path else ():
         file = plain_name(path) if path else ""
-        number(rating, file, line, RATINGS[2])
         log.append(ids.checked(user, file, line, RATINGS[0]), ids.checked(item, file, line, RATINGS[1]),
-                   moment(time, file, line, RATINGS[3]), {"rating": rating.strip()})
+                   moment(time, file, line, RATINGS[3]), ratings.metadata(rating, file, line, RATINGS[2]))
     return log
 
 

@@ -4,27 +4,33 @@ import csv
 import gzip
 import io
 import math
-import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, TypeVar, cast
 
 from propagation.datasets.cleaning import cleaned
-from propagation.model.client import ID_MAX_BYTES, TEXT_MAX_CHARS
-from propagation.model.errors import BrokenData
+from propagation.model.client import ClientChange
+from propagation.model.errors import BrokenData, InvalidInput
+from propagation.model.given import LAST_SECOND, checked_client, checked_id, checked_metadata, checked_text
 
 MILLISECONDS_FROM = 1e11
-LATEST_SECOND = 253_370_764_800
 FIELD_LIMIT = 1 << 24
+Given = TypeVar("Given")
+Checked = TypeVar("Checked")
 
 
 def find(folder: Path, name: str) -> Path | None:
-    """The file of this name in the folder, plain or as .gz."""
-    for path in (folder / name, folder / f"{name}.gz"):
-        if path.is_file():
-            return path
-    return None
+    """The file of this name in the folder, plain or as .gz. Raises BrokenData where it is there as both."""
+    found = [path for path in (folder / name, folder / f"{name}.gz") if path.is_file()]
+    if len(found) > 1:
+        raise twice(name)
+    return found[0] if found else None
+
+
+def twice(name: str) -> BrokenData:
+    """Which of two files is meant is not for the loader to say."""
+    return BrokenData(name, 0, "", f"is there plain and as {name}.gz; keep one of them")
 
 
 def plain_name(path: Path) -> str:
@@ -83,25 +89,38 @@ def fields(text: str, separator: str | None, names: Sequence[str], file: str, li
     return values
 
 
-class Ids:
-    """Checks ids, each once."""
+def within(check: Callable[[Given, str], Checked], value: Given, file: str, line: int, field: str) -> Checked:
+    """A check of what callers may give, its refusal told with the place in the file. Raises BrokenData."""
+    try:
+        return check(value, field)
+    except InvalidInput as error:
+        raise BrokenData(file, line, error.field, error.problem) from None
 
-    def __init__(self) -> None:
+
+class Ids:
+    """Checks ids, each once. `stripped`: without the white space around them, which in tables is lay-out."""
+
+    def __init__(self, stripped: bool = True) -> None:
         self._good: set[str] = set()
+        self._stripped = stripped
 
     def checked(self, value: str, file: str, line: int, field: str) -> str:
-        """The id without white space around it. 1 to 256 bytes of UTF-8 without control characters."""
+        """1 to 256 bytes of UTF-8 without control characters."""
         if value in self._good:
             return value
-        name = value.strip()
-        if not name:
-            raise BrokenData(file, line, field, "is empty; give an id")
-        if len(name.encode()) > ID_MAX_BYTES:
-            raise BrokenData(file, line, field, f"is {len(name.encode())} bytes long; at most {ID_MAX_BYTES}")
-        if any(unicodedata.category(character) == "Cc" for character in name):
-            raise BrokenData(file, line, field, "holds a control character; remove it")
+        name = within(checked_id, value.strip() if self._stripped else value, file, line, field)
         self._good.add(name)
         return name
+
+
+def described(client: ClientChange, file: str, line: int) -> ClientChange:
+    """A client as the service takes it: also what a table's cells add up to is bounded. Raises BrokenData."""
+    return within(lambda given, _: checked_client(given), client, file, line, "")
+
+
+def event_metadata(values: Mapping[str, str], file: str, line: int) -> Mapping[str, str]:
+    """What a table says of an event, as the service takes it. Raises BrokenData."""
+    return within(checked_metadata, values, file, line, "metadata")
 
 
 def number(value: str, file: str, line: int, field: str) -> float:
@@ -118,10 +137,13 @@ def number(value: str, file: str, line: int, field: str) -> float:
 def moment(value: str, file: str, line: int, field: str) -> int:
     """Milliseconds since 1970 from seconds or (from 1e11 on: no year before 5138 is meant) milliseconds."""
     parsed = number(value, file, line, field)
-    seconds = parsed / 1000 if parsed >= MILLISECONDS_FROM else parsed
-    if not 0 <= seconds < LATEST_SECOND:
+    return _milliseconds(parsed / 1000 if parsed >= MILLISECONDS_FROM else parsed, value, file, line, field)
+
+
+def _milliseconds(seconds: float, value: str, file: str, line: int, field: str) -> int:
+    if seconds < 0 or (milliseconds := round(seconds * 1000)) >= LAST_SECOND * 1000:
         raise BrokenData(file, line, field, f"{value[:40]!r} is outside of the years 1970 to 9998")
-    return round(seconds * 1000)
+    return milliseconds
 
 
 def written_moment(value: str, file: str, line: int, field: str) -> int:
@@ -132,15 +154,12 @@ def written_moment(value: str, file: str, line: int, field: str) -> int:
         raise BrokenData(file, line, field, f"{value[:40]!r} is no time; give seconds since 1970, 2026-01-31"
                                             " or 2026-01-31T12:00:00Z") from None
     aware = parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
-    return moment(str(aware.timestamp()), file, line, field)
+    return _milliseconds(aware.timestamp(), value, file, line, field)
 
 
 def title_of(value: str, file: str, line: int, field: str) -> str:
     """Cleaned, and within what the service takes."""
-    text = cleaned(value)
-    if len(text) > TEXT_MAX_CHARS:
-        raise BrokenData(file, line, field, f"is {len(text)} characters long; at most {TEXT_MAX_CHARS}")
-    return text
+    return within(checked_text, cleaned(value), file, line, field)
 
 
 def unique(ids: Iterable[str], name: str, file: str, line: int, field: str) -> None:

@@ -2,12 +2,25 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from propagation.datasets.cleaning import cleaned, entries, split_list
 from propagation.datasets.columns import Events
 from propagation.datasets.form import Dataset, assembled
-from propagation.datasets.reading import Ids, fields, lines_of, moment, number, plain_name, title_of, written_moment
+from propagation.datasets.reading import (
+    Ids,
+    described,
+    event_metadata,
+    fields,
+    lines_of,
+    moment,
+    number,
+    plain_name,
+    title_of,
+    twice,
+    written_moment,
+)
 from propagation.model.client import TEXT_MAX_CHARS, ClientChange, ClientKey, ClientKind
 from propagation.model.errors import BrokenData
 
@@ -104,7 +117,12 @@ def load_recbole(folder: Path, seed: int) -> Dataset:
 
 
 def atomic_files(folder: Path, ending: str) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if path.is_file() and plain_name(path).endswith(ending))
+    """In the order of their names. Raises BrokenData where one is there plain and as .gz."""
+    found = sorted(path for path in folder.iterdir() if path.is_file() and plain_name(path).endswith(ending))
+    for first, second in pairwise(found):
+        if plain_name(first) == plain_name(second):
+            raise twice(plain_name(first))
+    return found
 
 
 def _clients(folder: Path, ending: str, kind: ClientKind, id_names: tuple[str, ...], ids: Ids) -> dict[str, ClientChange]:
@@ -144,8 +162,9 @@ def _client(key: ClientKey, table: Table, line: int, row: Mapping[str, str], id_
     description = cleaned(row[name])[:TEXT_MAX_CHARS] if (name := roles[DESCRIPTIONS]) else ""
     categories, attributes = (_listed(row, lists[role], separators) for role in (CATEGORIES, ATTRIBUTES))
     metadata = {name: text[:METADATA_CHARS] for name, value in row.items() if name not in used and (text := cleaned(value))}
-    return ClientChange(key=key, title=title or None, description=description or None, categories=categories or None,
-                        attributes=attributes or None, metadata=metadata or None)
+    change = ClientChange(key=key, title=title or None, description=description or None, categories=categories or None,
+                          attributes=attributes or None, metadata=metadata or None)
+    return described(change, table.file, line)
 
 
 def _listed(row: Mapping[str, str], names: list[str], separators: Mapping[str, str]) -> tuple[str, ...]:
@@ -183,4 +202,4 @@ def _append_all(table: Table, user: str, item: str, time: str | None, log: Event
     for line, row in table.rows():
         metadata = {name: text[:METADATA_CHARS] for name in others if (text := row[name].strip())}
         log.append(ids.checked(row[user], table.file, line, user), ids.checked(row[item], table.file, line, item),
-                   table.moment(row[time], line, time) if time else 0, metadata)
+                   table.moment(row[time], line, time) if time else 0, event_metadata(metadata, table.file, line))

@@ -4,6 +4,7 @@ database of the settings, where a stopped run goes on."""
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from propagation.model.wording import counted
 from services.cli.opening import with_engine
 from services.cli.output import console, print_json, print_table, progress_bar
 from services.cli.replay import checked, checked_clients
@@ -51,10 +52,11 @@ def show(report: "ByReasonerReport") -> None:
     """As a person reads it."""
     rows = [(draw.name, f"{draw.targets:,}", f"{draw.n1:.4f}", f"{draw.n5:.4f}", f"{draw.n10:.4f}", f"{draw.by_numbers:,}")
             for draw in report.draws]
-    title = f"{report.dataset}, leave-last-one-out by {report.reasoner}: {report.users:,} users, {report.learned:,} events learned"
+    title = (f"{report.dataset}, leave-last-one-out by {report.reasoner}: {counted(report.users, 'user')}, "
+             f"{counted(report.learned, 'event')} learned")
     print_table(title, HEADERS, rows, HEADERS[1:])
     costs = [(one.prompt, f"{one.calls:,}", f"{one.cached:,}", f"{one.prompt_tokens:,}", f"{one.completion_tokens:,}",
               f"{one.seconds:,.0f}", f"{one.money:,.4f}") for one in report.cost]
     if costs:
         print_table("What this run cost", COST_HEADERS, costs, COST_HEADERS[1:])
-    console().print(f"{report.dead_letters:,} dead letters; {report.seconds:.0f} s; {report.commit}", markup=False)
+    console().print(f"{counted(report.dead_letters, 'dead letter')}; {report.seconds:.0f} s; {report.commit}", markup=False)

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from propagation.model.wording import counted
 from services.cli.output import print_table
 from services.cli.protocols import Outcome, Progress, embedder_of, print_cost, with_bar
 from services.failures import UsageProblem
@@ -40,8 +41,8 @@ def measured(vary: str, dataset: "Dataset", stream: "Stream", settings: "Setting
         from propagation.evaluation.table import effect_table
 
         headers, rows = effect_table(effect)
-        print_table(f"{effect.dataset}: the effect of {effect.of}; N@10, {effect.events:,} events, {effect.ranked:,} ranked; "
-                    f"median of {effect.seeds} seeds", headers, rows, headers)
+        print_table(f"{effect.dataset}: the effect of {effect.of}; N@10, {counted(effect.events, 'event')}, "
+                    f"{effect.ranked:,} ranked; median of {counted(effect.seeds, 'seed')}", headers, rows, headers)
         print_cost(effect.seconds, embedder_of(settings).name)
 
     def draw(path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from propagation.model.wording import counted
 from services.cli.asking import ask, client_key, kind_name
 from services.cli.exits import ExitCode
 from services.cli.options import LOOPBACK, Address, AsJson
@@ -60,7 +61,8 @@ def forget(user: User = None, item: Item = None, yes: Yes = False, address: Addr
     if json:
         print_json(plain(answer))
     else:
-        console().print(f"Forgotten: {answer.events_erased:,} events; {answer.lines_dropped:,} lines of others went with it,"
+        console().print(f"Forgotten: {counted(answer.events_erased, 'event')}; "
+                        f"{counted(answer.lines_dropped, 'line')} of others went with it,"
                         f" at sequence {answer.sequence:,}.", markup=False)
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from propagation.model.wording import counted
 from services.cli.exits import ExitCode
 from services.cli.options import LOOPBACK, Address, AsJson
 from services.cli.output import console, print_json, progress_bar
@@ -14,13 +15,16 @@ if TYPE_CHECKING:
     from propagation.datasets.form import Dataset
     from services.upload import UploadReport
 
-Folder = Annotated[Path, typer.Argument(help="MovieLens, RecBole atomic files, or clients.jsonl and events.jsonl.")]
+Folder = Annotated[Path, typer.Argument(help="MovieLens, RecBole atomic files, or clients.jsonl and events.jsonl: docs/data.md.")]
 First = Annotated[int | None, typer.Option(metavar="N", min=1, help="The earliest N events only.")]
 Seed = Annotated[int, typer.Option(min=0, help="Orders events of equal time.")]
 
 
 def import_(folder: Folder, first: First = None, seed: Seed = 7, address: Address = LOOPBACK, json: AsJson = False) -> None:
     """Load a dataset into a running service, through its API.
+
+    The formats, their fields and limits: docs/data.md. The folder is read and checked whole before anything is sent: a line that
+    the service would refuse is named with its file and field, and nothing is loaded.
 
     Can be interrupted and run again: events that are stored already are counted as duplicates and change nothing.
     JSON: {"name", "clients", "clients_changed", "accepted", "duplicate", "rejected", "examples", "sequence", "notes"}.
@@ -59,7 +63,7 @@ def as_json(report: "UploadReport") -> dict[str, object]:
 
 def in_words(dataset: "Dataset", report: "UploadReport") -> list[str]:
     counts = ", ".join(f"{report.outcomes[name]:,} {name}" for name in ("accepted", "duplicate", "rejected"))
-    return [f"{dataset.name}: {report.clients:,} clients ({report.clients_changed:,} new or changed); events: {counts}",
+    return [f"{dataset.name}: {counted(report.clients, 'client')} ({report.clients_changed:,} new or changed); events: {counts}",
             *dataset.notes, *_left_out(report), *(f"rejected: {example}" for example in report.examples)]
 
 
@@ -68,5 +72,6 @@ def _left_out(report: "UploadReport") -> list[str]:
     accepted, known, rejected = (report.outcomes[name] for name in ("accepted", "duplicate", "rejected"))
     if not rejected:
         return []
-    return [f"Loaded: all clients and {accepted:,} new events; {known:,} were there already. Not loaded: {rejected:,} events;"
-            " of those that the service has with other content it keeps what it had. The first of them:"]
+    return [f"Loaded: all clients and {counted(accepted, 'new event')}; there already: {known:,}."
+            f" Not loaded: {counted(rejected, 'event')}; of those that the service has with other content it keeps what it had."
+            " The first of them:"]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from propagation.model.wording import counted
 from services.cli.output import console, print_table, progress_bar
 
 if TYPE_CHECKING:
@@ -47,8 +48,9 @@ def prequential(stream: "Stream", settings: "Settings", options: "EvaluationSett
                                                                       progress=heard))
 
     def show() -> None:
-        title = (f"{report.dataset}: {report.users:,} users, {report.items:,} items, {report.events:,} events; reported on "
-                 f"{report.ranked:,} from event {report.reported_from:,} on; median of {len(report.settings.seeds)} seeds")
+        title = (f"{report.dataset}: {counted(report.users, 'user')}, {counted(report.items, 'item')}, "
+                 f"{counted(report.events, 'event')}; reported on {report.ranked:,} from event {report.reported_from:,} on; "
+                 f"median of {counted(len(report.settings.seeds), 'seed')}")
         kept = [row for name, row in zip(LABELS, rows(report), strict=True) if name in shown]
         print_table(title, HEADERS, kept, HEADERS[1:])
         print_cost(report.seconds, report.embedder)
@@ -65,10 +67,10 @@ def cold_start(stream: "Stream", settings: "Settings", options: "EvaluationSetti
 
     report = with_bar(stream.name, lambda heard: evaluate_prequential(stream, embedder_of(settings), options, commit=release(),
                                                                       progress=heard))
-    title = f"{report.dataset}: N@10 by what was known, {report.ranked:,} events from event {report.reported_from:,} on"
+    title = f"{report.dataset}: N@10 by what was known, {counted(report.ranked, 'event')} from event {report.reported_from:,} on"
 
     def show() -> None:
-        print_table(f"{title}; median of {len(report.settings.seeds)} seeds", SLICE_HEADERS, slice_rows(report.slices),
+        print_table(f"{title}; median of {counted(len(report.settings.seeds), 'seed')}", SLICE_HEADERS, slice_rows(report.slices),
                     SLICE_HEADERS[1:])
         print_cost(report.seconds, report.embedder)
 
@@ -87,8 +89,8 @@ def leave_one_out(stream: "Stream", settings: "Settings", options: "EvaluationSe
 
     def show() -> None:
         for setting in report.known:
-            title = (f"{report.dataset}, leave-last-one-out, {KNOWING[setting.name]}: {setting.targets:,} targets; median of "
-                     f"{len(report.settings.seeds)} seeds")
+            title = (f"{report.dataset}, leave-last-one-out, {KNOWING[setting.name]}: {counted(setting.targets, 'target')}; "
+                     f"median of {counted(len(report.settings.seeds), 'seed')}")
             kept = [row for name, row in zip(LABELS, left_out_rows(setting), strict=True) if name in shown]
             print_table(title, LEFT_OUT_HEADERS, kept, LEFT_OUT_HEADERS[1:])
         print_table(f"By what was known, {KNOWING['end']} (N@10 of 10)", SLICE_HEADERS, slice_rows(report.setting("end").slices),

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from propagation.model.wording import counted
 from services.cli.options import AsJson, Assignments, Config, Database, settings_of
 from services.cli.output import console, print_json, progress_bar
 
@@ -47,8 +48,8 @@ def replay(folder: Folder, database: Database = None, first: First = None, step:
                     "outcomes": outcomes, "seconds": round(seconds, 3)})
     else:
         counts = ", ".join(f"{count:,} {status}" for status, count in outcomes.items()) or "none"
-        console().print(f"{dataset.name}: {report.clients:,} clients, {report.rounds:,} rounds; events: {counts}; {seconds:.1f} s; "
-                        f"in {settings.graph}", markup=False)
+        console().print(f"{dataset.name}: {counted(report.clients, 'client')}, {counted(report.rounds, 'round')}; "
+                        f"events: {counts}; {seconds:.1f} s; in {settings.graph}", markup=False)
 
 
 async def _replayed(engine: "Engine", dataset: "Dataset", clients: "Sequence[ClientChange]", step: int) -> "ReplayReport":

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from propagation.model.wording import counted
 from services.cli.asking import ask, kind_name
 from services.cli.moment import Moment, moment_of
 from services.cli.options import LOOPBACK, Address, AsJson
@@ -74,11 +75,11 @@ def _print_one(answer: "pb.GetRouterResponse") -> None:
             console().print(f"Part of it, or all, became router {step.after} in evolution run {step.run}.", markup=False)
     if router.written_by:
         console().print(f"Written by {router.written_by}.", markup=False)
-    print_table(f"{router.members:,} members", ("member", "title", "score"),
+    print_table(counted(router.members, "member"), ("member", "title", "score"),
                 [(_member(member), member.title, f"{member.score:.3f}") for member in answer.members], ("score",))
 
 
 def _member(member: "pb.RouterMember") -> str:
     if member.HasField("client"):
         return f"{kind_name(member.client.kind)} {member.client.id}"
-    return f"{member.count} users"
+    return counted(member.count, "user")

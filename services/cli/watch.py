@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from propagation.model.wording import counted
 from services.cli.asking import ask, kind_name
 from services.cli.operate import round_in_words
 from services.cli.options import LOOPBACK, Address, AsJson
@@ -71,7 +72,7 @@ def event_in_words(event: "pb.WatchPropagationResponse") -> str:
         case "evolution":
             return f"evolution {event.evolution.run}: {event.evolution.verdict}"
         case _:
-            return f"{event.missed:,} events were missed here"
+            return f"missed here: {counted(event.missed, 'event')}"
 
 
 def _merge_in_words(merge: "pb.MergeReport") -> str:

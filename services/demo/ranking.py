@@ -10,6 +10,7 @@ from rich.table import Table
 from propagation.evaluation.arm_report import ArmReport
 from propagation.evaluation.metrics import Paired
 from propagation.evaluation.report import Report
+from propagation.model.wording import counted
 from services.demo.process import child
 from services.demo.words import say
 from services.failures import Unreachable
@@ -37,7 +38,8 @@ def show_ranking(console: Console, report: Report | str) -> None:
     if isinstance(report, str):
         say(console, f"Nothing was ranked: {report}.")
         return
-    say(console, f"Every event is predicted, then learned. Reported: the later {report.ranked:,} of {report.events:,} events. "
+    say(console, f"Every event is predicted, then learned. Reported: the later {report.ranked:,} of "
+                 f"{counted(report.events, 'event')}. "
                  "N@10: 1 where the item that was chosen stands first among ten, .29 where last.")
     table = Table(box=None, padding=(0, 3, 0, 0))
     for column in ("", "N@10", "first of ten", "against off", "t"):

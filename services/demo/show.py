@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from propagation.model.wording import counted
 from propagation.v1 import propagation_pb2 as pb
 from services.client import connected
 from services.demo.catalogue import search
@@ -70,7 +71,8 @@ async def _with_events(stub: "PropagationServiceAsyncStub", console: Console, pl
 async def _tell(stub: "PropagationServiceAsyncStub", console: Console, plan: Plan, story: Story | None) -> None:
     heading(console, "A profile, before and after")
     if story is None:
-        say(console, f"No message has written into the profiles of the {len(plan.watched)} users watched: too few events for it.")
+        say(console, f"No message has written into the profiles of {counted(len(plan.watched), 'user')} watched: "
+                     "too few events for it.")
     else:
         show_profiles(console, story)
         heading(console, "One path, traced")

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from propagation.model.wording import counted
 from propagation.v1 import propagation_pb2 as pb
 from services.demo.plan import Plan
 from services.demo.reach import Reach
@@ -37,7 +38,8 @@ def say(console: Console, text: str) -> None:
 def show_data(console: Console, plan: Plan) -> None:
     data = plan.dataset
     kind = "Generated data" if data.generated else "Your data"
-    say(console, f"{kind}: {data.name}. {len(data.users):,} users, {len(data.items):,} items, {len(data):,} events.")
+    say(console, f"{kind}: {data.name}. {counted(len(data.users), 'user')}, "
+                 f"{counted(len(data.items), 'item')}, {counted(len(data), 'event')}.")
     for note in data.notes:
         say(console, f"  {note}")
     if plan.wave:

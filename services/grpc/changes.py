@@ -1,30 +1,15 @@
 """UpsertClients' clients under their field mask, checked."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from google.protobuf.field_mask_pb2 import FieldMask
 
-from propagation.model.client import LIST_MAX, ClientChange
+from propagation.model.client import ClientChange
 from propagation.model.errors import InvalidInput
+from propagation.model.given import checked_list, checked_metadata, checked_text
 from propagation.v1 import propagation_pb2 as pb
-from services.grpc.check import checked_key, checked_metadata, checked_text
-
-ENTRY_MAX_CHARS = 256
-
-
-def checked_list(values: Sequence[str], field: str) -> tuple[str, ...]:
-    """A short list of short texts."""
-    if len(values) > LIST_MAX:
-        raise InvalidInput(field, f"holds {len(values)} entries; at most {LIST_MAX}")
-    for place, value in enumerate(values):
-        if not value.strip():
-            raise InvalidInput(f"{field}[{place}]", "is empty; leave it out")
-        if len(value) > ENTRY_MAX_CHARS:
-            raise InvalidInput(f"{field}[{place}]", f"is {len(value)} characters long; at most {ENTRY_MAX_CHARS}")
-        checked_text(value, f"{field}[{place}]")
-    return tuple(values)
-
+from services.grpc.check import checked_key
 
 FIELDS: dict[str, Callable[[Any, str], object]] = {
     "title": checked_text, "description": checked_text, "attributes": checked_list, "categories": checked_list,

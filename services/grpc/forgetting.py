@@ -2,11 +2,12 @@
 
 from collections.abc import AsyncGenerator
 
+from propagation.model.given import checked_id
 from propagation.model.withdrawal import Standing
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.export_client import exported
 from services.grpc.base import Context, Servicer
-from services.grpc.check import checked_count, checked_id, checked_key
+from services.grpc.check import checked_count, checked_key
 
 REASONS = {Standing.UNKNOWN: "UNKNOWN", Standing.RETRACTED: "RETRACTED", Standing.FORGOTTEN: "FORGOTTEN"}
 

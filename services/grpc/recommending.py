@@ -5,13 +5,14 @@ from dataclasses import replace
 from propagation.model.client import ClientKind
 from propagation.model.epoch import BankName
 from propagation.model.errors import InvalidInput
+from propagation.model.given import checked_id
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.explain import Explanation
 from propagation.workflow.ranking import FIRST
 from propagation.workflow.recommend import Recommended, Wish
 from propagation.workflow.similar import By
 from services.grpc.base import Context, Servicer
-from services.grpc.check import KINDS, checked_id, checked_key
+from services.grpc.check import KINDS, checked_key
 from services.grpc.convert import key_to_proto, message_to_proto
 from services.grpc.roles import caller_of
 from services.security.roles import Role

@@ -3,10 +3,11 @@
 from collections.abc import AsyncIterator
 
 from propagation.model.errors import InvalidInput
+from propagation.model.given import checked_id, checked_text
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.trace import Path
 from services.grpc.base import Context, Servicer
-from services.grpc.check import checked_id, checked_key, checked_text
+from services.grpc.check import checked_key
 from services.grpc.paths import facts_of_paths, path_to_proto
 from services.grpc.roles import caller_of
 

@@ -1,0 +1,49 @@
+"""Which format a folder holds, and what is said of what it lacks."""
+
+import pytest
+
+from propagation.datasets.load import load_dataset
+from propagation.model.errors import BrokenData
+
+SEED = 7
+FILES = {
+    "x.inter": "user_id:token\titem_id:token\nu\ti\n",
+    "x.user": "user_id:token\nu\n",
+    "events.jsonl": '{"user_id": "u", "item_id": "i"}\n',
+    "u.data": "1\t1\t3\t20\n",
+    "movies.csv": "movieId,title,genres\n1,A,Drama\n",
+    "ratings.csv": "userId,movieId,rating,timestamp\n1,1,3,20\n",
+    "ratings.dat": "1::1::3::20\n",
+}
+
+
+def folder_of(path, *names):
+    for name in names:
+        (path / name).write_text(FILES[name])
+    return path
+
+
+@pytest.mark.parametrize("names", [("x.inter", "events.jsonl"), ("u.data", "ratings.csv", "movies.csv"), ("x.user", "events.jsonl"),
+                                   ("ratings.dat", "ratings.csv"), ("u.data", "x.inter")])
+def test_two_formats_in_one_folder_are_both_named(tmp_path, names):
+    with pytest.raises(BrokenData) as refusal:
+        load_dataset(folder_of(tmp_path, *names), SEED)
+    assert all(name in str(refusal.value) for name in names)
+    assert "move those of one format into a folder of their own" in str(refusal.value)
+
+
+@pytest.mark.parametrize("name", ["events.jsonl", "x.inter"])
+def test_a_file_that_is_there_plain_and_compressed(tmp_path, name):
+    (folder_of(tmp_path, name) / f"{name}.gz").write_bytes(b"")
+    with pytest.raises(BrokenData, match=f"{name}.gz; keep one"):
+        load_dataset(tmp_path, SEED)
+
+
+@pytest.mark.parametrize("name", ["u.data", "ratings.csv", "ratings.dat", "x.inter", "events.jsonl"])
+def test_events_without_a_catalogue_say_so(tmp_path, name):
+    (note,) = [note for note in load_dataset(folder_of(tmp_path, name), SEED).notes if "catalogue" in note]
+    assert note == "Items that are in events, and there is no catalogue: 1. They are created without text."
+
+
+def test_a_catalogue_that_names_them_all_needs_no_note(tmp_path):
+    assert load_dataset(folder_of(tmp_path, "movies.csv", "ratings.csv"), SEED).notes == ()
