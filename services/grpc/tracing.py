@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from propagation.model.errors import InvalidInput
 from propagation.model.given import checked_id, checked_text
 from propagation.v1 import propagation_pb2 as pb
-from propagation.workflow.trace import Path
+from propagation.workflow.trace import Path, ProfileHop
 from services.grpc.base import Context, Servicer
 from services.grpc.check import checked_key
 from services.grpc.paths import facts_of_paths, path_to_proto
@@ -13,6 +13,7 @@ from services.grpc.roles import caller_of
 
 PATHS = 20
 PATHS_MAX = 1_000
+LOOKED_AT_A_PLACE = 4
 
 
 class Tracing(Servicer):
@@ -23,14 +24,9 @@ class Tracing(Servicer):
         if not 1 <= limit <= PATHS_MAX:
             raise InvalidInput("limit", f"is {limit}; give 1 to {PATHS_MAX}")
         reflects = await self._reflects()
-        paths: list[Path] = []
-        async for path in await self._paths(request):
-            paths.append(path)
-            if len(paths) > limit:
-                break
-        facts = await facts_of_paths(self._engine.store, caller_of(context), paths[:limit])
-        return pb.TracePropagationResponse(paths=[path_to_proto(path, facts) for path in paths[:limit]],
-                                           truncated=len(paths) > limit, reflects=reflects)
+        paths, more = await _first_of(await self._paths(request), limit)
+        facts = await facts_of_paths(self._engine.store, caller_of(context), paths)
+        return pb.TracePropagationResponse(paths=[path_to_proto(path, facts) for path in paths], truncated=more, reflects=reflects)
 
     async def _paths(self, request: pb.TracePropagationRequest) -> AsyncIterator[Path]:
         tracer = self._engine.tracer
@@ -46,3 +42,14 @@ class Tracing(Servicer):
                 return tracer.to_line(ref, request.line.line_id)
             case _:
                 raise InvalidInput("origin", "is missing; give one of event_id, client, attribute, line")
+
+
+async def _first_of(found: AsyncIterator[Path], limit: int) -> tuple[list[Path], bool]:
+    """The first paths, those that reach a profile before those that still wait at a router; whether there are more."""
+    reaching: list[Path] = []
+    waiting: list[Path] = []
+    async for path in found:
+        (reaching if isinstance(path[-1], ProfileHop) else waiting).append(path)
+        if len(reaching) > limit or len(reaching) + len(waiting) > LOOKED_AT_A_PLACE * limit:
+            break
+    return (reaching + waiting)[:limit], len(reaching) + len(waiting) > limit
