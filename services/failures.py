@@ -13,3 +13,7 @@ class Unreachable(PropagationError):
 
 class Refused(PropagationError):
     """The service answered that it will not do this."""
+
+
+class ChildFailed(PropagationError):
+    """A process that this program started for itself did not do its part."""

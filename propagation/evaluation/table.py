@@ -17,6 +17,8 @@ LOOP_LABELS = {"plain": "numbers alone", "text": "with texts", "rules": "with te
                "evolved": "live, evolved", "not evolved": "live, not evolved"}
 HEADERS = ("arm", "N@10", "HR@1", "N@10 matched", "against off", "t", "against off with kNN", "t")
 LEFT_OUT_HEADERS = ("arm", "N@10 of 10", "N@10 of 100", "HR@1", "against off", "t", "against off with kNN", "t")
+FOOTING = ("Levels, as N@10, are means over events. Differences (against ..., gain) are means over users, each of whom counts "
+           "alike however many events they have: they are not the levels subtracted.")
 SLICE_HEADERS = ("ranked with", "events", "off", "adoption", "gain", "t", "off, kNN", "adoption, kNN", "gain", "t")
 
 

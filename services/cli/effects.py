@@ -38,12 +38,12 @@ def measured(vary: str, dataset: "Dataset", stream: "Stream", settings: "Setting
               else _of_numbers(of, values, stream, settings, options))
 
     def show() -> None:
-        from propagation.evaluation.table import effect_table
+        from propagation.evaluation.table import FOOTING, effect_table
 
         headers, rows = effect_table(effect)
         print_table(f"{effect.dataset}: the effect of {effect.of}; N@10, {counted(effect.events, 'event')}, "
                     f"{effect.ranked:,} ranked; median of {counted(effect.seeds, 'seed')}", headers, rows, headers)
-        print_cost(effect.seconds, embedder_of(settings).name)
+        print_cost(effect.seconds, embedder_of(settings).name, FOOTING)
 
     def draw(path: Path) -> None:
         from propagation.evaluation.plot import effect_of

@@ -10,7 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from propagation.model.errors import NotFound, NotReached, PropagationError, StoreBusy, StoreUnreachable
-from services.failures import Refused, Unreachable, UsageProblem
+from services.failures import ChildFailed, Refused, Unreachable, UsageProblem
 
 
 class ExitCode(IntEnum):
@@ -32,6 +32,7 @@ class ExitCode(IntEnum):
 CODES: tuple[tuple[type[Exception], ExitCode], ...] = (
     (UsageProblem, ExitCode.USAGE),
     (Unreachable, ExitCode.UNREACHABLE),
+    (ChildFailed, ExitCode.FAULT),
     (StoreUnreachable, ExitCode.UNREACHABLE),
     (StoreBusy, ExitCode.BUSY),
     (Refused, ExitCode.REFUSED),

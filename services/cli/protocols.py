@@ -41,7 +41,7 @@ def prequential(stream: "Stream", settings: "Settings", options: "EvaluationSett
     """Every event is predicted, then learned."""
     from propagation.evaluation.plot import over_time
     from propagation.evaluation.protocol import evaluate_prequential
-    from propagation.evaluation.table import HEADERS, LABELS, rows
+    from propagation.evaluation.table import FOOTING, HEADERS, LABELS, rows
     from services.version import release
 
     report = with_bar(stream.name, lambda heard: evaluate_prequential(stream, embedder_of(settings), options, commit=release(),
@@ -53,7 +53,7 @@ def prequential(stream: "Stream", settings: "Settings", options: "EvaluationSett
                  f"median of {counted(len(report.settings.seeds), 'seed')}")
         kept = [row for name, row in zip(LABELS, rows(report), strict=True) if name in shown]
         print_table(title, HEADERS, kept, HEADERS[1:])
-        print_cost(report.seconds, report.embedder)
+        print_cost(report.seconds, report.embedder, FOOTING)
 
     return Outcome(report, show, lambda path: over_time(report, path))
 
@@ -62,7 +62,7 @@ def cold_start(stream: "Stream", settings: "Settings", options: "EvaluationSetti
     """The same events by how little was known of user and item (RecNet, Figure 6)."""
     from propagation.evaluation.plot import cold_start as draw
     from propagation.evaluation.protocol import evaluate_prequential
-    from propagation.evaluation.table import SLICE_HEADERS, slice_rows
+    from propagation.evaluation.table import FOOTING, SLICE_HEADERS, slice_rows
     from services.version import release
 
     report = with_bar(stream.name, lambda heard: evaluate_prequential(stream, embedder_of(settings), options, commit=release(),
@@ -72,7 +72,7 @@ def cold_start(stream: "Stream", settings: "Settings", options: "EvaluationSetti
     def show() -> None:
         print_table(f"{title}; median of {counted(len(report.settings.seeds), 'seed')}", SLICE_HEADERS, slice_rows(report.slices),
                     SLICE_HEADERS[1:])
-        print_cost(report.seconds, report.embedder)
+        print_cost(report.seconds, report.embedder, FOOTING)
 
     return Outcome(report, show, lambda path: draw(report.slices, title, path))
 
@@ -113,7 +113,10 @@ def embedder_of(settings: "Settings") -> Any:
     return HashedEmbedder(settings.workflow.seed)
 
 
-def print_cost(seconds: float, embedder: str) -> None:
+def print_cost(seconds: float, embedder: str, footnote: str = "") -> None:
+    """Under a table: what its figures are, where that needs words, and what they took."""
     from services.version import release
 
+    if footnote:
+        console().print(footnote, markup=False)
     console().print(f"{seconds:.0f} s; {embedder}; {release()}", markup=False)

@@ -20,7 +20,8 @@ BOOTSTRAP_ITEMS, LEAST_BOOTSTRAP = 500, 20
 @dataclass(frozen=True)
 class Plan:
     """`before` and `after` count events of the time order: profiles are compared at these two moments. `watched`: users who
-    take no part in between, likeliest first. `groups`: each user's planted community, where one was planted."""
+    take no part in between, likeliest first; none where nobody had an event before. `groups`: each user's planted community, where
+    one was planted."""
 
     dataset: Dataset
     before: int
@@ -67,10 +68,12 @@ def short_plan(plan: Plan, events: int) -> Plan:
 def _town(seed: int) -> Plan:
     town = generate_town(seed)
     wave = town.waves[-1]
+    after = (wave.spread + wave.end) // 2
     earlier = Counter(event.user_id for event in town.dataset.between(0, wave.start))
-    home = [user for user, place in town.communities.items() if place == wave.community and user not in wave.pioneers]
+    took = {event.user_id for event in town.dataset.between(0, after) if event.item_id in wave.items}
+    home = [user for user, place in town.communities.items() if place == wave.community and user not in took]
     watched = sorted(home, key=lambda user: (-earlier[user], user))
-    return Plan(town.dataset, wave.start, wave.spread, watched[:WATCHED], wave, town.communities)
+    return Plan(town.dataset, wave.start, after, watched[:WATCHED], wave, town.communities)
 
 
 def _folder(folder: Path, seed: int) -> Plan:

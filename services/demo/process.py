@@ -1,7 +1,6 @@
 """The service, and any other helper of the demo, as processes that never outlive it."""
 
 import asyncio
-import ctypes
 import os
 import shutil
 import signal
@@ -11,21 +10,21 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from services.failures import Refused, Unreachable
+from services.failures import ChildFailed, Refused, Unreachable
 
 OUT = Path("demo-out")
 READY = "listening on "
 # A first start compiles kernels, which a busy machine takes minutes for; a service that dies is noticed at once.
 START_SECONDS, STOP_SECONDS = 900.0, 10.0
 LAST_WORDS = 300
-PR_SET_PDEATHSIG = 1
 
 
 @asynccontextmanager
 async def demo_service(settings: Sequence[str]) -> AsyncIterator[str]:
     """A service of its own on a free loopback port and a temporary database; its address. `settings`: key=value.
 
-    At the end, however it comes, the process is gone and so is the database. Raises Unreachable where it does not start."""
+    At the end, however it comes, the process is gone and so is the database. Raises ChildFailed where it does not start, or ends
+    by itself."""
     with tempfile.TemporaryDirectory(prefix="propagation-demo-") as folder:
         assigned = [part for value in settings for part in ("--set", value)]
         command = ("serve", "--database", str(Path(folder) / "demo.db"), "--port", "0", *assigned)
@@ -36,7 +35,9 @@ async def demo_service(settings: Sequence[str]) -> AsyncIterator[str]:
                 try:
                     yield address
                 except (Refused, Unreachable) as error:
-                    raise type(error)(f"{error}; the service's log: {_kept(log)}") from error
+                    if isinstance(error, Unreachable) and process.returncode is not None:
+                        raise ChildFailed(f"the demo's service {ended(process.returncode)}; its log: {kept(log)}") from error
+                    raise type(error)(f"{error}; the service's log: {kept(log)}") from error
 
 
 @asynccontextmanager
@@ -45,7 +46,7 @@ async def scripted_model() -> AsyncIterator[Sequence[str]]:
     async with child("services.cli.main", ("fake-llm", "--port", "0", "--latency", "0.02")) as process:
         line = await _first_line(process)
         if not line.startswith(READY):
-            raise Unreachable("the scripted language model did not start")
+            raise ChildFailed("the scripted language model did not start")
         yield ["reasoner=openai", "openai.model=scripted", f"openai.base_url={line.removeprefix(READY).strip()}",
                "openai.in_flight=20"]
 
@@ -58,20 +59,21 @@ async def no_model() -> AsyncIterator[Sequence[str]]:
 
 @asynccontextmanager
 async def child(module: str, arguments: Sequence[str], errors: int | None = None) -> AsyncIterator[asyncio.subprocess.Process]:
-    """`python -m module arguments`, in a session of its own: the terminal's Ctrl-C reaches the demo alone, which ends it."""
+    """`python -m module arguments`, in a session of its own: the terminal's Ctrl-C reaches the demo alone, which ends it. Where the
+    demo is killed and can end nothing, services/demo/bound.py does."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", module, *arguments, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL if errors is None else errors, start_new_session=True, env=dict(os.environ),
-        preexec_fn=_ends_with_the_demo if sys.platform == "linux" else None)
+        sys.executable, "-m", "services.demo.bound", str(os.getpid()), module, *arguments, stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL if errors is None else errors, start_new_session=True,
+        env=dict(os.environ))
     try:
         yield process
     finally:
         await _end(process)
 
 
-def _ends_with_the_demo() -> None:
-    """Also where the demo is killed, and can end nothing itself."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+def ended(code: int) -> str:
+    """How a process ended, in words."""
+    return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended by itself with exit code {code}"
 
 
 async def _first_line(process: asyncio.subprocess.Process) -> str:
@@ -85,14 +87,18 @@ async def _address(process: asyncio.subprocess.Process, log: Path) -> str:
     try:
         line = await _first_line(process)
     except TimeoutError:
-        raise Unreachable(f"the demo's service said nothing for {START_SECONDS:g} s") from None
+        raise ChildFailed(f"the demo's service said nothing for {START_SECONDS:g} s") from None
     if not line.startswith(READY):
-        said = await asyncio.to_thread(log.read_text, errors="replace")
-        raise Unreachable(f"the demo's service did not start: {' '.join(said.split())[-LAST_WORDS:] or 'it said nothing'}")
+        raise ChildFailed(f"the demo's service did not start: {await last_words(log)}")
     return line.removeprefix(READY).strip()
 
 
-def _kept(log: Path) -> Path:
+async def last_words(log: Path) -> str:
+    said = await asyncio.to_thread(log.read_text, errors="replace")
+    return " ".join(said.split())[-LAST_WORDS:] or "it said nothing"
+
+
+def kept(log: Path) -> Path:
     """A copy that outlives the temporary folder."""
     OUT.mkdir(exist_ok=True)
     return Path(shutil.copy(log, OUT / log.name)).resolve()

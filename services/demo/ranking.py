@@ -1,5 +1,6 @@
 """Ranking quality, off, on and placebo: measured in a process of its own, so that it and the service use both cores."""
 
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,27 +11,34 @@ from rich.table import Table
 from propagation.evaluation.arm_report import ArmReport
 from propagation.evaluation.metrics import Paired
 from propagation.evaluation.report import Report
+from propagation.evaluation.table import FOOTING
 from propagation.model.wording import counted
-from services.demo.process import child
+from services.demo.process import child, ended, kept, last_words
 from services.demo.words import say
-from services.failures import Unreachable
+from services.failures import ChildFailed
 
 ARMS = {"off": "propagation off", "adoption": "propagation on", "placebo": "placebo: the same, routers shuffled"}
 CLEAR_T = 3.0
+Ranking = Callable[[], Awaitable[Report | str]]
+MEASURE = "services.demo.measure"
 
 
 @asynccontextmanager
-async def ranked(folder: Path | None, seed: int) -> AsyncIterator[Callable[[], Awaitable[Report | str]]]:
-    """Starts measuring; the function waits for the report, or for why there is none. Raises Unreachable where it failed."""
-    async with child("services.demo.measure", [str(seed), *([str(folder)] if folder else [])]) as process:
+async def ranked(folder: Path | None, seed: int) -> AsyncIterator[Ranking]:
+    """Starts measuring; the function waits for the report, or for why there is none. Raises ChildFailed where it failed."""
+    with tempfile.TemporaryDirectory(prefix="propagation-demo-") as place:
+        log = Path(place) / "evaluation.log"
+        with log.open("wb") as errors:
+            async with child(MEASURE, [str(seed), *([str(folder)] if folder else [])], errors.fileno()) as process:
 
-        async def report() -> Report | str:
-            out, _ = await process.communicate()
-            if process.returncode:
-                raise Unreachable(f"the evaluation stopped with exit code {process.returncode}; `propagation evaluate` says why")
-            return Report.model_validate_json(out) if out.startswith(b"{") else out.decode().strip()
+                async def report() -> Report | str:
+                    out, _ = await process.communicate()
+                    if process.returncode:
+                        said = await last_words(log)
+                        raise ChildFailed(f"the evaluation {ended(process.returncode)}: {said}; its log: {kept(log)}")
+                    return Report.model_validate_json(out) if out.startswith(b"{") else out.decode().strip()
 
-        yield report
+                yield report
 
 
 def show_ranking(console: Console, report: Report | str) -> None:
@@ -42,11 +50,12 @@ def show_ranking(console: Console, report: Report | str) -> None:
                  f"{counted(report.events, 'event')}. "
                  "N@10: 1 where the item that was chosen stands first among ten, .29 where last.")
     table = Table(box=None, padding=(0, 3, 0, 0))
-    for column in ("", "N@10", "first of ten", "against off", "t"):
+    for column in ("", "N@10", "first of ten", "against off, by user", "t"):
         table.add_column(column, justify="left" if not column else "right")
     for name, label in ARMS.items():
         table.add_row(label, *_figures(report.arm(name)))
     console.print(table)
+    say(console, FOOTING)
     say(console, verdict(*(report.arm(name).against_off for name in ("adoption", "placebo"))))
 
 

@@ -11,13 +11,13 @@ from services.demo.plan import Plan
 if TYPE_CHECKING:
     from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
 
-SHOWN = 5
 DEEP = 1_000
 
 
 @dataclass(frozen=True)
 class Story:
-    """`line`: what reception wrote into the profile of `user`, who had nothing of the kind (where `new` is set)."""
+    """`line`: what reception wrote into the profile of `user`, who had nothing of the kind (where `new` is set). `told`: what
+    travelled on `path`, or all that the line says where no path is kept."""
 
     user: str
     before: pb.Profile
@@ -25,17 +25,7 @@ class Story:
     line: pb.Line
     new: bool
     path: pb.Path | None
-
-
-@dataclass(frozen=True)
-class Advice:
-    """What is recommended to the user. `chosen` is the one explained; `place_without`: where it stands with propagation off,
-    from 1; None below the first thousand."""
-
-    best: Sequence[pb.Recommendation]
-    chosen: pb.Recommendation
-    place: int
-    place_without: int | None
+    told: frozenset[str]
 
 
 async def profiles_of(stub: "PropagationServiceAsyncStub", users: Sequence[str]) -> dict[str, pb.Profile]:
@@ -47,51 +37,40 @@ async def profiles_of(stub: "PropagationServiceAsyncStub", users: Sequence[str])
     return found
 
 
-async def find_story(stub: "PropagationServiceAsyncStub", plan: Plan, before: dict[str, pb.Profile]) -> Story | None:
-    """Of all lines that reception wrote since, the one that says most to somebody who took no part; None where none did."""
+async def find_stories(stub: "PropagationServiceAsyncStub", plan: Plan, before: dict[str, pb.Profile]) -> list[Story]:
+    """One for each of the watched into whose profile reception wrote: the line that says most to somebody who took no part. Where
+    one or more of them tell of the wave, and their paths too, these alone."""
     after = await profiles_of(stub, plan.watched)
-    wanted = normalised(plan.wave.attribute) if plan.wave else None
-    best: tuple[tuple[bool, bool, float], Story] | None = None
+    wave = wave_of(plan)
+    stories = []
     for user in plan.watched:
         concepts = plan.concepts_of(user)
         known = {line.text for line in before[user].lines}
-        for line in after[user].lines:
-            if line.author != pb.AUTHOR_RECEPTION:
-                continue
-            new = not concepts.intersection(line.attributes)
-            rank = (wanted in line.attributes, line.text not in known and new, line.weight)
-            if best is None or rank > best[0]:
-                best = rank, Story(user, before[user], after[user], line, new, None)
-    return None if best is None else await _with_path(stub, best[1], wanted)
+        heard = [line for line in after[user].lines if line.author == pb.AUTHOR_RECEPTION]
+        if heard:
+            line = max(heard, key=lambda line: (bool(wave.intersection(line.attributes)), line.text not in known,
+                                                not concepts.intersection(line.attributes), line.weight))
+            path = await _path_of(stub, user, line, wave)
+            stories.append(Story(user, before[user], after[user], line, not concepts.intersection(line.attributes), path,
+                                 carried(path) or frozenset(line.attributes)))
+    return [story for story in stories if story.told & wave] or stories
 
 
-async def _with_path(stub: "PropagationServiceAsyncStub", story: Story, wanted: str | None) -> Story:
-    """Of the line's paths, one that carries the wanted attribute, whole."""
-    origin = pb.LineOfProfile(client=user_key(story.user), line_id=story.line.id)
+async def _path_of(stub: "PropagationServiceAsyncStub", user: str, line: pb.Line, wanted: frozenset[str]) -> pb.Path | None:
+    """Of the line's paths, one that carries a wanted attribute, whole; None where none is kept."""
+    origin = pb.LineOfProfile(client=user_key(user), line_id=line.id)
     answer = await stub.TracePropagation(pb.TracePropagationRequest(line=origin, limit=DEEP))
-    path = max(answer.paths, default=None,
-               key=lambda path: (any(hop.attribute.name == wanted for hop in path.hops), len(path.hops)))
-    return Story(story.user, story.before, story.after, story.line, story.new, path)
+    return max(answer.paths, default=None, key=lambda path: (bool(carried(path) & wanted), len(path.hops)))
 
 
-async def advice_for(stub: "PropagationServiceAsyncStub", plan: Plan, user: str, line: pb.Line | None) -> Advice | None:
-    """Recommendations with their reasons; explained is the first that bears what the user was told, else the first."""
-    ranked = (await stub.Recommend(pb.RecommendRequest(user_id=user, limit=DEEP))).recommendations
-    if not ranked:
-        return None
-    bearing = plan.items_with(told_of(plan, line))
-    place, chosen = next(((place, one) for place, one in enumerate(ranked, 1) if one.item_id in bearing), (1, ranked[0]))
-    without = await stub.Recommend(pb.RecommendRequest(user_id=user, limit=DEEP, propagate=False))
-    places = {one.item_id: place for place, one in enumerate(without.recommendations, 1)}
-    explained = await stub.Recommend(pb.RecommendRequest(user_id=user, candidate_ids=[chosen.item_id], explain=True))
-    return Advice(ranked[:SHOWN], explained.recommendations[0], place, places.get(chosen.item_id))
+def carried(path: pb.Path | None) -> frozenset[str]:
+    """The attributes that went from a profile to a router on it."""
+    return frozenset(hop.attribute.name for hop in (path.hops if path else ()) if hop.HasField("attribute"))
 
 
-def told_of(plan: Plan, line: pb.Line | None) -> frozenset[str]:
-    """What the line tells: the wave's attribute where it is in it, else all of it."""
-    told = frozenset(line.attributes) if line else frozenset[str]()
-    wave = frozenset([normalised(plan.wave.attribute)]) if plan.wave else frozenset[str]()
-    return told & wave or told
+def wave_of(plan: Plan) -> frozenset[str]:
+    """The wave's attribute, as profiles write it; empty where no wave is watched."""
+    return frozenset([normalised(plan.wave.attribute)] if plan.wave else ())
 
 
 def user_key(user: str) -> pb.ClientKey:

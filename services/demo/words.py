@@ -12,7 +12,7 @@ from propagation.model.wording import counted
 from propagation.v1 import propagation_pb2 as pb
 from services.demo.plan import Plan
 from services.demo.reach import Reach
-from services.demo.story import Advice, Story
+from services.demo.story import Story, wave_of
 
 WIDTH, BAR = 110, 10
 NAME_CHARS, GROUP_CHARS = 30, 18
@@ -44,7 +44,8 @@ def show_data(console: Console, plan: Plan) -> None:
         say(console, f"  {note}")
     if plan.wave:
         say(console, f"  Watched here: the wave of “{plan.wave.attribute}” in the community {plan.wave.community}, "
-                     f"begun by {len(plan.wave.pioneers)} pioneers.")
+                     f"begun by {len(plan.wave.pioneers)} pioneers; and the {len(plan.watched)} of its people who have chosen "
+                     f"nothing of it by event {plan.after:,}.")
 
 
 def show_profiles(console: Console, story: Story) -> None:
@@ -63,7 +64,9 @@ def _line(line: pb.Line, new: bool) -> str:
     return f"[bold green]+ {text}[/]" if new else f"- {text}"
 
 
-def show_path(console: Console, story: Story) -> None:
+def show_path(console: Console, plan: Plan, story: Story) -> None:
+    if plan.wave and not story.told & wave_of(plan):
+        say(console, f"Nobody watched has heard of “{plan.wave.attribute}” yet. What they heard of instead:")
     part = "had nothing of the kind" if story.new else "knew of it already"
     say(console, f"The line “{story.line.text}” stands in the profile of {story.user}, who {part}. How it got there:")
     if story.path is None:
@@ -73,27 +76,15 @@ def show_path(console: Console, story: Story) -> None:
         console.print(textwrap.indent(textwrap.fill(hop.text, WIDTH - 6), "    ").replace("    ", "  → ", 1), markup=False)
 
 
-def show_advice(console: Console, user: str, advice: Advice) -> None:
-    for place, one in enumerate(advice.best, 1):
-        say(console, f"  {place}. {one.title or one.item_id}")
-    without = "not among the first 1,000" if advice.place_without is None else f"number {advice.place_without}"
-    name = advice.chosen.title or advice.chosen.item_id
-    say(console, f"“{name}” is number {advice.place} for {user}; with propagation switched off it would be {without}.")
-    say(console, f"Why: {advice.chosen.explanation.text}")
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for column in ("part of the score", "adds"):
-        table.add_column(column, justify="right" if column == "adds" else "left")
-    for part in sorted(advice.chosen.explanation.parts, key=lambda part: -abs(part.product))[:5]:
-        table.add_row(escape(part.feature), f"{part.product:+.2f}")
-    console.print(table)
-
-
 def show_reach(console: Console, reach: Reach) -> None:
     """The picture in the terminal: the routers that carried most, from whom and to whom."""
     carried: dict[int, int] = {}
     for (_, router, _), lines in reach.flows.items():
         carried[router] = carried.get(router, 0) + lines
-    largest = max(carried.values(), default=1)
+    if not carried:
+        say(console, "No message has brought anybody a line yet: too little has happened for it.")
+        return
+    largest = max(carried.values())
     table = Table(box=None, padding=(0, 2, 0, 0))
     for column in ("people of", "told, through the router", "people of", "lines written"):
         table.add_column(column, no_wrap=True, overflow="ellipsis", min_width=len(column))

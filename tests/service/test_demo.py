@@ -8,9 +8,24 @@ from pathlib import Path
 
 import pytest
 
-from services.demo.process import child, demo_service
+from services.cli.exits import ExitCode, code_of
+from services.demo import ranking
+from services.demo.process import child, demo_service, ended
+from services.failures import ChildFailed
 
 ROOT = Path(__file__).parents[2]
+KILLED = """
+import asyncio
+from services.demo.process import child
+
+async def main():
+    async with child("http.server", ["0", "--bind", "127.0.0.1"]) as process:
+        await process.stdout.readline()
+        print(process.pid, flush=True)
+        await asyncio.sleep(60)
+
+asyncio.run(main())
+"""
 
 
 async def run_demo(folder: Path, *arguments: str) -> asyncio.subprocess.Process:
@@ -18,6 +33,14 @@ async def run_demo(folder: Path, *arguments: str) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
         sys.executable, "-m", "services.cli.main", "demo", *arguments, cwd=folder, env=environment,
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
+
+
+def running(pid: int) -> bool:
+    """A process that nobody has waited for yet does not run."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def left_by(folder: Path) -> list[str]:
@@ -38,6 +61,53 @@ async def test_a_child_does_not_outlive_the_block():
         async with child("http.server", ["0", "--bind", "127.0.0.1"]) as process:
             raise RuntimeError
     assert process.returncode is not None
+
+
+async def test_a_child_is_started_without_a_fork_handler_of_this_process():
+    forks = []
+    os.register_at_fork(before=lambda: forks.append(1))
+    async with child("http.server", ["0", "--bind", "127.0.0.1"]):
+        assert not forks
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="PR_SET_PDEATHSIG is Linux's")
+async def test_a_killed_demo_takes_its_children_along():
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", KILLED, cwd=ROOT, stdout=asyncio.subprocess.PIPE)
+    assert process.stdout is not None
+    pid = int(await process.stdout.readline())
+    assert running(pid)
+    process.kill()
+    await process.wait()
+    for _ in range(500):
+        if not running(pid):
+            break
+        await asyncio.sleep(0.02)
+    assert not running(pid)
+
+
+async def test_an_evaluation_that_fails_says_why_and_is_no_unreachable_service(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(ranking, "MEASURE", "services.demo.nothing_of_the_kind")
+    async with ranking.ranked(None, 7) as report:
+        with pytest.raises(ChildFailed, match=r"exit code 1: .*nothing_of_the_kind.*evaluation\.log") as raised:
+            await report()
+    assert code_of(raised.value) == ExitCode.FAULT
+    assert "nothing_of_the_kind" in (tmp_path / "demo-out" / "evaluation.log").read_text()
+
+
+def test_how_a_process_ended_is_said_in_words():
+    assert ended(-signal.SIGABRT) == "was ended by SIGABRT"
+    assert ended(3) == "ended by itself with exit code 3"
+
+
+@pytest.mark.slow
+async def test_one_event_is_too_little_to_show_and_no_fault(tmp_path):
+    (tmp_path / "events.jsonl").write_text('{"user_id":"u0","item_id":"i0"}\n')
+    process = await run_demo(tmp_path, "--data", str(tmp_path))
+    out, errors = await process.communicate()
+    assert process.returncode == 0, errors.decode()
+    assert "too little to show" in out.decode()
+    assert "skipping fork() handlers" not in errors.decode()
 
 
 @pytest.mark.slow
@@ -70,8 +140,8 @@ async def test_the_town_from_start_to_end(tmp_path):
     out, errors = await process.communicate()
     text = out.decode()
     assert process.returncode == 0, errors.decode()
-    for said in ("generated town, seed 7", "before and after", "One path, traced", "Recommended to",
-                 "An evolution of the routers", "Verdict:", "Ranking quality", "placebo"):
+    for said in ("generated town, seed 7", "before and after", "One path, traced", "'map novels' went to router", "Recommended to",
+                 "How it was chosen", "It rose", "An evolution of the routers", "Verdict:", "Ranking quality", "placebo"):
         assert said in text
     assert (tmp_path / "demo-out" / "reach.png").read_bytes().startswith(b"\x89PNG")
     page = (tmp_path / "demo-out" / "report.html").read_text()
