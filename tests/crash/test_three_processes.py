@@ -41,8 +41,8 @@ class Service:
 
 
 @contextlib.asynccontextmanager
-async def serving(folder, settings, name):
-    options = [part for setting in (*SETTINGS, f"neo4j.uri={settings.uri}") for part in ("--set", setting)]
+async def serving(folder, settings, name, *more):
+    options = [part for setting in (*SETTINGS, f"neo4j.uri={settings.uri}", *more) for part in ("--set", setting)]
     environment = {**os.environ, "PROPAGATION_NEO4J__PASSWORD": settings.password.get_secret_value(), "PYTHONPATH": os.getcwd()}
     with (folder / f"{name}.log").open("wb") as log:
         process = await asyncio.create_subprocess_exec(sys.executable, "-m", "services.cli.main", "serve", "--port", "0", *options,
