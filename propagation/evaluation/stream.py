@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model.errors import InvalidInput
+from propagation.model.wording import counted
 
 I64 = NDArray[np.int64]
 LEAST_EVENTS = 50
@@ -36,10 +37,11 @@ class Stream:
     def check(self) -> None:
         """Raises InvalidInput where there is nothing to rank."""
         if len(self.user) < LEAST_EVENTS:
-            raise InvalidInput("events", f"{self.name} has {len(self.user)} events; an evaluation needs at least {LEAST_EVENTS}. "
-                               "A catalogue alone can be imported and searched, there is nothing to rank")
+            raise InvalidInput("events", f"{self.name} has {counted(len(self.user), 'event')}; an evaluation needs at "
+                               f"least {LEAST_EVENTS}. A catalogue alone can be imported and searched, there is nothing to rank")
         if self.items < LEAST_ITEMS:
-            raise InvalidInput("items", f"{self.name} has {self.items} items; an evaluation needs at least {LEAST_ITEMS}")
+            raise InvalidInput("items", f"{self.name} has {counted(self.items, 'item')}; "
+                               f"an evaluation needs at least {LEAST_ITEMS}")
 
     def shuffled(self, seed: int) -> "Stream":
         """In time order, ties in time broken by seed, users and items renumbered by seed: neither a row number nor the

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from propagation.model.wording import counted
 from services.cli.asking import ask
 from services.cli.evolve import run_in_words
 from services.cli.options import LOOPBACK, Address, AsJson
@@ -66,7 +67,7 @@ def gauge_in_words(gauge: "pb.Gauge") -> str:
     """N@10 of what users chose among a few, with propagation and without, on the recent stream."""
     error = f" ± {gauge.standard_error:.4f}" if gauge.HasField("standard_error") else ""
     return (f"N@10 {gauge.with_propagation:.4f} with, {gauge.without:.4f} without: "
-            f"{gauge.with_propagation - gauge.without:+.4f}{error} (recent ones of {gauge.interactions:,} interactions)")
+            f"{gauge.with_propagation - gauge.without:+.4f}{error} (recent ones of {counted(gauge.interactions, 'interaction')})")
 
 
 def run_round(drain: Drain = False, address: Address = LOOPBACK, json: AsJson = False) -> None:
@@ -89,5 +90,6 @@ def job_in_words(job: "pb.ScheduledJob") -> str:
 
 
 def round_in_words(done: "pb.RoundReport") -> str:
-    return (f"round {done.number}: {done.changed_clients:,} changed clients, {done.touched_routers:,} routers sent a message, "
-            f"{done.edges_opened:,} edges opened, {done.edges_closed:,} closed, {done.reached_clients:,} clients newly reached")
+    return (f"round {done.number}: {counted(done.changed_clients, 'changed client')}, "
+            f"{counted(done.touched_routers, 'router')} sent a message, {counted(done.edges_opened, 'edge')} opened, "
+            f"{done.edges_closed:,} closed, {counted(done.reached_clients, 'client')} newly reached")

@@ -20,6 +20,7 @@ from services import server
 from services.cli import main
 
 COMMAND = [sys.executable, "-m", "services.cli.main"]
+STORED = ("users", "items", "recorded_through")
 SETTINGS = ["--set", "taste.k=4", "--set", "session.k=4", "--set", "table_edges=2", "--set", "update_size=1000000"]
 
 
@@ -85,6 +86,20 @@ def test_import_counts_and_a_second_one_finds_duplicates(service, dataset):
     assert (first["accepted"], first["duplicate"], first["rejected"]) == (12, 0, 0)
     again = answer("import", dataset, "--address", service.address)
     assert (again["accepted"], again["duplicate"], again["clients_changed"]) == (0, 12, 0)
+
+
+@pytest.mark.parametrize(("name", "row"), [
+    ("clients.jsonl", {"kind": "item", "id": "x{}"}), ("events.jsonl", {"user_id": "x{}", "item_id": "i1"})])
+def test_a_line_that_the_service_would_refuse_stops_an_import_before_anything_is_sent(service, tmp_path, name, row):
+    rows = [json.dumps(row).replace("{}", str(number)) for number in range(1_200)]
+    rows[1_100] = json.dumps({**row, "metadata": {"a": "x" * 9_000}})
+    (tmp_path / name).write_text("\n".join(rows))
+    before = answer("status", "--address", service.address)
+    done = run("import", tmp_path, "--address", service.address)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == f"propagation: {name}, line 1101, metadata: is 9001 characters long; at most 8000\n"
+    after = answer("status", "--address", service.address)
+    assert [after[part] for part in STORED] == [before[part] for part in STORED]
 
 
 def test_the_program_alone_shows_its_help():
