@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 import structlog
 
 from propagation.model.errors import (
-    IncompatibleSettings,
     IndexUnavailable,
     LeaseHeld,
     LeaseLost,
@@ -141,9 +140,6 @@ class Worker:
 
     async def evolve_for_caller(self, *, dry_run: bool, undo: int | None) -> EvolutionRun:
         """Inside of a call: what is being reasoned must not give way to the very call that waits for it."""
-        if not (dry_run or undo or self._engine.settings.propagate):
-            raise IncompatibleSettings("propagation is switched off (the setting propagate): nothing is evolved; dry_run says what"
-                                       " would be")
         with self._courtesy.waiting():
             return await self.evolve(dry_run=dry_run, undo=undo)
 

@@ -2,7 +2,7 @@
 
 import platform
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
@@ -76,7 +76,7 @@ async def evaluate_leave_one_out(stream: Stream, embedder: FittableEmbedder, set
     begun = time.monotonic()
     told_of: list[tuple[NDArray[np.bool_], NDArray[np.bool_]]] = []
 
-    async def passes() -> AsyncIterator[Pass]:
+    async def passes() -> AsyncGenerator[Pass, None]:
         for seed in settings.seeds:
             shuffled = stream.shuffled(seed)
             content, attributes = await item_vectors(shuffled, embedder, seed)

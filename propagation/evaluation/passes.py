@@ -2,7 +2,8 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 
 from propagation.evaluation.run import Ranked
 from propagation.workflow.cores import cores
@@ -15,10 +16,11 @@ class _Stopped(Exception):
     """Nobody waits for the pass any more."""
 
 
-async def side_by_side(passes: AsyncIterator[Pass], count: int, events: int, progress: Callable[[int, int], None]) -> list[Ranked]:
-    """What each of `count` passes over so many events measured, in their order; as many are prepared at a time as there are
-    cores. `progress` hears (events done, events in all) from other threads. Who is cancelled takes the passes along."""
-    room, stopping, done = asyncio.Semaphore(cores()), threading.Event(), [0] * count
+async def side_by_side(passes: AsyncGenerator[Pass, None], count: int, events: int, progress: Callable[[int, int], None],
+                       at_once: int | None = None) -> list[Ranked]:
+    """What each of `count` passes over so many events measured, in their order; `at_once` of them at a time (None: one a core).
+    `progress` hears (events done, events in all) from other threads. Who is cancelled takes the passes along."""
+    room, stopping, done = asyncio.Semaphore(at_once or cores()), threading.Event(), [0] * count
 
     def heard_of(number: int) -> Heard:
         def heard(passed: int) -> None:
@@ -37,9 +39,12 @@ async def side_by_side(passes: AsyncIterator[Pass], count: int, events: int, pro
     running: list[asyncio.Task[Ranked]] = []
     try:
         await room.acquire()
-        async for work in passes:
-            running.append(asyncio.create_task(run(work, heard_of(len(running)))))
-            await room.acquire()
+        async with aclosing(passes):
+            async for work in passes:
+                running.append(asyncio.create_task(run(work, heard_of(len(running)))))
+                await room.acquire()
+                if any(task.done() and task.exception() for task in running):
+                    break
         await asyncio.wait(running, return_when=asyncio.FIRST_EXCEPTION)  # unlike gather, cancels no pass: a thread runs on
         return [task.result() for task in running if task.done()]
     finally:

@@ -1,7 +1,7 @@
 """The prequential protocol (OFFLINE_ROUTING.md, "The protocol"): test, then learn, in time order; every arm in one pass a seed."""
 
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from functools import partial
 
 from propagation.evaluation.passes import Pass, side_by_side
@@ -20,7 +20,7 @@ async def evaluate_prequential(stream: Stream, embedder: FittableEmbedder, setti
     stream.check()
     begun = time.monotonic()
 
-    async def passes() -> AsyncIterator[Pass]:
+    async def passes() -> AsyncGenerator[Pass, None]:
         for seed in settings.seeds:
             shuffled = stream.shuffled(seed)
             content, attributes = await item_vectors(shuffled, embedder, seed)

@@ -110,6 +110,11 @@ def follow_recent(sketch, state):
         sketch.recent[item // LANES, item % LANES] = _recent_of(state, item)
 
 
+def unfollowed(sketch: Sketch, state: State) -> int:
+    """Adoptions and items that the state has and the sketch has not followed."""
+    return int(state.clock[1] - sketch.clock[0] + state.clock[3] - sketch.clock[2])
+
+
 def up_to_date(sketch: Sketch | None, state: State, changed: NDArray[np.int64]) -> Sketch:
     """The sketch after following the state: new adoptions, `changed` items (new texts), new items."""
     if sketch is None or sketch.levels.shape[0] * LANES < len(state.adoptions):

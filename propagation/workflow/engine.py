@@ -8,6 +8,7 @@ from typing import Any
 
 from propagation.model.client import ClientChange, ClientKind, ClientOutcome, index_of
 from propagation.model.epoch import Epoch
+from propagation.model.errors import IncompatibleSettings
 from propagation.model.evolution import EvolutionRun
 from propagation.model.gauge import Gauge
 from propagation.model.interaction import NewInteraction
@@ -223,7 +224,11 @@ class Engine:
     async def evolve(self, *, dry_run: bool = False, undo: int | None = None) -> EvolutionRun:
         """Evolve the routers now (RecNet 2.4), or with `undo` lead a run back; reads and record go on meanwhile, and learn but
         for the end of the publication. A dry run says what would be done, and changes nothing. Raises InvalidInput where the run
-        cannot be undone, LeaseLost where another process learns or runs a round."""
+        cannot be undone, LeaseLost where another process learns or runs a round, IncompatibleSettings where propagation is off (it
+        can still be planned, and led back)."""
+        if not (self.settings.propagate or dry_run or undo):
+            raise IncompatibleSettings("propagation is switched off (the setting propagate): nothing is evolved; a dry run says"
+                                       " what would be")
         async with self._evolving:
             if undo is not None:
                 return await self.evolution.undo(undo, dry_run=dry_run)

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Numbers:
-    """Runs functions of the view, one at a time, off the event loop."""
+    """One at a time has the view: functions on a thread of their own, or a brief reader where it stands."""
 
     def __init__(self, view: NumbersView) -> None:
         self.view = view

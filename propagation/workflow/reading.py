@@ -1,4 +1,5 @@
-"""Reading the numbers: requests that wait together are answered together, on the thread that owns the view."""
+"""Reading the numbers: what is brief at once, where nobody has the view; else requests that wait are answered together, on the
+thread of the numbers."""
 
 import asyncio
 from collections.abc import Sequence
@@ -12,14 +13,14 @@ from propagation.numbers.combiner import Combiner, for_newcomers
 from propagation.numbers.limits import withheld
 from propagation.numbers.mass import lifts, share
 from propagation.numbers.read import SLOPES, Asker, Ranked, adopters_by_router, prepare, rank_all, rank_rows, standpoint_for
-from propagation.numbers.sketch import BINS, LANES, PARTS, Sketch, score_blocks, up_to_date
+from propagation.numbers.sketch import BINS, LANES, PARTS, Sketch, score_blocks, unfollowed, up_to_date
 from propagation.workflow.cores import Cores
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.view import NumbersView
 
 BATCH = 8
 SHORTLIST, SHORTLIST_A_PLACE = 48, 4
-BRIEF_ITEMS, CANDIDATE_COST = 5_000, 16
+BRIEF_ITEMS, EXACT_ITEMS = 4_000, 16  # what handing over takes, and what an exact score does, in items looked at
 BANKS = 2
 EMPTY_ROWS = np.empty(0, np.int64)
 EVERYTHING = np.empty(0, np.bool_)
@@ -102,6 +103,12 @@ class Reader:
         self._cores.run(blocks, lambda begin, end: score_blocks(sketch, begin, end, places, weights, counts, slopes, mass, scores))
         return scores
 
+    def behind(self, view: NumbersView) -> int:
+        """How many items the sketch has yet to follow."""
+        if self._sketch is None:
+            return view.items
+        return min(view.items, unfollowed(self._sketch, view.state) + view.restyled)
+
     def _followed(self, view: NumbersView) -> Sketch:
         totals = (view.state.session.total, view.state.taste.total)  # the same arrays for as long as these routers live
         if any(one is not other for one, other in zip_longest(totals, self._totals)):
@@ -110,7 +117,7 @@ class Reader:
         return self._sketch
 
     def _rank(self, view: NumbersView, combiner: Combiner, asker: Asker, ask: Ask, scores: NDArray[np.float32]) -> Ranked:
-        count = max(SHORTLIST, SHORTLIST_A_PLACE * ask.limit)
+        count = _short(ask.limit)
         left_out = ask.left_out[ask.left_out < view.items]
         ranked: Ranked = rank_all(view.state, combiner, self._sketch, asker, scores, left_out, ask.leave_seen,
                                   ask.allowed[: len(scores)], count, ask.limit)
@@ -124,16 +131,16 @@ class Reader:
                     view.state.item_profile[ranked.rows])
 
 
+def _short(limit: int) -> int:
+    """How many items are scored exactly for a list of so many."""
+    return max(SHORTLIST, SHORTLIST_A_PLACE * limit)
+
+
 def _asker(view: NumbersView, ask: Ask) -> Asker:
     dimension, routers = view.state.content.shape[1], view.state.taste.mass.shape[1]
     factors = np.ones(routers) if ask.factors is None or len(ask.factors) != routers else ask.factors
     own = np.zeros((2, dimension), np.float32) if ask.own is None else ask.own
     return Asker(ask.user if ask.user < view.users else -1, ask.arm, factors, own)
-
-
-def _is_brief(view: NumbersView, ask: Ask) -> bool:
-    """Whether it is read sooner than handed to another thread and back."""
-    return not ask.explain and (view.items if ask.candidates is None else CANDIDATE_COST * len(ask.candidates)) <= BRIEF_ITEMS
 
 
 def _is_cold(view: NumbersView, asker: Asker) -> bool:
@@ -178,7 +185,7 @@ class Readings:
 
     async def read(self, ask: Ask) -> Read:
         """With others that wait; over few items at once, where nobody has the view."""
-        if not self._running and _is_brief(self._numbers.view, ask):
+        if not self._running and self._is_brief(ask):
             with self._numbers.at_once() as view:
                 if view is not None:
                     return self._read(view, [ask])[0]
@@ -188,6 +195,16 @@ class Readings:
             self._running = True
             self._task = asyncio.ensure_future(self._drain())
         return await done
+
+    def _is_brief(self, ask: Ask) -> bool:
+        """Whether it is read sooner than handed to another thread and back."""
+        if ask.explain:
+            return False
+        if ask.candidates is not None:
+            return EXACT_ITEMS * len(ask.candidates) <= BRIEF_ITEMS
+        view = self._numbers.view
+        exactly = min(view.items, _short(ask.limit)) + self._reader.behind(view)
+        return view.items + EXACT_ITEMS * exactly <= BRIEF_ITEMS
 
     async def _drain(self) -> None:
         try:

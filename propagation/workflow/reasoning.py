@@ -71,7 +71,7 @@ class Reasoning:
         if self._under_way is not None:
             await self._under_way.hand_over()
         if self._showing is not None:
-            await self._showing
+            await asyncio.shield(self._showing)  # who leaves takes along what others wait for, else
 
     async def settle(self) -> None:
         """Until nothing is under way; the caller sees to it that nothing is begun."""
@@ -131,9 +131,9 @@ class Reasoning:
         before = self._showing
         self._showing = asyncio.create_task(self._show_after(before, said))
         if before is not None:
-            await before
+            await asyncio.shield(before)
 
     async def _show_after(self, before: asyncio.Task[None] | None, said: Sequence[Said]) -> None:
         if before is not None:
-            await before
+            await asyncio.wait([before])
         await self._vectors.show_said(said)

@@ -3,7 +3,7 @@
 import time
 from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from propagation.model.text import ClientText
 from propagation.ports.reason import ReasonStore
@@ -14,7 +14,7 @@ FRESH_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class _Known:
-    """A text, when it was so, and what had been taken back by then: that changes texts and keeps their versions."""
+    """A text, when it was so, and what had surely been taken back by then: that changes texts and keeps their versions."""
 
     text: ClientText
     at: float
@@ -28,7 +28,7 @@ class UserTexts:
     def __init__(self, store: ReasonStore) -> None:
         self._store = store
         self._texts: OrderedDict[int, _Known] = OrderedDict()
-        self._taken_back = (0, -FRESH_SECONDS)
+        self._taken_back = 0
 
     def forget(self, refs: Iterable[int]) -> None:
         """These were written by somebody else."""
@@ -40,23 +40,17 @@ class UserTexts:
         known, now = self._texts.get(ref), time.monotonic()
         if known is not None and now - known.at < FRESH_SECONDS:
             return known.text
-        taken_back = await self._withdrawn(now)
-        if known is None or known.taken_back != taken_back or not await self._is_newest(known.text):
-            known = _Known((await self._store.load_texts([ref]))[ref], now, taken_back)
-        self._texts[ref] = _Known(known.text, now, taken_back)
+        if known is None or not await self._is_current(known):
+            known = _Known((await self._store.load_texts([ref]))[ref], now, self._taken_back)
+        self._texts[ref] = replace(known, at=now)
         self._texts.move_to_end(ref)
         if len(self._texts) > CAPACITY:
             self._texts.popitem(last=False)
         return known.text
 
-    async def _is_newest(self, text: ClientText) -> bool:
-        versions = await self._store.text_versions([text.profile.ref])
-        return versions.get(text.profile.ref, 0) == text.profile.version
-
-    async def _withdrawn(self, now: float) -> int:
-        """Through which entry of the log everything is taken back; as it was a second ago at most."""
-        through, at = self._taken_back
-        if now - at >= FRESH_SECONDS:
-            through = await self._store.taken_back_through()
-            self._taken_back = through, now
-        return through
+    async def _is_current(self, known: _Known) -> bool:
+        self._taken_back = await self._store.taken_back_through()
+        if known.taken_back != self._taken_back:
+            return False
+        ref = known.text.profile.ref
+        return (await self._store.text_versions([ref])).get(ref, 0) == known.text.profile.version

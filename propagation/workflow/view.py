@@ -122,6 +122,11 @@ class NumbersView:
         """Of clients that are no more."""
         self.set_profiles(refs, np.zeros((len(refs), self.state.content.shape[1]), np.float32))
 
+    @property
+    def restyled(self) -> int:
+        """How many items take_restyled would return."""
+        return len(self._restyled)
+
     def take_restyled(self) -> NDArray[np.int64]:
         """Rows of items whose text vectors or visibility changed since the last call."""
         rows = np.fromiter(self._restyled, np.int64, len(self._restyled))

@@ -139,9 +139,10 @@ def message_without(sent: SentMessage, words: OwnWords, supported: frozenset[str
 
 def _still_said(text: str, kept: Sequence[str], named: OwnWords, *, cites: bool) -> str:
     """The sentences that say nothing of what is gone; the first of them, on which the others rest, in plain words where it did."""
-    if not kept:
+    speakable = [name for name in kept if not named.said_in(name, cites=cites)][:MOST_NAMED]
+    if not speakable:
         return ""
-    plain = f"A community drawn to {listed(kept[:MOST_NAMED])}."
+    plain = f"A community drawn to {listed(speakable)}."
     left = [named.left_out_of(sentence, cites=cites) for sentence in sentences(text)]
     whole = " ".join(filter(None, [left[0] or plain, *left[1:]]))
     return next((said for said in (whole, plain) if not named.said_in(said, cites=cites)), "")

@@ -7,7 +7,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from services.failures import ChildFailed, Refused, Unreachable
@@ -15,7 +15,7 @@ from services.failures import ChildFailed, Refused, Unreachable
 OUT = Path("demo-out")
 READY = "listening on "
 # A first start compiles kernels, which a busy machine takes minutes for; a service that dies is noticed at once.
-START_SECONDS, STOP_SECONDS = 900.0, 10.0
+START_SECONDS, STOP_SECONDS, ENDING_SECONDS = 900.0, 10.0, 1.0
 LAST_WORDS = 300
 
 
@@ -35,9 +35,17 @@ async def demo_service(settings: Sequence[str]) -> AsyncIterator[str]:
                 try:
                     yield address
                 except (Refused, Unreachable) as error:
-                    if isinstance(error, Unreachable) and process.returncode is not None:
-                        raise ChildFailed(f"the demo's service {ended(process.returncode)}; its log: {kept(log)}") from error
+                    if isinstance(error, Unreachable) and await _has_ended(process):
+                        raise ChildFailed(f"the demo's service {ended(process.returncode or 0)}; its log: {kept(log)}") from error
                     raise type(error)(f"{error}; the service's log: {kept(log)}") from error
+
+
+async def _has_ended(process: asyncio.subprocess.Process) -> bool:
+    """Its callers hear of its end a moment before we do."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(ENDING_SECONDS):
+            await process.wait()
+    return process.returncode is not None
 
 
 @asynccontextmanager

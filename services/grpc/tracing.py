@@ -45,7 +45,8 @@ class Tracing(Servicer):
 
 
 async def _first_of(found: AsyncIterator[Path], limit: int) -> tuple[list[Path], bool]:
-    """The first paths, those that reach a profile before those that still wait at a router; whether there are more."""
+    """The first paths, those that end in a profile before those that still wait at a router, among the first four times as many;
+    whether there are more."""
     reaching: list[Path] = []
     waiting: list[Path] = []
     async for path in found:

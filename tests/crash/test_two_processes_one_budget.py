@@ -9,11 +9,11 @@ import pytest
 from propagation.v1 import propagation_pb2 as pb
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
-from tests.crash.test_three_processes import serving, until
+from tests.crash.services_on_neo4j import serving, until
 from tests.neo4j_server.shared import server_for
 
 pytestmark = [pytest.mark.neo4j, pytest.mark.slow]
-TOKENS, EVENTS, USERS, QUIET_SECONDS = 60_000, 120, 12, 3.0
+TOKENS, EVENTS, USERS, QUIET_SECONDS = 60_000, 300, 12, 3.0
 STYLES = ("opera", "jazz", "folk", "dub")
 TOLD = ("reasoner=openai", "openai.model=scripted", "openai.in_flight=3", f"openai.budget.tokens_per_day={TOKENS}")
 

@@ -140,8 +140,8 @@ async def test_the_town_from_start_to_end(tmp_path):
     out, errors = await process.communicate()
     text = out.decode()
     assert process.returncode == 0, errors.decode()
-    for said in ("generated town, seed 7", "before and after", "One path, traced", "'map novels' went to router", "Recommended to",
-                 "How it was chosen", "It rose", "An evolution of the routers", "Verdict:", "Ranking quality", "placebo"):
+    for said in ("generated town, seed 7", "before and after", "One path, traced", "went to router", "Recommended to",
+                 "How it was chosen", "An evolution of the routers", "Verdict:", "Ranking quality", "placebo"):
         assert said in text
     assert (tmp_path / "demo-out" / "reach.png").read_bytes().startswith(b"\x89PNG")
     page = (tmp_path / "demo-out" / "report.html").read_text()

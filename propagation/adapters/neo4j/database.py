@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
-from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncManagedTransaction
+from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncManagedTransaction, unit_of_work
 from neo4j.exceptions import DriverError, Neo4jError
 
 from propagation.adapters.neo4j.beside import Beside
@@ -102,7 +102,8 @@ class Neo4jDatabase:
         try:
             async with asyncio.timeout(self.settings.answer_seconds), self._driver.session(
                     database=self.settings.database) as session:
-                return await (session.execute_read if mode == "READ" else session.execute_write)(work)
+                bounded = unit_of_work(timeout=self.settings.answer_seconds)(work)  # a frozen process holds no lock for longer
+                return await (session.execute_read if mode == "READ" else session.execute_write)(bounded)
         except (Neo4jError, DriverError, TimeoutError) as error:
             raise translated(error, self.settings.uri) from error
 

@@ -14,6 +14,8 @@ from propagation.model.errors import PropagationError, StoreFull, StoreRefused, 
 
 FULL = ("Neo.DatabaseError.Transaction.TransactionLogError", "Neo.DatabaseError.Transaction.TransactionCommitFailed",
         "Neo.ClientError.General.WriteOnReadOnlyAccessDatabase")
+TOOK_TOO_LONG = ("Neo.ClientError.Transaction.TransactionTimedOut",
+                 "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration")
 STOPPED = "Neo.DatabaseError.Transaction.TransactionStartFailed"
 """What a database answers to everything after such an error, until its server is started again, however much room there is."""
 
@@ -27,6 +29,8 @@ def translated(error: Exception, uri: str) -> Exception:
     if isinstance(error, Neo4jError) and error.code == STOPPED:
         return StoreUnreachable(f"{uri} has stopped working ({_line(error.message)}); look at the server's disk and its log, then"
                                 " restart the server")
+    if isinstance(error, Neo4jError) and error.code in TOOK_TOO_LONG:
+        return StoreUnreachable(f"{uri} ended what took longer than neo4j.answer_seconds; nothing of it is there")
     if isinstance(error, TransientError):
         return StoreUnreachable(f"{uri} asks to try again later ({error.code}); it did so until neo4j.retry_seconds passed")
     if isinstance(error, ConfigurationError):

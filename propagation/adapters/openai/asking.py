@@ -111,10 +111,18 @@ class Asking:
             except ReasonerGaveUp as error:
                 usage += error.usage
                 before_it = mode
-                if mode is not Mode.PLAIN and error.usage:
-                    mode = await self._structured.after(mode, refused=isinstance(error, FormRefused))
+                if error.usage:
+                    mode = await self._other_mode(mode, error, usage)
                 if mode is before_it:
                     raise ReasonerGaveUp(str(error), usage) from error
+            except ReasonerUnavailable as error:
+                raise ReasonerUnavailable(str(error), usage + error.usage) from error
+
+    async def _other_mode(self, mode: Mode, error: ReasonerGaveUp, usage: Usage) -> Mode:
+        try:
+            return await self._structured.after(mode, refused=isinstance(error, FormRefused))
+        except ReasonerUnavailable as nobody:
+            raise ReasonerUnavailable(str(nobody), usage + nobody.usage) from nobody
 
     async def _from_kept(self, question: Question, asked: bytes) -> dict[str, Part[Any]] | None:
         value = await self._kept.get(asked)

@@ -54,7 +54,7 @@ class Structured:
         another look finds, which is taken at most once in LOOK_SECONDS: servers are exchanged behind their address. Raises
         ReasonerUnavailable where nobody answers."""
         async with self._lock:
-            if self._mode is given_up and refused:
+            if self._mode is given_up and refused and given_up is not Mode.PLAIN:
                 self._mode = await self._keep(Mode.JSON if given_up is Mode.SCHEMA else Mode.PLAIN)
             elif self._mode is given_up and self._clock() - self._looked_at >= LOOK_SECONDS:
                 self._mode = await self._found_out()
@@ -65,14 +65,18 @@ class Structured:
         return Mode(blob.decode()) if blob else None
 
     async def _found_out(self) -> Mode:
-        """A schema is obeyed where a word comes back that no model says unasked; twice, since one call may fail by itself."""
+        mode = await self._keep(await self._probed())
         self._looked_at = self._clock()
+        return mode
+
+    async def _probed(self) -> Mode:
+        """A schema is obeyed where a word comes back that no model says unasked; twice, since one call may fail by itself."""
         for _ in range(2):
             word = "".join(secrets.choice(string.ascii_lowercase) for _ in range(10))
             if (await self._answer(schema_format({"type": "object", "properties": {"word": {"type": "string", "const": word}},
                                                   "required": ["word"], "additionalProperties": False}))).get("word") == word:
-                return await self._keep(Mode.SCHEMA)
-        return await self._keep(Mode.JSON if await self._answer({"type": "json_object"}) else Mode.PLAIN)
+                return Mode.SCHEMA
+        return Mode.JSON if await self._answer({"type": "json_object"}) else Mode.PLAIN
 
     async def _answer(self, response_format: Mapping[str, Any]) -> Mapping[str, Any]:
         try:

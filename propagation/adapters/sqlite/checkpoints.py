@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from propagation.adapters.sqlite.database import Database
 from propagation.adapters.sqlite.leases import check_fence
 from propagation.adapters.sqlite.rows import counted, dumped
-from propagation.model.errors import LeaseLost
+from propagation.model.errors import LeaseLost, StoreCorrupt
 from propagation.model.learned import Checkpoint, Staged
 from propagation.ports.leases import Lease
 
@@ -157,4 +157,6 @@ def _newest(connection: sqlite3.Connection, barrier: bool) -> Checkpoint | None:
                                           (row[0], name)):
             flat[filled : filled + len(data)] = np.frombuffer(data, np.uint8)
             filled += len(data)
+        if filled < len(flat):
+            raise StoreCorrupt(f"checkpoint {row[0]} lacks a part of {name}; restore the file from a back-up")
     return Checkpoint(sequence=row[1], epoch=row[2], barrier=bool(row[3]), arrays=arrays)

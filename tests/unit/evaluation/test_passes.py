@@ -53,7 +53,7 @@ async def test_a_pass_that_fails_takes_the_others_along():
 
     done = []
     with pytest.raises(ValueError, match="nothing to rank"):
-        await side_by_side(of(failing, endlessly(done)), 2, EVENTS, lambda done, total: None)
+        await side_by_side(of(failing, endlessly(done), endlessly(done)), 3, EVENTS, lambda done, total: None, at_once=2)
     assert await stands_still(done)
 
 

@@ -1,5 +1,7 @@
 """Reading is exact: what the two stages answer is what features and combiner say of every item, one by one."""
 
+import asyncio
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,8 @@ from propagation.numbers.features import FEATURES, READ_ROUTERS, Feature, fill_f
 from propagation.numbers.read import Asker, adopters_by_router, standpoint_for
 from propagation.numbers.sketch import LANES, up_to_date
 from propagation.workflow.cores import Cores
-from propagation.workflow.reading import Ask, Reader, communities_of
+from propagation.workflow.numbers import Numbers
+from propagation.workflow.reading import Ask, Reader, Readings, communities_of
 from propagation.workflow.view import OFF, ON, NumbersView, seeded_directions
 
 USERS, ITEMS, ROUTERS, DIMENSION = 30, 700, 40, 8
@@ -195,3 +198,42 @@ def test_scores_come_in_whole_blocks(view):
     sketch = up_to_date(None, view.state, view.take_restyled())
     assert sketch.offset.shape[1] == LANES
     assert np.isfinite(sketch.offset).sum() == view.state.visible[:ITEMS].sum()
+
+
+async def test_a_brief_read_takes_the_view_where_it_is_free_and_waits_where_it_is_not(monkeypatch):
+    numbers = Numbers(a_view())
+    readings, ran = Readings(numbers), []
+    run = numbers.run
+    monkeypatch.setattr(numbers, "run", lambda *work: (ran.append(1), run(*work))[1])
+    try:
+        first = await readings.read(Ask(3, ON, limit=10))
+        assert ran, "the sketch has everything to follow yet"
+        ran.clear()
+        brief = await readings.read(Ask(3, ON, limit=10))
+        assert not ran
+        with numbers.at_once() as mine:
+            assert mine is numbers.view
+            waiting = asyncio.create_task(readings.read(Ask(3, ON, limit=10)))
+            await asyncio.sleep(0.01)
+            assert not waiting.done()
+        waited = await waiting
+        assert list(first.ranked.rows) == list(brief.ranked.rows) == list(waited.ranked.rows)
+        ran.clear()
+        for large in (Ask(3, ON, limit=200), Ask(3, ON, limit=10, candidates=np.arange(600)), Ask(3, ON, limit=10, explain=True)):
+            await readings.read(large)
+        assert len(ran) == 3
+    finally:
+        numbers.close()
+
+
+def test_the_view_is_free_again_after_a_reader_that_fails():
+    numbers = Numbers(a_view())
+    try:
+        with pytest.raises(ValueError, match="broken"), numbers.at_once():
+            raise ValueError("broken")
+        with numbers.at_once() as view:
+            assert view is numbers.view
+            with numbers.at_once() as nothing:
+                assert nothing is None
+    finally:
+        numbers.close()

@@ -197,10 +197,30 @@ async def test_what_a_claim_under_way_has_stored_is_shown_to_whoever_asks(engine
     newest = dict(sorted(stored))
     await engine.reasoning.shown()
     assert newest
-    assert not claiming.done()
     told_of = dict(sorted(shown))
     assert all(told_of.get(ref, -1) >= version for ref, version in newest.items())
     assert await claiming == 390
+
+
+async def test_who_leaves_while_texts_are_being_shown_takes_nothing_along(engine, monkeypatch):
+    await push(engine, 100, 60)
+    may, show = asyncio.Event(), engine.vectors.show_said
+
+    async def held_up(texts):
+        await may.wait()
+        await show(texts)
+
+    assert await engine.reason(limit=1)
+    monkeypatch.setattr(engine.vectors, "show_said", held_up)
+    assert await engine.reason(limit=20, shown=False)
+    waiting = asyncio.create_task(engine.reasoning.shown())
+    await asyncio.sleep(0.01)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    may.set()
+    await engine.reasoning.shown()
+    assert await all_is_reasoned(engine)
+    assert await engine.store.check() == []
 
 
 async def test_signals_to_the_group_leave_it_to_the_service_to_end(engine):

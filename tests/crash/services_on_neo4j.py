@@ -1,0 +1,52 @@
+"""Services as processes of their own on one Neo4j."""
+
+import asyncio
+import contextlib
+import os
+import sys
+import time
+
+import grpc
+
+from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
+
+SETTINGS = ("store=neo4j", "auto_create=true", "session.k=4", "taste.k=4", "table_edges=2", "update_size=100", "round_interval=2",
+            "neo4j.answer_seconds=40")  # how long who is frozen inside of a commit keeps the others waiting
+SECONDS = 180
+
+
+class Service:
+    """One process, and how callers reach it."""
+
+    def __init__(self, process, address):
+        self.process, self.pid = process, process.pid
+        self.channel = grpc.aio.insecure_channel(address)
+        self.stub = PropagationServiceStub(self.channel)
+
+
+@contextlib.asynccontextmanager
+async def serving(folder, settings, name, *more):
+    options = [part for setting in (*SETTINGS, f"neo4j.uri={settings.uri}", *more) for part in ("--set", setting)]
+    environment = {**os.environ, "PROPAGATION_NEO4J__PASSWORD": settings.password.get_secret_value(), "PYTHONPATH": os.getcwd()}
+    with (folder / f"{name}.log").open("wb") as log:
+        process = await asyncio.create_subprocess_exec(sys.executable, "-m", "services.cli.main", "serve", "--port", "0", *options,
+                                                       cwd=folder, env=environment, stdout=asyncio.subprocess.PIPE, stderr=log)
+    try:
+        line = await asyncio.wait_for(process.stdout.readline(), SECONDS)
+        assert line, (folder / f"{name}.log").read_text()[-2_000:]
+        service = Service(process, line.decode().split()[-1])
+        yield service
+        await service.channel.close()
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+async def until(found, seconds=SECONDS):
+    """Seconds until `found` held."""
+    begun = time.monotonic()
+    async with asyncio.timeout(seconds):
+        while not await found():  # noqa: ASYNC110 - other processes go on meanwhile
+            await asyncio.sleep(0.2)
+    return time.monotonic() - begun
