@@ -9,14 +9,7 @@ from typing import Any, TypeVar
 
 import structlog
 
-from propagation.model.errors import (
-    IndexUnavailable,
-    LeaseHeld,
-    LeaseLost,
-    NotFound,
-    NotReached,
-    PropagationError,
-)
+from propagation.model.errors import IndexUnavailable, LeaseHeld, LeaseLost, NotFound, NotReached, PropagationError
 from propagation.model.evolution import EvolutionRun
 from propagation.model.round import Round
 from propagation.ports.clock import Clock

@@ -105,14 +105,17 @@ class Reader:
 
     def behind(self, view: NumbersView) -> int:
         """How many items the sketch has yet to follow."""
-        if self._sketch is None:
+        if self._sketch is None or self._is_of_others(view):
             return view.items
         return min(view.items, unfollowed(self._sketch, view.state) + view.restyled)
 
+    def _is_of_others(self, view: NumbersView) -> bool:
+        """Whether the sketch is of other routers than the view's."""
+        return any(one is not other for one, other in zip_longest(_totals(view), self._totals))
+
     def _followed(self, view: NumbersView) -> Sketch:
-        totals = (view.state.session.total, view.state.taste.total)  # the same arrays for as long as these routers live
-        if any(one is not other for one, other in zip_longest(totals, self._totals)):
-            self._totals, self._sketch = totals, None
+        if self._is_of_others(view):
+            self._totals, self._sketch = _totals(view), None
         self._sketch = up_to_date(self._sketch, view.state, view.take_restyled())
         return self._sketch
 
@@ -129,6 +132,11 @@ class Reader:
             return Read(ranked, view.applied_through, cold)
         return Read(ranked, view.applied_through, cold, communities_of(view, asker, ranked.rows),
                     view.state.item_profile[ranked.rows])
+
+
+def _totals(view: NumbersView) -> tuple[NDArray[np.float64], ...]:
+    """The same arrays for as long as these routers live."""
+    return view.state.session.total, view.state.taste.total
 
 
 def _short(limit: int) -> int:
