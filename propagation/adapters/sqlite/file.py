@@ -10,7 +10,7 @@ from typing import TypeVar
 from propagation.model.errors import PropagationError, SchemaTooNew, StoreBusy, StoreCorrupt, StoreFull
 
 APPLICATION_ID = 0x50525031
-CHECKPOINT_PAGES = 4_000
+CHECKPOINT_PAGES = 16_000
 WAL_KEPT_BYTES = 64 << 20
 # What a start can look through within a second; of a larger file `propagation doctor` does it.
 CHECKED_AT_START_BYTES = 256 << 20
