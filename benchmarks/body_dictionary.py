@@ -13,7 +13,7 @@ import zstandard
 
 from propagation.adapters.sqlite.bodies import plain_body
 from propagation.datasets.town import generate_town
-from services.assembly import laptop_engine
+from services.assembly import engine_of
 from services.cli.replay import checked
 from services.kernel_cache import use_kernel_cache
 from services.settings import Settings
@@ -33,7 +33,7 @@ def bodies(seed: int) -> list[bytes]:
 
 
 async def _replayed(database: Path, seed: int) -> None:
-    engine = laptop_engine(Settings(database=database))
+    engine = engine_of(Settings(database=database))
     await engine.open()
     try:
         dataset = generate_town(seed=seed).dataset.first(EVENTS)

@@ -6,7 +6,7 @@ from benchmarks.run import Figures, Run
 from propagation.datasets.form import Dataset
 from propagation.evaluation.loop import PLAIN, RULES, TEXT, Looped, ranked_in_loop
 from propagation.evaluation.metrics import level, paired
-from services.assembly import laptop_engine
+from services.assembly import engine_of
 from services.cli.replay import checked
 from services.settings import Settings
 
@@ -27,7 +27,7 @@ def measure_live(run: Run, dataset: Dataset) -> Figures:
 
 
 async def _looped(run: Run, dataset: Dataset) -> Looped:
-    engine = laptop_engine(Settings(database=run.scratch / "loop.db"))
+    engine = engine_of(Settings(database=run.scratch / "loop.db"))
     await engine.open()
     try:
         return await ranked_in_loop(engine, dataset.clients, list(checked(dataset.events)))

@@ -7,7 +7,7 @@ from benchmarks.on_neo4j import neo4j_settings
 from benchmarks.probe import probed
 from benchmarks.run import Figures, Run
 from benchmarks.town import Town, clients_of
-from services.assembly import laptop_engine
+from services.assembly import engine_of
 from services.settings import Settings
 
 TOWN, TOWN_SHORT = Town(10_000, 10_000, 200_000), Town(2_000, 4_000, 20_000)
@@ -25,7 +25,7 @@ def measure(run: Run) -> Figures:
 
 
 async def _built(settings: Settings, town: Town) -> None:
-    engine = laptop_engine(settings)
+    engine = engine_of(settings)
     await engine.open()
     try:
         await record_past(engine, town, clients_of(town))

@@ -9,7 +9,7 @@ from benchmarks.on_neo4j import neo4j_settings
 from benchmarks.run import Figures, Run
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.datasets.form import Dataset
-from services.assembly import laptop_engine
+from services.assembly import engine_of
 from services.cli.replay import checked
 from services.collector import rare_collections
 from services.settings import Settings
@@ -34,7 +34,7 @@ def measure(run: Run) -> Figures:
 async def _processed(settings: Settings, dataset: Dataset) -> tuple[float, int]:
     """Seconds from a recorded log to everything learned, reasoned and carried by the rounds that fell due; and all statements."""
     rare_collections()
-    engine = laptop_engine(settings)
+    engine = engine_of(settings)
     assert isinstance(engine.store, Neo4jStore)
     database = engine.store.database
     await engine.open()

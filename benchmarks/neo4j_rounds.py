@@ -18,7 +18,7 @@ from propagation.model.client import ClientChange, ClientKind
 from propagation.model.round import Round
 from propagation.workflow.engine import Engine
 from propagation.workflow.settings import WorkflowSettings
-from services.assembly import laptop_engine
+from services.assembly import engine_of
 from services.collector import rare_collections
 from services.settings import Settings
 
@@ -44,7 +44,7 @@ def measure(run: Run) -> Figures:
 
 def _engine(settings: Settings, policy: str) -> Engine:
     workflow = WorkflowSettings(policy=policy, update_size=NEVER, auto_create=True)
-    return laptop_engine(settings.model_copy(update={"workflow": workflow}))
+    return engine_of(settings.model_copy(update={"workflow": workflow}))
 
 
 async def _first_table(run: Run, settings: Settings, town: Town) -> float:

@@ -13,7 +13,7 @@ from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.model.interaction import InteractionRow, NewInteraction
 from propagation.workflow.engine import Engine
 from propagation.workflow.settings import WorkflowSettings
-from services.assembly import laptop_engine
+from services.assembly import engine_of
 from services.settings import Settings
 
 TOWN, TOWN_SHORT = Town(400, 1_000, 2_000), Town(400, 1_000, 300)
@@ -36,7 +36,7 @@ def measure(run: Run) -> Figures:
 
 async def _traced(run: Run, settings: Settings) -> list[tuple[float, float, int]]:
     town = TOWN_SHORT if run.short else TOWN
-    engine = laptop_engine(settings.model_copy(update={"workflow": WorkflowSettings(auto_create=True, update_size=100)}))
+    engine = engine_of(settings.model_copy(update={"workflow": WorkflowSettings(auto_create=True, update_size=100)}))
     await engine.open()
     try:
         await engine.upsert_clients(list(clients_of(town)))

@@ -24,7 +24,7 @@ from propagation.numbers.trust import routing_weights
 from propagation.ports.graph import GraphStore
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.view import NumbersView
-from services.assembly import graph_store, laptop_engine
+from services.assembly import engine_of, graph_store
 from services.client import connected
 from services.settings import Settings
 
@@ -83,7 +83,7 @@ def probed(run: Run, settings: Settings, town: Town, count: int, rate: int) -> f
 
 async def _chosen(settings: Settings, town: Town, count: int) -> list[Probe]:
     """Adopters, others and controls by the numbers as they stand; events of the background leave all of them alone."""
-    engine = laptop_engine(settings)
+    engine = engine_of(settings)
     await engine.open()
     try:
         probes = await engine.numbers.run(lambda view: list(_candidates(view, town)))

@@ -13,7 +13,7 @@ from benchmarks.run import Figures, Run
 from propagation.model.client import ClientChange, ClientKey, ClientKind
 from propagation.model.interaction import NewInteraction
 from propagation.v1 import propagation_pb2 as pb
-from services.assembly import laptop_engine
+from services.assembly import engine_of
 from services.cli.replay import checked
 from services.clock import SystemClock
 from services.collector import rare_collections
@@ -52,7 +52,7 @@ async def _processed(database: Path, clients: list[ClientChange], events: Iterab
     """Seconds from a recorded log to everything learned, reasoned and carried by the rounds that fell due."""
     rare_collections()
     settings, courtesy, clock = Settings(database=database), Courtesy(), SystemClock()
-    engine = laptop_engine(settings, courtesy.give_way, clock)
+    engine = engine_of(settings, courtesy.give_way, clock)
     await engine.open()
     try:
         for start in range(0, len(clients), RECORD_BATCH):

@@ -21,7 +21,7 @@ from benchmarks.town import Town, clients_of, pairs_of
 from propagation.model.interaction import NewInteraction
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
-from services.assembly import laptop_engine
+from services.assembly import engine_of
 from services.grpc.check import checked_interaction
 from services.kernel_cache import use_kernel_cache
 from services.settings import Settings
@@ -56,7 +56,7 @@ def build(path: Path, town: Town) -> None:
 
 
 async def _with_engine(path: Path, work: Callable[[Engine], Awaitable[None]]) -> None:
-    engine = laptop_engine(Settings(database=path))
+    engine = engine_of(Settings(database=path))
     await engine.open()
     try:
         await work(engine)

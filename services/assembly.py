@@ -81,7 +81,7 @@ def holder_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
-def laptop_engine(settings: Settings, give_way: Callable[[], Awaitable[None]] = turn_of_others, clock: Clock | None = None,
+def engine_of(settings: Settings, give_way: Callable[[], Awaitable[None]] = turn_of_others, clock: Clock | None = None,
                   around: Around = as_they_are) -> Engine:
     """Not opened. As the settings say; by default SQLite, NumPy, offline reasoner and fitted embedder: no server, no network,
     no key. `clock`: the system's. `around` may put something in their place that watches them."""

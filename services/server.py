@@ -6,13 +6,14 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import grpc
 import structlog
 
 from propagation.ports.clock import Clock
 from propagation.workflow.engine import Engine
-from services.assembly import holder_name, laptop_engine
+from services.assembly import engine_of, holder_name
 from services.clock import SystemClock
 from services.collector import rare_collections
 from services.courtesy import Courtesy
@@ -91,7 +92,7 @@ async def running(settings: Settings, clock: Clock | None = None,
     sys.setswitchinterval(SWITCH_SECONDS)  # the numbers' thread answers reads between the steps of reasoning
     rare_collections()
     courtesy, clock = Courtesy(), clock or SystemClock()
-    engine = laptop_engine(settings, courtesy.give_way, clock, monitoring.around)
+    engine = engine_of(settings, courtesy.give_way, clock, monitoring.around)
     worker = Worker(engine, courtesy, settings.schedule, clock)
     servicer, opening = PropagationService(engine, worker), Opening(stopping)
     server = new_server(servicer, courtesy, worker.timings, door, opening, settings.server.max_message_bytes,
@@ -101,6 +102,8 @@ async def running(settings: Settings, clock: Clock | None = None,
     service = Running(address, engine, worker, server, servicer, health, door)
     await health.opening()
     await server.start()
+    if settings.store == "sqlite" and not _holds_something(settings.database):
+        log.info("there is no graph yet: making one", database=str(settings.database))
     if not kernels_are_kept():
         log.info("compiling kernels, once: over a minute on two idle cores, more on a busy machine")
     try:
@@ -123,6 +126,11 @@ async def running(settings: Settings, clock: Clock | None = None,
     finally:
         await engine.close()
     log.info("stopped")
+
+
+def _holds_something(database: Path) -> bool:
+    """An empty file is a new one: the first start may have ended there."""
+    return database.exists() and database.stat().st_size > 0
 
 
 def door_of(settings: ServerSettings) -> Door:

@@ -114,12 +114,12 @@ def _written(value: float | None, otherwise: str = "default") -> str:
 
 async def _looped(of: str, dataset: "Dataset", settings: "Settings", heard: Progress) -> "tuple[Looped, dict[str, int]]":
     from propagation.evaluation.loop import ranked_in_loop
-    from services.assembly import laptop_engine
+    from services.assembly import engine_of
     from services.cli.replay import checked
 
     events = list(checked(dataset.events))
     with tempfile.TemporaryDirectory(prefix="propagation-effect-") as folder:
-        engine = laptop_engine(settings.model_copy(update={"database": Path(folder) / "loop.db"}))
+        engine = engine_of(settings.model_copy(update={"database": Path(folder) / "loop.db"}))
         await engine.open()
         try:
             looped = await ranked_in_loop(engine, dataset.clients, events, lambda done: heard(done, len(events)))

@@ -35,11 +35,11 @@ def with_engine(settings: "Settings", work: "Callable[[Engine], Awaitable[T]]", 
     Raises StoreBusy naming the holder, UsageProblem where there is no such file."""
     if not create:
         there(settings)
-    from services.assembly import laptop_engine
+    from services.assembly import engine_of
     from services.collector import rare_collections
 
     async def run() -> T:
-        engine = laptop_engine(settings)
+        engine = engine_of(settings)
         await (engine.open(adopt=True) if adopt else engine.open())
         try:
             return await work(engine)

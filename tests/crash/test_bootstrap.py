@@ -12,7 +12,7 @@ from propagation.model.interaction import NewInteraction
 from propagation.workflow.checkpointing import same_numbers
 from propagation.workflow.rebuild import rebuilt
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.assembly import laptop_engine
+from services.assembly import engine_of
 from services.settings import Settings
 
 ITEMS, USERS, EVENTS = 40, 10, 150
@@ -26,7 +26,7 @@ class Killed(BaseException):
 
 
 def engine_on(folder):
-    return laptop_engine(Settings(database=folder / "graph.db", workflow=SMALL))
+    return engine_of(Settings(database=folder / "graph.db", workflow=SMALL))
 
 
 async def live(engine):

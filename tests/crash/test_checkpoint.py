@@ -12,7 +12,7 @@ import pytest
 from propagation.workflow.checkpointing import same_numbers
 from propagation.workflow.rebuild import rebuilt
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.assembly import laptop_engine
+from services.assembly import engine_of
 from services.settings import ServerSettings, Settings
 from tests.crash.service import Caller
 
@@ -69,7 +69,7 @@ async def test_a_kill_amid_a_checkpoint(tmp_path, times):
         await killed_amid_a_checkpoint(process, database)
         assert process.exitcode == -signal.SIGKILL
         await load
-    engine = laptop_engine(settings_of(database))
+    engine = engine_of(settings_of(database))
     await engine.open()
     try:
         store = engine.store
@@ -82,7 +82,7 @@ async def test_a_kill_amid_a_checkpoint(tmp_path, times):
         assert same_numbers(view.state, engine.numbers.view.state) == []
     finally:
         await engine.close()
-    lease_holder = laptop_engine(settings_of(database))
+    lease_holder = engine_of(settings_of(database))
     await lease_holder.open()
     await lease_holder.rebuild()
     await lease_holder.close()

@@ -13,7 +13,7 @@ import pytest
 from propagation.workflow.checkpointing import same_numbers
 from propagation.workflow.rebuild import rebuilt
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.assembly import laptop_engine
+from services.assembly import engine_of
 from services.settings import Settings
 from tests.crash.service import Caller, ServiceProcess, drain
 
@@ -39,7 +39,7 @@ async def test_nothing_is_lost_or_doubled(tmp_path):
 
 async def _agrees(database, caller):
     """The database against what its caller was promised, and every derived thing against the log."""
-    engine = laptop_engine(Settings(database=database, workflow=WorkflowSettings(
+    engine = engine_of(Settings(database=database, workflow=WorkflowSettings(
         session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2)))
     await engine.open()
     try:

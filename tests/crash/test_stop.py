@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.assembly import laptop_engine
+from services.assembly import engine_of
 from services.settings import Settings
 from tests.crash.service import Caller, ServiceProcess
 
@@ -21,7 +21,7 @@ async def test_sigterm_under_load_loses_no_acked_event(tmp_path):
         assert await service.end(signal.SIGTERM) == 0
         await load
     assert len(caller.acked) > 100
-    engine = laptop_engine(Settings(database=database, workflow=WorkflowSettings(
+    engine = engine_of(Settings(database=database, workflow=WorkflowSettings(
         session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2)))
     await engine.open()
     try:

@@ -9,7 +9,7 @@ from propagation.workflow.checkpointing import same_numbers
 from propagation.workflow.rebuild import rebuilt
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.taking_back import TakingBack
-from services.assembly import laptop_engine
+from services.assembly import engine_of
 from services.settings import Settings
 from tests.neo4j_server.shared import server_for
 from tests.unit.workflow.lived import ITEMS, SMALL, begin, begun, item_key, live, title_of, user_key
@@ -23,7 +23,7 @@ EVERYTHING = ("MATCH (n) RETURN labels(n)[0] AS kind, properties(n) AS held UNIO
 
 
 def engine_on(folder):
-    return laptop_engine(Settings(store="neo4j", neo4j=server_for(folder).settings, workflow=WorkflowSettings(**SMALL)))
+    return engine_of(Settings(store="neo4j", neo4j=server_for(folder).settings, workflow=WorkflowSettings(**SMALL)))
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ async def test_a_process_that_stops_inside_is_finished_by_the_next(tmp_path, mon
 
 async def test_an_export_is_the_same_on_both(engine, tmp_path):
     """What a file's database says of a client after the same life, but for times and the points of an index."""
-    laptop = laptop_engine(Settings(database=tmp_path / "graph.db", workflow=WorkflowSettings(**SMALL)))
+    laptop = engine_of(Settings(database=tmp_path / "graph.db", workflow=WorkflowSettings(**SMALL)))
     await laptop.open()
     try:
         await begin(laptop)

@@ -17,7 +17,7 @@ from propagation.v1 import propagation_pb2 as pb
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 from propagation.workflow.recommend import Wish
 from propagation.workflow.settings import WorkflowSettings
-from services.assembly import laptop_engine
+from services.assembly import engine_of
 from services.fake_llm.script import Script
 from services.fake_llm.server import FakeLLM
 from services.opening import Stopped
@@ -63,7 +63,7 @@ def events(of, count=60):
 
 async def test_learn_waits_without_starting_over_and_reads_go_on(tmp_path, monkeypatch):
     port = free_port()
-    engine = laptop_engine(settings_of(tmp_path, port))
+    engine = engine_of(settings_of(tmp_path, port))
     await engine.open()
     async with endpoint(port):
         await engine.upsert_clients(ITEMS)
@@ -102,7 +102,7 @@ async def test_learn_waits_without_starting_over_and_reads_go_on(tmp_path, monke
 
 
 async def learned(tmp_path, port):
-    engine = laptop_engine(settings_of(tmp_path, port))
+    engine = engine_of(settings_of(tmp_path, port))
     async with endpoint(port):
         await engine.open()
         await engine.upsert_clients(ITEMS)

@@ -122,5 +122,6 @@ def translated(error: BaseException, path: Path) -> BaseException:
     if code == sqlite3.SQLITE_BUSY:
         return StoreBusy(f"{path}: {error}; another program has it open")
     if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
-        return PropagationError(f"{path}: {error}; check that the file and its folder may be written")
+        return PropagationError(f"{path}: {error}; check that the file and its folder may be written, and that this process may"
+                                " open more files (ulimit -n)")
     return error

@@ -13,7 +13,7 @@ from propagation.model.client import ClientChange, ClientKey, ClientKind, index_
 from propagation.model.errors import IncompatibleSettings, ReasonerGaveUp
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from propagation.workflow.soon import embedded_soon
-from services.assembly import laptop_engine
+from services.assembly import engine_of
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
 from services.grpc.operating import spending_to_proto
@@ -95,7 +95,7 @@ async def test_an_item_whose_text_was_refused_is_embedded_in_the_end(tmp_path):
     changes = [ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"), title=f"forbidden {n}" if n == 3 else f"record {n}")
                for n in range(5)]
     async with fake_llm(Script(habits=frozenset({"filtered_embeddings"}))) as server:
-        engine = laptop_engine(settings_of(tmp_path, server))
+        engine = engine_of(settings_of(tmp_path, server))
         await engine.open()
         await engine.upsert_clients(changes)
         await engine.drain()
@@ -126,7 +126,7 @@ async def test_a_read_does_not_wait_for_an_embedder_that_is_slow(caplog):
 
 async def test_what_an_embedder_alone_costs_is_shown(tmp_path):
     async with fake_llm() as server:
-        engine = laptop_engine(settings_of(tmp_path, server))
+        engine = engine_of(settings_of(tmp_path, server))
         await engine.open()
         assert spending_to_proto(engine) is None
         await engine.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id="i"), title="A record")])
@@ -147,7 +147,7 @@ async def test_a_service_embeds_through_the_endpoint_and_another_model_is_an_err
     changes = [ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"), title=f"Record {n} of {STYLES[n % 2]}")
                for n in range(10)]
     async with fake_llm() as server:
-        engine = laptop_engine(settings_of(tmp_path, server))
+        engine = engine_of(settings_of(tmp_path, server))
         await engine.open()
         await engine.upsert_clients(changes)
         await engine.drain()
@@ -157,12 +157,12 @@ async def test_a_service_embeds_through_the_endpoint_and_another_model_is_an_err
         found = await engine.embedder.embed(["Record 1 of opera"])
         assert found.shape == (1, 16)
         await engine.close()
-        again = laptop_engine(settings_of(tmp_path, server))
+        again = engine_of(settings_of(tmp_path, server))
         await again.open()
         await again.close()
         for told, words in (({"model": "other"}, "openai:scripted, now it is openai:other"),
                             ({"dimension": 32}, "was 16, now it is 32")):
-            other = laptop_engine(settings_of(tmp_path, server, **told))
+            other = engine_of(settings_of(tmp_path, server, **told))
             with pytest.raises(IncompatibleSettings, match=f"{words}.*propagation init.*propagation reindex"):
                 await other.open()
             await other.close()

@@ -11,7 +11,7 @@ from propagation.adapters.openai.build import openai_embedder, openai_endpoint, 
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.adapters.openai.structured import Mode
 from propagation.model.errors import ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
-from services.assembly import laptop_engine
+from services.assembly import engine_of
 from services.settings import Settings
 from tests.unit.llm.other_server import BADLY, READ, UNANSWERED, base64_of, other_server
 from tests.unit.llm.test_llm_habits import parties
@@ -83,7 +83,7 @@ async def test_under_all_of_it_together_nothing_is_lost(server, tmp_path):
     replayed."""
     server.form = READ["as it should be"]
     told = OpenAIOptions(base_url=server.base_url, model="other", timeout=5.0, cached_answers=0)
-    engine = laptop_engine(Settings(database=tmp_path / "graph.db", reasoner="openai", openai=told, workflow=SETTINGS))
+    engine = engine_of(Settings(database=tmp_path / "graph.db", reasoner="openai", openai=told, workflow=SETTINGS))
     await engine.open()
     try:
         await engine.upsert_clients(items())

@@ -7,7 +7,7 @@ import pytest
 
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.model.client import ClientKey, ClientKind
-from services.assembly import laptop_engine
+from services.assembly import engine_of
 from services.fake_llm.rule import ORDER, data_of, obeys
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
@@ -29,7 +29,7 @@ async def lived(tmp_path, habit, order):
     """(current texts by key, what the server saw) after 30 interactions and three rounds."""
     async with fake_llm(Script(habits=frozenset([habit]))) as server:
         told = OpenAIOptions(base_url=server.base_url, model="scripted")
-        engine = laptop_engine(Settings(database=tmp_path / f"{habit}.db", reasoner="openai", openai=told, workflow=SETTINGS))
+        engine = engine_of(Settings(database=tmp_path / f"{habit}.db", reasoner="openai", openai=told, workflow=SETTINGS))
         await engine.open()
         try:
             first, *others = items()

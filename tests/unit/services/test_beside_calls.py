@@ -7,7 +7,7 @@ import pytest
 
 from propagation.workflow.reasoning import CLAIM
 from propagation.workflow.settings import WorkflowSettings
-from services.assembly import laptop_engine
+from services.assembly import engine_of
 from services.clock import SystemClock
 from services.courtesy import Courtesy
 from services.settings import ScheduleSettings, Settings
@@ -35,7 +35,7 @@ class Reasoning:
 
 @pytest.fixture
 def worker(tmp_path):
-    engine = laptop_engine(Settings(database=tmp_path / "graph.db", reasoning_in="loop", workflow=WorkflowSettings()))
+    engine = engine_of(Settings(database=tmp_path / "graph.db", reasoning_in="loop", workflow=WorkflowSettings()))
     worker = Worker(engine, Courtesy(), ScheduleSettings(), SystemClock())
     yield worker
     engine.numbers.close()

@@ -20,7 +20,7 @@ from propagation.optimization.order import mixed_word
 from propagation.ports.vector_index import Collection
 from propagation.workflow.interaction import clients_of_all
 from propagation.workflow.settings import WorkflowSettings
-from services.assembly import laptop_engine
+from services.assembly import engine_of
 from services.reasoning import beside
 from services.settings import Settings
 from tests.unit.workflow.lived import SMALL, begin, event, live
@@ -29,7 +29,7 @@ WORDS = st.integers(0, (1 << 64) - 1)
 
 
 def engine_in(folder: Path, where: str):
-    return laptop_engine(Settings(database=folder / f"{where}.db", reasoning_in=where, workflow=WorkflowSettings(**SMALL)))
+    return engine_of(Settings(database=folder / f"{where}.db", reasoning_in=where, workflow=WorkflowSettings(**SMALL)))
 
 
 async def texts_in(engine):

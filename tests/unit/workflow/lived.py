@@ -14,7 +14,7 @@ from propagation.model.interaction import NewInteraction
 from propagation.ports.vector_index import Collection
 from propagation.workflow.engine import Engine
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.assembly import laptop_engine
+from services.assembly import engine_of
 from services.settings import Settings
 
 USERS, ITEMS = 12, 24
@@ -40,7 +40,7 @@ def event(n: int, user: int, item: int, **fields: object) -> NewInteraction:
 
 
 def engine_on(folder: Path, **workflow: object) -> Engine:
-    return laptop_engine(Settings(database=folder / "graph.db", reasoning_in="loop",
+    return engine_of(Settings(database=folder / "graph.db", reasoning_in="loop",
                                   workflow=WorkflowSettings(**{**SMALL, **workflow})))
 
 

@@ -5,7 +5,7 @@ import asyncio
 from propagation.model.client import ClientChange, ClientKey, ClientKind
 from propagation.model.interaction import NewInteraction
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.assembly import laptop_engine
+from services.assembly import engine_of
 from services.settings import Settings
 
 ITEMS, EVENTS = 20, 600
@@ -13,7 +13,7 @@ SETTINGS = WorkflowSettings(session=BankSettings(k=2), taste=BankSettings(k=2), 
 
 
 async def test_learning_side_by_side_bootstraps_once(tmp_path):
-    engine = laptop_engine(Settings(database=tmp_path / "graph.db", reasoning_in="loop", workflow=SETTINGS))
+    engine = engine_of(Settings(database=tmp_path / "graph.db", reasoning_in="loop", workflow=SETTINGS))
     await engine.open()
     try:
         await engine.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"), title=f"Record {n % 7} {n}")

@@ -12,7 +12,7 @@ from propagation.routing.clustering import spherical_kmeans
 from propagation.routing.point_to_point import SENDERS
 from propagation.routing.semantic import SemanticPolicy
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.assembly import laptop_engine
+from services.assembly import engine_of
 from services.settings import Settings
 from services.settings_sources import load_settings, parse_assignments
 
@@ -41,7 +41,7 @@ def events(start, count=120):
 @asynccontextmanager
 async def lived(tmp_path, workflow):
     """An engine of these settings after a catalogue, two batches of events and the rounds between them."""
-    engine = laptop_engine(Settings(database=tmp_path / "graph.db", reasoning_in="loop", workflow=workflow))
+    engine = engine_of(Settings(database=tmp_path / "graph.db", reasoning_in="loop", workflow=workflow))
     await engine.open()
     try:
         await engine.upsert_clients(catalogue())
