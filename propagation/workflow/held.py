@@ -8,16 +8,18 @@ from propagation.ports.desk import DeskStore
 from propagation.workflow.recent import Recent
 from propagation.workflow.said import Said, said_of
 
-CLIENTS_HELD = 20_000
+# Of all clients that are held, some 60 MB of whole texts: profiles grow as they age, so that a number of clients bounds nothing.
+LINES_HELD = 65_536
 T = TypeVar("T")
 
 
 class Held(Recent[int, T]):
     """By ref. What `find` gives may be older than the graph's text: a commit on top of it clashes then. `newest` never is.
-    `version`: of what is held · `made`: what is held of a text."""
+    `version` and `lines`, how many they are, of what is held · `made`: what is held of a text."""
 
-    def __init__(self, store: DeskStore, version: Callable[[T], int], made: Callable[[ClientText], T]) -> None:
-        super().__init__(CLIENTS_HELD)
+    def __init__(self, store: DeskStore, version: Callable[[T], int], lines: Callable[[T], int],
+                 made: Callable[[ClientText], T]) -> None:
+        super().__init__(LINES_HELD, lambda held: 1 + lines(held))
         self._store = store
         self._version = version
         self._made = made
@@ -33,9 +35,13 @@ class Held(Recent[int, T]):
 
 def held_texts(store: DeskStore) -> Held[ClientText]:
     """Whole texts: what reasoning goes on with."""
-    return Held(store, lambda text: text.profile.version, lambda text: text)
+    return Held(store, lambda text: text.profile.version, _lines_of, lambda text: text)
 
 
 def held_said(store: DeskStore) -> Held[Said]:
     """What clients say: what rounds perceive."""
-    return Held(store, lambda said: said.version, said_of)
+    return Held(store, lambda said: said.version, lambda said: len(said.lines), said_of)
+
+
+def _lines_of(text: ClientText) -> int:
+    return len(text.profile.lines) + len(text.filter_memory.rules)

@@ -1,7 +1,7 @@
 """A bounded cache: what was used least recently goes first; its use is counted."""
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
 K = TypeVar("K")
@@ -9,10 +9,13 @@ V = TypeVar("V")
 
 
 class Recent(Generic[K, V]):
-    """At most `bound` (>= 1) values by key. `hits` and `misses` count look-ups since the start."""
+    """Values by key that weigh at most `bound` (>= 1) together: one each, or what `weigh` says; the newest is held whatever it
+    weighs. `hits` and `misses` count look-ups since the start."""
 
-    def __init__(self, bound: int) -> None:
+    def __init__(self, bound: int, weigh: Callable[[V], int] | None = None) -> None:
         self._bound = bound
+        self._weigh = weigh or (lambda value: 1)
+        self._weight = 0
         self._values: OrderedDict[K, V] = OrderedDict()
         self.hits = 0
         self.misses = 0
@@ -34,11 +37,17 @@ class Recent(Generic[K, V]):
         return found
 
     def put(self, key: K, value: V) -> None:
+        self._drop(key)
         self._values[key] = value
-        self._values.move_to_end(key)
-        if len(self._values) > self._bound:
-            self._values.popitem(last=False)
+        self._weight += self._weigh(value)
+        while self._weight > self._bound and len(self._values) > 1:
+            self._drop(next(iter(self._values)))
 
     def forget(self, keys: Iterable[K]) -> None:
         for key in keys:
-            self._values.pop(key, None)
+            self._drop(key)
+
+    def _drop(self, key: K) -> None:
+        value = self._values.pop(key, None)
+        if value is not None:
+            self._weight -= self._weigh(value)

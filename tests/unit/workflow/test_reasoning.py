@@ -245,6 +245,21 @@ def test_the_cache_of_texts_is_bounded_and_forgets_what_was_used_least_recently(
     assert (len(recent), recent.hits, recent.misses) == (1, 3, 1)
 
 
+def test_a_cache_can_be_bounded_by_what_its_values_weigh():
+    recent = Recent(10, len)
+    recent.put("a", "four")
+    recent.put("b", "four")
+    recent.put("a", "as many")
+    assert recent.find(["a", "b"]) == {"a": "as many"}, "the heavier one leaves no room for the other"
+    recent.put("c", "abc")
+    assert recent.find(["a", "c"]) == {"a": "as many", "c": "abc"}
+    recent.forget(["a"])
+    recent.put("d", "sevens!")
+    assert recent.find(["c", "d"]) == {"c": "abc", "d": "sevens!"}, "what was forgotten weighs nothing"
+    recent.put("e", "more than all of it together")
+    assert recent.find(["c", "d", "e"]) == {"e": "more than all of it together"}
+
+
 async def title_of(engine, name, **fields):
     """The item's text in the catalogue changes."""
     await engine.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=name), **fields)])
