@@ -12,15 +12,18 @@ from propagation.model.errors import IncompatibleSettings, IndexUnavailable
 
 OLDEST = (1, 16)
 """The first release whose upserts take a filter: an older one would let a late write undo a newer one, silently."""
+RECONNECTING = {"grpc.initial_reconnect_backoff_ms": 250, "grpc.max_reconnect_backoff_ms": 2_000}
+"""gRPC itself would wait up to two minutes before it tries a server again that was away for long."""
 WRONG = frozenset({grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.ALREADY_EXISTS})
 REFUSED = frozenset({grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED})
 
 
 def connect(url: str, grpc_port: int, api_key: str | None, seconds: float) -> AsyncQdrantClient:
-    """Not connected before the first call; connects again by itself. `seconds`: the longest a call may take. The server's
-    version is asked over gRPC (`check_version`), not by the client's own thread over HTTP."""
+    """Not connected before the first call; connects again by itself, some two seconds after the server is back. `seconds`: the
+    longest a call may take. The server's version is asked over gRPC (`check_version`), not by the client's own thread over
+    HTTP."""
     return AsyncQdrantClient(url=url, grpc_port=grpc_port, prefer_grpc=True, api_key=api_key, timeout=max(round(seconds), 1),
-                             check_compatibility=False)
+                             check_compatibility=False, grpc_options=dict(RECONNECTING))
 
 
 def plain_secret(url: str, api_key: str | None) -> bool:

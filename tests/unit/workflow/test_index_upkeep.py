@@ -1,5 +1,6 @@
 """An index that is down, empty, of another model: it costs freshness, and no data."""
 
+import asyncio
 from contextlib import asynccontextmanager
 
 import numpy as np
@@ -19,18 +20,30 @@ from propagation.workflow.engine import Engine
 from propagation.workflow.recommend import Wish
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.clock import SystemClock
+from tests import qdrants
 
 pytestmark = [pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant"),
               pytest.mark.filterwarnings("ignore:Local mode performs exact")]
 GENRES = ("opera", "jazz", "folk", "dub")
 
 
-class Wire:
+class LocalWire:
     """The way to a Qdrant that stays the same over restarts of the service, and may be cut."""
+
+    prefix = "test"
 
     def __init__(self):
         self.client = AsyncQdrantClient(":memory:")
         self.down = False
+
+    async def cut(self):
+        self.down = True
+
+    async def mend(self):
+        self.down = False
+
+    def reach(self):
+        return self
 
     def __getattr__(self, name):
         found = getattr(self.client, name)
@@ -46,20 +59,50 @@ class Wire:
         """The server goes on."""
 
 
-@pytest.fixture
-async def wire(monkeypatch):
-    monkeypatch.setattr(index_upkeep, "AGE_MS", 0)
-    wire = Wire()
+class ServerWire(qdrants.Relay):
+    """The same to a server: a service comes through the relay, the test itself beside it."""
+
+    def __init__(self, client, prefix):
+        super().__init__()
+        self.client, self.prefix = client, prefix
+
+    def reach(self):
+        return qdrants.to_server(self.port)
+
+
+@asynccontextmanager
+async def local_wire(path):
+    wire = LocalWire()
     yield wire
     await wire.client.close()
+
+
+@asynccontextmanager
+async def server_wire(path):
+    prefix = qdrants.prefix_of(str(path))
+    async with qdrants.server_for(prefix) as client:
+        wire = ServerWire(client, prefix)
+        await wire.mend()
+        yield wire
+        await wire.cut()
+
+
+WIRES = {"local": local_wire, **({"server": server_wire} if qdrants.THERE else {})}
+
+
+@pytest.fixture(params=sorted(WIRES))
+async def wire(request, tmp_path, monkeypatch):
+    monkeypatch.setattr(index_upkeep, "AGE_MS", 0)
+    async with WIRES[request.param](tmp_path) as wire:
+        yield wire
 
 
 @asynccontextmanager
 async def engine_on(folder, wire, **fields):
     settings = WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, auto_create=True,
                                 update_size=1_000, **fields)
-    made = Engine(SqliteStore(folder / "graph.db", SystemClock()), HashedEmbedder(settings.seed), QdrantIndex(wire, "test"),
-                  OfflineReasoner(), settings, "test")
+    made = Engine(SqliteStore(folder / "graph.db", SystemClock()), HashedEmbedder(settings.seed),
+                  QdrantIndex(wire.reach(), wire.prefix), OfflineReasoner(), settings, "test")
     await made.open()
     try:
         yield made
@@ -76,10 +119,31 @@ async def live(engine, name, count=12):
     await engine.drain()
 
 
-async def differences(engine):
+async def found_again(engine):
+    """What the worker does time and again: a client connects anew within two seconds."""
+    async with asyncio.timeout(10):
+        while True:
+            await engine.carry()
+            if not engine.upkeep.problem:
+                return
+            await asyncio.sleep(0.1)
+
+
+async def collections_on(wire):
+    return [found.name for found in (await wire.client.get_collections()).collections if found.name.startswith(wire.prefix)]
+
+
+async def beside(wire, engine):
+    """The same index, by a way that is not cut."""
+    index = QdrantIndex(wire.client, wire.prefix)
+    await index.ensure(engine.embedder.name, engine.embedder.dimension)
+    return index
+
+
+async def differences(engine, index=None):
     """Points whose versions are not the graph's."""
-    stored = await engine.store.text_versions()
-    kept = {**await engine.index.versions(Collection.USERS), **await engine.index.versions(Collection.ITEMS)}
+    stored, index = await engine.store.text_versions(), index or engine.index
+    kept = {**await index.versions(Collection.USERS), **await index.versions(Collection.ITEMS)}
     return {key for key in stored.keys() | kept.keys() if stored.get(key) != kept.get(key)}
 
 
@@ -97,7 +161,7 @@ async def test_down_for_a_while_costs_freshness_and_no_data(tmp_path, wire):
     async with engine_on(tmp_path, wire) as engine:
         await live(engine, "before")
         await engine.carry()
-        wire.down = True
+        await wire.cut()
         await live(engine, "meanwhile")
         assert await engine.store.reasoned_through() == await engine.store.recorded_through(), "everything else goes on"
         assert (await engine.recommender.recommend(Wish("u1", 5))).items
@@ -106,10 +170,9 @@ async def test_down_for_a_while_costs_freshness_and_no_data(tmp_path, wire):
         assert await engine.carry() == 0
         assert "does not answer" in engine.upkeep.problem
         assert await engine.store.count_changes() > 0
-        wire.down = False
-        assert await differences(engine) != set()
-        await engine.carry()
-        assert engine.upkeep.problem == ""
+        await wire.mend()
+        assert await differences(engine, await beside(wire, engine)) != set()
+        await found_again(engine)
         assert await differences(engine) == set()
         assert await engine.carry() == await engine.store.count_changes() == 0
         assert await engine.run_round() is not None
@@ -119,22 +182,21 @@ async def test_a_service_starts_without_its_index_and_ranks_as_with_it(tmp_path,
     async with engine_on(tmp_path, wire) as engine:
         await live(engine, "before")
         wanted = (await engine.recommender.recommend(Wish("u1", 5))).items
-    wire.down = True
+    await wire.cut()
     async with engine_on(tmp_path, wire) as engine:
         assert engine.upkeep.problem
         assert (await engine.recommender.recommend(Wish("u1", 5))).items == wanted
         await live(engine, "meanwhile")
-        wire.down = False
-        await engine.carry()
-        assert engine.upkeep.problem == ""
+        await wire.mend()
+        await found_again(engine)
         assert await differences(engine) == set()
 
 
 async def test_one_that_lost_everything_is_filled_again_while_the_service_runs(tmp_path, wire):
     async with engine_on(tmp_path, wire) as engine:
         await live(engine, "before")
-        for found in (await wire.client.get_collections()).collections:
-            await wire.client.delete_collection(found.name)
+        for name in await collections_on(wire):
+            await wire.client.delete_collection(name)
         await live(engine, "meanwhile")
         assert engine.upkeep.problem
         await engine.carry()
@@ -161,7 +223,7 @@ async def test_a_difference_is_found_by_version_at_start_and_mended(tmp_path, wi
 async def test_an_index_of_another_model_or_dimension_is_made_again(tmp_path, wire):
     async with engine_on(tmp_path, wire) as engine:
         await live(engine, "before")
-    other = QdrantIndex(wire, "test")
+    other = QdrantIndex(wire.client, wire.prefix)
     successor = await other.successor("another model", 3)
     await successor.upsert(Collection.USERS, [Point(0, 900, np.ones(3, np.float32))])
     await successor.publish()
@@ -196,4 +258,4 @@ async def test_reindex_while_others_ask_misses_nothing_that_is_committed_meanwhi
         assert await engine.reindex() == 12 + 3 + 4, "items, users, routers"
         assert added
         assert await differences(engine) == set()
-        assert len((await wire.client.get_collections()).collections) == len(Collection)
+        assert len(await collections_on(wire)) == len(Collection)

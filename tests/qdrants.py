@@ -1,0 +1,81 @@
+"""The Qdrants that tests run on: the client's local mode, and a server where QDRANT_URL names one (QDRANT_GRPC_PORT: 6334 where
+it is not set)."""
+
+import asyncio
+import os
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from urllib.parse import urlsplit
+
+from qdrant_client import AsyncQdrantClient
+
+from propagation.adapters.qdrant.connection import connect
+
+SECONDS = 10
+THERE = "QDRANT_URL" in os.environ
+GRPC_PORT = int(os.environ.get("QDRANT_GRPC_PORT", "6334"))
+
+
+def to_server(port: int = GRPC_PORT) -> AsyncQdrantClient:
+    """A client of the server, by its own port or by that of a relay."""
+    return connect(os.environ["QDRANT_URL"], port, None, SECONDS)
+
+
+def prefix_of(name: str) -> str:
+    """The same for the same name; no other test's."""
+    return f"test{uuid.uuid5(uuid.NAMESPACE_URL, name).hex}"
+
+
+async def drop(client: AsyncQdrantClient, prefix: str) -> None:
+    """Every collection that begins so."""
+    for found in (await client.get_collections()).collections:
+        if found.name.startswith(prefix):
+            await client.delete_collection(found.name)
+
+
+@asynccontextmanager
+async def server_for(prefix: str) -> AsyncIterator[AsyncQdrantClient]:
+    """A client, closed afterwards; what has this prefix is dropped."""
+    client = to_server()
+    try:
+        yield client
+        await drop(client, prefix)
+    finally:
+        await client.close()
+
+
+class Relay:
+    """A port of this machine that leads to the server's, and may be cut: what is under way breaks off, nothing comes through."""
+
+    def __init__(self) -> None:
+        self._server: asyncio.Server | None = None
+        self._streams: set[asyncio.StreamWriter] = set()
+        self.port = 0
+
+    async def mend(self) -> None:
+        self._server = await asyncio.start_server(self._lead, "127.0.0.1", self.port)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def cut(self) -> None:
+        assert self._server is not None
+        self._server.close()
+        for stream in list(self._streams):
+            stream.transport.abort()
+
+    async def _lead(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there, back = await asyncio.open_connection(urlsplit(os.environ["QDRANT_URL"]).hostname, GRPC_PORT)
+        streams = {writer, back}
+        self._streams |= streams
+        with suppress(ConnectionError, asyncio.CancelledError):
+            await asyncio.gather(_pour(reader, back), _pour(there, writer))
+        for stream in streams:
+            stream.transport.abort()
+        self._streams -= streams
+
+
+async def _pour(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while part := await reader.read(65_536):
+        writer.write(part)
+        await writer.drain()
+    writer.close()
