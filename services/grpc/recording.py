@@ -1,5 +1,6 @@
 """Events into one record commit, and what became of each."""
 
+import asyncio
 from collections.abc import Sequence
 
 from propagation.model.errors import InvalidInput
@@ -10,13 +11,15 @@ from services.grpc.base import Servicer
 from services.grpc.check import checked_interaction
 from services.grpc.outcomes import fill, reject
 
+CHECKED_AT_ONCE = 500
+
 
 class Recording(Servicer):
     """What the batch and the stream share."""
 
     async def _record(self, events: Sequence[pb.Interaction]) -> list[pb.InteractionOutcome]:
         """One outcome an event, in order, after the commit; a bad event is rejected and the others are recorded."""
-        outcomes, places, good = self._checked(events)
+        outcomes, places, good = await self._checked(events)
         if good:
             recorded = await self._engine.record(good)
             self._worker.recorded()
@@ -24,13 +27,17 @@ class Recording(Servicer):
                 fill(outcomes[place], outcome)
         return outcomes
 
-    def _checked(self, events: Sequence[pb.Interaction]) -> tuple[list[pb.InteractionOutcome], list[int], list[NewInteraction]]:
-        """(an outcome an event, those of bad ones complete; the places of good events; the good events)."""
+    async def _checked(self,
+                       events: Sequence[pb.Interaction]) -> tuple[list[pb.InteractionOutcome], list[int], list[NewInteraction]]:
+        """(an outcome an event, those of bad ones complete; the places of good events; the good events). Other calls have their turn
+        in a long one."""
         now = SystemClock().now_ms()
         outcomes: list[pb.InteractionOutcome] = []
         places: list[int] = []
         good: list[NewInteraction] = []
         for place, event in enumerate(events):
+            if place and place % CHECKED_AT_ONCE == 0:
+                await asyncio.sleep(0)
             outcome = pb.InteractionOutcome(event_id=event.event_id)
             outcomes.append(outcome)
             try:
