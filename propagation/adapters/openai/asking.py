@@ -139,7 +139,10 @@ def _messages(question: Question, data: str, missing: Mapping[str, Wanted], befo
         told += f"\nAnswer with one JSON object and nothing else, in this form:\n{shape_of(missing)}"
     else:
         told += "\nAnswer in JSON."
-    return [{"role": "system", "content": told}, {"role": "user", "content": data}, *before]
+    asked = [{"role": "user", "content": data}, *before]
+    if before and before[0]["role"] == "user":  # of an empty answer nothing is shown, and some models take no two of one role
+        asked = [{"role": "user", "content": f"{data}\n{before[0]['content']}"}]
+    return [{"role": "system", "content": told}, *asked]
 
 
 def _again(reply: Reply, said: Said, wrong: Mapping[str, str]) -> Messages:

@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.adapters.openai.endpoint import TEXTS_A_CALL, Endpoint
+from propagation.adapters.openai.endpoint import PLAIN, TEXTS_A_CALL, Endpoint
 from propagation.adapters.openai.options import EmbeddingOptions
 from propagation.adapters.openai.wire import field
 from propagation.model.errors import IncompatibleSettings, ReasonerGaveUp
 from propagation.model.usage import Expenses
 from propagation.ports.blobs import BlobStore
 
-PLAIN = "Say OK."
 REFUSED_SECONDS = 900.0
 TEXT_CHARS = 8_000
 DIGEST = 16

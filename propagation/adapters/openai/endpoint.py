@@ -5,7 +5,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx2
@@ -14,7 +14,7 @@ from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 from propagation.adapters.openai.bodies import bounded
 from propagation.adapters.openai.breaker import Breaker
 from propagation.adapters.openai.data import tokens_in
-from propagation.adapters.openai.failures import Failure, Next, failure_of
+from propagation.adapters.openai.failures import SYSTEM, Failure, Next, failure_of
 from propagation.adapters.openai.limiter import Limiter
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.adapters.openai.spending import Spending
@@ -27,7 +27,11 @@ BODY_BYTES, NUMBER_BYTES, TEXTS_A_CALL = 8_000_000, 32, 64
 UNCOMPRESSED = {"Accept-Encoding": "identity"}  # a small body may unpack to one without end
 BACKOFF, BACKOFF_LONGEST = 0.25, 20.0
 NO_KEY = "none"
-PING: Sequence[Mapping[str, str]] = ({"role": "user", "content": "Say OK."},)
+PLAIN = "Say OK."
+PING: Sequence[Mapping[str, str]] = ({"role": "user", "content": PLAIN},)
+PING_TOKENS = 16  # some servers take no limit below that
+LEAST_TOKENS, MOST_TOKENS = 64, 1 << 20
+EVERY_CALL = "and so it is with every call"
 Messages = Sequence[Mapping[str, str]]
 
 
@@ -51,12 +55,13 @@ class Came:
 
 @dataclass(frozen=True)
 class Call:
-    """What is asked: about how many tokens it has, and how many its answer may have; `parameters` as they are now."""
+    """What is asked: about how many tokens it has, and how many its answer may have; `parameters` as they are now,
+    for so many."""
 
     label: str
     about: int
     tokens: int
-    parameters: Callable[[], dict[str, Any]]
+    parameters: Callable[[int], dict[str, Any]]
     ask: Callable[[dict[str, Any]], Awaitable[Came]]
 
 
@@ -75,6 +80,7 @@ class Endpoint:
         self._key = key
         self._client: AsyncOpenAI | None = None
         self._refused: set[str] = set()
+        self._most_tokens = MOST_TOKENS
         self._random = random.Random()
 
     @property
@@ -104,16 +110,14 @@ class Endpoint:
         """An answer, however it reads. Raises ReasonerFailed (this will not be answered) and ReasonerUnavailable (nothing is,
         now), with what it cost all the same."""
         about = sum(tokens_in(message["content"]) + 4 for message in messages)
-        call = Call(label, about, tokens, lambda: self._parameters(messages, tokens, response_format, least_temperature),
-                    self._chat)
+        call = Call(label, about, min(tokens, self._most_tokens),
+                    lambda most: self._parameters(messages, most, response_format, least_temperature), self._chat)
         answered, usage = await self._until_answered(call, attempts)
         return Reply(*answered.said, usage)
 
     async def embeddings(self, model: str, texts: Sequence[str]) -> Any:
         """The server's answer, unchecked. Raises as `chat`."""
-        call = Call("embed@1", sum(map(tokens_in, texts)), 0,
-                    lambda: {"model": model, "input": list(texts), "encoding_format": "float"}, self._embed)
-        return (await self._until_answered(call, None))[0].body
+        return (await self._until_answered(self._embedding_of(model, texts), None))[0].body
 
     async def _until_answered(self, call: "Call", attempts: int | None) -> tuple[Came, Usage]:
         """`attempts` None: as many as the options say. Where all failed, a ping tells whose fault it is."""
@@ -129,25 +133,38 @@ class Endpoint:
             assert failure is not None, "an answer or a failure"
             if failure.parameter == "response_format":
                 break
+            if failure.shorter and call.tokens > LEAST_TOKENS:
+                call = replace(call, tokens=max(call.tokens // 2, LEAST_TOKENS))
+                self._most_tokens = min(self._most_tokens, call.tokens) if failure.bound else self._most_tokens
+                continue
             if failure.then is Next.LATER:
                 raise ReasonerUnavailable(failure.reason, usage)
             if failure.then is Next.NEVER:
+                if call.ask == self._chat and not failure.sure and not await self._alive(call):
+                    raise ReasonerUnavailable(f"{failure.reason}, {EVERY_CALL}", usage)
                 raise ReasonerGaveUp(failure.reason, usage)
             attempt += not failure.parameter or failure.parameter in left_out  # a parameter is refused once, then left out
             left_out.add(failure.parameter)
         assert failure is not None
         if failure.parameter == "response_format":
             raise FormRefused(failure.reason, usage)
-        if failure.busy or (not failure.parameter and not await self._alive()):
-            raise ReasonerUnavailable(f"{failure.reason}, and so it is with every call", usage)
+        if failure.busy or (not failure.parameter and not await self._alive(call)):
+            raise ReasonerUnavailable(f"{failure.reason}, {EVERY_CALL}", usage)
         raise ReasonerGaveUp(f"{failure.reason}" + (f", {most} times" if most > 1 else ""), usage)
 
-    async def _alive(self) -> bool:
-        """Whether the endpoint answers anything at all, where a question was given up."""
+    async def _alive(self, call: "Call") -> bool:
+        """Whether the endpoint answers anything at all of this kind, where a question was given up."""
+        ping = Call("ping@1", 8, PING_TOKENS, lambda most: self._parameters(PING, most, None), self._chat)
+        if call.ask == self._embed:
+            ping = self._embedding_of(call.parameters(0)["model"], [PLAIN])
         try:
-            return (await self._once(Call("ping@1", 8, 8, lambda: self._parameters(PING, 8, None), self._chat)))[1] is None
+            return (await self._once(ping))[1] is None
         except ReasonerUnavailable:
             return False
+
+    def _embedding_of(self, model: str, texts: Sequence[str]) -> "Call":
+        return Call("embed@1", sum(map(tokens_in, texts)), 0,
+                    lambda _: {"model": model, "input": list(texts), "encoding_format": "float"}, self._embed)
 
     async def _once(self, call: "Call") -> tuple[Came | None, Failure | None, Usage]:
         """One attempt, counted. Raises ReasonerUnavailable where the breaker is open or a budget spent."""
@@ -157,7 +174,7 @@ class Endpoint:
         except BaseException:
             self.breaker.left()
             raise
-        sent = call.parameters()
+        sent = call.parameters(call.tokens)
         answered: Came | None = None
         failure: Failure | None = None
         prompt_tokens = completion_tokens = 0
@@ -211,7 +228,8 @@ class Endpoint:
                     least_temperature: float = 0.0) -> dict[str, Any]:
         """Nothing that isn't needed, and nothing that this server refused before."""
         limit = "max_completion_tokens" if "max_tokens" in self._refused else "max_tokens"
-        sent: dict[str, Any] = {"model": self.options.model, "messages": list(messages), limit: tokens}
+        sent: dict[str, Any] = {"model": self.options.model, limit: tokens,
+                                "messages": _without_system(messages) if SYSTEM in self._refused else list(messages)}
         if self.options.temperature is not None and "temperature" not in self._refused:
             sent["temperature"] = max(self.options.temperature, least_temperature)
         if response_format is not None:
@@ -229,3 +247,10 @@ def _counted(came: Came, call: Call) -> tuple[int, int]:
     """(prompt, completion) tokens as the server counted them; some count nothing, then by length."""
     return (counted(came.body, "prompt_tokens", call.about),
             counted(came.body, "completion_tokens", tokens_in(came.said[0] or "")))
+
+
+def _without_system(messages: Messages) -> list[Mapping[str, str]]:
+    """What it says at the head of the first user's message: some models' templates know users and assistants only."""
+    told = [message["content"] for message in messages if message["role"] == SYSTEM]
+    first, *others = [message for message in messages if message["role"] != SYSTEM]
+    return [{**first, "content": "\n\n".join((*told, first["content"]))}, *others]

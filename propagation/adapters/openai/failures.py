@@ -1,6 +1,7 @@
 """What went wrong with a call, and what to do about it: a server's habits differ (one policy, here)."""
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -13,6 +14,11 @@ from propagation.adapters.openai.wire import NoAnswer, said_in
 
 CONTEXT = ("context_length_exceeded", "exceed_context_size", "maximum context", "context length", "context window", "too long")
 QUESTION = ("model", "messages", "input")
+LIMITS = ("max_tokens", "max_completion_tokens", "max_new_tokens", "in the completion")
+TOO_MANY = re.compile(r"too (?:large|big|high|many)|at most|exceed|maximum|less than|<=|must be <|reduce|up to|limit|range")
+NOT_TAKEN = re.compile(r"not support|unsupported|unknown|unrecognized|not permitted|instead")
+ROLES = re.compile(r"\broles?\b|system[ _-](?:message|prompt|instruction)")
+SYSTEM = "system"
 LONGEST_ASKED = 120.0
 AFTER_TIMEOUT = 1.0
 
@@ -28,15 +34,19 @@ class Next(Enum):
 @dataclass(frozen=True)
 class Failure:
     """`pause`: seconds in which no call should begin. `counts`: whether it says that the endpoint is ill. `parameter`: one of
-    ours that the server does not take. `busy`: it says nothing of the question, however often it comes. `answering`: an answer was
-    under way, which servers charge for."""
+    ours that the server does not take (SYSTEM: messages of that role). `shorter`: it takes no answer as long as was asked for
+    (`bound` by a limit of its own, whatever the prompt). `busy`: it says nothing of the question, however often it comes.
+    `sure`: it is this question's fault. `answering`: an answer was under way, which servers charge for."""
 
     reason: str
     then: Next
     pause: float = 0.0
     counts: bool = True
     parameter: str = ""
+    shorter: bool = False
+    bound: bool = False
     busy: bool = False
+    sure: bool = False
     answering: bool = False
 
 
@@ -50,7 +60,7 @@ def failure_of(error: Exception, sent: Mapping[str, object]) -> Failure:
         if error.status:
             return _of_status(error.status, str(error), {}, sent)
         too_long = any(words in str(error).lower() for words in CONTEXT)
-        return Failure(f"no answer: {error}"[:300], Next.NEVER if too_long else Next.AGAIN, counts=not too_long,
+        return Failure(f"no answer: {error}"[:300], Next.NEVER if too_long else Next.AGAIN, counts=not too_long, sure=too_long,
                        answering=error.cut)
     if isinstance(error, APIConnectionError):
         return Failure(f"connection: {error.__cause__ or error}", Next.AGAIN)
@@ -68,19 +78,41 @@ def _of_status(status: int, said: str, headers: Mapping[str, str], sent: Mapping
         return Failure(reason, Next.AGAIN, pause=asked_pause(headers), counts=False, busy=True)
     if status in (401, 403):
         return Failure(f"{reason}; is the key right?", Next.LATER, pause=AFTER_TIMEOUT)
+    if status == 402:
+        return Failure(f"{reason}; is the account in funds?", Next.LATER, pause=LONGEST_ASKED, counts=False)
     if status == 404:
-        return Failure(f"{reason}; is the model's name right?", Next.LATER, pause=AFTER_TIMEOUT)
+        return Failure(f"{reason}; are openai.base_url and openai.model right?", Next.LATER, pause=AFTER_TIMEOUT)
     if status in (400, 413, 422) or status == 500:
-        if any(words in lowered for words in CONTEXT):
-            return Failure(f"the prompt is too long for the server: {said}", Next.NEVER, counts=False)
-        named = next((name for name in sent if name not in QUESTION and name in lowered), "")
+        refused = _refused(reason, lowered, sent)
+        if refused is not None and (status != 500 or refused.sure or refused.parameter == SYSTEM):
+            return refused
         if status != 500:
-            return Failure(reason, Next.AGAIN if named else Next.NEVER, counts=False, parameter=named)
+            return Failure(reason, Next.NEVER, counts=False)
     if status == 501:
         return Failure(reason, Next.NEVER)
     if status >= 500 or status in (408, 409):
         return Failure(reason, Next.AGAIN, pause=asked_pause(headers, 0.0))
     return Failure(reason, Next.NEVER, counts=False)
+
+
+def _refused(reason: str, lowered: str, sent: Mapping[str, object]) -> Failure | None:
+    """What of a question it is that a server does not take, by its words; None where they do not say."""
+    named = next((name for name in sent if name not in QUESTION and name in lowered), "")
+    too_long = any(words in lowered for words in CONTEXT)
+    if any(name in lowered for name in LIMITS) and TOO_MANY.search(lowered) and not NOT_TAKEN.search(lowered):
+        return Failure(reason, Next.NEVER, counts=False, shorter=True, bound=not too_long, sure=True)
+    if too_long:
+        return Failure(f"the prompt is too long for the server: {reason}", Next.NEVER, counts=False, sure=True)
+    if named:
+        return Failure(reason, Next.AGAIN, counts=False, parameter=named)
+    if ROLES.search(lowered) and has_system(sent.get("messages")):
+        return Failure(reason, Next.AGAIN, counts=False, parameter=SYSTEM)
+    return None
+
+
+def has_system(messages: object) -> bool:
+    """Whether a message of that role is among them."""
+    return isinstance(messages, list) and any(one["role"] == SYSTEM for one in messages)
 
 
 def asked_pause(headers: Mapping[str, str], otherwise: float = 1.0) -> float:

@@ -158,10 +158,13 @@ UNANSWERED: dict[str, Form] = {
 
 
 class Other:
-    """`form` of the next answers, or None: any, as the seed says. `prompts`: those with data that came, in order."""
+    """`form` of the next answers, or None: any, as the seed says. `prompts`: those with data that came, in order. `refuses`: a body
+    to (status, error) or None. `asked`: every body that came."""
 
     def __init__(self, seed=7):
         self.form: Form | None = READ["as it should be"]
+        self.refuses: Callable[[dict], tuple[int, object] | None] = lambda body: None
+        self.asked: list[dict] = []
         self.prompts: list[str] = []
         self.forms = [*READ.values(), *BADLY.values(), *UNANSWERED.values()]
         self.random = Random(seed)
@@ -171,6 +174,11 @@ class Other:
         self.lock = threading.Lock()
 
     def reply(self, path, body):
+        with self.lock:
+            self.asked.append(body)
+        refused = self.refuses(body)
+        if refused:
+            return refused
         if path.endswith("/embeddings"):
             return self.embedding(body["input"])
         prompt = "\n".join(message["content"] for message in body["messages"])
@@ -196,8 +204,9 @@ def other_server():
         def do_POST(self):
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
             answer = other.reply(self.path, body)
+            status, answer = answer if isinstance(answer, tuple) else (200, answer)
             payload = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-            self.send_response(200)
+            self.send_response(status)
             self.send_header("Content-Length", str(len(payload)))
             self.end_headers()
             self.wfile.write(payload)

@@ -81,7 +81,7 @@ async def test_a_question_that_kills_its_call_while_others_are_answered_is_given
             await outcome(asked)
 
 
-async def always():
+async def always(_):
     return True
 
 
