@@ -11,7 +11,7 @@ from propagation.adapters.openai.endpoint import Endpoint, FormRefused, Messages
 from propagation.adapters.openai.matching import checked, matched, names_of
 from propagation.adapters.openai.prompts.prompt import Question, Wanted, schema_of, shape_of
 from propagation.adapters.openai.reading import Fault, Said, read
-from propagation.adapters.openai.structured import Mode, Structured, schema_format
+from propagation.adapters.openai.structured import ENFORCED, Mode, Structured, schema_format
 from propagation.model.errors import ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
 from propagation.model.usage import NOTHING, Spent, Usage
 from propagation.ports.reasoner import Part
@@ -135,7 +135,7 @@ class Asking:
 def _messages(question: Question, data: str, missing: Mapping[str, Wanted], before: Messages, mode: Mode) -> Messages:
     """Instructions first, which are the same every time, then the data. Without a grammar the form is told in words."""
     told = question.prompt.instructions
-    if mode is not Mode.SCHEMA:
+    if mode not in ENFORCED or before:
         told += f"\nAnswer with one JSON object and nothing else, in this form:\n{shape_of(missing)}"
     else:
         told += "\nAnswer in JSON."
@@ -159,6 +159,6 @@ def _again(reply: Reply, said: Said, wrong: Mapping[str, str]) -> Messages:
 
 
 def _format(mode: Mode, parts: Mapping[str, Wanted]) -> dict[str, Any] | None:
-    if mode is Mode.SCHEMA:
-        return schema_format(schema_of(parts))
+    if mode in ENFORCED:
+        return schema_format(schema_of(parts, bounded=mode is Mode.BOUNDED))
     return {"type": "json_object"} if mode is Mode.JSON else None

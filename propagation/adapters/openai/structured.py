@@ -21,12 +21,21 @@ ASKED = [{"role": "user", "content": "Answer with a JSON object of one member, n
 
 
 class Mode(StrEnum):
-    """SCHEMA: the server enforces one · JSON: it promises an object · PLAIN: it promises nothing."""
+    """BOUNDED: the server enforces a schema, and takes bounds of texts and lists in it · SCHEMA: it enforces one · JSON: it
+    promises an object · PLAIN: it promises nothing."""
 
+    BOUNDED = "bounded"
     SCHEMA = "schema"
     JSON = "json"
     PLAIN = "plain"
 
+    @property
+    def simpler(self) -> "Mode":
+        return {Mode.BOUNDED: Mode.SCHEMA, Mode.SCHEMA: Mode.JSON}.get(self, Mode.PLAIN)
+
+
+ENFORCED = frozenset({Mode.BOUNDED, Mode.SCHEMA})
+BOUND = {"list": {"type": "array", "items": {"type": "string", "maxLength": 8}, "minItems": 1, "maxItems": 1}}
 
 class Structured:
     """The endpoint's mode. `after` is told when a server gives nothing in what it took before."""
@@ -55,7 +64,7 @@ class Structured:
         ReasonerUnavailable where nobody answers."""
         async with self._lock:
             if self._mode is given_up and refused and given_up is not Mode.PLAIN:
-                self._mode = await self._keep(Mode.JSON if given_up is Mode.SCHEMA else Mode.PLAIN)
+                self._mode = await self._keep(given_up.simpler)
             elif self._mode is given_up and self._clock() - self._looked_at >= LOOK_SECONDS:
                 self._mode = await self._found_out()
             return self._mode or given_up
@@ -70,12 +79,14 @@ class Structured:
         return mode
 
     async def _probed(self) -> Mode:
-        """A schema is obeyed where a word comes back that no model says unasked; twice, since one call may fail by itself."""
-        for _ in range(2):
+        """A schema is obeyed where a word comes back that no model says unasked. Bounds may be refused, and need not be kept to by
+        those who take them."""
+        for mode, bound in ((Mode.BOUNDED, BOUND), (Mode.SCHEMA, {})):
             word = "".join(secrets.choice(string.ascii_lowercase) for _ in range(10))
-            if (await self._answer(schema_format({"type": "object", "properties": {"word": {"type": "string", "const": word}},
-                                                  "required": ["word"], "additionalProperties": False}))).get("word") == word:
-                return Mode.SCHEMA
+            asked = {"word": {"type": "string", "const": word}, **bound}
+            if (await self._answer(schema_format({"type": "object", "properties": asked, "required": list(asked),
+                                                  "additionalProperties": False}))).get("word") == word:
+                return mode
         return Mode.JSON if await self._answer({"type": "json_object"}) else Mode.PLAIN
 
     async def _answer(self, response_format: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -159,12 +159,13 @@ UNANSWERED: dict[str, Form] = {
 
 class Other:
     """`form` of the next answers, or None: any, as the seed says. `prompts`: those with data that came, in order. `refuses`: a body
-    to (status, error) or None. `asked`: every body that came."""
+    to (status, error) or None. `asked`: every body that came. `probed`: what it says where only a grammar would say the word."""
 
     def __init__(self, seed=7):
         self.form: Form | None = READ["as it should be"]
         self.refuses: Callable[[dict], tuple[int, object] | None] = lambda body: None
         self.asked: list[dict] = []
+        self.probed: Callable[[str], str] | None = None
         self.prompts: list[str] = []
         self.forms = [*READ.values(), *BADLY.values(), *UNANSWERED.values()]
         self.random = Random(seed)
@@ -182,6 +183,9 @@ class Other:
         if path.endswith("/embeddings"):
             return self.embedding(body["input"])
         prompt = "\n".join(message["content"] for message in body["messages"])
+        schema = body.get("response_format", {}).get("json_schema", {}).get("schema", {})
+        if self.probed and "word" in schema.get("properties", {}):
+            return said(json.dumps({"word": self.probed(schema["properties"]["word"]["const"])}))
         with self.lock:
             if "<data>" in prompt:
                 self.prompts.append(prompt)

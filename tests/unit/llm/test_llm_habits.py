@@ -48,8 +48,9 @@ async def test_the_rule_comes_through_whatever_the_habit(asking, habit):
         assert asked.calls <= 2 + bool(habit)
 
 
-@pytest.mark.parametrize(("habit", "mode"), [((), Mode.SCHEMA), (("schema_ignored",), Mode.SCHEMA), (("schema_500",), Mode.JSON),
-                                             (("json_only",), Mode.JSON), (("format_422",), Mode.PLAIN)])
+@pytest.mark.parametrize(("habit", "mode"), [
+    ((), Mode.BOUNDED), (("schema_ignored",), Mode.BOUNDED), (("schema_500",), Mode.JSON), (("json_only",), Mode.JSON),
+    (("format_422",), Mode.PLAIN)])
 async def test_what_a_server_can_is_found_out_once_and_remembered(asking, habit, mode):
     async with asking(habits=habit) as asked:
         await outcome(asked)
@@ -69,7 +70,7 @@ async def test_of_a_server_that_is_not_up_yet_nothing_is_remembered(asking):
         with patch.object(asked.server, "_chat", loading), pytest.raises(ReasonerUnavailable):
             await outcome(asked)
         await outcome(asked)
-        assert await asked.reasoner._asking._structured.mode() is Mode.SCHEMA
+        assert await asked.reasoner._asking._structured.mode() is Mode.BOUNDED
 
 
 @pytest.mark.parametrize(("habit", "mode"), [("schema_500", Mode.JSON), ("json_only", Mode.JSON), ("format_422", Mode.PLAIN)])
@@ -77,7 +78,7 @@ async def test_a_server_that_was_exchanged_is_looked_at_again_and_no_question_is
     """Many at once: what they find out together is one step down, not one each."""
     async with asking(attempts=2, cached_answers=0) as asked:
         structured = asked.reasoner._asking._structured
-        assert await structured.mode() is Mode.SCHEMA
+        assert await structured.mode() is Mode.BOUNDED
         asked.server.script = replace(asked.server.script, habits=frozenset([habit]))
         structured._looked_at -= LOOK_SECONDS
         answers = await asyncio.gather(*(asked.reasoner.merge(parties()[0]) for _ in range(4)))

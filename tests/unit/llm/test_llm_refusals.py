@@ -8,7 +8,7 @@ import pytest
 from propagation.adapters.openai.build import openai_embedder
 from propagation.adapters.openai.structured import Mode
 from propagation.model.errors import ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
-from tests.unit.llm.other_server import READ, other_server
+from tests.unit.llm.other_server import BADLY, READ, other_server
 from tests.unit.llm.test_llm_habits import parties
 from tests.unit.llm.test_llm_other_server import both, reasoner_of
 
@@ -126,3 +126,27 @@ async def test_a_refused_schema_is_not_taken_for_more_than_that(server, store):
         reasoner._asking._structured._mode = None
         assert (await reasoner.merge(parties()[0])).edits
         assert await reasoner._asking._structured.mode() is Mode.PLAIN
+
+
+async def test_a_server_that_refuses_bounds_is_given_the_schema_without(server, store):
+    server.refuses = lambda body: (400, error("'maxLength' is not permitted")) if "maxLength" in json.dumps(body) else None
+    server.probed = lambda word: word
+    async with reasoner_of(server, store) as reasoner:
+        reasoner._asking._structured._mode = None
+        assert (await reasoner.merge(parties()[0])).edits
+        assert await reasoner._asking._structured.mode() is Mode.SCHEMA
+        server.refuses = lambda body: None
+        reasoner._asking._structured._mode = await reasoner._asking._structured._found_out()
+        await reasoner.merge(parties()[0])
+    assert "maxLength" in json.dumps(server.asked[-1]["response_format"])
+
+
+async def test_asked_again_the_form_is_told_in_words_too(server, store):
+    server.form = BADLY["another object"]
+    async with reasoner_of(server, store) as reasoner:
+        reasoner._asking._structured._mode = Mode.BOUNDED
+        with pytest.raises(ReasonerFailed):
+            await both(reasoner)
+    first, again = (body["messages"][0]["content"] for body in server.asked)
+    assert '"prediction": {"why": string, "choice": integer}' not in first
+    assert '"prediction": {"why": string, "choice": integer}' in again

@@ -4,8 +4,8 @@ import pytest
 
 from propagation.adapters.openai.data import letter_in
 from propagation.adapters.openai.matching import checked, matched
-from propagation.adapters.openai.prompts import backward, forward, rank
-from propagation.adapters.openai.prompts.prompt import schema_of, shape_of
+from propagation.adapters.openai.prompts import backward, evolve, extract, forward, gradient, merge, predict, rank, summarize
+from propagation.adapters.openai.prompts.prompt import Wanted, schema_of, shape_of
 from propagation.adapters.openai.reading import Said
 from propagation.model.errors import ReasonerFailed
 from propagation.model.profile import AddLine, DropLine, ReplaceLine
@@ -63,12 +63,33 @@ def test_an_object_around_the_answer_is_taken_off():
 
 
 def test_the_schema_asks_of_servers_only_what_all_grammars_take():
-    schema = schema_of(parts())
+    schema = schema_of(parts(), bounded=False)
     assert schema["required"] == list(parts()) == list(schema["properties"])
     text = str(schema)
-    for word in ("$ref", "maxItems", "minimum", "maxLength", "default", "title", "anyOf", "allOf", "description"):
+    for word in ("$ref", "minItems", "maxItems", "minimum", "maxLength", "default", "title", "anyOf", "allOf", "description"):
         assert f"'{word}'" not in text
     assert shape_of(parts()).count("{") == shape_of(parts()).count("}")
+
+
+def nodes(schema):
+    yield schema
+    for inner in (*schema.get("properties", {}).values(), *([schema["items"]] if "items" in schema else [])):
+        yield from nodes(inner)
+
+
+def test_where_bounds_are_taken_nothing_in_an_answer_is_without_end():
+    """A model that repeats itself in one text or list still comes to the others."""
+    models = (extract.Profile, merge.Reception, predict.Choice, backward.Client, gradient.Messages, summarize.Router, rank.Ranking,
+              evolve.Decision)
+    asked = {str(place): Wanted(model, str) for place, model in enumerate(models)}
+    found = list(nodes(schema_of(asked, bounded=True)))
+    texts = [one for one in found if one["type"] == "string" and "enum" not in one]
+    lists = [one for one in found if one["type"] == "array"]
+    assert len(texts) > 15
+    assert all(60 <= one["maxLength"] <= 600 for one in texts)
+    assert len(lists) > 9
+    assert all(2 <= one["maxItems"] <= 1_000 for one in lists)
+    assert [one.get("minItems", 0) for one in lists].count(1) == 2, "a first profile, and a ranking"
 
 
 @pytest.mark.parametrize(("said", "meant"), [

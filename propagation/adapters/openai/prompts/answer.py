@@ -125,4 +125,16 @@ Truth = Annotated[bool, BeforeValidator(_truth)]
 Names = Annotated[list[str], BeforeValidator(_names), Field(default_factory=list)]
 Words = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
 T = TypeVar("T")
+
+
+def most(chars: int) -> Any:
+    """A text's bound in schemas; a longer one is cut, not refused."""
+    return Field(json_schema_extra={"maxLength": chars})
+
+
+def at_most(items: int, least: int = 0) -> Any:
+    """A list's bounds in schemas; what is beyond them is left out, not refused."""
+    return Field(json_schema_extra={"maxItems": items, **({"minItems": least} if least else {})})
+
+
 Several = Annotated[list[T], WrapValidator(_good_ones), BeforeValidator(several), Field(default_factory=list)]

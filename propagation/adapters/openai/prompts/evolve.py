@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator
 
 from propagation.adapters.openai.data import MESSAGE_CHARS, TITLE_CHARS, as_data
-from propagation.adapters.openai.prompts.answer import Answer, Several, Words
+from propagation.adapters.openai.prompts.answer import Answer, Several, Words, at_most, most
 from propagation.adapters.openai.prompts.lines import words
-from propagation.adapters.openai.prompts.prompt import RULES, Prompt, Question, Wanted
+from propagation.adapters.openai.prompts.prompt import NAME_CHARS, RULES, Prompt, Question, Wanted
 from propagation.adapters.openai.prompts.summarize import NAME_WORDS, TEXT_WORDS
 from propagation.model.evolution import EvolutionKind
 from propagation.model.router_case import RouterCase, RouterDecision
@@ -31,14 +31,14 @@ users.""")
 
 
 class Spoken(Answer):
-    name: str
-    text: str
+    name: Annotated[str, most(NAME_CHARS)]
+    text: Annotated[str, most(MESSAGE_CHARS)]
 
 
 class Decision(Answer):
     kind: Annotated[Literal["keep", "split", "merge", "rewrite"], BeforeValidator(lambda value: str(value).strip().lower())]
     reason: Words = ""
-    routers: Several[Spoken]
+    routers: Annotated[Several[Spoken], at_most(max(TEXTS.values()))]
 
 
 def question(case: RouterCase) -> Question:

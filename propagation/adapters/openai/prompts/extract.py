@@ -1,10 +1,10 @@
 """Prompt_extract (eq. 1), with a client's first profile: its own text as lines with their attributes."""
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from propagation.adapters.openai.data import own_text
-from propagation.adapters.openai.prompts.answer import Answer, Several
+from propagation.adapters.openai.prompts.answer import Answer, Several, at_most
 from propagation.adapters.openai.prompts.lines import CatalogueLine, names, words
 from propagation.adapters.openai.prompts.prompt import RULES, Prompt, Question, Wanted
 from propagation.model.client import Client
@@ -23,7 +23,7 @@ class Profile(Answer):
     """A client's lines."""
 
     stands_for: ClassVar[str] = "lines"
-    lines: Several[CatalogueLine]
+    lines: Annotated[Several[CatalogueLine], at_most(LINES, least=1)]
 
 
 def question(clients: Sequence[Client]) -> Question:

@@ -7,14 +7,14 @@ from pydantic import BeforeValidator
 
 from propagation.adapters.openai.data import letter_in, lettered
 from propagation.adapters.openai.data import party as shown
-from propagation.adapters.openai.prompts.answer import Answer, Several, Truth, Words
+from propagation.adapters.openai.prompts.answer import Answer, Several, Truth, Words, at_most, most
 from propagation.adapters.openai.prompts.lines import words
-from propagation.adapters.openai.prompts.prompt import RULES, Prompt, Question, Wanted
+from propagation.adapters.openai.prompts.prompt import NAME_CHARS, RULES, Prompt, Question, Wanted
 from propagation.model.gradient import Gradient, Module
 from propagation.model.text import ReasonWork
 from propagation.ports.reasoner import Party
 
-SUGGESTION_WORDS = 16
+SUGGESTION_WORDS, GRADIENT_CHARS, MESSAGES = 16, 120, 12
 TOKENS, TOKENS_A_MESSAGE = 130, 60
 HOW = """`outcome` says what happened. Judge each client and each message.
 - For a client: `helped`, whether its profile spoke for what happened; `gradient`, an order of at most 12 words on what its
@@ -29,26 +29,26 @@ class ProfileCredit(Answer):
     """L_M and dL_M/dM of a profile."""
 
     helped: Truth = True
-    gradient: Words = ""
+    gradient: Annotated[Words, most(GRADIENT_CHARS)] = ""
 
 
 class ClientCredit(ProfileCredit):
     """And of a filter memory."""
 
-    filter_gradient: Words = ""
+    filter_gradient: Annotated[Words, most(GRADIENT_CHARS)] = ""
 
 
 class MessageCredit(Answer):
-    message: Annotated[str, BeforeValidator(str)]
+    message: Annotated[str, BeforeValidator(str), most(NAME_CHARS)]
     helped: Truth = True
-    gradient: Words = ""
+    gradient: Annotated[Words, most(GRADIENT_CHARS)] = ""
 
 
 class Messages(Answer):
     """L_M and dL_M/dM of the routers heard."""
 
     stands_for: ClassVar[str] = "heard"
-    heard: Several[MessageCredit]
+    heard: Annotated[Several[MessageCredit], at_most(MESSAGES)]
 
 
 def outcome(reward: int | None) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, model_validator
 
-from propagation.adapters.openai.prompts.answer import Answer, Names, Number, Several, Words, several
+from propagation.adapters.openai.prompts.answer import Answer, Names, Number, Several, Words, at_most, several
 from propagation.model.attribute import normalised
 from propagation.model.profile import LINE_MAX_WORDS, AddLine, Author, DropLine, Edit, Line, Profile, ReplaceLine, Source
 
@@ -48,7 +48,7 @@ def _without_none(value: Any) -> Any:
     return [one for one in several(value) if not (isinstance(one, dict) and _op(one.get("op", "add")) in NO_OP)]
 
 
-Edits = Annotated[Several[EditAnswer], BeforeValidator(_without_none)]
+Edits = Annotated[Several[EditAnswer], BeforeValidator(_without_none), at_most(EDITS)]
 
 
 class CatalogueLine(Answer):

@@ -1,11 +1,11 @@
 """Prompt_merge (eq. 5): what waits in a buffer into the profile, under the filter memory."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from propagation.adapters.openai.data import letter_in, lettered
 from propagation.adapters.openai.data import party as shown
-from propagation.adapters.openai.prompts.answer import Answer, Names
+from propagation.adapters.openai.prompts.answer import Answer, Names, at_most
 from propagation.adapters.openai.prompts.lines import HEARD_WEIGHT, Edits, heard_edits
 from propagation.adapters.openai.prompts.prompt import RULES, Prompt, Question, Wanted
 from propagation.model.profile import Source
@@ -13,6 +13,7 @@ from propagation.model.text import MERGED_OUTCOME
 from propagation.ports.reasoner import MergeAnswer, Party
 
 TOKENS = 160
+MESSAGES = 12
 DECLINED = "declined"
 HOW = """A client's `profile` holds its numbered lines. A client with `messages` heard those from communities around it; its
 `rules`, if any, say how far to trust which. Answer for each client that has messages:
@@ -29,7 +30,7 @@ class Reception(Answer):
     """At most two edits, and the messages they rest on."""
 
     stands_for: ClassVar[str] = "edits"
-    used: Names
+    used: Annotated[Names, at_most(MESSAGES)]
     edits: Edits
 
 

@@ -7,10 +7,10 @@ from pydantic import BeforeValidator
 
 from propagation.adapters.openai.data import LETTER, LINE_CHARS, as_data, letter_in, lettered
 from propagation.adapters.openai.data import party as shown
-from propagation.adapters.openai.prompts.answer import Answer, Several, Words
+from propagation.adapters.openai.prompts.answer import Answer, Several, Words, at_most, most
 from propagation.adapters.openai.prompts.gradient import outcome
 from propagation.adapters.openai.prompts.lines import Edits, own_edits, usable, words
-from propagation.adapters.openai.prompts.prompt import RULES, Prompt, Question, Wanted
+from propagation.adapters.openai.prompts.prompt import NAME_CHARS, RULES, Prompt, Question, Wanted
 from propagation.model.attribute import normalised
 from propagation.model.filter_memory import FilterRule
 from propagation.model.gradient import Gradient
@@ -44,12 +44,12 @@ def _weigh(value: Any) -> str:
 
 
 class RuleAnswer(Answer):
-    about: Annotated[str, BeforeValidator(str)]
+    about: Annotated[str, BeforeValidator(str), most(NAME_CHARS)]
     weigh: Annotated[Literal["more", "less", "never"], BeforeValidator(_weigh)]
     text: Words = ""
 
 
-RuleAnswers = Several[RuleAnswer]
+RuleAnswers = Annotated[Several[RuleAnswer], at_most(RULES_A_CALL)]
 
 
 class ProfileEdits(Answer):

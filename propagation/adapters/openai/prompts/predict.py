@@ -1,13 +1,13 @@
 """Prompt_predict (eq. 6): which of two would the user choose? The answer's number is all that is known of a candidate."""
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from propagation.adapters.openai.data import party as shown
-from propagation.adapters.openai.prompts.answer import Answer, Number, Words
+from propagation.adapters.openai.prompts.answer import Answer, Number, Words, most
 from propagation.adapters.openai.prompts.prompt import RULES, Prompt, Question, Wanted
 from propagation.ports.reasoner import Party, Prediction
 
-TOKENS = 200
+TOKENS, WHY_CHARS = 200, 600
 HOW = """`prediction`: which of the two candidates the user would choose next, by the profiles. First `why`, 40 to 60 words that
 weigh what speaks for each; then `choice`: 1 for candidate_1, 2 for candidate_2. Their order says nothing.
 """
@@ -16,7 +16,7 @@ PROMPT = Prompt("predict", 2, RULES + "\n" + HOW)
 
 class Choice(Answer):
     stands_for: ClassVar[str] = "choice"
-    why: Words = ""
+    why: Annotated[Words, most(WHY_CHARS)] = ""
     choice: Number
 
 
@@ -29,7 +29,7 @@ def question(user: Party, first: Party, second: Party) -> Question:
 def prediction_of(answer: Choice) -> Prediction:
     if answer.choice not in (1, 2):
         raise ValueError(f"choice is {answer.choice}; the candidates are 1 and 2")
-    return Prediction(chose_first=answer.choice == 1, explanation=answer.why[:600])
+    return Prediction(chose_first=answer.choice == 1, explanation=answer.why[:WHY_CHARS])
 
 
 WANTED = Wanted(Choice, prediction_of)

@@ -13,6 +13,10 @@ repeat them.
 """
 
 
+BOUNDS = ("minItems", "maxItems", "maxLength")
+TEXT_CHARS, NAME_CHARS, LIST_ITEMS = 240, 60, 4
+
+
 @dataclass(frozen=True)
 class Prompt:
     """Instructions and their version: recorded with everything that they made."""
@@ -44,15 +48,18 @@ class Question:
     tokens: int
 
 
-def schema_of(parts: Mapping[str, Wanted]) -> dict[str, Any]:
-    """A JSON schema that servers with grammars take: nothing but types, names and short enums."""
-    return {"type": "object", "properties": {name: _plain(wanted.model) for name, wanted in parts.items()},
+def schema_of(parts: Mapping[str, Wanted], *, bounded: bool) -> dict[str, Any]:
+    """A JSON schema that servers with grammars take: nothing but types, names and short enums; `bounded`: and how long texts and
+    lists may be, for models that begin to repeat themselves: the other parts of the answer come all the same."""
+    shapes = {name: _plain(wanted.model) for name, wanted in parts.items()}
+    return {"type": "object", "properties": shapes if bounded else {name: _unbounded(shape) for name, shape in shapes.items()},
             "required": list(parts), "additionalProperties": False}
 
 
 @cache
 def _plain(model: type[BaseModel]) -> dict[str, Any]:
-    """Made once a model: it takes pydantic milliseconds."""
+    """Made once a model: it takes pydantic milliseconds. Texts and lists are bounded, those of which their model says nothing by
+    what a line, a name and a few names take."""
     schema = model.model_json_schema()
     definitions = schema.get("$defs", {})
 
@@ -63,11 +70,24 @@ def _plain(model: type[BaseModel]) -> dict[str, Any]:
             return {"type": "object", "properties": {name: walk(value) for name, value in node["properties"].items()},
                     "required": list(node["properties"]), "additionalProperties": False}
         if node.get("type") == "array":
-            return {"type": "array", "items": walk(node["items"])}
-        return {name: node[name] for name in ("type", "enum", "const") if name in node}
+            items = {**node["items"], "maxLength": NAME_CHARS} if node["items"].get("type") == "string" else node["items"]
+            return {"type": "array", "items": walk(items), "maxItems": LIST_ITEMS, **_those(node, "minItems", "maxItems")}
+        length = {"maxLength": TEXT_CHARS} if node.get("type") == "string" and not node.keys() & {"enum", "const"} else {}
+        return {**_those(node, "type", "enum", "const"), **length, **_those(node, "maxLength")}
 
     plain: dict[str, Any] = walk(schema)
     return plain
+
+
+def _those(node: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: node[name] for name in names if name in node}
+
+
+def _unbounded(shape: Any) -> Any:
+    """The same without how long anything may be."""
+    if isinstance(shape, dict):
+        return {name: _unbounded(value) for name, value in shape.items() if name not in BOUNDS}
+    return [_unbounded(one) for one in shape] if isinstance(shape, list) else shape
 
 
 def shape_of(parts: Mapping[str, Wanted]) -> str:

@@ -7,12 +7,12 @@ from pydantic import BeforeValidator, Field
 
 from propagation.adapters.openai.data import brief
 from propagation.adapters.openai.data import party as shown
-from propagation.adapters.openai.prompts.answer import Answer, Number, listed
+from propagation.adapters.openai.prompts.answer import Answer, Number, at_most, listed
 from propagation.adapters.openai.prompts.prompt import RULES, Prompt, Question, Wanted
 from propagation.ports.reasoner import Party
 
 TOKENS, TOKENS_A_CANDIDATE = 60, 8
-LINES = 3
+LINES, CANDIDATES = 3, 1_000
 PROMPT = Prompt("rank", 2, RULES + """
 Rank the candidates by how likely the user is to choose each next, by the profiles. `order`: the number of every candidate once,
 likeliest first. The order in which they are given says nothing.""")
@@ -20,7 +20,7 @@ likeliest first. The order in which they are given says nothing.""")
 
 class Ranking(Answer):
     stands_for: ClassVar[str] = "order"
-    order: Annotated[list[Number], BeforeValidator(listed), Field(default_factory=list)]
+    order: Annotated[list[Number], BeforeValidator(listed), Field(default_factory=list), at_most(CANDIDATES, least=1)]
 
 
 def question(user: Party, candidates: Sequence[Party]) -> Question:

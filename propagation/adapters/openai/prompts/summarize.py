@@ -1,12 +1,12 @@
 """Prompt_summarize (eq. 3): routers take what arrived into their profiles, several in a call."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from propagation.adapters.openai.data import MESSAGE_CHARS, TITLE_CHARS, as_data
-from propagation.adapters.openai.prompts.answer import Answer
+from propagation.adapters.openai.prompts.answer import Answer, most
 from propagation.adapters.openai.prompts.lines import words
-from propagation.adapters.openai.prompts.prompt import RULES, Prompt, Question, Wanted
+from propagation.adapters.openai.prompts.prompt import NAME_CHARS, RULES, Prompt, Question, Wanted
 from propagation.model.attribute import over_represented
 from propagation.ports.reasoner import Integration, Summary
 
@@ -21,8 +21,8 @@ Speak of tastes and items, never of single users; say nothing that the data does
 
 
 class Router(Answer):
-    name: str
-    text: str
+    name: Annotated[str, most(NAME_CHARS)]
+    text: Annotated[str, most(MESSAGE_CHARS)]
 
 
 def question(routers: Sequence[Integration]) -> Question:
