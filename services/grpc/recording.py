@@ -29,8 +29,8 @@ class Recording(Servicer):
 
     async def _checked(self,
                        events: Sequence[pb.Interaction]) -> tuple[list[pb.InteractionOutcome], list[int], list[NewInteraction]]:
-        """(an outcome an event, those of bad ones complete; the places of good events; the good events). Other calls have their turn
-        in a long one."""
+        """(an outcome an event, those of bad ones complete; the places of good events; the good events). Other calls have their
+        turn in a long one."""
         now = SystemClock().now_ms()
         outcomes: list[pb.InteractionOutcome] = []
         places: list[int] = []
