@@ -14,6 +14,7 @@ from propagation.adapters.neo4j.translation import translated
 from propagation.model.errors import StoreBusy
 
 CONNECT_SECONDS = 5.0
+RETRY_AFTER_SECONDS = 0.05
 THERE_ALREADY = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
 T = TypeVar("T")
 
@@ -66,8 +67,8 @@ class Neo4jDatabase:
         settings = self.settings
         self._driver = AsyncGraphDatabase.driver(
             settings.uri, auth=(settings.user, settings.password.get_secret_value()), connection_timeout=CONNECT_SECONDS,
-            max_transaction_retry_time=settings.retry_seconds, max_connection_pool_size=settings.connections,
-            notifications_min_severity="OFF")
+            max_transaction_retry_time=settings.retry_seconds, initial_retry_delay=RETRY_AFTER_SECONDS,
+            max_connection_pool_size=settings.connections, notifications_min_severity="OFF")
         return self._driver
 
     async def close(self) -> None:

@@ -1,17 +1,17 @@
 """RoundStore on Neo4j: what a round stages carries its number; what is above the last published one is invisible."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import orjson
 
 from propagation.adapters.neo4j.database import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.edges import Neo4jEdges
+from propagation.adapters.neo4j.grouping import Grouped
 from propagation.adapters.neo4j.leases import check_fence
 from propagation.adapters.neo4j.log import advance, append_entry, hold_log
 from propagation.adapters.neo4j.messages import Neo4jMessages, parts_of, properties_of
-from propagation.adapters.neo4j.staging import Staged, by_attribute, by_client, in_commits, routers_by_client
+from propagation.adapters.neo4j.staging import StageCall, Staged, by_attribute, by_client, in_commits
 from propagation.adapters.neo4j.time import Time
 from propagation.adapters.strings import without_nul
 from propagation.model.attribute import Attribute
@@ -22,7 +22,8 @@ from propagation.model.router import RouterVersion, RoutingEdge
 from propagation.ports.leases import Lease
 
 ROWS_A_COMMIT = 10_000
-SIDE_BY_SIDE = 3
+ROWS_A_GROUP = 1 << 31
+SIDE_BY_SIDE = 2
 DISCARDS: Mapping[str, Sequence[str]] = {
     "rounds/discard_parts": ("last",), "rounds/discard_messages": ("last",), "rounds/discard_attributes": (),
     "rounds/discard_held": (), "outbox/discard": (), "rounds/discard_opened": ("last",), "rounds/discard_closed": ("last",)}
@@ -38,8 +39,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
         Neo4jMessages.__init__(self, database)
         self._database = database
         self._time = time
-        self._staged: set[int] = set()
-        self._side_by_side = asyncio.Semaphore(SIDE_BY_SIDE)
+        self._staging = Grouped(self._stage, lambda call: call.rows, ROWS_A_GROUP)
 
     async def last_round(self) -> Round | None:
         newest = await self.last_rounds(1)
@@ -59,7 +59,6 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
     async def begin_round(self, lease: Lease, boundary: int) -> Round:
         last = await self.last_round()
         number = last.number if last else 0
-        self._staged.clear()
 
         async def discard(transaction: Transaction) -> int:
             await check_fence(transaction, lease)
@@ -76,31 +75,20 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
                                held: Mapping[int, Sequence[str]]) -> None:
         rows = [[a.name, a.router, a.holders, a.canonical] for a in attributes]
         without_nul(orjson.dumps(rows))
-        await self._stage(lease, [Staged("rounds/stage_attributes", rows, {"round": round_.number}),
-                                  Staged("rounds/stage_held", [[ref, list(names)] for ref, names in held.items()],
-                                         {"round": round_.number})])
+        await self._staging.ask(StageCall(lease, round_.number, held=held, first=[
+            Staged("rounds/stage_attributes", rows, {"round": round_.number})]))
 
     async def stage_routers(self, lease: Lease, round_: Round, versions: Sequence[RouterVersion]) -> None:
         rows = [properties_of(version, round_.number) for version in versions]
         parts = [part for version in versions for part in parts_of(version)]
         without_nul(orjson.dumps(rows))
-        await self._stage(lease, [
-            _routers(version.router for version in versions), Staged("rounds/stage_messages", rows),
-            Staged("rounds/stage_parts", parts, packed=by_attribute)])
+        await self._staging.ask(StageCall(
+            lease, round_.number, first=[_routers(version.router for version in versions), Staged("rounds/stage_messages", rows)],
+            then=[Staged("rounds/stage_parts", parts, packed=by_attribute)]))
 
     async def stage_edges(self, lease: Lease, round_: Round, closed: Sequence[tuple[int, int]],
                           opened: Sequence[RoutingEdge]) -> None:
-        routers = sorted({edge.router for edge in opened})
-        if not self._staged.issuperset(routers):
-            await self._stage(lease, [_routers(routers)])
-            self._staged.update(routers)
-        open_ = Staged("rounds/open_edges", opened, {"round": round_.number, "routers": routers},
-                       partial(by_client, {number: place for place, number in enumerate(routers)}))
-        if closed:
-            await self._stage(lease, [Staged("rounds/close_edges", closed, {"round": round_.number}, routers_by_client), open_])
-            return
-        async with self._side_by_side:
-            await self._stage(lease, [open_], side_by_side=True)
+        await self._staging.ask(StageCall(lease, round_.number, closed=closed, opened=opened))
 
     async def publish_round(self, lease: Lease, round_: Round) -> Round:
         async def work(transaction: Transaction) -> Round:
@@ -130,19 +118,44 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
     async def holders_of(self, attribute: str, limit: int) -> Sequence[int]:
         return [row[0] for row in await self._database.rows("attributes/holders", name=attribute, limit=limit)]
 
-    async def _stage(self, lease: Lease, staged: Sequence[Staged], *, side_by_side: bool = False) -> None:
-        """Rows in order, in commits of at most 10,000; one even where there are none, for the fence. `side_by_side`: the fence
-        comes last, so that several calls write at once; for statements that hold nodes in an order. Raises LeaseLost."""
-        for part in in_commits(staged, ROWS_A_COMMIT):
-            async def work(transaction: Transaction, part: Sequence[Staged] = part) -> None:
-                if not side_by_side:
-                    await check_fence(transaction, lease)
-                for some in part:
-                    await transaction.do(some.name, rows=some.packed(some.rows), **some.parameters)
-                if side_by_side:
-                    await check_fence(transaction, lease)
+    async def _stage(self, calls: Sequence[StageCall]) -> Sequence[None]:
+        """In one commit where it fits, for the fences even where there is nothing; else in several: first what the rest hangs on,
+        then what touches no client, one commit after another, beside what changes at clients. Raises LeaseLost."""
+        first = [*(some for call in calls for some in call.first),
+                 _routers(edge.router for call in calls for edge in call.opened)]
+        then = [some for call in calls for some in call.then]
+        leases = list({call.lease.token: call.lease for call in calls}.values())
+        if sum(call.rows for call in calls) <= ROWS_A_COMMIT:
+            clients = [some for commit in by_client(calls, ROWS_A_COMMIT) for some in commit]
+            await self._commit(leases, [some for some in (*first, *then, *clients) if some.rows])
+            return [None] * len(calls)
+        await self._one_by_one(leases, in_commits(first, ROWS_A_COMMIT))
+        commits = by_client(calls, ROWS_A_COMMIT)
+        abreast = 1 if any(call.closed for call in calls) else SIDE_BY_SIDE  # who closes an edge holds what others open beside it
+        lanes = [asyncio.create_task(self._one_by_one(leases, lane)) for lane in (
+            in_commits(then, ROWS_A_COMMIT), *([commits] * abreast))]
+        try:
+            await asyncio.gather(*lanes)
+        finally:
+            for lane in lanes:
+                lane.cancel()
+            await asyncio.gather(*lanes, return_exceptions=True)
+        return [None] * len(calls)
 
-            await self._database.write(work)
+    async def _one_by_one(self, leases: Sequence[Lease], commits: Iterator[Sequence[Staged]]) -> None:
+        """Those that nobody else took."""
+        for commit in commits:
+            await self._commit(leases, commit)
+
+    async def _commit(self, leases: Sequence[Lease], staged: Sequence[Staged]) -> None:
+        """The fence comes last, so that others can write at the same time until then."""
+        async def work(transaction: Transaction) -> None:
+            for some in staged:
+                await transaction.do(some.name, rows=some.packed(some.rows), **some.parameters)
+            for lease in leases:
+                await check_fence(transaction, lease)
+
+        await self._database.write(work)
 
 
 def _routers(numbers: Iterable[int]) -> Staged:
