@@ -15,6 +15,7 @@ from propagation.adapters.sqlite.rows import one
 SMALL_BYTES = 32 << 20
 PATIENCE_MS, BUSY_MS = 50, 30_000
 LEAST_BYTES = 4
+LOOKED_AT_ONCE = 64 << 20
 TO_WIPE, TAKEN_BACK = "to_wipe", "taken_back"
 # First byte of a b-tree page -> bytes of its header; an overflow or free page starts with the number of another page, below 2^24.
 HEADERS = {2: 12, 5: 12, 10: 8, 13: 8}
@@ -66,9 +67,17 @@ def middles(pages: mmap.mmap) -> Iterator[tuple[int, int]]:
     size = int.from_bytes(pages[16:18], "big")
     size = 65_536 if size == 1 else size
     for start in range(0, len(pages), size):
+        if start and start % LOOKED_AT_ONCE == 0:
+            _let_go(pages, start - LOOKED_AT_ONCE)
         head = start + (FILE_HEADER if start == 0 else 0)
         if (length := HEADERS.get(pages[head])) is not None:
             begin = head + length + 2 * int.from_bytes(pages[head + 3 : head + 5], "big")
             end = start + (int.from_bytes(pages[head + 5 : head + 7], "big") or 65_536)
             if end - begin >= LEAST_BYTES:
                 yield begin, end
+
+
+def _let_go(pages: mmap.mmap, start: int) -> None:
+    """What was looked through counts as this process' memory no longer."""
+    if hasattr(mmap, "MADV_DONTNEED"):
+        pages.madvise(mmap.MADV_DONTNEED, start, LOOKED_AT_ONCE)
