@@ -40,14 +40,18 @@ def slice_rows(slices: Sequence[Slice]) -> list[tuple[str, ...]]:
              _level(part.offk_adoption), *_difference(part.gain_knn)) for part in slices if part.events]
 
 
-def effect_table(effect: Effect) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """(headers, one row a value): levels, then each arm less its base with its t, then counts."""
+def effect_levels(effect: Effect) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """(headers, one row a value): levels, then counts."""
     first = effect.points[0]
-    headers = (effect.of, *first.n10, *(part for name in first.gains for part in (f"{name} - {effect.bases[name]}", "t")),
-               *first.counts)
-    return headers, [(effect.label(point), *(_level(value) for value in point.n10.values()),
-                      *(part for pair in point.gains.values() for part in _difference(pair)),
-                      *(f"{count:,}" for count in point.counts.values())) for point in effect.points]
+    return (effect.of, *first.n10, *first.counts), [
+        (effect.label(point), *(_level(value) for value in point.n10.values()), *(f"{count:,}" for count in point.counts.values()))
+        for point in effect.points]
+
+
+def effect_gains(effect: Effect) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """(headers, one row a value): each arm less its base, with its t."""
+    return (effect.of, *(part for name in effect.points[0].gains for part in (f"{name} - {effect.bases[name]}", "t"))), [
+        (effect.label(point), *(part for pair in point.gains.values() for part in _difference(pair))) for point in effect.points]
 
 
 def _against(arm: ArmReport) -> tuple[str, ...]:

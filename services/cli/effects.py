@@ -38,11 +38,12 @@ def measured(vary: str, dataset: "Dataset", stream: "Stream", settings: "Setting
               else _of_numbers(of, values, stream, settings, options))
 
     def show() -> None:
-        from propagation.evaluation.table import FOOTING, effect_table
+        from propagation.evaluation.table import FOOTING, effect_gains, effect_levels
 
-        headers, rows = effect_table(effect)
-        print_table(f"{effect.dataset}: the effect of {effect.of}; N@10, {counted(effect.events, 'event')}, "
-                    f"{effect.ranked:,} ranked; median of {counted(effect.seeds, 'seed')}", headers, rows, headers)
+        title = (f"{effect.dataset}: the effect of {effect.of}; N@10, {counted(effect.events, 'event')}, "
+                 f"{effect.ranked:,} ranked; median of {counted(effect.seeds, 'seed')}")
+        for named, (headers, rows) in ((title, effect_levels(effect)), ("the same, paired", effect_gains(effect))):
+            print_table(named, headers, rows, headers)
         print_cost(effect.seconds, embedder_of(settings).name, FOOTING)
 
     def draw(path: Path) -> None:

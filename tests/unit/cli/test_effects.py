@@ -4,7 +4,7 @@ import pytest
 
 from propagation.datasets.town import generate_town
 from propagation.evaluation.from_dataset import stream_of
-from propagation.evaluation.table import effect_table
+from propagation.evaluation.table import effect_gains, effect_levels
 from propagation.optimization.judge import Judged
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.cli.effects import measured
@@ -32,8 +32,8 @@ def test_k_is_varied_and_what_knows_no_router_stays(dataset, tmp_path):
     assert (few.value, more.value) == (2, 6)
     assert (few.n10["off"], few.n10["offk"]) == pytest.approx((more.n10["off"], more.n10["offk"]))
     assert few.n10["adoption"] != more.n10["adoption"]
-    headers, rows = effect_table(outcome.report)
-    assert all(len(row) == len(headers) for row in rows)
+    for headers, rows in (effect_levels(outcome.report), effect_gains(outcome.report)):
+        assert all(len(row) == len(headers) for row in rows)
     outcome.draw(tmp_path / "k.svg")
     assert (tmp_path / "k.svg").read_text().lstrip().startswith("<?xml")
 
@@ -53,7 +53,7 @@ def test_a_smaller_buffer_lets_more_fall_out(dataset):
 
 
 @pytest.mark.slow
-def test_evolution_is_compared_with_none_on_the_same_events(dataset, tmp_path, monkeypatch):
+def test_evolution_is_compared_with_none_on_the_same_events(dataset, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(Judged, "published", True)  # so few users tell it nothing
     outcome = vary("evolution=3", dataset, first=200)
     off, often = outcome.report.points
@@ -64,8 +64,10 @@ def test_evolution_is_compared_with_none_on_the_same_events(dataset, tmp_path, m
     assert often.counts["routers"] == 4 + often.counts["splits"] - often.counts["merges"]
     assert often.n10["plain"] != off.n10["plain"]
     assert often.gains["evolved"].mean == pytest.approx(often.n10["rules"] - off.n10["rules"], abs=0.1)
-    headers, rows = effect_table(outcome.report)
-    assert all(len(row) == len(headers) for row in rows)
+    for headers, rows in (effect_levels(outcome.report), effect_gains(outcome.report)):
+        assert all(len(row) == len(headers) for row in rows)
+    outcome.show()
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 160, "readable where it is printed"
     outcome.draw(tmp_path / "evolution.svg")
     assert "nth round" in (tmp_path / "evolution.svg").read_text()
 
