@@ -51,6 +51,7 @@ class Relay:
     def __init__(self) -> None:
         self._server: asyncio.Server | None = None
         self._streams: set[asyncio.StreamWriter] = set()
+        self._frozen = False
         self.port = 0
 
     async def mend(self) -> None:
@@ -63,7 +64,15 @@ class Relay:
         for stream in list(self._streams):
             stream.transport.abort()
 
+    async def freeze(self) -> None:
+        """After `cut`: it takes connections, and nothing comes back."""
+        self._frozen = True
+        await self.mend()
+
     async def _lead(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._frozen:
+            self._streams.add(writer)
+            return
         there, back = await asyncio.open_connection(urlsplit(os.environ["QDRANT_URL"]).hostname, GRPC_PORT)
         streams = {writer, back}
         self._streams |= streams

@@ -63,9 +63,10 @@ class IndexUpkeep:
             await self._fill_view_from_texts()
 
     async def due(self) -> bool:
-        """Whether `step` has something to do. Takes out of the outbox what the index has."""
+        """Whether `step` has something to do; an index that does not answer gives it nothing. Takes out of the outbox what the
+        index has."""
         if self._feed.problem:
-            return True
+            return await self._answers()
         await self._feed.settle()
         return bool(await self._store.waiting_changes(AGE_MS, 1))
 
@@ -122,6 +123,17 @@ class IndexUpkeep:
             await self.mend()
         self._feed.problem = ""
         return count
+
+    async def _answers(self) -> bool:
+        """Asked before anybody has to stand still for `step`: a server that is frozen takes its time not to answer."""
+        try:
+            await self._index.ensure(self._embedder.name, self._embedder.dimension)
+        except IndexUnavailable as error:
+            self._feed.failed(error)
+            return False
+        except IncompatibleSettings:
+            """It answers, and has to be made again."""
+        return True
 
     async def _join(self) -> None:
         """Find the index, and make good what differs. One of another embedder than the epoch's is one that a crash kept from

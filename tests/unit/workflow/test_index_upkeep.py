@@ -35,12 +35,17 @@ class LocalWire:
     def __init__(self):
         self.client = AsyncQdrantClient(":memory:")
         self.down = False
+        self.frozen = asyncio.Event()
+        self.frozen.set()
 
     async def cut(self):
         self.down = True
 
     async def mend(self):
         self.down = False
+
+    async def freeze(self):
+        self.frozen.clear()
 
     def reach(self):
         return self
@@ -49,6 +54,7 @@ class LocalWire:
         found = getattr(self.client, name)
 
         async def call(*args, **kwargs):
+            await self.frozen.wait()
             if self.down:
                 raise IndexUnavailable("the vector index does not answer")
             return await found(*args, **kwargs)
@@ -176,6 +182,23 @@ async def test_down_for_a_while_costs_freshness_and_no_data(tmp_path, wire):
         assert await differences(engine) == set()
         assert await engine.carry() == await engine.store.count_changes() == 0
         assert await engine.run_round() is not None
+
+
+async def test_nothing_stands_still_for_an_index_that_is_frozen(tmp_path, wire):
+    async with engine_on(tmp_path, wire) as engine:
+        await wire.cut()
+        await live(engine, "before")
+        assert engine.upkeep.problem
+        await wire.freeze()
+        looking = asyncio.create_task(engine.carry())
+        await asyncio.sleep(0.05)
+        try:
+            async with asyncio.timeout(8):
+                await live(engine, "meanwhile")
+            assert await engine.store.reasoned_through() == await engine.store.recorded_through()
+            assert not looking.done()
+        finally:
+            looking.cancel()
 
 
 async def test_a_service_starts_without_its_index_and_ranks_as_with_it(tmp_path, wire):
