@@ -11,7 +11,7 @@ from dataclasses import replace
 import orjson
 
 from propagation.model.client import Client
-from propagation.model.errors import ReasonerFailed, ReasonerUnavailable
+from propagation.model.errors import IndexUnavailable, ReasonerFailed, ReasonerUnavailable
 from propagation.model.log import EntryKind, LogEntry
 from propagation.model.profile import AddLine, Author, DropLine, Edit
 from propagation.model.router import RouterVersion
@@ -153,7 +153,11 @@ class ColdStart:
         if last is None:
             return {}, [], NOTHING
         current = await self._store.router_versions(self._vectors.routers)
-        waiting = await self._messages(refs, current)
+        try:
+            waiting = await self._messages(refs, current)
+        except IndexUnavailable as error:
+            log.warning("%d new clients hear their routers after the next round: %s", len(refs), error)
+            return {}, [], NOTHING
         welcomed: dict[int, ClientText] = {}
         merged: list[Merged] = []
         usage = NOTHING

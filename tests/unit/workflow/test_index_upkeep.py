@@ -184,6 +184,22 @@ async def test_down_for_a_while_costs_freshness_and_no_data(tmp_path, wire):
         assert await engine.run_round() is not None
 
 
+async def test_new_clients_are_described_without_an_index_that_would_route_them(tmp_path, wire):
+    """Semantic routing asks the index whom a router reaches; a client that comes while it is away hears its routers after the
+    next round, and nobody's interactions wait for that."""
+    async with engine_on(tmp_path, wire, policy="semantic", tau=-0.5) as engine:
+        await live(engine, "before")
+        assert (await engine.run_round()).touched
+        await wire.cut()
+        await live(engine, "meanwhile")
+        assert await engine.store.reasoned_through() == await engine.store.recorded_through()
+        await wire.mend()
+        await found_again(engine)
+        await engine.run_round()
+        [ref] = await engine.store.find_refs([ClientKey(kind=ClientKind.ITEM, id="meanwhile 3")])
+        assert (await engine.store.edges_of([ref]))[ref]
+
+
 async def test_nothing_stands_still_for_an_index_that_is_frozen(tmp_path, wire):
     async with engine_on(tmp_path, wire) as engine:
         await wire.cut()
