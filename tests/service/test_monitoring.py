@@ -112,7 +112,7 @@ async def test_what_a_model_cost_is_told_by_prompt_as_the_status_tells_it(tmp_pa
                 spending = (await stub.GetStatus(pb.GetStatusRequest())).spending
             found = values((await asked(started.metrics))[1])
     assert not [name for name, *_ in before if name.startswith("propagation_model")]
-    assert {"forward@2", "predict@2", "extract@2"} & {one.prompt for one in spending.prompts}
+    assert {"forward@3", "predict@2", "extract@2"} & {one.prompt for one in spending.prompts}
     for one in spending.prompts:
         assert found["propagation_model_calls_total", one.prompt] == one.calls
         assert found["propagation_model_cached_answers_total", one.prompt] == one.cached

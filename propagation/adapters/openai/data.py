@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from propagation.model.client import Client, ClientKind
-from propagation.model.filter_memory import FilterMemory
 from propagation.model.profile import Author, Profile
 from propagation.model.router import RouterVersion
 from propagation.ports.reasoner import Party
@@ -47,8 +46,9 @@ def party(of: Party, letters: Mapping[tuple[int, int], str]) -> dict[str, Any]:
     out["profile"] = lines_of(of.profile)
     if letters and of.messages:
         out["messages"] = [letters[message.router, message.version] for message in of.messages]
-        if of.filter_memory.rules:
-            out["rules"] = rules_of(of.filter_memory)
+        rules = rules_of(of, letters)
+        if rules:
+            out["rules"] = rules
     return out
 
 
@@ -58,8 +58,15 @@ def brief(of: Party, lines: int) -> dict[str, Any]:
     return {**title, "profile": list(lines_of(of.profile, lines).values())}
 
 
-def rules_of(memory: FilterMemory) -> list[str]:
-    return [as_data(rule.text, LINE_CHARS) for rule in memory.rules]
+def rules_of(of: Party, letters: Mapping[tuple[int, int], str]) -> list[str]:
+    """Rules with what each is about and which way it weighs; none about a router that says nothing in this prompt."""
+    by_router = {message.router: letters[message.router, message.version] for message in of.messages}
+    out = []
+    for rule in of.filter_memory.rules:
+        about = by_router.get(rule.router) if rule.router is not None else as_data(rule.attribute or "", TITLE_CHARS)
+        if about:
+            out.append(f"{about} ({'more' if rule.factor >= 1 else 'less'}): {as_data(rule.text, LINE_CHARS)}")
+    return out
 
 
 def lettered(parties: Sequence[Party]) -> tuple[dict[tuple[int, int], str], dict[str, Any]]:
@@ -80,6 +87,14 @@ def letter_in(said: str, known: Collection[str]) -> str | None:
     named = {f"M{number}" for number in LETTER.findall(said.upper())} or {f"M{said.strip()}"}
     [letter] = named if len(named) == 1 else [""]
     return letter if letter in known else None
+
+
+def spelled(text: str, parties: Sequence[Party], letters: Mapping[tuple[int, int], str]) -> str:
+    """A text that is kept, with communities' names where a model wrote their letters: in the next prompt those are others'."""
+    if not LETTER.search(text):
+        return text
+    names = {letters[message.router, message.version]: message.name for of in parties for message in of.messages}
+    return LETTER.sub(lambda found: names.get(found.group()) or found.group(), text)
 
 
 def message_of(message: RouterVersion) -> dict[str, str]:

@@ -8,7 +8,7 @@ from propagation.adapters.openai.prompts import merge, predict
 from propagation.adapters.openai.prompts.prompt import RULES, Prompt, Question, Wanted
 from propagation.ports.reasoner import Party
 
-PROMPT = Prompt("forward", 2, f"{RULES}\n{merge.HOW}\nWith what was taken in, answer too:\n{predict.HOW}")
+PROMPT = Prompt("forward", 3, f"{RULES}\n{merge.HOW}\nWith what was taken in, answer too:\n{predict.HOW}")
 NAMES = ("user", "candidate_1", "candidate_2")
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator
 
-from propagation.adapters.openai.data import letter_in, lettered
+from propagation.adapters.openai.data import letter_in, lettered, spelled
 from propagation.adapters.openai.data import party as shown
 from propagation.adapters.openai.prompts.answer import Answer, Several, Truth, Words, at_most, most
 from propagation.adapters.openai.prompts.lines import words
@@ -62,20 +62,20 @@ def outcome(reward: int | None) -> str:
 def question(work: ReasonWork, reward: int, name: str, party: Party) -> Question:
     """One client and what it heard: parts client and, where it heard any, messages."""
     letters, said = lettered([party])
-    parts = {"client": Wanted(ClientCredit if said else ProfileCredit, lambda answer: of_client(work, party, answer))}
+    parts = {"client": Wanted(ClientCredit if said else ProfileCredit, lambda answer: of_client(work, party, answer, letters))}
     if said:
         parts["messages"] = Wanted(Messages, lambda answer: of_messages(work, [party], letters, answer))
     return Question(PROMPT, {"outcome": outcome(reward), "client_is": name, "messages": said, "client": shown(party, letters)},
                     parts, TOKENS + TOKENS_A_MESSAGE * len(said))
 
 
-def of_client(work: ReasonWork, party: Party, answer: ProfileCredit) -> list[Gradient]:
+def of_client(work: ReasonWork, party: Party, answer: ProfileCredit, letters: Mapping[tuple[int, int], str]) -> list[Gradient]:
     """Of the profile; of the filter memory where something was heard."""
     said = [(Module.PROFILE, answer.gradient)]
     if isinstance(answer, ClientCredit):
         said.append((Module.FILTER_MEMORY, answer.filter_gradient))
     return [Gradient(sequence=work.sequence, module=module, owner=party.client.ref, writer=work.user, reward=int(answer.helped),
-                     text=words(text, SUGGESTION_WORDS)) for module, text in said if text.strip()]
+                     text=words(spelled(text, [party], letters), SUGGESTION_WORDS)) for module, text in said if text.strip()]
 
 
 def of_messages(work: ReasonWork, parties: Sequence[Party], letters: Mapping[tuple[int, int], str], answer: Any) -> list[Gradient]:
@@ -87,5 +87,5 @@ def of_messages(work: ReasonWork, parties: Sequence[Party], letters: Mapping[tup
         if message is not None and one.gradient.strip():
             out.setdefault(message.router, Gradient(
                 sequence=work.sequence, module=Module.ROUTER, owner=message.router, writer=work.user, reward=int(one.helped),
-                text=words(one.gradient, SUGGESTION_WORDS), attributes=message.attributes[:8]))
+                text=words(spelled(one.gradient, parties, letters), SUGGESTION_WORDS), attributes=message.attributes[:8]))
     return list(out.values())

@@ -1,13 +1,15 @@
 """Edits of profile lines as a model gives them, and what becomes of them: bounded, numbered, sourced."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, model_validator
 
+from propagation.adapters.openai.data import spelled
 from propagation.adapters.openai.prompts.answer import Answer, Names, Number, Several, Words, at_most, several
 from propagation.model.attribute import normalised
 from propagation.model.profile import LINE_MAX_WORDS, AddLine, Author, DropLine, Edit, Line, Profile, ReplaceLine, Source
+from propagation.ports.reasoner import Party
 
 EDITS = 2
 ATTRIBUTES = 4
@@ -93,6 +95,12 @@ def own_edits(profile: Profile, answers: Sequence[EditAnswer], sequence: int) ->
                     sources=(*before, Source(sequence=sequence))[-SOURCES:])
         _put(out, answer, old, line)
     return out
+
+
+def in_words(answers: Sequence[EditAnswer], parties: Sequence[Party],
+             letters: Mapping[tuple[int, int], str]) -> list[EditAnswer]:
+    """The same without the letters of this prompt's messages."""
+    return [answer.model_copy(update={"text": spelled(answer.text, parties, letters)}) for answer in answers]
 
 
 def usable(answers: Sequence[EditAnswer], lines: int) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 from propagation.adapters.openai.data import letter_in, lettered
 from propagation.adapters.openai.data import party as shown
 from propagation.adapters.openai.prompts.answer import Answer, Names, at_most
-from propagation.adapters.openai.prompts.lines import HEARD_WEIGHT, Edits, heard_edits
+from propagation.adapters.openai.prompts.lines import HEARD_WEIGHT, Edits, heard_edits, in_words
 from propagation.adapters.openai.prompts.prompt import RULES, Prompt, Question, Wanted
 from propagation.model.profile import Source
 from propagation.model.text import MERGED_OUTCOME
@@ -23,7 +23,7 @@ only one marked (heard). `text`: at most 25 words on what is heard of its taste 
 `attributes`: 1 to 4 short names, in lower case, of the concepts in the text.
 Leave both empty where nothing concerns it.
 """
-PROMPT = Prompt("merge", 2, RULES + "\n" + HOW)
+PROMPT = Prompt("merge", 3, RULES + "\n" + HOW)
 
 
 class Reception(Answer):
@@ -56,8 +56,8 @@ def merge_of(party: Party, letters: Mapping[tuple[int, int], str], answer: Any) 
     if not answer.edits:
         used = []
     factor = max((party.filter_memory.factor_for(message.router, message.attributes) for message in used), default=1.0)
-    edits = heard_edits(party.profile, answer.edits, [Source(router=message.router, version=message.version) for message in used],
-                        min(HEARD_WEIGHT * factor, 0.9))
+    sources = [Source(router=message.router, version=message.version) for message in used]
+    edits = heard_edits(party.profile, in_words(answer.edits, [party], letters), sources, min(HEARD_WEIGHT * factor, 0.9))
     taken = {(message.router, message.version) for message in used} if edits else set()
     outcomes = {key: MERGED_OUTCOME if key in taken else DECLINED
                 for key in ((message.router, message.version) for message in party.messages)}

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator
 
-from propagation.adapters.openai.data import LETTER, LINE_CHARS, as_data, letter_in, lettered
+from propagation.adapters.openai.data import LETTER, LINE_CHARS, as_data, letter_in, lettered, spelled
 from propagation.adapters.openai.data import party as shown
 from propagation.adapters.openai.prompts.answer import Answer, Several, Words, at_most, most
 from propagation.adapters.openai.prompts.gradient import outcome
@@ -24,14 +24,14 @@ LEFT_OUT = 0.4
 EDIT_HOW = """- `edits`: at most two changes of the client's profile that carry this out. `op` add with `line` 0 adds a line;
 replace or drop changes the line of that number: rather replace a line on the same subject than add one. `text`: at most 25
 words on its lasting taste (a user), or on whom it pleases and why (an item), not on the event. `attributes`: 1 to 4 short
-names, in lower case, of the concepts in the text. Leave it empty where nothing is learned.
+names, in lower case, of the concepts in the text. Leave `edits` empty where nothing is learned.
 """
 RULE_HOW = """- `rules`, only where the client has `messages`: at most two changes of how far it trusts what it hears. `about`: a
 message's name or one attribute; `weigh`: more, less or never; `text`: the rule, in at most 25 words. May be empty.
 """
 MET = RULES + "\n`outcome` says what happened to `client`, and `gradients` what it should do about it. Answer:\n"
-PROFILE = Prompt("optimizer_profile", 2, MET + EDIT_HOW)
-FILTER = Prompt("optimizer_filter", 2, MET + RULE_HOW)
+PROFILE = Prompt("optimizer_profile", 3, MET + EDIT_HOW)
+FILTER = Prompt("optimizer_filter", 3, MET + RULE_HOW)
 
 
 WEIGHS = {"higher": "more", "up": "more", "trust": "more", "lower": "less", "down": "less", "distrust": "less", "ignore": "never",
@@ -65,8 +65,8 @@ class FilterRules(Answer):
 def profile_question(work: ReasonWork, reward: int | None, name: str, party: Party, other: Party,
                      gradients: Sequence[Gradient]) -> Question:
     """One part: client."""
-    data = {"outcome": outcome(reward), "client_is": name, "client": shown(party, lettered([party])[0]),
-            "it_met": shown(other, lettered([other])[0]), "gradients": asked_of(gradients)}
+    data = {"outcome": outcome(reward), "client_is": name, "client": shown(party, {}), "it_met": shown(other, {}),
+            "gradients": asked_of(gradients)}
     return Question(PROFILE, data, {"client": Wanted(ProfileEdits, lambda answer: edits_of(work, party, answer.edits))},
                     PROFILE_TOKENS)
 
@@ -102,7 +102,7 @@ def rules_of(work: ReasonWork, party: Party, letters: dict[tuple[int, int], str]
             continue  # another client's message, or a sentence
         old = next((rule for rule in party.filter_memory.rules if rule.target == (router, attribute)), None)
         factor = LEFT_OUT if answer.weigh == "never" else (old.factor if old else 1.0) * FACTORS[answer.weigh]
-        text = words(answer.text, RULE_WORDS) or f"Weigh {answer.about} {answer.weigh}."
-        rules.append(FilterRule(router=router, attribute=attribute, factor=factor, text=text, age=work.sequence,
+        told = spelled(answer.text, [party], letters) or f"Weigh what is said of {attribute or 'this'} {answer.weigh}."
+        rules.append(FilterRule(router=router, attribute=attribute, factor=factor, text=words(told, RULE_WORDS), age=work.sequence,
                                 evidence=(*(old.evidence if old else ()), work.sequence)[-EVIDENCE:]))
     return OptimizeAnswer((), rules)
