@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from propagation.model.attribute import over_represented
 from propagation.model.evolution import EvolutionRun
 from propagation.model.lineage import Halves, RouterMap, RouterMaps, standing
+from propagation.model.wording import counted
 from propagation.numbers.evolve import Written as WrittenMass
 from propagation.optimization.lineage import Numbering
 from propagation.optimization.undo import earlier_half, led_back, undoable
@@ -35,9 +36,11 @@ class Undoing:
                  for merged, parts in numbering.halves.items()}
         shares = {part: share for router, halves in change.halves.items()
                   for part, share in ((halves.first, halves.share), (halves.second, 1 - halves.share))}
-        run = EvolutionRun(undoes=number, verdict=f"undoes run {number}: what was written since goes to its users' earlier routers")
-        return Agreed(run, numbering, split, await self._texts(change), maps, through, np.zeros(change.routers), shares,
-                      change.centres)
+        texts = await self._texts(change)
+        run = EvolutionRun(undoes=number, verdict=(
+            f"undoes run {number}: what was written since goes to its users' earlier routers; {counted(len(texts), 'router')}"
+            f" {'says' if len(texts) == 1 else 'say'} again what was said before"))
+        return Agreed(run, numbering, split, texts, maps, through, np.zeros(change.routers), shares, change.centres)
 
     async def _written(self, maps: RouterMaps, change: RouterMap, numbering: Numbering,
                        through: int) -> tuple[Written, Written]:
