@@ -61,6 +61,9 @@ class RoundStore(Protocol):
     async def members_of(self, router: int, limit: int, at: int | None = None) -> Sequence[RoutingEdge]:
         """A router's edges that stand, or stood `at` a sequence, by descending score, then ref."""
 
+    async def edges_to(self, routers: Sequence[int]) -> Sequence[RoutingEdge]:
+        """All standing edges of these routers, in no order."""
+
     async def count_members(self, routers: Sequence[int], at: int | None = None) -> Mapping[int, int]:
         """How many such edges each of these routers has; routers without any are left out."""
 

@@ -41,7 +41,6 @@ from propagation.workflow.plan import NewText
 from propagation.workflow.vectors import Vectors
 from propagation.workflow.view import NumbersView
 
-ALL_MEMBERS = 1 << 31
 EDGES_A_COMMIT = 10_000
 CLIENTS_A_CALL = 2_000
 SMALL_TAIL = 500
@@ -150,9 +149,7 @@ class Publisher:
     async def _edges(self, change: RouterMap) -> tuple[list[tuple[int, int]], list[RoutingEdge]]:
         moved = [router for router in range(len(change.home)) if change.becomes(router) != (router,)]
         meant = sorted({*moved, *(number for router in moved for number in change.becomes(router))})
-        standing: list[RoutingEdge] = []
-        for router in meant:
-            standing.extend(await self._store.members_of(router, ALL_MEMBERS))
+        standing = sorted(await self._store.edges_to(meant), key=lambda edge: (edge.router, -edge.score, edge.ref))
         return await asyncio.to_thread(edges_followed, change, moved, standing)
 
     async def _texts(self, change: RouterMap) -> list[ClientText]:

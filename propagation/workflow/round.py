@@ -16,6 +16,7 @@ from propagation.ports.reasoner import Integration, Part, Reasoner, Summary
 from propagation.routing.integration import arrived_counts, asked_of, commonness, integrated, standing_after, verbatim
 from propagation.routing.multicast import changes
 from propagation.routing.policy import Arrival, Perceiving, RoutingPolicy
+from propagation.workflow.beside import beside
 from propagation.workflow.holding import holding
 from propagation.workflow.perceiving import Perceived, Perceiver
 from propagation.workflow.settings import WorkflowSettings
@@ -25,7 +26,6 @@ from propagation.workflow.vectors import Vectors
 LEASE = "round"
 LEASE_MS = 60_000
 EDGES_A_COMMIT = 10_000
-ALL_MEMBERS = 1 << 31
 log = logging.getLogger(__name__)
 
 
@@ -95,8 +95,9 @@ class Stage2:
         await self._vectors.take_said(perceived.remapped)
         groups = await arriving(perceived.arrivals, epoch, left, perceiving)
         versions, failed = await self._integrate(round_, groups, epoch, current)
-        closed, opened = await self._multicast(due.changed, versions)
-        await self._stage(lease, round_, perceived, versions, closed, opened)
+        async with beside(self._stage(lease, round_, perceived, versions)) as staging:
+            closed, opened = await self._multicast(due.changed, versions)
+            await asyncio.gather(staging, self._stage_edges(lease, round_, closed, opened))
         await self._waiting.stage(lease, round_, epoch, {router: groups[router] for router in failed})
         done = await self._store.publish_round(lease, round_.model_copy(update={
             "changed": len(due.changed), "touched": len(versions), "edges_opened": len(opened), "edges_closed": len(closed),
@@ -162,20 +163,22 @@ class Stage2:
         """(edges to close, edges to open): the routing table's change."""
         table = await self.policy.route(changed, versions)
         standing = [edge for edges in (await self._store.edges_of(table.clients)).values() for edge in edges]
-        for members in await asyncio.gather(*(self._store.members_of(router, ALL_MEMBERS) for router in table.routers)):
-            standing.extend(members)
+        standing.extend(await self._store.edges_to(table.routers) if table.routers else ())
         return await asyncio.to_thread(changes, standing, table, self._settings.score_step)
 
-    async def _stage(self, lease: Lease, round_: Round, perceived: Perceived, versions: Sequence[RouterVersion],
-                     closed: Sequence[tuple[int, int]], opened: Sequence[RoutingEdge]) -> None:
+    async def _stage(self, lease: Lease, round_: Round, perceived: Perceived, versions: Sequence[RouterVersion]) -> None:
         """At once, so that a store which groups its commits needs one."""
-        parts = range(0, max(len(closed), len(opened)), EDGES_A_COMMIT)
         await asyncio.gather(
             self._store.stage_attributes(lease, round_, perceived.rows, perceived.held),
             self._store.stage_routers(lease, round_, versions),
-            self._store.stage_changes(lease, round_, self._vectors.changes_of_round(perceived.remapped, perceived.fresh, versions)),
-            *(self._store.stage_edges(lease, round_, closed[start : start + EDGES_A_COMMIT],
-                                      opened[start : start + EDGES_A_COMMIT]) for start in parts))
+            self._store.stage_changes(lease, round_, self._vectors.changes_of_round(perceived.remapped, perceived.fresh, versions)))
+
+    async def _stage_edges(self, lease: Lease, round_: Round, closed: Sequence[tuple[int, int]],
+                           opened: Sequence[RoutingEdge]) -> None:
+        """The same."""
+        await asyncio.gather(*(self._store.stage_edges(lease, round_, closed[start : start + EDGES_A_COMMIT],
+                                                       opened[start : start + EDGES_A_COMMIT])
+                               for start in range(0, max(len(closed), len(opened)), EDGES_A_COMMIT)))
 
 
 def _asked(groups: Mapping[int, Sequence[Arrival]], before: Mapping[int, RouterVersion], epoch: int,

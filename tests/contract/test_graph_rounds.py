@@ -112,6 +112,16 @@ async def test_members_come_by_score_then_ref(store):
     assert len(await store.members_of(1, 2)) == 2
 
 
+async def test_edges_of_several_routers_are_those_that_stand(store):
+    await run_round(store, opened=(edge(1, item(0), 0.5), edge(1, BOB, 0.25), edge(2, BOB, 0.75), edge(3, ANN, 0.5)))
+    await run_round(store, closed=((1, BOB),), opened=(edge(2, ANN, 0.5),))
+    await run_round(store, closed=((2, ANN),), opened=(edge(1, ANN, 0.5),), publish=False)
+    members = [*(await store.members_of(1, 9)), *(await store.members_of(2, 9))]
+    assert sorted(await store.edges_to([2, 1, 8]), key=str) == sorted(members, key=str)
+    assert [(found.router, found.ref) for found in members] == [(1, item(0)), (2, BOB), (2, ANN)]
+    assert await store.edges_to([]) == []
+
+
 async def test_a_router_version_comes_whole_and_shortened(store):
     await run_round(store, versions=(replace(message(3, 1, ANN, BOB, ANN, user(2)), written_by="summarize@2"),))
     whole = await store.router_version(3, 1)

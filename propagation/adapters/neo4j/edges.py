@@ -1,13 +1,16 @@
 """The routing table: ROUTES_TO relationships. They carry rounds' numbers, which decide what is visible, and sequences, which
 are set when their round is published; between the two a round's number stands in, negative."""
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from propagation.adapters.neo4j.database import Neo4jDatabase, Transaction
 from propagation.model.round import Round
 from propagation.model.router import RoutingEdge
 
 SETTLED_AT_ONCE = 20_000
+ROUTERS_A_READ = 4
 
 
 class Neo4jEdges:
@@ -42,6 +45,15 @@ class Neo4jEdges:
         sequences = await self._sequences(row[2])
         return [RoutingEdge(router=router, ref=ref, score=score, from_sequence=sequences.get(since, since))
                 for ref, score, since in zip(*row, strict=True)]
+
+    async def edges_to(self, routers: Sequence[int]) -> Sequence[RoutingEdge]:
+        wanted = sorted(set(routers))
+        parts = await asyncio.gather(*(self._database.row("edges/standing_to", routers=wanted[start : start + ROUTERS_A_READ])
+                                       for start in range(0, len(wanted), ROUTERS_A_READ)))
+        columns: list[list[Any]] = [[value for part in parts if part is not None for value in part[n]] for n in range(4)]
+        sequences = await self._sequences(set(columns[3]))
+        return [RoutingEdge(router, ref, score, sequences.get(since, since))
+                for router, ref, score, since in zip(*columns, strict=True)]
 
     async def count_members(self, routers: Sequence[int], at: int | None = None) -> Mapping[int, int]:
         return dict(await self._database.rows("edges/count", routers=sorted(set(routers)), at=at))

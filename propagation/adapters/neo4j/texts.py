@@ -1,5 +1,6 @@
 """Texts of clients in the graph: profile versions, merges, gradients."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from propagation.model.text import ClientText, Merged, Reasoned
 from propagation.ports.graph import VersionClash
 
 INTERACTIONS_A_STATEMENT = 500
+TEXTS_A_READ, READS_SIDE_BY_SIDE = 2_000, 2
 
 
 async def hold_clients(transaction: Transaction, texts: Sequence[ClientText]) -> None:
@@ -68,11 +70,24 @@ async def put_gradients(transaction: Transaction, reasoned: Sequence[Reasoned]) 
 
 
 async def newest_texts(database: Neo4jDatabase, refs: Sequence[int]) -> dict[int, ClientText]:
-    """The current text of each client that has one. A version whose commit is just being shown is waited for."""
+    """The current text of each client that has one; some are read while others are translated."""
     wanted = sorted(set(refs))
     found: dict[int, ClientText] = {}
+    turns = asyncio.Semaphore(READS_SIDE_BY_SIDE)
+
+    async def read(start: int) -> None:
+        async with turns:
+            found.update(await _newest(database, wanted[start : start + TEXTS_A_READ]))
+
+    await asyncio.gather(*(read(start) for start in range(0, len(wanted), TEXTS_A_READ)))
+    return found
+
+
+async def _newest(database: Neo4jDatabase, wanted: Sequence[int]) -> dict[int, ClientText]:
+    """A version whose commit is just being shown is waited for."""
+    found: dict[int, ClientText] = {}
     while wanted:
-        rows = await database.table("texts/current", refs=wanted)
+        rows = await database.table("texts/current", refs=list(wanted))
         found.update((row[0], text_of(row)) for row in rows if row[1] is not None)
         wanted = [row[0] for row in rows if row[1] is None]
         if wanted:

@@ -7,17 +7,20 @@ from numpy.typing import NDArray
 
 from propagation.ports.vector_index import Hit, Point
 
-FIRST_ROWS = 1_024
+FIRST_ROWS, FIRST_PLACES = 1_024, 4
+NONE = 0
 
 
 class Shelf:
-    """Rows of unit vectors [rows, D] f32 with their keys, versions and attributes. Not safe for several threads."""
+    """Rows of unit vectors [rows, D] f32 with their keys, versions and attributes: each name has a number, a row holds its own in
+    [rows, most of any] i32, the rest 0. Not safe for several threads."""
 
     def __init__(self, dimension: int) -> None:
         self._vectors = np.zeros((FIRST_ROWS, dimension), np.float32)
         self._keys: list[int | str] = []
         self._versions: list[int] = []
-        self._attributes: list[tuple[str, ...]] = []
+        self._attributes = np.full((FIRST_ROWS, FIRST_PLACES), NONE, np.int32)
+        self._numbers: dict[str, int] = {}
         self._row: dict[int | str, int] = {}
 
     def put(self, points: Sequence[Point]) -> list[Point]:
@@ -33,7 +36,7 @@ class Shelf:
             norm = float(np.linalg.norm(point.vector))
             self._vectors[row] = point.vector / norm if norm > 0 else 0
             self._versions[row] = point.version
-            self._attributes[row] = tuple(sorted(point.attributes))
+            self._hold(row, point.attributes)
             taken.append(point)
         return taken
 
@@ -49,7 +52,7 @@ class Shelf:
                 self._keys[row], self._versions[row] = self._keys[last], self._versions[last]
                 self._attributes[row] = self._attributes[last]
                 self._row[self._keys[row]] = row
-            del self._keys[last], self._versions[last], self._attributes[last]
+            del self._keys[last], self._versions[last]
 
     def nearest(self, vector: NDArray[np.float32], limit: int) -> list[Hit]:
         """The `limit` points of largest cosine; order (-score, key)."""
@@ -65,8 +68,10 @@ class Shelf:
     def above(self, vector: NDArray[np.float32], tau: float, sharing: frozenset[str]) -> list[Hit]:
         """All points with cosine > tau and an attribute of `sharing`; order (-score, key)."""
         scores = self._cosines(vector)
-        rows = [row for row in np.flatnonzero(scores > tau) if not sharing.isdisjoint(self._attributes[row])]
-        return self._hits(np.array(rows, np.int64), scores)
+        wanted = np.zeros(len(self._numbers) + 1, np.bool_)
+        wanted[[self._numbers[name] for name in sharing if name in self._numbers]] = True
+        rows = np.flatnonzero(scores > tau)
+        return self._hits(rows[wanted[self._attributes[rows]].any(axis=1)], scores)
 
     def vectors(self, keys: Sequence[int | str]) -> dict[int | str, NDArray[np.float32]]:
         """Copies of the unit vectors of those keys that are here."""
@@ -83,14 +88,23 @@ class Shelf:
         return np.clip(scores, -1, 1)
 
     def _hits(self, rows: NDArray[np.int64], scores: NDArray[np.float32]) -> list[Hit]:
-        found = [Hit(key=self._keys[row], score=float(scores[row])) for row in rows]
-        return sorted(found, key=lambda hit: (-hit.score, hit.key))
+        found = sorted(zip((-scores[rows]).tolist(), [self._keys[row] for row in rows.tolist()], strict=True))
+        return [Hit(key=key, score=-score) for score, key in found]
+
+    def _hold(self, row: int, attributes: frozenset[str]) -> None:
+        """In place of what the row held."""
+        numbers = [self._numbers.setdefault(name, len(self._numbers) + 1) for name in sorted(attributes)]
+        if len(numbers) > self._attributes.shape[1]:
+            wider = np.full((len(self._attributes), 2 * len(numbers)), NONE, np.int32)
+            wider[:, : self._attributes.shape[1]] = self._attributes
+            self._attributes = wider
+        self._attributes[row] = NONE
+        self._attributes[row, : len(numbers)] = numbers
 
     def _append(self, key: int | str) -> int:
         self._row[key] = len(self._keys)
         self._keys.append(key)
         self._versions.append(0)
-        self._attributes.append(())
         return self._row[key]
 
     def _make_room(self, more: int) -> None:
@@ -101,3 +115,6 @@ class Shelf:
             grown = np.zeros((rows, self._vectors.shape[1]), np.float32)
             grown[: len(self._keys)] = self._vectors[: len(self._keys)]
             self._vectors = grown
+            held = np.full((rows, self._attributes.shape[1]), NONE, np.int32)
+            held[: len(self._keys)] = self._attributes[: len(self._keys)]
+            self._attributes = held

@@ -171,6 +171,11 @@ class SqliteRounds:
             f"{EDGE} WHERE e.router = ?2 AND {STANDING} ORDER BY e.score DESC, e.ref LIMIT ?3",
             (last_round(connection, at), router, limit)).fetchall()])
 
+    async def edges_to(self, routers: Sequence[int]) -> Sequence[RoutingEdge]:
+        return await self._database.read(lambda connection: [_edge(*row[:4]) for row in connection.execute(
+            f"{EDGE} WHERE {STANDING} AND e.router IN (SELECT value FROM json_each(?2))",
+            (last_round(connection), dumped(list(routers)))).fetchall()])
+
     async def count_members(self, routers: Sequence[int], at: int | None = None) -> Mapping[int, int]:
         return await self._database.read(lambda connection: dict(connection.execute(
             f"{COUNTED} WHERE {STANDING} AND e.router IN (SELECT value FROM json_each(?2)) GROUP BY e.router",
