@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+COMPILED := $(VENV)/.compiled
 DATA ?=
 LLM ?=
 # Every target starts several processes; without kept bytecode each of them compiles all that it imports, for seconds.
@@ -20,23 +21,28 @@ $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or newer is needed; this is $$($(PYTHON) --version). Name one: make PYTHON=python3.12 ..."; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $(READY)
+
+# Bytecode of all that is installed, on all cores, for what starts processes all the time. The demo compiles only what it imports.
+$(COMPILED): $(READY)
+	@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib > /dev/null || true
+	@touch $(COMPILED)
 
 demo: $(READY)  ## a real service, a dataset, and what propagation does (DATA=folder for your own, LLM=fake for a scripted language model)
 	@$(BIN)/python -m services.warm
 	@exec $(BIN)/propagation demo $(if $(DATA),--data "$(DATA)") $(if $(LLM),--llm "$(LLM)")
 
-test: $(READY)  ## the fast tests
+test: $(COMPILED)  ## the fast tests
 	$(BIN)/python -m services.warm
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 	@$(BIN)/python -m tests.neo4j_server.build
 
-test-slow: $(READY)  ## the marked ones: crashes, whole replays, the demo
+test-slow: $(COMPILED)  ## the marked ones: crashes, whole replays, the demo
 	$(BIN)/python -m pytest -m slow
 
-test-neo4j: $(READY)  ## the graph store on a real Neo4j, which it starts itself (Java 17 and Maven)
+test-neo4j: $(COMPILED)  ## the graph store on a real Neo4j, which it starts itself (Java 17 and Maven)
 	$(BIN)/python -m services.warm
 	$(BIN)/python -m pytest -m "neo4j and not slow"
 
@@ -55,22 +61,22 @@ proto: $(READY)  ## generate propagation/v1 from proto/
 proto-check: $(READY)  ## generated code is current, and nothing breaks the last release
 	$(BIN)/python -m proto.check
 
-bench: $(READY)  ## every figure of the README (ONLY=group for one group)
+bench: $(COMPILED)  ## every figure of the README (ONLY=group for one group)
 	$(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY))
 
-bench-short: $(READY)  ## the same programs for a few seconds each: they work, the figures mean nothing
+bench-short: $(COMPILED)  ## the same programs for a few seconds each: they work, the figures mean nothing
 	$(BIN)/python -m benchmarks --short
 
-bench-llm: $(READY)  ## what a language model costs, against a scripted server (CDS=folder)
+bench-llm: $(COMPILED)  ## what a language model costs, against a scripted server (CDS=folder)
 	$(BIN)/python -m benchmarks --llm $(if $(CDS),--cds "$(CDS)")
 
-bench-life: $(READY)  ## what a service that lives is judged by: evolution, erasure, back-up, size, half an hour of soak (ONLY=group)
+bench-life: $(COMPILED)  ## what a service that lives is judged by: evolution, erasure, back-up, size, half an hour of soak (ONLY=group)
 	$(BIN)/python -m benchmarks --life $(if $(ONLY),--only $(ONLY))
 
-bench-neo4j: $(READY)  ## the service on a Neo4j server, which is started here (Java 17 and Maven; ONLY=group)
+bench-neo4j: $(COMPILED)  ## the service on a Neo4j server, which is started here (Java 17 and Maven; ONLY=group)
 	$(BIN)/python -m benchmarks --neo4j $(if $(ONLY),--only $(ONLY))
 
-bench-life-short: $(READY)  ## the same programs for a few seconds each
+bench-life-short: $(COMPILED)  ## the same programs for a few seconds each
 	$(BIN)/python -m benchmarks --life --short
 
 up:  ## what docker-compose.yml holds
