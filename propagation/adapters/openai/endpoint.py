@@ -14,7 +14,7 @@ from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 from propagation.adapters.openai.bodies import bounded
 from propagation.adapters.openai.breaker import Breaker
 from propagation.adapters.openai.data import tokens_in
-from propagation.adapters.openai.failures import SYSTEM, Failure, Next, failure_of
+from propagation.adapters.openai.failures import SYSTEM, Failure, Next, failure_of, has_system
 from propagation.adapters.openai.limiter import Limiter
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.adapters.openai.spending import Spending
@@ -56,13 +56,14 @@ class Came:
 @dataclass(frozen=True)
 class Call:
     """What is asked: about how many tokens it has, and how many its answer may have; `parameters` as they are now,
-    for so many."""
+    of this call. `plain`: without messages of the system."""
 
     label: str
     about: int
     tokens: int
-    parameters: Callable[[int], dict[str, Any]]
+    parameters: Callable[["Call"], dict[str, Any]]
     ask: Callable[[dict[str, Any]], Awaitable[Came]]
+    plain: bool = False
 
 
 class FormRefused(ReasonerGaveUp):
@@ -80,6 +81,7 @@ class Endpoint:
         self._key = key
         self._client: AsyncOpenAI | None = None
         self._refused: set[str] = set()
+        self._takes_system = False
         self._most_tokens = MOST_TOKENS
         self._random = random.Random()
 
@@ -111,8 +113,9 @@ class Endpoint:
         now), with what it cost all the same."""
         about = sum(tokens_in(message["content"]) + 4 for message in messages)
         call = Call(label, about, min(tokens, self._most_tokens),
-                    lambda most: self._parameters(messages, most, response_format, least_temperature), self._chat)
+                    lambda call: self._parameters(messages, call, response_format, least_temperature), self._chat)
         answered, usage = await self._until_answered(call, attempts)
+        self._takes_system = self._takes_system or (SYSTEM not in self._refused and messages[0]["role"] == SYSTEM)
         return Reply(*answered.said, usage)
 
     async def embeddings(self, model: str, texts: Sequence[str]) -> Any:
@@ -140,23 +143,37 @@ class Endpoint:
             if failure.then is Next.LATER:
                 raise ReasonerUnavailable(failure.reason, usage)
             if failure.then is Next.NEVER:
-                if call.ask == self._chat and not failure.sure and not await self._alive(call):
-                    raise ReasonerUnavailable(f"{failure.reason}, {EVERY_CALL}", usage)
-                raise ReasonerGaveUp(failure.reason, usage)
+                if call.ask != self._chat or failure.sure:
+                    raise ReasonerGaveUp(failure.reason, usage)
+                break
             attempt += not failure.parameter or failure.parameter in left_out  # a parameter is refused once, then left out
             left_out.add(failure.parameter)
         assert failure is not None
         if failure.parameter == "response_format":
             raise FormRefused(failure.reason, usage)
         if failure.busy or (not failure.parameter and not await self._alive(call)):
-            raise ReasonerUnavailable(f"{failure.reason}, {EVERY_CALL}", usage)
-        raise ReasonerGaveUp(f"{failure.reason}" + (f", {most} times" if most > 1 else ""), usage)
+            raise ReasonerUnavailable(f"{failure.reason.rstrip('.')}, {EVERY_CALL}", usage)
+        answered, spent = await self._without_system(call)
+        if answered is not None:
+            return answered, usage + spent
+        times = f", {most} times" if most > 1 and failure.then is Next.AGAIN else ""
+        raise ReasonerGaveUp(f"{failure.reason}{times}", usage + spent)
+
+    async def _without_system(self, call: "Call") -> tuple[Came | None, Usage]:
+        """Once more with the instructions in the first message: some servers do not say that it is the role which their model does
+        not take."""
+        if self._takes_system or not has_system(call.parameters(call).get("messages")):
+            return None, NOTHING
+        answered, _, spent = await self._once(replace(call, plain=True))
+        if answered is not None:
+            self._refused.add(SYSTEM)
+        return answered, spent
 
     async def _alive(self, call: "Call") -> bool:
         """Whether the endpoint answers anything at all of this kind, where a question was given up."""
-        ping = Call("ping@1", 8, PING_TOKENS, lambda most: self._parameters(PING, most, None), self._chat)
+        ping = Call("ping@1", 8, PING_TOKENS, lambda call: self._parameters(PING, call, None), self._chat)
         if call.ask == self._embed:
-            ping = self._embedding_of(call.parameters(0)["model"], [PLAIN])
+            ping = self._embedding_of(call.parameters(call)["model"], [PLAIN])
         try:
             return (await self._once(ping))[1] is None
         except ReasonerUnavailable:
@@ -174,7 +191,7 @@ class Endpoint:
         except BaseException:
             self.breaker.left()
             raise
-        sent = call.parameters(call.tokens)
+        sent = call.parameters(call)
         answered: Came | None = None
         failure: Failure | None = None
         prompt_tokens = completion_tokens = 0
@@ -224,12 +241,12 @@ class Endpoint:
         if failure.parameter and failure.parameter != "response_format":
             self._refused.add(failure.parameter)
 
-    def _parameters(self, messages: Messages, tokens: int, response_format: Mapping[str, Any] | None,
+    def _parameters(self, messages: Messages, call: "Call", response_format: Mapping[str, Any] | None,
                     least_temperature: float = 0.0) -> dict[str, Any]:
         """Nothing that isn't needed, and nothing that this server refused before."""
         limit = "max_completion_tokens" if "max_tokens" in self._refused else "max_tokens"
-        sent: dict[str, Any] = {"model": self.options.model, limit: tokens,
-                                "messages": _without_system(messages) if SYSTEM in self._refused else list(messages)}
+        sent: dict[str, Any] = {"model": self.options.model, limit: call.tokens,
+                                "messages": merged(messages) if call.plain or SYSTEM in self._refused else list(messages)}
         if self.options.temperature is not None and "temperature" not in self._refused:
             sent["temperature"] = max(self.options.temperature, least_temperature)
         if response_format is not None:
@@ -249,7 +266,7 @@ def _counted(came: Came, call: Call) -> tuple[int, int]:
             counted(came.body, "completion_tokens", tokens_in(came.said[0] or "")))
 
 
-def _without_system(messages: Messages) -> list[Mapping[str, str]]:
+def merged(messages: Messages) -> list[Mapping[str, str]]:
     """What it says at the head of the first user's message: some models' templates know users and assistants only."""
     told = [message["content"] for message in messages if message["role"] == SYSTEM]
     first, *others = [message for message in messages if message["role"] != SYSTEM]

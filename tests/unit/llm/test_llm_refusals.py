@@ -46,6 +46,17 @@ async def test_a_model_whose_template_knows_no_system_is_told_in_the_first_messa
     assert "prediction" not in rest.partition("</data>")[0]
 
 
+async def test_a_server_that_does_not_say_what_it_minds_is_tried_without_system_too(server, store):
+    """Seen of a real one: `Internal Server Error`, and the reason in its log."""
+    server.refuses = lambda body: (500, b"Internal Server Error") if "system" in roles(body) else None
+    async with reasoner_of(server, store) as reasoner:
+        forward, _ = await both(reasoner)
+        total = reasoner.endpoint.spending.this_run.total
+    assert forward.prediction.chose_first
+    assert [roles(body) for body in server.asked] == [["system", "user"]] * 2 + [["user"]] * 3, "a ping, and from then on"
+    assert total.calls == len(server.asked)
+
+
 async def test_roles_alternate_where_an_answer_was_empty(server, store):
     server.form = lambda answer: {"choices": [{"message": {"content": ""}}]}
     async with reasoner_of(server, store) as reasoner:
@@ -100,8 +111,10 @@ async def test_what_is_refused_of_everything_makes_the_work_wait(server, store, 
 
 
 async def test_what_is_refused_of_one_question_is_that_questions_fault(server, store):
-    server.refuses = lambda body: (400, error("flagged by the content policy")) if "<data>" in json.dumps(body) else None
     async with reasoner_of(server, store) as reasoner:
+        await both(reasoner)
+        server.asked.clear()
+        server.refuses = lambda body: (400, error("flagged by the content policy")) if "<data>" in json.dumps(body) else None
         reasoner._asking._structured._looked_at = float("inf")
         with pytest.raises(ReasonerGaveUp, match="content policy"):
             await both(reasoner)
