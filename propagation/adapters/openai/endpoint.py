@@ -29,6 +29,7 @@ BACKOFF, BACKOFF_LONGEST = 0.25, 20.0
 NO_KEY = "none"
 PLAIN = "Say OK."
 PING: Sequence[Mapping[str, str]] = ({"role": "user", "content": PLAIN},)
+WITH_SYSTEM: Sequence[Mapping[str, str]] = ({"role": SYSTEM, "content": "You are brief."}, *PING)
 PING_TOKENS = 16  # some servers take no limit below that
 LEAST_TOKENS, MOST_TOKENS = 64, 1 << 20
 EVERY_CALL = "and so it is with every call"
@@ -56,14 +57,13 @@ class Came:
 @dataclass(frozen=True)
 class Call:
     """What is asked: about how many tokens it has, and how many its answer may have; `parameters` as they are now,
-    of this call. `plain`: without messages of the system."""
+    of this call."""
 
     label: str
     about: int
     tokens: int
     parameters: Callable[["Call"], dict[str, Any]]
     ask: Callable[[dict[str, Any]], Awaitable[Came]]
-    plain: bool = False
 
 
 class FormRefused(ReasonerGaveUp):
@@ -81,7 +81,8 @@ class Endpoint:
         self._key = key
         self._client: AsyncOpenAI | None = None
         self._refused: set[str] = set()
-        self._takes_system = False
+        self._takes_system: bool | None = None
+        self._looking = asyncio.Lock()
         self._most_tokens = MOST_TOKENS
         self._random = random.Random()
 
@@ -115,7 +116,8 @@ class Endpoint:
         call = Call(label, about, min(tokens, self._most_tokens),
                     lambda call: self._parameters(messages, call, response_format, least_temperature), self._chat)
         answered, usage = await self._until_answered(call, attempts)
-        self._takes_system = self._takes_system or (SYSTEM not in self._refused and messages[0]["role"] == SYSTEM)
+        if self._takes_system is None and messages[0]["role"] == SYSTEM:
+            self._takes_system = SYSTEM not in self._refused
         return Reply(*answered.said, usage)
 
     async def embeddings(self, model: str, texts: Sequence[str]) -> Any:
@@ -140,6 +142,12 @@ class Endpoint:
                 call = replace(call, tokens=max(call.tokens // 2, LEAST_TOKENS))
                 self._most_tokens = min(self._most_tokens, call.tokens) if failure.bound else self._most_tokens
                 continue
+            if failure.unsaid and self._takes_system is None and has_system(call.parameters(call).get("messages")):
+                alive = await self._look_at_roles()
+                if SYSTEM in self._refused:
+                    continue
+                if not alive and failure.then is Next.NEVER:
+                    raise ReasonerUnavailable(f"{failure.reason.rstrip('.')}, {EVERY_CALL}", usage)
             if failure.then is Next.LATER:
                 raise ReasonerUnavailable(failure.reason, usage)
             if failure.then is Next.NEVER:
@@ -153,29 +161,34 @@ class Endpoint:
             raise FormRefused(failure.reason, usage)
         if failure.busy or (not failure.parameter and not await self._alive(call)):
             raise ReasonerUnavailable(f"{failure.reason.rstrip('.')}, {EVERY_CALL}", usage)
-        answered, spent = await self._without_system(call)
-        if answered is not None:
-            return answered, usage + spent
         times = f", {most} times" if most > 1 and failure.then is Next.AGAIN else ""
-        raise ReasonerGaveUp(f"{failure.reason}{times}", usage + spent)
+        raise ReasonerGaveUp(f"{failure.reason}{times}", usage)
 
-    async def _without_system(self, call: "Call") -> tuple[Came | None, Usage]:
-        """Once more with the instructions in the first message: some servers do not say that it is the role which their model does
-        not take."""
-        if self._takes_system or not has_system(call.parameters(call).get("messages")):
-            return None, NOTHING
-        answered, _, spent = await self._once(replace(call, plain=True))
-        if answered is not None:
-            self._refused.add(SYSTEM)
-        return answered, spent
+    async def _look_at_roles(self) -> bool:
+        """Whether this model takes messages of the system, where a first question fails: some servers do not say that it is
+        this. False where nobody answers."""
+        async with self._looking:
+            if self._takes_system is None:
+                if await self._answers(WITH_SYSTEM):
+                    self._takes_system = True
+                elif await self._answers(PING):
+                    self._takes_system = False
+                    self._refused.add(SYSTEM)
+            return self._takes_system is not None
 
     async def _alive(self, call: "Call") -> bool:
         """Whether the endpoint answers anything at all of this kind, where a question was given up."""
-        ping = Call("ping@1", 8, PING_TOKENS, lambda call: self._parameters(PING, call, None), self._chat)
         if call.ask == self._embed:
-            ping = self._embedding_of(call.parameters(call)["model"], [PLAIN])
+            return await self._answered(self._embedding_of(call.parameters(call)["model"], [PLAIN]))
+        return await self._answers(PING)
+
+    async def _answers(self, messages: Messages) -> bool:
+        ping = Call("ping@1", 16, PING_TOKENS, lambda call: self._parameters(messages, call, None), self._chat)
+        return await self._answered(ping)
+
+    async def _answered(self, call: "Call") -> bool:
         try:
-            return (await self._once(ping))[1] is None
+            return (await self._once(call))[1] is None
         except ReasonerUnavailable:
             return False
 
@@ -214,7 +227,7 @@ class Endpoint:
             spent = Spent(calls=int(called), prompt_tokens=prompt_tokens, completion_tokens=completion_tokens,
                           seconds=time.monotonic() - started, money=self.spending.money(prompt_tokens, completion_tokens))
             usage = self.spending.settle(call.label, reserved, spent)
-        self._learn(failure)
+        self._learn(failure, sent)
         with suppress(PropagationError):  # an answer is not lost for it: it is written down after a later call
             await self.spending.save()
         return answered, failure, usage
@@ -230,13 +243,13 @@ class Endpoint:
         """The answer's body as it came. Past the client's typed methods: they walk through all that is sent, and copy it."""
         return (await self.client.post(path, cast_to=httpx2.Response, body=sent)).content
 
-    def _learn(self, failure: Failure | None) -> None:
+    def _learn(self, failure: Failure | None, sent: Mapping[str, Any]) -> None:
         if failure is None:
             self.breaker.answered()
             return
         if failure.pause:
             self.limiter.pause(failure.pause)
-        if failure.counts:
+        if failure.counts and not (failure.unsaid and self._takes_system is None and has_system(sent.get("messages"))):
             self.breaker.failed(failure.reason)
         if failure.parameter and failure.parameter != "response_format":
             self._refused.add(failure.parameter)
@@ -246,7 +259,7 @@ class Endpoint:
         """Nothing that isn't needed, and nothing that this server refused before."""
         limit = "max_completion_tokens" if "max_tokens" in self._refused else "max_tokens"
         sent: dict[str, Any] = {"model": self.options.model, limit: call.tokens,
-                                "messages": merged(messages) if call.plain or SYSTEM in self._refused else list(messages)}
+                                "messages": merged(messages) if SYSTEM in self._refused else list(messages)}
         if self.options.temperature is not None and "temperature" not in self._refused:
             sent["temperature"] = max(self.options.temperature, least_temperature)
         if response_format is not None:

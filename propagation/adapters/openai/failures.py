@@ -36,7 +36,8 @@ class Failure:
     """`pause`: seconds in which no call should begin. `counts`: whether it says that the endpoint is ill. `parameter`: one of
     ours that the server does not take (SYSTEM: messages of that role). `shorter`: it takes no answer as long as was asked for
     (`bound` by a limit of its own, whatever the prompt). `busy`: it says nothing of the question, however often it comes.
-    `sure`: it is this question's fault. `answering`: an answer was under way, which servers charge for."""
+    `sure`: it is this question's fault. `unsaid`: it does not say what of the question is at fault, if anything is.
+    `answering`: an answer was under way, which servers charge for."""
 
     reason: str
     then: Next
@@ -47,6 +48,7 @@ class Failure:
     bound: bool = False
     busy: bool = False
     sure: bool = False
+    unsaid: bool = False
     answering: bool = False
 
 
@@ -87,11 +89,11 @@ def _of_status(status: int, said: str, headers: Mapping[str, str], sent: Mapping
         if refused is not None and (status != 500 or refused.sure or refused.parameter == SYSTEM):
             return refused
         if status != 500:
-            return Failure(reason, Next.NEVER, counts=False)
+            return Failure(reason, Next.NEVER, counts=False, unsaid=True)
     if status == 501:
         return Failure(reason, Next.NEVER)
     if status >= 500 or status in (408, 409):
-        return Failure(reason, Next.AGAIN, pause=asked_pause(headers, 0.0))
+        return Failure(reason, Next.AGAIN, pause=asked_pause(headers, 0.0), unsaid=status == 500)
     return Failure(reason, Next.NEVER, counts=False)
 
 

@@ -1,6 +1,7 @@
 """Servers that refuse something of how we ask: it is left out, once and for all; what is refused of everything is no question's
 fault."""
 
+import asyncio
 import json
 
 import pytest
@@ -53,8 +54,16 @@ async def test_a_server_that_does_not_say_what_it_minds_is_tried_without_system_
         forward, _ = await both(reasoner)
         total = reasoner.endpoint.spending.this_run.total
     assert forward.prediction.chose_first
-    assert [roles(body) for body in server.asked] == [["system", "user"]] * 2 + [["user"]] * 3, "a ping, and from then on"
+    assert [roles(body) for body in server.asked] == [["system", "user"]] * 2 + [["user"]] * 3, "two pings, and from then on"
     assert total.calls == len(server.asked)
+
+
+async def test_many_at_once_find_out_together_what_a_server_does_not_say(server, store):
+    server.refuses = lambda body: (500, b"Internal Server Error") if "system" in roles(body) else None
+    async with reasoner_of(server, store, in_flight=30) as reasoner:
+        found = await asyncio.gather(*(both(reasoner) for _ in range(30)))
+    assert all(forward.prediction.chose_first for forward, _ in found)
+    assert sum("system" in roles(body) for body in server.asked) <= 31, "the breaker stays shut"
 
 
 async def test_roles_alternate_where_an_answer_was_empty(server, store):
@@ -107,7 +116,7 @@ async def test_what_is_refused_of_everything_makes_the_work_wait(server, store, 
         with pytest.raises(ReasonerUnavailable) as raised:
             await both(reasoner)
     assert str(FOR_EVERYTHING[refusal][0]) in str(raised.value)
-    assert len(server.asked) <= 2
+    assert len(server.asked) <= 3
 
 
 async def test_what_is_refused_of_one_question_is_that_questions_fault(server, store):
