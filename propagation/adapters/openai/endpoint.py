@@ -249,7 +249,7 @@ class Endpoint:
             return
         if failure.pause:
             self.limiter.pause(failure.pause)
-        if failure.counts and not (failure.unsaid and self._takes_system is None and has_system(sent.get("messages"))):
+        if failure.counts and not (failure.unsaid and not self._takes_system and has_system(sent.get("messages"))):
             self.breaker.failed(failure.reason)
         if failure.parameter and failure.parameter != "response_format":
             self._refused.add(failure.parameter)
