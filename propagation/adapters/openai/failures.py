@@ -104,7 +104,8 @@ def _refused(reason: str, lowered: str, sent: Mapping[str, object]) -> Failure |
     if any(name in lowered for name in LIMITS) and TOO_MANY.search(lowered) and not NOT_TAKEN.search(lowered):
         return Failure(reason, Next.NEVER, counts=False, shorter=True, bound=not too_long, sure=True)
     if too_long:
-        return Failure(f"the prompt is too long for the server: {reason}", Next.NEVER, counts=False, sure=True)
+        return Failure(f"the prompt is too long for the server (lower openai.context_tokens to what it takes): {reason}",
+                       Next.NEVER, counts=False, sure=True)
     if named:
         return Failure(reason, Next.AGAIN, counts=False, parameter=named)
     if ROLES.search(lowered) and has_system(sent.get("messages")):

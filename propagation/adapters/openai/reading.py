@@ -1,5 +1,6 @@
 """From what a model said to a JSON object: think texts, fences, prose around it, cut ends and refusals, each by name."""
 
+import html
 import json
 import math
 import re
@@ -13,10 +14,11 @@ from propagation.adapters.openai.lenient import DEPTH_MAX, KEY, Lenient
 SAID_MAX = 200_000
 MEMBERS_MAX = 200
 TRIES_MAX = 50
-THOUGHT = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+THOUGHT = re.compile(r"[<\[◁](/?)(?:think|thinking|thought|reasoning)[>\]▷]", re.IGNORECASE)
 REFUSES = re.compile(r"^\W*(?:i['’]?m sorry|sorry,|i am sorry|i apologi[sz]e|i can['’]?(?:no)?t\b|i cannot|i['’]?m (?:un|not )able"
                      r"|i am (?:un|not )able|i won['’]?t|as an ai)", re.IGNORECASE)
 OBJECT_MEMBER = re.compile(rf"({KEY})\s*+:\s*+(?=\{{)")
+MEMBERS_ALONE = re.compile(rf"\s*+{KEY}\s*+:\s*+\{{")
 OPENS_ANSWER = re.compile(rf"\{{\s*+{KEY}\s*+[:{{\[\"\d]")
 CUT = frozenset({"length", "max_tokens", "model_length", "max_length", "max_output_tokens", "incomplete"})
 FILTERED = frozenset({"content_filter", "safety", "refusal", "blocklist", "prohibited_content", "recitation", "sensitive"})
@@ -54,6 +56,7 @@ def read(text: str | None, finish: str | None, refusal: str | None, names: Colle
     spoken = _spoken(text[:SAID_MAX])
     if spoken is None:
         return Said({}, Fault.THINKING)
+    spoken = _as_object(spoken)
     wanted = {plain(name) for name in names}
     lenient = Lenient(spoken)
     found = _objects_in(spoken, lenient, wanted)
@@ -99,6 +102,16 @@ def _spoken(text: str) -> str | None:
         kept.append(text[place:])
     spoken = "".join(kept)
     return spoken if spoken.strip() else None
+
+
+def _as_object(text: str) -> str:
+    """Where the marks of an object are there, but written for something else: as HTML, escaped once more, or without the brackets
+    around its members."""
+    if "&quot;" in text and '"' not in text:
+        text = html.unescape(text)
+    if '{\\"' in text and '{"' not in text:
+        text = text.replace('\\"', '"').replace("\\\\", "\\")
+    return f"{{{text}}}" if MEMBERS_ALONE.match(text) else text
 
 
 def _objects_in(text: str, lenient: Lenient, wanted: Collection[str]) -> list[dict[str, Any]]:

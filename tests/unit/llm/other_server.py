@@ -2,6 +2,7 @@
 code with the scripted server or the client, so that a misunderstanding of the wire is not one on both sides."""
 
 import base64
+import html
 import json
 import struct
 import threading
@@ -110,6 +111,12 @@ READ: dict[str, Form] = {
     "numbers as text": lambda a: said(json.dumps(stringy(a))),
     "JSON in JSON": lambda a: said(json.dumps(json.dumps(a))),
     "parts as texts": lambda a: said(json.dumps({name: json.dumps(part) for name, part in a.items()})),
+    "as HTML": lambda a: said(html.escape(json.dumps(a))),
+    "escaped once more": lambda a: said(json.dumps(json.dumps(a))[1:-1]),
+    "members alone": lambda a: said(",\n".join(f"{json.dumps(name)}: {json.dumps(part)}" for name, part in a.items())),
+    "members on lines": lambda a: said("\n".join(f"{json.dumps(name)}: {json.dumps(part)}" for name, part in a.items())),
+    "thoughts in square brackets": lambda a: said(f'[THINK]Draft: {json.dumps({**a, "prediction": {"choice": 2}})}[/THINK]'
+                                                  + json.dumps(a)),
     "a lone bracket missing": lambda a: said(json.dumps(a)[:-1]),
     "thoughts without an end tag before": lambda a: said("Hm. {maybe}</think>" + json.dumps(a)),
     "a repeated prompt": lambda a: said('{"messages": {"M1": {"says": "x"}}, "user": {"profile": {}}}\n' + json.dumps(a)),

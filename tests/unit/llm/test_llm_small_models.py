@@ -29,7 +29,7 @@ def test_a_choice_is_a_number_however_it_is_said(choice, first):
     assert answered("prediction", {"choice": choice}).chose_first is first
 
 
-@pytest.mark.parametrize("choice", [0, 3, "neither", None, [1], 1.5])
+@pytest.mark.parametrize("choice", [0, 3, "neither", None, [1], 1.5, True])
 def test_what_is_no_choice_is_none(choice):
     found = answered("prediction", {"choice": choice, "why": "so"})
     assert isinstance(found, ReasonerFailed)

@@ -101,6 +101,8 @@ def _number(value: Any) -> Any:
     """"Candidate 2", "line 3", "first" and "" as small models give them; what names two numbers is none."""
     if value is None or value == "":
         return 0
+    if isinstance(value, bool):
+        return str(value)
     if not isinstance(value, str):
         return value
     said = value.lower().split()
