@@ -14,7 +14,7 @@ from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 from propagation.adapters.openai.bodies import bounded
 from propagation.adapters.openai.breaker import Breaker
 from propagation.adapters.openai.data import tokens_in
-from propagation.adapters.openai.failures import SYSTEM, Failure, Next, failure_of, has_system
+from propagation.adapters.openai.failures import SYSTEM, TIMED_OUT, Failure, Next, failure_of, has_system
 from propagation.adapters.openai.limiter import Limiter
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.adapters.openai.spending import Spending
@@ -217,7 +217,7 @@ class Endpoint:
                         answered = await call.ask(sent)
                     prompt_tokens, completion_tokens = _counted(answered, call)
                 except TimeoutError:
-                    failure = Failure("timed out", Next.AGAIN, pause=1.0)
+                    failure = TIMED_OUT
                 except Exception as error:  # whatever a client makes of whatever a server sends: one policy says what to do
                     failure = failure_of(error, sent)
                     if failure.answering:
@@ -246,7 +246,10 @@ class Endpoint:
     def _learn(self, failure: Failure | None, sent: Mapping[str, Any]) -> None:
         if failure is None:
             self.breaker.answered()
+            self.limiter.faster()
             return
+        if failure.slow:
+            self.limiter.slower()
         if failure.pause:
             self.limiter.pause(failure.pause)
         if failure.counts and not (failure.unsaid and not self._takes_system and has_system(sent.get("messages"))):

@@ -37,7 +37,7 @@ class Failure:
     ours that the server does not take (SYSTEM: messages of that role). `shorter`: it takes no answer as long as was asked for
     (`bound` by a limit of its own, whatever the prompt). `busy`: it says nothing of the question, however often it comes.
     `sure`: it is this question's fault. `unsaid`: it does not say what of the question is at fault, if anything is.
-    `answering`: an answer was under way, which servers charge for."""
+    `answering`: an answer was under way, which servers charge for. `slow`: nobody answered in time."""
 
     reason: str
     then: Next
@@ -50,12 +50,16 @@ class Failure:
     sure: bool = False
     unsaid: bool = False
     answering: bool = False
+    slow: bool = False
+
+
+TIMED_OUT = Failure("timed out", Next.AGAIN, pause=AFTER_TIMEOUT, slow=True)
 
 
 def failure_of(error: Exception, sent: Mapping[str, object]) -> Failure:
     """How to take an error of the client. `sent`: the parameters of the call."""
     if isinstance(error, APITimeoutError):
-        return Failure("timed out", Next.AGAIN, pause=AFTER_TIMEOUT)
+        return TIMED_OUT
     if isinstance(error, APIStatusError):
         return _of_status(error.status_code, said_in(error.body), error.response.headers, sent)
     if isinstance(error, NoAnswer):

@@ -1,12 +1,15 @@
-"""The one limiter of this process: calls and tokens a minute, calls in flight, and pauses that a server asked for."""
+"""The one limiter of this process: calls and tokens a minute, calls in flight, and pauses that a server asked for. Fewer are in
+flight where the server is slower than we ask: it goes on with calls that timed out, and the next ones wait behind them."""
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 MINUTE = 60.0
+BURST = 10.0
 
 
 class Limiter:
@@ -14,7 +17,10 @@ class Limiter:
 
     def __init__(self, in_flight: int, calls_per_minute: int | None = None, tokens_per_minute: int | None = None,
                  clock: Callable[[], float] = time.monotonic) -> None:
+        self._of = in_flight
         self._places = asyncio.Semaphore(in_flight)
+        self._withheld = self._to_withhold = self._answers = 0
+        self._slower_at = -math.inf
         self._order = asyncio.Lock()
         self._calls = calls_per_minute
         self._tokens = tokens_per_minute
@@ -27,7 +33,8 @@ class Limiter:
     @asynccontextmanager
     async def turn(self, tokens: int) -> AsyncIterator[None]:
         """One call of about so many tokens. Cancelled while waiting, it has taken nothing."""
-        async with self._places:
+        await self._places.acquire()
+        try:
             async with self._order:
                 while (wait := self._wait(tokens)) > 0:  # noqa: ASYNC110 - time is what is waited for
                     await asyncio.sleep(wait)
@@ -38,6 +45,34 @@ class Limiter:
                 yield
             finally:
                 self.running -= 1
+        finally:
+            if self._withheld < self._to_withhold:
+                self._withheld += 1
+            else:
+                self._places.release()
+
+    @property
+    def at_once(self) -> int:
+        """How many may be in flight now."""
+        return self._of - self._to_withhold
+
+    def slower(self) -> None:
+        """Half as many at once, at least one: a call timed out. Of a burst of those the first counts."""
+        if self._clock() >= self._slower_at + BURST:
+            self._slower_at = self._clock()
+            self._to_withhold = self._of - max(self.at_once // 2, 1)
+            self._answers = 0
+
+    def faster(self) -> None:
+        """One more at once for as many answers as there may be at once."""
+        if self._to_withhold:
+            self._answers += 1
+            if self._answers >= self.at_once:
+                self._answers = 0
+                self._to_withhold -= 1
+                if self._withheld > self._to_withhold:
+                    self._withheld -= 1
+                    self._places.release()
 
     def pause(self, seconds: float) -> None:
         """No call begins for so long: the server said so, or is still busy with one that nobody waits for."""

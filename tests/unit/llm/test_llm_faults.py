@@ -1,14 +1,19 @@
 """What goes wrong on the way: each fault by name, bounded in calls, and never an answer that nobody gave."""
 
 import asyncio
+import threading
+import time
 
 import pytest
 
+from propagation.adapters.openai import limiter as limiter_module
 from propagation.adapters.openai.breaker import Breaker
 from propagation.adapters.openai.failures import asked_pause, said_in
 from propagation.adapters.openai.limiter import Limiter
 from propagation.model.errors import ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
+from tests.unit.llm.other_server import READ, other_server
 from tests.unit.llm.test_llm_habits import outcome, parties
+from tests.unit.llm.test_llm_other_server import both, reasoner_of
 from tests.unit.parties import work
 
 
@@ -175,3 +180,52 @@ def test_what_a_server_asks_for_is_waited(headers, seconds):
     (None, ""), ({"error": "text"}, "text")])
 def test_an_error_is_read_whatever_its_form(body, said):
     assert said_in(body) == said
+
+
+async def test_fewer_are_in_flight_where_calls_time_out_and_more_again_where_they_are_answered():
+    now = [0.0]
+    limiter = Limiter(8, clock=lambda: now[0])
+
+    async def most_at_once():
+        async def one():
+            async with limiter.turn(1):
+                running = limiter.running
+                await asyncio.sleep(0.001)
+                return running
+
+        await asyncio.gather(*(one() for _ in range(20)))
+        return max(await asyncio.gather(*(one() for _ in range(20))))
+
+    assert await most_at_once() == 8
+    limiter.slower()
+    limiter.slower()
+    assert (limiter.at_once, await most_at_once()) == (4, 4), "of a burst the first counts"
+    for _ in range(5):
+        now[0] += 11
+        limiter.slower()
+    assert (limiter.at_once, await most_at_once()) == (1, 1), "at least one"
+    limiter.faster()
+    assert (limiter.at_once, await most_at_once()) == (2, 2)
+    for _ in range(100):
+        limiter.faster()
+    assert (limiter.at_once, await most_at_once()) == (8, 8)
+
+
+async def test_a_server_that_answers_one_at_a_time_is_not_asked_by_all_at_once_for_ever(store, monkeypatch):
+    """It goes on with calls that nobody waits for any more: eight at once would time out in turn until all are dead letters."""
+    monkeypatch.setattr(limiter_module, "BURST", 0.2)
+    one_at_a_time = threading.Lock()
+
+    def slowly(answer):
+        with one_at_a_time:
+            time.sleep(0.1)
+        return READ["as it should be"](answer)
+
+    with other_server() as server:
+        server.form = slowly
+        async with reasoner_of(server, store, in_flight=8, timeout=0.35, attempts=6) as reasoner:
+            reasoner.endpoint.limiter.pause = lambda seconds: None
+            found = await asyncio.gather(*(both(reasoner) for _ in range(4)))
+            assert all(forward.prediction.chose_first for forward, _ in found)
+            assert reasoner.endpoint.limiter.at_once < 8
+            assert len(server.asked) < 20

@@ -30,8 +30,8 @@ def server():
 @asynccontextmanager
 async def reasoner_of(server, store, **options):
     server.prompts.clear()
-    told = OpenAIOptions(base_url=server.base_url, model="other", timeout=5.0, attempts=2, cached_answers=0,
-                         embeddings={"model": "other", "dimension": 4}, **options)
+    told = OpenAIOptions(**{"base_url": server.base_url, "model": "other", "timeout": 5.0, "attempts": 2, "cached_answers": 0,
+                            "embeddings": {"model": "other", "dimension": 4}, **options})
     reasoner = openai_reasoner(openai_endpoint(told, None, store, "test"), store)
     reasoner._asking._structured._mode = Mode.PLAIN
     try:
