@@ -1,18 +1,21 @@
-"""Processing on a graph server: learn and reason ML-100k from a recorded log; and the statements sent for it, recording in
-batches of 500 included."""
+"""Processing on a graph server: learn and reason ML-100k from a recorded log by the service's own worker, as process.py does; and
+the statements sent for it, recording in batches of 500 included."""
 
 import asyncio
-import time
 
 from benchmarks.ml100k import ml100k
 from benchmarks.on_neo4j import neo4j_settings
+from benchmarks.process import worked_off
 from benchmarks.run import Figures, Run
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.datasets.form import Dataset
 from services.assembly import engine_of
 from services.cli.replay import checked
+from services.clock import SystemClock
 from services.collector import rare_collections
+from services.courtesy import Courtesy
 from services.settings import Settings
+from services.worker import Worker
 
 EVENTS, EVENTS_SHORT = 20_000, 1_000
 INGEST_BATCH = 500
@@ -34,7 +37,8 @@ def measure(run: Run) -> Figures:
 async def _processed(settings: Settings, dataset: Dataset) -> tuple[float, int]:
     """Seconds from a recorded log to everything learned, reasoned and carried by the rounds that fell due; and all statements."""
     rare_collections()
-    engine = engine_of(settings)
+    courtesy, clock = Courtesy(), SystemClock()
+    engine = engine_of(settings, courtesy.give_way, clock)
     assert isinstance(engine.store, Neo4jStore)
     database = engine.store.database
     await engine.open()
@@ -44,8 +48,7 @@ async def _processed(settings: Settings, dataset: Dataset) -> tuple[float, int]:
         sent, events = database.sent, list(checked(dataset.events))
         for start in range(0, len(events), INGEST_BATCH):
             await engine.record(events[start : start + INGEST_BATCH])
-        started = time.monotonic()
-        await engine.drain()
-        return time.monotonic() - started, database.sent - sent
+        seconds = await worked_off(engine, Worker(engine, courtesy, settings.schedule, clock))
+        return seconds, database.sent - sent
     finally:
         await engine.close()

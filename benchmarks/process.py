@@ -13,6 +13,7 @@ from benchmarks.run import Figures, Run
 from propagation.model.client import ClientChange, ClientKey, ClientKind
 from propagation.model.interaction import NewInteraction
 from propagation.v1 import propagation_pb2 as pb
+from propagation.workflow.engine import Engine
 from services.assembly import engine_of
 from services.cli.replay import checked
 from services.clock import SystemClock
@@ -61,18 +62,22 @@ async def _processed(database: Path, clients: list[ClientChange], events: Iterab
         recorded = list(events)
         for start in range(0, len(recorded), RECORD_BATCH):
             await engine.record(recorded[start : start + RECORD_BATCH])
-        through = await engine.store.recorded_through()
-        started = time.monotonic()
-        worker = Worker(engine, courtesy, settings.schedule, clock)
-        worker.start()
-        while await engine.store.reasoned_through() < through:
-            await worker.progressed(LOOK_SECONDS)
-            if worker.failing:
-                raise RuntimeError(f"a step of the worker fails: {worker.failing}")
-        await worker.stop()
-        return time.monotonic() - started
+        return await worked_off(engine, Worker(engine, courtesy, settings.schedule, clock))
     finally:
         await engine.close()
+
+
+async def worked_off(engine: Engine, worker: Worker) -> float:
+    """Seconds until the worker has learned and reasoned all that is recorded, and stopped."""
+    through = await engine.store.recorded_through()
+    started = time.monotonic()
+    worker.start()
+    while await engine.store.reasoned_through() < through:
+        await worker.progressed(LOOK_SECONDS)
+        if worker.failing:
+            raise RuntimeError(f"a step of the worker fails: {worker.failing}")
+    await worker.stop()
+    return time.monotonic() - started
 
 
 def _clients(half: int) -> list[ClientChange]:

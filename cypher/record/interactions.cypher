@@ -1,6 +1,10 @@
 // name: record/interactions
-// purpose: new interactions: (user)-[DID]->(interaction)-[WITH]->(item)
-// parameters: at, rows
+// purpose: new interactions: (user)-[DID]->(interaction)-[WITH]->(item); the log ends with them, as log/advance has it
+// parameters: at, rows, sequence, users, items
+MATCH (p:Progress {name: 'log'})
+SET p.sequence = $sequence, p.at = $at, p.users = $users, p.items = $items
+CREATE (:Commit {sequence: $sequence, at: $at})
+WITH p
 UNWIND $rows AS row
 MATCH (u:Client {ref: row[3]})
 CALL (row, u) {

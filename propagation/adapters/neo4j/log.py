@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +36,12 @@ async def hold_log(transaction: Transaction, time: Time) -> LogEnd:
     """Nobody else appends until this transaction ends: commits come in order of their sequences."""
     row = await transaction.row("log/begin", now=time.now())
     assert row is not None, "opening makes this node"
-    sequence, users, items, at = row
+    return log_end(row)
+
+
+def log_end(row: Sequence[Any]) -> LogEnd:
+    """Of a statement whose row begins as log/begin's does."""
+    sequence, users, items, at = row[:4]
     return LogEnd(sequence, [users, items], at)
 
 
@@ -48,7 +54,12 @@ async def append_entry(transaction: Transaction, end: LogEnd, kind: EntryKind, r
 
 async def advance(transaction: Transaction, end: LogEnd) -> None:
     """The last statement of whatever appends."""
-    await transaction.do("log/advance", sequence=end.sequence, at=end.at, users=end.given[0], items=end.given[1])
+    await transaction.do("log/advance", **end_of(end))
+
+
+def end_of(end: LogEnd) -> dict[str, int]:
+    """Parameters of log/advance."""
+    return {"sequence": end.sequence, "at": end.at, "users": end.given[0], "items": end.given[1]}
 
 
 class Neo4jLog:

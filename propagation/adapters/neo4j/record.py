@@ -8,7 +8,7 @@ from propagation.adapters.neo4j.clients import change_clients, clients_of, creat
 from propagation.adapters.neo4j.database import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.forgotten import forgotten_among
 from propagation.adapters.neo4j.grouping import Grouped
-from propagation.adapters.neo4j.log import Neo4jLog, advance, append_entry, hold_log
+from propagation.adapters.neo4j.log import LogEnd, Neo4jLog, advance, append_entry, end_of, hold_log, log_end
 from propagation.adapters.neo4j.recording import RecordCall, Recording
 from propagation.adapters.neo4j.time import Time
 from propagation.adapters.strings import without_nul
@@ -37,11 +37,12 @@ class Neo4jRecords(Neo4jLog):
         ids = ids_by_kind(key for event in events for key in _clients_named(event))
 
         async def work(transaction: Transaction) -> Sequence[Recorded]:
-            end = await hold_log(transaction, self._time)
-            row = await transaction.row("record/known", events=[event.event_id for event in events], **ids)
-            assert row is not None, "a statement that only collects has one row"
-            recording = Recording(end, {id_: (hash_, sequence) for id_, hash_, sequence in row[0]}, refs_of(row[1], row[2]),
-                                  await forgotten_among(transaction, row[3], [event.event_id for event in events]))
+            row = await transaction.row("record/begin", now=self._time.now(), events=[event.event_id for event in events], **ids)
+            assert row is not None, "opening makes the log's node"
+            end = log_end(row)
+            known, *clients, key = row[4:]
+            recording = Recording(end, {id_: (hash_, sequence) for id_, hash_, sequence in known}, refs_of(*clients),
+                                  await forgotten_among(transaction, key, [event.event_id for event in events]))
             for call in calls:
                 recording.take(call)
             if recording.created:
@@ -49,8 +50,7 @@ class Neo4jRecords(Neo4jLog):
                 await create_clients(transaction, recording.created, entry)
             first = end.take_sequences(len(recording.accepted))
             if recording.accepted:
-                await _insert(transaction, recording.rows(first), end.at)
-                await advance(transaction, end)
+                await _insert(transaction, recording.rows(first), end)
             return recording.answers(calls, first)
 
         return await self._database.write(work)
@@ -97,8 +97,8 @@ def _clients_named(event: NewInteraction) -> list[ClientKey]:
     return [ClientKey(kind=kind, id=id_) for kind, id_ in named if id_ is not None]
 
 
-async def _insert(transaction: Transaction, rows: Sequence[list[object]], at: int) -> None:
-    await transaction.do("record/interactions", rows=rows, at=at)
+async def _insert(transaction: Transaction, rows: Sequence[list[object]], end: LogEnd) -> None:
+    await transaction.do("record/interactions", rows=rows, **end_of(end))
     named = [[row[0], row[5]] for row in rows if row[5] is not None]
     if named:
         await transaction.do("record/negatives", rows=named)
