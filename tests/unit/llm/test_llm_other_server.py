@@ -82,6 +82,7 @@ async def test_under_all_of_it_together_nothing_is_lost(server, tmp_path):
     """Each answer in a form of its own: every interaction is reasoned or a dead letter with its reason, and what failed can be
     replayed."""
     server.form = READ["as it should be"]
+    server.asked.clear()
     told = OpenAIOptions(base_url=server.base_url, model="other", timeout=5.0, cached_answers=0)
     engine = engine_of(Settings(database=tmp_path / "graph.db", reasoner="openai", openai=told, workflow=SETTINGS))
     await engine.open()
@@ -105,6 +106,7 @@ async def test_under_all_of_it_together_nothing_is_lost(server, tmp_path):
         server.form = READ["as it should be"]
         assert await engine.replay_dead_letters() == (len(letters), 0)
         await engine.run_round()
+        assert engine.reasoner.expenses.this_run.total.calls == len(server.asked), "counted at the server"
         assert "summarize@2" in {version.written_by for version in await engine.store.router_versions(range(4))}
     finally:
         await engine.close()
