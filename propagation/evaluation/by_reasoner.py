@@ -4,15 +4,18 @@ Everything but each user's last event goes through the engine in lockstep (workf
 not done again, and answers to equal questions come from its cache: a run that was stopped goes on where it was."""
 
 import asyncio
+import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
 from random import Random
+from typing import TypeVar
 
 from propagation.datasets.form import Dataset
 from propagation.model.base import Term
 from propagation.model.client import ClientChange
+from propagation.model.errors import ReasonerUnavailable
 from propagation.model.interaction import NewInteraction
 from propagation.model.usage import Usage
 from propagation.workflow.engine import Engine
@@ -21,6 +24,9 @@ from propagation.workflow.recommend import Wish
 NINE = 9
 CUTS = (1, 5, 10)
 FIXED = "fixed"
+PATIENCE = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
+T = TypeVar("T")
+log = logging.getLogger(__name__)
 
 
 class DrawReport(Term):
@@ -110,17 +116,31 @@ async def _lived(engine: Engine, clients: Iterable[ClientChange], events: Sequen
             await _caught_up(engine)
             newest = max(outcome.sequence for outcome in recorded.outcomes)
             if newest == await engine.store.recorded_through() and await engine.round_is_due():
-                await engine.run_round()
+                await _patiently(engine, engine.run_round)
             progress(min(start + size, len(events)))
     finally:
         engine.reasoning.lockstep = False
 
 
 async def _caught_up(engine: Engine) -> None:
-    while await engine.learn():
+    while await _patiently(engine, engine.learn):
         pass
-    while await engine.reason():
+    while await _patiently(engine, engine.reason):
         pass
+
+
+async def _patiently(engine: Engine, step: Callable[[], Awaitable[T]]) -> T:
+    """A step; where the reasoner answers nobody for a while (its server is started again), it is tried again some times. Raises
+    ReasonerUnavailable, at once where this run had no answer yet: then it is the settings."""
+    for seconds in PATIENCE:
+        try:
+            return await step()
+        except ReasonerUnavailable as error:
+            if not engine.reasoner.expenses.this_run.total.completion_tokens:
+                raise
+            log.warning("tried again in %g s: %s", seconds, error)
+            await asyncio.sleep(seconds)
+    return await step()
 
 
 def _draws(dataset: Dataset, events: Sequence[NewInteraction], last: Mapping[str, int], fixed: Mapping[str, Sequence[str]] | None,
@@ -160,7 +180,8 @@ async def _place(engine: Engine, target: Target) -> tuple[int, bool]:
     """(the target's place, 0 the best; whether the reasoner ranked)."""
     candidates = sorted([target.item, *target.others])
     wish = Wish(user_id=target.user, limit=len(candidates), candidates=candidates, exclude_seen=False)
-    found, asked = await engine.ranking.reordered(target.user, await engine.recommender.recommend(wish), None)
+    by_numbers = await engine.recommender.recommend(wish)
+    found, asked = await _patiently(engine, lambda: engine.ranking.reordered(target.user, by_numbers, None, waits=True))
     return [item.item_id for item in found.items].index(target.item), asked
 
 

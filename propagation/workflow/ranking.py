@@ -6,7 +6,7 @@ from dataclasses import replace
 from random import Random
 
 from propagation.model.client import ClientKey, ClientKind
-from propagation.model.errors import PropagationError
+from propagation.model.errors import PropagationError, ReasonerUnavailable
 from propagation.ports.graph import GraphStore
 from propagation.ports.reasoner import Party, Reasoner
 from propagation.workflow.recommend import Recommendations
@@ -22,9 +22,11 @@ class ReasonerRanking:
         self._reasoner = reasoner
         self._seed = seed
 
-    async def reordered(self, user_id: str, found: Recommendations, seconds: float | None) -> tuple[Recommendations, bool]:
+    async def reordered(self, user_id: str, found: Recommendations, seconds: float | None, *,
+                        waits: bool = False) -> tuple[Recommendations, bool]:
         """The first 20 in the reasoner's order, the others after them, and whether it was asked: not where it failed, or took
-        longer than `seconds` (None: as long as it takes), or knows nothing of the user."""
+        longer than `seconds` (None: as long as it takes), or knows nothing of the user. `waits`: for who asks again where the
+        reasoner answers nobody: ReasonerUnavailable is raised."""
         first = found.items[:FIRST]
         (user,) = await self._store.find_refs([ClientKey(kind=ClientKind.USER, id=user_id)])
         if user is None or len(first) < 2:
@@ -36,7 +38,9 @@ class ReasonerRanking:
             async with asyncio.timeout(seconds):
                 asked, *candidates = await self._parties([user, *(ref for place in known if (ref := refs[place]) is not None)])
                 answer = await self._reasoner.rank(asked, candidates)
-        except (PropagationError, TimeoutError):
+        except (PropagationError, TimeoutError) as error:
+            if waits and isinstance(error, ReasonerUnavailable):
+                raise
             return found, False
         order = [known[place] for place in answer.order]
         rest = [place for place in range(len(found.items)) if place not in set(order)]
