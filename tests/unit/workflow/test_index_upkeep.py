@@ -9,6 +9,7 @@ from qdrant_client import AsyncQdrantClient
 
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
+from propagation.adapters.qdrant.connection import RECONNECTING
 from propagation.adapters.qdrant.index import QdrantIndex
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.client import ClientChange, ClientKey, ClientKind
@@ -74,6 +75,11 @@ class ServerWire(qdrants.Relay):
 
     def reach(self):
         return qdrants.to_server(self.port)
+
+    async def freeze(self):
+        """Until then a call fails at once: gRPC waits before it connects again."""
+        await super().freeze()
+        await asyncio.sleep(RECONNECTING["grpc.max_reconnect_backoff_ms"] / 1_000)
 
 
 @asynccontextmanager
