@@ -29,7 +29,7 @@ OTHER_PROCESSES_SECONDS = 1.0
 RETRY_SECONDS = 0.5
 RETRY_LONGEST_SECONDS = 30.0
 MERGES_WAITING = 10_000
-BUSY_CLAIM, BESIDE_CLAIM = 64, 2048
+BUSY_CLAIM, ALONE_CLAIM = 64, 2048
 BUSY_LOOK_SECONDS = 0.02
 # Where more than so much waits to be learned while events are recorded one call after another, acks go first.
 FLOOD, FLOOD_REST = 1_000, 3.0
@@ -178,14 +178,13 @@ class Worker:
         return done
 
     async def _reason(self) -> int:
-        elsewhere = self._engine.reasoning.beside
-        limit = BUSY_CLAIM if self._wanted else BESIDE_CLAIM if elsewhere else CLAIM
-        claim = self._engine.reason(limit, shown=False)
-        done, worked = await self._beside_calls(claim) if elsewhere else (await claim, 0.0)
+        reasoning = self._engine.reasoning
+        claim = self._engine.reason(BUSY_CLAIM if self._wanted else ALONE_CLAIM, shown=False)
+        done, worked = await self._beside_calls(claim) if reasoning.by_claims else (await claim, 0.0)
         if done:
             self._steps.moved()
             self._wake["round"].set()
-            await self._courtesy.rest(worked)
+            await self._courtesy.rest(worked if reasoning.beside else 0.0)  # on the loop it rested between interactions
         return done
 
     @property

@@ -59,16 +59,17 @@ class Drafter:
         self.stage1 = stage1
         self.least = least
         self._late = late
+        self._ending = False
 
     async def drafts(self, works: Sequence[ReasonWork], seconds: float,
                      wanted: Callable[[], bool]) -> AsyncGenerator[Drafts[Sequence[Reasoned]], None]:
         """See Drafting."""
-        until = time.monotonic() + seconds
+        until, self._ending = time.monotonic() + seconds, False
         desk = await self.stage1.desk(works)
         left, last = list(works), False
 
         def enough(count: int) -> bool:
-            return time.monotonic() >= until or (count >= self.least and wanted())
+            return time.monotonic() >= until or (count >= self.least and (self._ending or wanted()))
 
         while not last:
             results = await self.stage1.reason(left, desk, enough)
@@ -76,7 +77,7 @@ class Drafter:
             left = [work for work in left if work.sequence not in done]
             if self._late is not None:
                 results = [replace(result, late=self._late) for result in results]
-            last = not left or time.monotonic() >= until
+            last = not left or self._ending or time.monotonic() >= until
             yield Drafts(finished=[finished_of(result) for result in results], reasoned=results,
                          said=[said_of(text) for text in newest_of(results).values()], last=last)
 
@@ -99,7 +100,7 @@ class OnLoop(Drafter):
         self.stage1.forget(refs)
 
     def enough(self) -> None:
-        """Between any two interactions others have their turn already."""
+        self._ending = True
 
     def hurry(self) -> None:
         """Nothing hangs."""

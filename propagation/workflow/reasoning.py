@@ -51,7 +51,7 @@ class Reasoning:
         """Reason the next claim; how many interactions were finished. A slow reasoner finishes a part of its claim in
         time, and the rest is free again. Raises LeaseLost when the claim was taken over, VersionClash when other
         writers won five times in a row."""
-        if self._wide and not self.lockstep:
+        if not self.by_claims:
             return await self.pipeline.step()
         await self._free()
         claim = await self._store.claim_reason(self._holder, limit, WIDE_CLAIM_MS if self._wide else CLAIM_MS)
@@ -59,6 +59,11 @@ class Reasoning:
             await self.shown()
             return 0
         return len(await self._finish(claim, self.drafting))
+
+    @property
+    def by_claims(self) -> bool:
+        """Whether a step is one claim, in parts; else it is a look at a pipeline in which a model is waited for."""
+        return not self._wide or self.lockstep
 
     @property
     def committed(self) -> int | None:

@@ -167,6 +167,20 @@ async def test_a_cancelled_reader_leaves_the_answer_whole(engine):
 
 
 async def test_enough_ends_a_claim_with_the_part_it_is_at_and_nothing_is_lost(engine):
+    await a_claim_of_which_it_is_enough(engine)
+
+
+async def test_enough_is_enough_on_the_loop_too(tmp_path):
+    engine = engine_in(tmp_path, "loop")
+    await engine.open()
+    try:
+        await begin(engine)
+        await a_claim_of_which_it_is_enough(engine)
+    finally:
+        await engine.close()
+
+
+async def a_claim_of_which_it_is_enough(engine):
     await push(engine, 100, 400)
     await engine.reason(limit=1)
     claiming = asyncio.create_task(engine.reason(limit=300))
