@@ -49,7 +49,8 @@ class Running:
     metrics: str | None = None
 
     async def stop(self, grace_seconds: float | None) -> None:
-        """No new calls; streams deliver their acks and end; running calls have `grace_seconds` (None: no time)."""
+        """No new calls; streams deliver their acks and end; running calls, and models, have `grace_seconds` (None: no time)."""
+        self.worker.hurry(grace_seconds or 0)
         await self.health.stopping()
         self.service.stopping.set()
         await self.server.stop(grace_seconds)

@@ -33,8 +33,9 @@ BUSY_CLAIM, ALONE_CLAIM = 64, 2048
 BUSY_LOOK_SECONDS = 0.02
 # Where more than so much waits to be learned while events are recorded one call after another, acks go first.
 FLOOD, FLOOD_REST = 1_000, 3.0
-ROUTER = "router "
+ROUTER, INTERVAL = "router ", "round_interval"
 LOOK_SECONDS = 15.0
+STOP_SECONDS = 10.0
 EXPECTED = (PropagationError, VersionClash, LeaseLost)
 T = TypeVar("T")
 log = structlog.get_logger()
@@ -59,7 +60,7 @@ class Worker:
         self.counters = Counters()
         runs = {"evolution": (self.evolve, self._evolved_between)} if engine.settings.propagate else {}
         self.nightly = by_calendar(schedule, runs, engine.store, engine.holder, clock, self.failing, self.counters)
-        self._jobs = Jobs([Job("round_interval", engine.settings.round_interval, self._interval_round),
+        self._jobs = Jobs([Job(INTERVAL, engine.settings.round_interval, self._interval_round),
                            *(Job(f"look at {job.name}", LOOK_SECONDS, job.look, at_once=True) for job in self.nightly)],
                           self.failing, self.counters)
 
@@ -70,11 +71,16 @@ class Worker:
         self._tasks = [asyncio.create_task(self._loop(name, step), name=name) for name, step in steps.items()]
         self._jobs.start()
 
+    def hurry(self, seconds: float) -> None:
+        """`stop` follows: models have so many seconds from now on for what they are asked, and are asked no more."""
+        self._engine.hurry(seconds)
+
     async def stop(self) -> None:
         """Each loop ends after the step it is in."""
-        await self._jobs.stop()
         self._stopping.set()
         self._engine.reasoning.drafting.hurry()
+        self._engine.hurry(STOP_SECONDS)
+        await self._jobs.stop()
         await asyncio.gather(*self._evolving, return_exceptions=True)
         for wake in self._wake.values():
             wake.set()
@@ -101,6 +107,7 @@ class Worker:
         """A round now, whether due or not."""
         begun = time.monotonic()
         done = await self._engine.run_round()
+        self.failing.pop(INTERVAL, None)  # what its last run failed with is over
         if done is not None:
             self.timings.add("round", time.monotonic() - begun)
             self._say_skipped(done.number)

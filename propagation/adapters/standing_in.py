@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from propagation.model.client import Client
-from propagation.model.errors import ReasonerFailed, ReasonerUnavailable
+from propagation.model.errors import ReasonerFailed, ReasonerStopping, ReasonerUnavailable
 from propagation.model.router_case import RouterCase, RouterDecision
 from propagation.model.text import ReasonWork
 from propagation.model.usage import Expenses, Usage
@@ -49,6 +49,10 @@ class StandingIn:
     def expenses(self) -> Expenses:
         return self._first.expenses
 
+    def hurry(self, seconds: float) -> None:
+        self._first.hurry(seconds)
+        self._other.hurry(seconds)
+
     async def close(self) -> None:
         await self._first.close()
         await self._other.close()
@@ -89,6 +93,8 @@ class StandingIn:
     async def _or(self, ask: Callable[[Reasoner], Awaitable[Answer]]) -> Answer:
         try:
             return await ask(self._first)
+        except ReasonerStopping:
+            raise
         except ReasonerFailed as error:
             if isinstance(error, ReasonerUnavailable) and not self._unavailable:
                 raise

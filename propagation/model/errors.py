@@ -124,6 +124,10 @@ class ReasonerUnavailable(ReasonerFailed):
     """Nobody answers now (the endpoint is down, a budget is spent): the same question may be asked later, and waits."""
 
 
+class ReasonerStopping(ReasonerUnavailable):
+    """This process ends: nobody stands in, what waits goes on after its next start."""
+
+
 class BrokenData(PropagationError):
     """A data file cannot be used as it is: names file, line (from 1; 0: the file as a whole), field and what to give."""
 

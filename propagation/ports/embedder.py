@@ -26,6 +26,9 @@ class Embedder(Protocol):
         refuses (logged). All finite. Raises what a reasoner raises where a server does it: ReasonerUnavailable while it does not
         answer, ReasonerGaveUp where it embeds nothing at all."""
 
+    def hurry(self, seconds: float) -> None:
+        """As of a reasoner: nothing more is embedded, what is under way has so many seconds."""
+
     async def close(self) -> None:
         """Let go of connections. The graph is still open."""
 

@@ -144,6 +144,9 @@ class Reasoner(Protocol):
     def expenses(self) -> Expenses:
         """What was spent, by prompt, and what the budgets are."""
 
+    def hurry(self, seconds: float) -> None:
+        """The service stops: nothing more is asked, what is under way has so many seconds. Both raise ReasonerStopping then."""
+
     async def close(self) -> None:
         """Let go of connections, and write down what was spent; nothing is asked afterwards. The graph is still open."""
 

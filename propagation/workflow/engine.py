@@ -280,6 +280,12 @@ class Engine:
         async with self._no_texts(), self._learning:
             yield
 
+    def hurry(self, seconds: float) -> None:
+        """This process is to stop: models have so many seconds for what they are asked, and are asked no more. What waits for
+        them goes on after the next start."""
+        self.reasoner.hurry(seconds)
+        self.embedder.hurry(seconds)
+
     async def _describe(self) -> int:
         texts = await self.cold_start.step()
         self.reasoning.drafting.committed(texts)

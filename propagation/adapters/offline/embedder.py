@@ -72,6 +72,9 @@ class HashedEmbedder:
     def expenses(self) -> Expenses:
         return NO_EXPENSES
 
+    def hurry(self, seconds: float) -> None:
+        """Nothing is waited for."""
+
     async def close(self) -> None:
         """It holds nothing."""
 

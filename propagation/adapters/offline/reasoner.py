@@ -48,6 +48,9 @@ class OfflineReasoner:
     def expenses(self) -> Expenses:
         return NO_EXPENSES
 
+    def hurry(self, seconds: float) -> None:
+        """Nothing is waited for."""
+
     async def close(self) -> None:
         """Nothing is open."""
 

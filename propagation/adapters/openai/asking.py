@@ -72,7 +72,7 @@ class Asking:
             try:
                 reply = await self._reply(question, data, missing, before, tokens)
             except ReasonerUnavailable as error:
-                raise ReasonerUnavailable(str(error), usage + error.usage) from error
+                raise type(error)(str(error), usage + error.usage) from error
             except ReasonerFailed as error:
                 usage += error.usage
                 parts.update({name: error for name in missing if name not in raw})
@@ -116,13 +116,13 @@ class Asking:
                 if mode is before_it:
                     raise ReasonerGaveUp(str(error), usage) from error
             except ReasonerUnavailable as error:
-                raise ReasonerUnavailable(str(error), usage + error.usage) from error
+                raise type(error)(str(error), usage + error.usage) from error
 
     async def _other_mode(self, mode: Mode, error: ReasonerGaveUp, usage: Usage) -> Mode:
         try:
             return await self._structured.after(mode, refused=isinstance(error, FormRefused))
         except ReasonerUnavailable as nobody:
-            raise ReasonerUnavailable(str(nobody), usage + nobody.usage) from nobody
+            raise type(nobody)(str(nobody), usage + nobody.usage) from nobody
 
     async def _from_kept(self, question: Question, asked: bytes) -> dict[str, Part[Any]] | None:
         value = await self._kept.get(asked)

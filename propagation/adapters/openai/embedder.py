@@ -50,6 +50,10 @@ class OpenAIEmbedder:
     def expenses(self) -> Expenses:
         return self._endpoint.spending.expenses
 
+    def hurry(self, seconds: float) -> None:
+        """The service stops."""
+        self._endpoint.leaving.leave(seconds)
+
     async def close(self) -> None:
         """Let go of connections; what was spent is written down."""
         await self._endpoint.close()

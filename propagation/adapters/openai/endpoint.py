@@ -15,6 +15,7 @@ from propagation.adapters.openai.bodies import bounded
 from propagation.adapters.openai.breaker import Breaker
 from propagation.adapters.openai.data import tokens_in
 from propagation.adapters.openai.failures import SYSTEM, TIMED_OUT, Failure, Next, failure_of, has_system
+from propagation.adapters.openai.leaving import Leaving
 from propagation.adapters.openai.limiter import Limiter
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.adapters.openai.spending import Spending
@@ -78,6 +79,7 @@ class Endpoint:
         self.spending = spending
         self.limiter = Limiter(options.in_flight, options.calls_per_minute, options.tokens_per_minute)
         self.breaker = Breaker()
+        self.leaving = Leaving()
         self._key = key
         self._client: AsyncOpenAI | None = None
         self._refused: set[str] = set()
@@ -115,14 +117,16 @@ class Endpoint:
         about = sum(tokens_in(message["content"]) + 4 for message in messages)
         call = Call(label, about, min(tokens, self._most_tokens),
                     lambda call: self._parameters(messages, call, response_format, least_temperature), self._chat)
-        answered, usage = await self._until_answered(call, attempts)
+        async with self.leaving.staying():
+            answered, usage = await self._until_answered(call, attempts)
         if self._takes_system is None and messages[0]["role"] == SYSTEM:
             self._takes_system = SYSTEM not in self._refused
         return Reply(*answered.said, usage)
 
     async def embeddings(self, model: str, texts: Sequence[str]) -> Any:
         """The server's answer, unchecked. Raises as `chat`."""
-        return (await self._until_answered(self._embedding_of(model, texts), None))[0].body
+        async with self.leaving.staying():
+            return (await self._until_answered(self._embedding_of(model, texts), None))[0].body
 
     async def _until_answered(self, call: "Call", attempts: int | None) -> tuple[Came, Usage]:
         """`attempts` None: as many as the options say. Where all failed, a ping tells whose fault it is."""
@@ -197,7 +201,8 @@ class Endpoint:
                     lambda _: {"model": model, "input": list(texts), "encoding_format": "float"}, self._embed)
 
     async def _once(self, call: "Call") -> tuple[Came | None, Failure | None, Usage]:
-        """One attempt, counted. Raises ReasonerUnavailable where the breaker is open or a budget spent."""
+        """One attempt, counted. Raises ReasonerUnavailable where the breaker is open, a budget spent, or the service stops."""
+        self.leaving.check()
         self.breaker.check()
         try:
             reserved = await self.spending.reserve(call.about, call.tokens)
@@ -211,6 +216,7 @@ class Endpoint:
         called, started = False, time.monotonic()
         try:
             async with self.limiter.turn(call.about + call.tokens):
+                self.leaving.check()
                 called, started = True, time.monotonic()
                 try:
                     async with asyncio.timeout(self.options.timeout):

@@ -55,6 +55,9 @@ class OpenAIReasoner:
     def expenses(self) -> Expenses:
         return self.endpoint.spending.expenses
 
+    def hurry(self, seconds: float) -> None:
+        self.endpoint.leaving.leave(seconds)
+
     async def close(self) -> None:
         await self._asking.close()
         await self.endpoint.close()
