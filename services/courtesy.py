@@ -30,6 +30,7 @@ class Courtesy:
         self._seen = clock()
         self._gap_until = self._seen
         self._recorded = -math.inf
+        self._recording = 0
 
     @contextmanager
     def call(self) -> Iterator[None]:
@@ -50,15 +51,20 @@ class Courtesy:
         finally:
             self._count(1)
 
-    def ingesting(self) -> None:
-        """Events were just recorded: more may follow at once."""
-        self._count(0)
-        self._recorded = self._seen
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Around events' commit: more may follow at once."""
+        self._recording += 1
+        try:
+            yield
+        finally:
+            self._recording -= 1
+            self._recorded = self._clock()
 
     @property
     def flooded(self) -> bool:
-        """Whether events are being recorded one call after another."""
-        return self._clock() - self._recorded < FLOOD_SECONDS
+        """Whether events are being recorded one call after another, however long a commit takes."""
+        return self._recording > 0 or self._clock() - self._recorded < FLOOD_SECONDS
 
     @property
     def load(self) -> float:

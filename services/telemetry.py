@@ -18,6 +18,10 @@ def configure_logging(log_format: Literal["console", "json"]) -> None:
         last = [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback)]
     structlog.configure(processors=[*shared, *last], wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
                         logger_factory=structlog.WriteLoggerFactory(sys.stderr), cache_logger_on_first_use=True)
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=[*shared, structlog.stdlib.add_logger_name],
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last]))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
     # That a job is looked at again while it still runs is as it should be.
     logging.getLogger("apscheduler").setLevel(logging.ERROR)

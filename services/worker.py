@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
@@ -87,9 +87,11 @@ class Worker:
         await asyncio.gather(*self._tasks)
         await asyncio.gather(*self._unstoppable, return_exceptions=True)
 
-    def recorded(self) -> None:
-        """Something was committed: learn it."""
-        self._courtesy.ingesting()
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Around a commit of what is to be learned."""
+        with self._courtesy.recording():
+            yield
         self._wake["learn"].set()
 
     def merge_behind(self, ref: int) -> None:

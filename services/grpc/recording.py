@@ -21,8 +21,8 @@ class Recording(Servicer):
         """One outcome an event, in order, after the commit; a bad event is rejected and the others are recorded."""
         outcomes, places, good = await self._checked(events)
         if good:
-            recorded = await self._engine.record(good)
-            self._worker.recorded()
+            with self._worker.recording():
+                recorded = await self._engine.record(good)
             for place, outcome in zip(places, recorded.outcomes, strict=True):
                 fill(outcomes[place], outcome)
         return outcomes

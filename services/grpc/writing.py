@@ -15,8 +15,8 @@ class Writing(Recording):
         checked_count(request.clients, "clients")
         mask = checked_mask(request.field_mask)
         changes = [checked_change(client, mask, f"clients[{place}]") for place, client in enumerate(request.clients)]
-        outcomes = await self._engine.upsert_clients(changes) if changes else ()
-        self._worker.recorded()
+        with self._worker.recording():
+            outcomes = await self._engine.upsert_clients(changes) if changes else ()
         return pb.UpsertClientsResponse(
             outcomes=[pb.UpsertClientsResponse.Outcome(key=key_to_proto(change.key), created=outcome.created,
                                                        changed=outcome.changed, sequence=outcome.sequence)
