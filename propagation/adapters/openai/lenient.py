@@ -1,5 +1,6 @@
 """JSON as models write it, where its meaning is certain: other quotes, bare names, comments, trailing or missing commas,
-Python's words, quotes inside of a text. What could be read in two ways is a ValueError."""
+Python's words, quotes inside of a text. What could be read in two ways is a ValueError. A number that is none (infinite, NaN) is
+read as such: whether that is a fault depends on who asked for it."""
 
 import math
 import re
@@ -18,7 +19,7 @@ ENDS_ENTRY = re.compile(r"\s*+(?:,\s*+(?:[\"'“‘`{\[\d\-\]]|(?:null|true|fals
 ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 WORDS: dict[str, Any] = {"true": True, "false": False, "null": None, "none": None, "undefined": None}
-NO_NUMBERS = frozenset({"nan", "infinity", "inf"})
+NO_NUMBER = re.compile(r"[+-]?(?:nan|inf(?:inity)?)(?=\s*+(?:[,}\]]|//|#|/\*|$))", re.IGNORECASE)
 DIGITS_MAX = 18
 
 
@@ -96,8 +97,11 @@ class Lenient:
         number = NUMBER.match(self._text, place)
         if number is not None:
             return _number(number.group()), number.end()
+        unusable = NO_NUMBER.match(self._text, place)
+        if unusable is not None:
+            return math.nan, unusable.end()
         word = WORD.match(self._text, place)
-        if word is None or word.group().lower() in NO_NUMBERS:
+        if word is None:
             raise ValueError(f"no value at {place}")
         return WORDS.get(word.group().lower(), word.group()), word.end()
 
@@ -117,14 +121,12 @@ class Lenient:
 
 
 def _number(text: str) -> int | float:
-    if not set(text) & set(".eE"):
-        if len(text) > DIGITS_MAX:
-            raise ValueError("a number with too many digits")
-        return int(text)
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(f"{text} is no finite number")
-    return value
+    return float(text) if set(text) & set(".eE") else whole(text)
+
+
+def whole(text: str) -> int | float:
+    """One with too many digits to be a number of anything is infinite."""
+    return int(text) if len(text) <= DIGITS_MAX else math.inf
 
 
 def _unescaped(text: str) -> str:

@@ -2,14 +2,13 @@
 
 import html
 import json
-import math
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from propagation.adapters.openai.lenient import DEPTH_MAX, KEY, Lenient
+from propagation.adapters.openai.lenient import DEPTH_MAX, KEY, Lenient, whole
 
 SAID_MAX = 200_000
 MEMBERS_MAX = 200
@@ -208,24 +207,7 @@ def _member(text: str, place: int, lenient: Lenient) -> tuple[str, int] | None:
     return named
 
 
-def _number(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(f"{text} is no finite number")
-    return value
-
-
-def _integer(text: str) -> int:
-    if len(text) > 18:
-        raise ValueError("a number with too many digits")
-    return int(text)
-
-
-def _constant(text: str) -> float:
-    raise ValueError(f"{text} is no number")
-
-
-DECODER = json.JSONDecoder(strict=False, parse_float=_number, parse_int=_integer, parse_constant=_constant)
+DECODER = json.JSONDecoder(strict=False, parse_int=whole)
 
 
 def cleaned(value: Any, depth: int = 0) -> Any:

@@ -7,7 +7,7 @@ from unittest.mock import patch
 import pytest
 
 from propagation.adapters.openai.structured import LOOK_SECONDS, Mode
-from propagation.model.errors import ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
+from propagation.model.errors import ReasonerGaveUp, ReasonerUnavailable
 from propagation.model.profile import AddLine, Author
 from propagation.ports.reasoner import Integration
 from services.fake_llm.rule import data_of
@@ -86,14 +86,18 @@ async def test_a_server_that_was_exchanged_is_looked_at_again_and_no_question_is
         assert await structured.mode() is mode
 
 
-async def test_a_number_that_is_infinite_loses_its_part_alone(asking):
-    async with asking(habits=("infinite",)) as asked:
+@pytest.mark.parametrize("habits", [("infinite",), ("infinite", "no_finish"), ("infinite", "fences", "no_finish")])
+async def test_a_number_that_nobody_asked_for_may_be_infinite(asking, habits):
+    async with asking(habits=habits) as asked:
         reader, positive, negative = parties()
         answer = await asked.reasoner.forward(work(), reader, [positive, negative], None)
         assert answer.merges[0].edits
-        assert isinstance(answer.prediction, ReasonerFailed)
-        assert asked.calls == 2, "one re-ask"
-        assert answer.usage.total.lost == 1
+        assert answer.prediction.chose_first
+        assert asked.calls == 1, "nothing is asked again"
+        assert answer.usage.total.lost == 0
+        await asked.reasoner._asking.close()
+        again = await asked.reasoner.forward(work(), reader, [positive, negative], None)
+        assert (again.prediction, asked.calls) == (answer.prediction, 1), "it is kept as any other"
 
 
 @pytest.mark.parametrize("habit", ["context_code", "context_type"])

@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from propagation.adapters.openai.lenient import Lenient
+from propagation.adapters.openai.matching import checked
+from propagation.adapters.openai.prompts import predict
 from propagation.adapters.openai.reading import Fault, read
 
 MEANT = {"prediction": {"why": "it's \"so\"", "choice": 1}, "user": {"used": ["M1"], "edits": []}}
@@ -41,12 +43,27 @@ def test_values_are_what_they_say(said, value):
 
 
 @pytest.mark.parametrize("said", [
-    "{'a': NaN}", "{'a': 1e999}", "{'a' 1}", "{'a': }", "{'a': 1 2}", "{'a': 'b}", "{'a': [1, 2}", "{1: 2", "{'a': b c}",
-    "{'a': " + "9" * 30 + "}", "{'a': (1, 2)}", "{...}", "{'a': 1/2}"])
+    "{'a' 1}", "{'a': }", "{'a': 1 2}", "{'a': 'b}", "{'a': [1, 2}", "{1: 2", "{'a': b c}",
+    "{'a': (1, 2)}", "{...}", "{'a': 1/2}"])
 def test_what_could_mean_two_things_is_not_read(said):
     with pytest.raises(ValueError, match=r"."):
         Lenient(said).value(0)
     assert read(said, "stop", None).fault in (Fault.BROKEN, Fault.TRUNCATED)
+
+
+@pytest.mark.parametrize("number", ["NaN", "1e999", "-1e999", "Infinity", "-Infinity", "inf", "9" * 30])
+@pytest.mark.parametrize("finish", ["stop", None])
+@pytest.mark.parametrize("quote", ["'", '"'])
+def test_a_number_that_is_none_is_a_fault_of_what_asked_for_it_alone(number, finish, quote):
+    """It breaks no JSON: beside what was asked for, it is nobody's fault."""
+    for beside in (f"'certainty': {number}, 'choice': 1", f"'choice': 1, 'certainty': [{number}]"):
+        told = read(f"{{'prediction': {{{beside}}}, 'user': {{}}}}".replace("'", quote), finish, None)
+        assert told.fault is None
+        assert checked(told, "prediction", predict.WANTED).chose_first is True
+    asked = read(f"{{'prediction': {{'choice': {number}}}, 'user': {{}}}}".replace("'", quote), finish, None)
+    assert asked.fault is None
+    assert asked.value["user"] == {}
+    assert "no finite number" in str(checked(asked, "prediction", predict.WANTED))
 
 
 TEXTS = st.text(st.characters(exclude_characters="\"'“”‘’`\\", exclude_categories=["Cs"]), max_size=20)

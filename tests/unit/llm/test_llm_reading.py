@@ -28,8 +28,7 @@ def test_the_object_is_found(said):
     ("", "stop", "I can't", Fault.REFUSED), ("I'm sorry, but I can't do that.", "stop", None, Fault.REFUSED),
     ("The first one.", "stop", None, Fault.NO_JSON), ("The first", "length", None, Fault.TRUNCATED),
     ("<think>and so on and on", "length", None, Fault.THINKING), ('{"choice": 1, "why": "it fi', "length", None, Fault.TRUNCATED),
-    ('{"choice": 1e999}', "stop", None, Fault.BROKEN), ('{"choice": NaN}', "stop", None, Fault.BROKEN),
-    ('{"choice": NaN}', None, None, Fault.TRUNCATED), ('{"why" "it fits"}', "stop", None, Fault.BROKEN),
+    ('{"why" "it fits"}', "stop", None, Fault.BROKEN),
     ("[1, 2]", "stop", None, Fault.NO_JSON), ("null", "stop", None, Fault.NO_JSON)])
 def test_why_there_is_none_has_a_name(said, finish, refusal, fault):
     assert read(said, finish, refusal).fault is fault

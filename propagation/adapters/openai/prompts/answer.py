@@ -1,5 +1,6 @@
 """What a part of an answer may look like: near enough is read, what could mean two things is not."""
 
+import math
 import re
 from contextlib import suppress
 from typing import Annotated, Any, ClassVar, TypeVar
@@ -41,7 +42,14 @@ class Answer(BaseModel):
         found = {by_plain[plain(str(name))]: one for name, one in value.items() if plain(str(name)) in by_plain}
         if value and not found:
             raise ValueError(f"there is none of {', '.join(cls.model_fields)}")
-        return {**found, **{name: value[name] for name in cls.model_fields if name in value}}
+        asked = {**found, **{name: value[name] for name in cls.model_fields if name in value}}
+        if endless := [name for name, one in asked.items() if _is_no_number(one)]:
+            raise ValueError(f"{', '.join(endless)} is no finite number")
+        return asked
+
+
+def _is_no_number(value: Any) -> bool:
+    return isinstance(value, float) and not math.isfinite(value)
 
 
 def _unquoted(value: Any) -> Any:
@@ -72,7 +80,7 @@ def _names(value: Any) -> list[Any]:
         elif isinstance(one, dict):
             texts = [inner for inner in one.values() if isinstance(inner, str) and inner]
             out += texts if len(texts) == 1 else []
-        else:
+        elif not _is_no_number(one):
             out.append(one)
     return out
 
