@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import structlog
 
-from propagation.model.errors import IndexUnavailable, LeaseHeld, LeaseLost, NotFound, NotReached, PropagationError
+from propagation.model.errors import IndexUnavailable, LeaseHeld, LeaseLost, NotFound, NotReached, PropagationError, ReasonerAway
 from propagation.model.evolution import EvolutionRun
 from propagation.model.round import Round
 from propagation.ports.clock import Clock
@@ -27,7 +27,7 @@ from services.waiting import Steps
 
 OTHER_PROCESSES_SECONDS = 1.0
 RETRY_SECONDS = 0.5
-RETRY_LONGEST_SECONDS = 30.0
+RETRY_LONGEST_SECONDS, RETRY_AWAY_SECONDS = 30.0, 2.0
 MERGES_WAITING = 10_000
 BUSY_CLAIM, ALONE_CLAIM = 64, 2048
 BUSY_LOOK_SECONDS = 0.02
@@ -262,9 +262,10 @@ class Worker:
             try:
                 busy = await step()
             except Exception as error:
+                pause = min(pause, RETRY_AWAY_SECONDS if isinstance(error, ReasonerAway) else RETRY_LONGEST_SECONDS)
                 self._failed(name, error, pause)
                 await self._sleep(pause)
-                pause = min(2 * pause, RETRY_LONGEST_SECONDS)
+                pause *= 2
                 continue
             if busy:
                 self.timings.add(name, time.monotonic() - begun)

@@ -128,6 +128,10 @@ class ReasonerStopping(ReasonerUnavailable):
     """This process ends: nobody stands in, what waits goes on after its next start."""
 
 
+class ReasonerAway(ReasonerUnavailable):
+    """The endpoint is down or busy; who asks it sees to it that it is not asked too often, so the next try may be soon."""
+
+
 class BrokenData(PropagationError):
     """A data file cannot be used as it is: names file, line (from 1; 0: the file as a whole), field and what to give."""
 

@@ -1,16 +1,18 @@
 """The circuit breaker: an endpoint that answers nobody is left alone for a while, then asked once."""
 
+import asyncio
 import time
 from collections.abc import Callable
 
-from propagation.model.errors import ReasonerUnavailable
+from propagation.model.errors import ReasonerAway
 
 FAILURES = 12
-FIRST_SECONDS, LONGEST_SECONDS = 2.0, 60.0
+FIRST_SECONDS, LONGEST_SECONDS = 2.0, 5.0
 
 
 class Breaker:
-    """Opens after so many failures in a row, of whatever calls; each failed trial doubles the time it stays open."""
+    """Opens after so many failures in a row, of whatever calls; each failed trial doubles the time it stays open, up to
+    LONGEST_SECONDS: one call so often costs a server nothing, and work goes on soon after it is back."""
 
     def __init__(self, failures: int = FAILURES, clock: Callable[[], float] = time.monotonic) -> None:
         self._most = failures
@@ -18,35 +20,43 @@ class Breaker:
         self._failed = 0
         self._seconds = FIRST_SECONDS
         self._until = 0.0
-        self._trying = False
+        self._trial: asyncio.Event | None = None
         self._reason = ""
 
     @property
     def open(self) -> bool:
         return self._failed >= self._most
 
-    def check(self) -> None:
-        """Before a call. Raises ReasonerUnavailable while open; then lets one call try."""
-        if not self.open:
-            return
-        left = self._until - self._clock()
-        if left > 0 or self._trying:
-            raise ReasonerUnavailable(f"the endpoint answered none of the last {self._failed} calls (the last: {self._reason}); "
-                                      f"it is asked again in {max(left, 0):.0f} s")
-        self._trying = True
+    async def admitted(self) -> bool:
+        """Before a call; whether it is the trial, which others wait for: they go on or fail as it ends. Raises ReasonerAway
+        while open."""
+        while self.open:
+            left = self._until - self._clock()
+            if left > 0:
+                raise ReasonerAway(f"the endpoint answered none of the last {self._failed} calls (the last: {self._reason}); "
+                                   f"it is asked again in {left:.0f} s")
+            if self._trial is None:
+                self._trial = asyncio.Event()
+                return True
+            await self._trial.wait()
+        return False
 
     def answered(self) -> None:
-        self._failed, self._seconds, self._trying = 0, FIRST_SECONDS, False
+        self._failed, self._seconds = 0, FIRST_SECONDS
+        if self._trial is not None:  # a call of before it was open was answered after all
+            self._trial.set()
+            self._trial = asyncio.Event()
 
-    def left(self) -> None:
-        """A call ended without an answer or a failure: it was cancelled."""
-        self._trying = False
+    def left(self, *, trial: bool) -> None:
+        """A call ended, however: `answered` or `failed` follows where that says something of the endpoint."""
+        if trial and self._trial is not None:
+            self._trial.set()
+            self._trial = None
 
-    def failed(self, reason: str) -> None:
+    def failed(self, reason: str, *, trial: bool) -> None:
         self._failed += 1
         self._reason = reason
         if self.open:
-            if self._trying:
+            if trial:
                 self._seconds = min(2 * self._seconds, LONGEST_SECONDS)
             self._until = self._clock() + self._seconds
-        self._trying = False

@@ -20,7 +20,7 @@ from propagation.adapters.openai.limiter import Limiter
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.adapters.openai.spending import Spending
 from propagation.adapters.openai.wire import body_of, choice_of, counted
-from propagation.model.errors import PropagationError, ReasonerGaveUp, ReasonerUnavailable
+from propagation.model.errors import PropagationError, ReasonerAway, ReasonerGaveUp, ReasonerUnavailable
 from propagation.model.usage import NOTHING, Spent, Usage
 
 REDIRECTS = 2
@@ -151,7 +151,7 @@ class Endpoint:
                 if SYSTEM in self._refused:
                     continue
                 if not alive and failure.then is Next.NEVER:
-                    raise ReasonerUnavailable(f"{failure.reason.rstrip('.')}, {EVERY_CALL}", usage)
+                    raise ReasonerAway(f"{failure.reason.rstrip('.')}, {EVERY_CALL}", usage)
             if failure.then is Next.LATER:
                 raise ReasonerUnavailable(failure.reason, usage)
             if failure.then is Next.NEVER:
@@ -164,7 +164,7 @@ class Endpoint:
         if failure.parameter == "response_format":
             raise FormRefused(failure.reason, usage)
         if failure.busy or (not failure.parameter and not await self._alive(call)):
-            raise ReasonerUnavailable(f"{failure.reason.rstrip('.')}, {EVERY_CALL}", usage)
+            raise ReasonerAway(f"{failure.reason.rstrip('.')}, {EVERY_CALL}", usage)
         times = f", {most} times" if most > 1 and failure.then is Next.AGAIN else ""
         raise ReasonerGaveUp(f"{failure.reason}{times}", usage)
 
@@ -203,11 +203,11 @@ class Endpoint:
     async def _once(self, call: "Call") -> tuple[Came | None, Failure | None, Usage]:
         """One attempt, counted. Raises ReasonerUnavailable where the breaker is open, a budget spent, or the service stops."""
         self.leaving.check()
-        self.breaker.check()
+        trial = await self.breaker.admitted()
         try:
             reserved = await self.spending.reserve(call.about, call.tokens)
         except BaseException:
-            self.breaker.left()
+            self.breaker.left(trial=trial)
             raise
         sent = call.parameters(call)
         answered: Came | None = None
@@ -229,11 +229,11 @@ class Endpoint:
                     if failure.answering:
                         prompt_tokens, completion_tokens = call.about, call.tokens
         finally:
-            self.breaker.left()
+            self.breaker.left(trial=trial)
             spent = Spent(calls=int(called), prompt_tokens=prompt_tokens, completion_tokens=completion_tokens,
                           seconds=time.monotonic() - started, money=self.spending.money(prompt_tokens, completion_tokens))
             usage = self.spending.settle(call.label, reserved, spent)
-        self._learn(failure, sent)
+        self._learn(failure, sent, trial=trial)
         with suppress(PropagationError):  # an answer is not lost for it: it is written down after a later call
             await self.spending.save()
         return answered, failure, usage
@@ -249,7 +249,7 @@ class Endpoint:
         """The answer's body as it came. Past the client's typed methods: they walk through all that is sent, and copy it."""
         return (await self.client.post(path, cast_to=httpx2.Response, body=sent)).content
 
-    def _learn(self, failure: Failure | None, sent: Mapping[str, Any]) -> None:
+    def _learn(self, failure: Failure | None, sent: Mapping[str, Any], *, trial: bool) -> None:
         if failure is None:
             self.breaker.answered()
             self.limiter.faster()
@@ -259,7 +259,7 @@ class Endpoint:
         if failure.pause:
             self.limiter.pause(failure.pause)
         if failure.counts and not (failure.unsaid and not self._takes_system and has_system(sent.get("messages"))):
-            self.breaker.failed(failure.reason)
+            self.breaker.failed(failure.reason, trial=trial)
         if failure.parameter and failure.parameter != "response_format":
             self._refused.add(failure.parameter)
 

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+from unittest.mock import patch
 
 import pytest
 
@@ -10,7 +11,8 @@ from propagation.adapters.openai import limiter as limiter_module
 from propagation.adapters.openai.breaker import Breaker
 from propagation.adapters.openai.failures import asked_pause, said_in
 from propagation.adapters.openai.limiter import Limiter
-from propagation.model.errors import ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
+from propagation.model.errors import ReasonerAway, ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
+from services.fake_llm.server import Refused
 from tests.unit.llm.other_server import READ, other_server
 from tests.unit.llm.test_llm_habits import outcome, parties
 from tests.unit.llm.test_llm_other_server import both, reasoner_of
@@ -143,26 +145,83 @@ async def test_the_limiter_counts_calls_and_tokens_of_any_minute():
     assert limiter._wait(10) == 90.0
 
 
-def test_the_breaker_opens_lets_one_try_and_closes():
+async def test_the_breaker_opens_lets_one_try_and_closes():
     now = [0.0]
     breaker = Breaker(failures=2, clock=lambda: now[0])
+
+    def failed(trial):
+        breaker.left(trial=trial)
+        breaker.failed("500", trial=trial)
+
     for _ in range(2):
-        breaker.check()
-        breaker.failed("500")
-    with pytest.raises(ReasonerUnavailable, match="500"):
-        breaker.check()
+        failed(await breaker.admitted())
+    with pytest.raises(ReasonerAway, match="500"):
+        await breaker.admitted()
     now[0] = 2.1
-    breaker.check()
-    with pytest.raises(ReasonerUnavailable):
-        breaker.check()
-    breaker.failed("500")
-    now[0] = 5.0
-    with pytest.raises(ReasonerUnavailable):
-        breaker.check()
-    now[0] = 6.2
-    breaker.check()
+    failed(await breaker.admitted())
+    now[0] = 6.0
+    with pytest.raises(ReasonerAway):
+        await breaker.admitted()
+    for now[0] in (6.2, 11.3, 16.4):
+        failed(await breaker.admitted())
+    now[0] = 21.5
+    assert await breaker.admitted(), "it is never left alone for longer than 5 s"
+    breaker.left(trial=True)
     breaker.answered()
-    breaker.check()
+    assert not await breaker.admitted()
+
+
+@pytest.mark.parametrize("ends", ["answered", "failed", "cancelled"])
+async def test_who_comes_during_the_trial_waits_for_its_end(ends):
+    now = [0.0]
+    breaker = Breaker(failures=1, clock=lambda: now[0])
+    breaker.failed("500", trial=await breaker.admitted())
+    now[0] = 2.1
+    assert await breaker.admitted()
+    peers = [asyncio.ensure_future(breaker.admitted()) for _ in range(3)]
+    await asyncio.sleep(0)
+    assert not any(peer.done() for peer in peers)
+    breaker.failed("500", trial=False)  # one that was sent before says nothing of the trial
+    await asyncio.sleep(0)
+    assert not any(peer.done() for peer in peers)
+    now[0] = 4.2
+    breaker.left(trial=True)
+    if ends != "cancelled":
+        breaker.answered() if ends == "answered" else breaker.failed("500", trial=True)
+    await asyncio.wait(peers, timeout=0.05)
+    if ends == "answered":
+        assert [peer.result() for peer in peers] == [False] * 3
+    elif ends == "failed":
+        assert all(isinstance(peer.exception(), ReasonerAway) for peer in peers)
+    else:
+        assert [peer.done() for peer in peers] == [True, False, False], "the next one tries"
+        assert peers[0].result()
+    for peer in peers:
+        peer.cancel()
+
+
+async def test_at_the_first_answer_after_an_outage_all_go_on(asking, monkeypatch):
+    async with asking(attempts=1, cached_answers=0) as asked:
+        await outcome(asked)
+        breaker = asked.reasoner.endpoint.breaker
+        answer = asked.server._chat
+
+        async def down(*_):
+            raise Refused(500, "")
+
+        async def slowly(*told):
+            await asyncio.sleep(0.05)
+            await answer(*told)
+
+        with patch.object(asked.server, "_chat", down):
+            for _ in range(12):
+                with pytest.raises(ReasonerAway):
+                    await asked.reasoner.merge(parties()[0])
+        assert breaker.open
+        with patch.object(asked.server, "_chat", slowly):
+            breaker._until = 0.0
+            merged = await asyncio.gather(*(asked.reasoner.merge(parties()[0]) for _ in range(8)))
+        assert all(one.edits for one in merged), "nobody fails beside the one that tries"
 
 
 @pytest.mark.parametrize(("headers", "seconds"), [
