@@ -5,7 +5,6 @@ not done again, and answers to equal questions come from its cache: a run that w
 
 import asyncio
 import logging
-import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
@@ -13,6 +12,7 @@ from random import Random
 from typing import TypeVar
 
 from propagation.datasets.form import Dataset
+from propagation.evaluation.legs import Legs, leg
 from propagation.model.base import Term
 from propagation.model.client import ClientChange
 from propagation.model.errors import ReasonerUnavailable
@@ -54,7 +54,8 @@ class PromptCost(Term):
 
 
 class ByReasonerReport(Term):
-    """What was measured, by what, and what it cost: `cost` in this run, `cost_in_all` in every run on this database."""
+    """What was measured, by what, and what it cost: `cost` and `seconds` in this run, which is the last leg where others were
+    stopped before it; `cost_in_all` and `seconds_in_all` in all `runs` on this database."""
 
     dataset: str
     reasoner: str
@@ -65,6 +66,8 @@ class ByReasonerReport(Term):
     cost: Sequence[PromptCost]
     cost_in_all: Sequence[PromptCost]
     seconds: float
+    seconds_in_all: float
+    runs: int
     commit: str
 
 
@@ -82,7 +85,13 @@ async def evaluate_by_reasoner(engine: Engine, dataset: Dataset, clients: Iterab
                                seeds: Sequence[int], commit: str, progress: Callable[[int, int], None]) -> ByReasonerReport:
     """`events`: all of the data set, in time order. `fixed`: candidates by user, of which the first nine that are not the target
     are taken. `progress` is told interactions and rankings done, of all."""
-    started = time.monotonic()
+    async with leg(engine.store) as legs:
+        return await _evaluated(engine, dataset, clients, events, fixed, seeds, commit, progress, legs)
+
+
+async def _evaluated(engine: Engine, dataset: Dataset, clients: Iterable[ClientChange], events: Iterable[NewInteraction],
+                     fixed: Mapping[str, Sequence[str]] | None, seeds: Sequence[int], commit: str,
+                     progress: Callable[[int, int], None], legs: Legs) -> ByReasonerReport:
     everything = list(events)
     last = {event.user_id: place for place, event in enumerate(everything)}
     left_out = set(last.values())
@@ -99,7 +108,7 @@ async def evaluate_by_reasoner(engine: Engine, dataset: Dataset, clients: Iterab
     return ByReasonerReport(dataset=dataset.name, reasoner=engine.reasoner.name, users=len(last), learned=len(known),
                             dead_letters=len(await engine.store.dead_letters(1_000_000)), draws=reports,
                             cost=_cost(expenses.this_run), cost_in_all=_cost(expenses.ever),
-                            seconds=time.monotonic() - started, commit=commit)
+                            seconds=legs.seconds, seconds_in_all=legs.seconds_in_all, runs=legs.runs, commit=commit)
 
 
 async def _lived(engine: Engine, clients: Iterable[ClientChange], events: Sequence[NewInteraction],

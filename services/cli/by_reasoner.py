@@ -11,8 +11,10 @@ from services.cli.replay import checked, checked_clients
 from services.version import release
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from propagation.datasets.form import Dataset
-    from propagation.evaluation.by_reasoner import ByReasonerReport
+    from propagation.evaluation.by_reasoner import ByReasonerReport, PromptCost
     from propagation.workflow.engine import Engine
     from services.settings import Settings
 
@@ -55,8 +57,17 @@ def show(report: "ByReasonerReport") -> None:
     title = (f"{report.dataset}, leave-last-one-out by {report.reasoner}: {counted(report.users, 'user')}, "
              f"{counted(report.learned, 'event')} learned")
     print_table(title, HEADERS, rows, HEADERS[1:])
-    costs = [(one.prompt, f"{one.calls:,}", f"{one.cached:,}", f"{one.prompt_tokens:,}", f"{one.completion_tokens:,}",
-              f"{one.seconds:,.0f}", f"{one.money:,.4f}") for one in report.cost]
+    costs = _rows(report.cost)
+    if costs and report.runs > 1:
+        print_table(f"What all {report.runs} runs cost", COST_HEADERS, _rows(report.cost_in_all), COST_HEADERS[1:])
     if costs:
-        print_table("What this run cost", COST_HEADERS, costs, COST_HEADERS[1:])
-    console().print(f"{counted(report.dead_letters, 'dead letter')}; {report.seconds:.0f} s; {report.commit}", markup=False)
+        print_table("What this run cost" if report.runs == 1 else "What the last run cost", COST_HEADERS, costs, COST_HEADERS[1:])
+    took = f"{report.seconds:.0f} s"
+    if report.runs > 1:
+        took = f"{report.seconds_in_all:.0f} s in {report.runs} runs, {took} the last"
+    console().print(f"{counted(report.dead_letters, 'dead letter')}; {took}; {report.commit}", markup=False)
+
+
+def _rows(costs: "Sequence[PromptCost]") -> list[tuple[str, ...]]:
+    return [(one.prompt, f"{one.calls:,}", f"{one.cached:,}", f"{one.prompt_tokens:,}", f"{one.completion_tokens:,}",
+              f"{one.seconds:,.0f}", f"{one.money:,.4f}") for one in costs]

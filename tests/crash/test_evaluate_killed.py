@@ -74,6 +74,10 @@ async def test_it_goes_on_where_it_was_and_ends_the_same(tmp_path):
         assert killed == len(KILLED_AFTER)
         resumed = await ended(await started(folder, tmp_path / "killed.db", server))
         again = server.seen.calls.total() - 2 * calls
+    assert (whole["runs"], resumed["runs"]) == (1, 1 + len(KILLED_AFTER))
+    assert whole["seconds_in_all"] == pytest.approx(whole["seconds"], abs=0.1)
+    assert resumed["seconds_in_all"] > resumed["seconds"]
+    assert sum(one["calls"] for one in whole["cost_in_all"]) == calls
     same = ("users", "learned", "dead_letters", "draws", "reasoner", "dataset")
     assert {name: resumed[name] for name in same} == {name: whole[name] for name in same}
     assert held_in(tmp_path / "killed.db") == held_in(tmp_path / "whole.db")

@@ -20,7 +20,7 @@ from propagation.ports.leases import Lease, LeaseStore
 
 PLACE, LEASE, LEASE_MS = "llm_spending", "llm_spending", 5_000
 GRANTS = 20
-SAVE_SECONDS = 2.0
+SAVE_SECONDS = 0.5
 WAITS, WAIT_SECONDS = 250, 0.02
 KEPT_KEYS = 2
 MILLION = 1_000_000
@@ -97,7 +97,8 @@ class Spending:
         return usage
 
     async def save(self, *, closing: bool = False) -> None:
-        """Add this process' sums to the graph's, at most every two seconds; when closing, give unspent grants back."""
+        """Add this process' sums to the graph's, at most every SAVE_SECONDS; when closing, give unspent grants
+        back. A kill loses what was not added yet."""
         if not closing and (not self._unsaved or time.monotonic() - self._saved_at < SAVE_SECONDS):
             return
         async with self._lock:

@@ -1,0 +1,49 @@
+"""An evaluation that was stopped tells how long all its runs took, and what all of them cost."""
+
+import asyncio
+
+import pytest
+
+from propagation.adapters.sqlite.store import SqliteStore
+from propagation.evaluation import legs as module
+from propagation.evaluation.by_reasoner import ByReasonerReport, PromptCost
+from propagation.evaluation.legs import leg
+from services.cli.by_reasoner import show
+from services.clock import SystemClock
+
+
+async def test_seconds_are_summed_over_runs_whatever_ended_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "WRITE_SECONDS", 0.02)
+    store = SqliteStore(tmp_path / "graph.db", SystemClock())
+    await store.open()
+    try:
+        async with leg(store):
+            await asyncio.sleep(0.2)
+            written = await store.get_blob(module.PLACE)
+        assert written is not None
+        await store.put_blob(module.PLACE, written)  # as a kill leaves it
+        second = leg(store)
+        legs = await second.__aenter__()
+        assert legs.runs == 2
+        assert legs.before >= 0.1
+        await asyncio.sleep(0.1)
+        assert not await second.__aexit__(KeyboardInterrupt, KeyboardInterrupt(), None)
+        async with leg(store) as third:
+            assert third.runs == 3
+            assert third.seconds_in_all >= third.seconds + legs.before + 0.1
+    finally:
+        await store.close()
+
+
+@pytest.mark.parametrize("runs", [1, 3])
+def test_the_text_says_what_is_of_all_runs_and_what_of_the_last(capsys, runs):
+    def cost(calls):
+        return [PromptCost(prompt="rank@2", calls=calls, cached=0, lost=0, prompt_tokens=1, completion_tokens=1,
+                           seconds=1, money=0)]
+
+    show(ByReasonerReport(dataset="small", reasoner="scripted", users=1, learned=1, dead_letters=0, draws=[], cost=cost(71),
+                          cost_in_all=cost(422), seconds=12, seconds_in_all=34, runs=runs, commit="abc"))
+    said = capsys.readouterr().out
+    assert ("What all 3 runs cost" in said, "422" in said, "34 s in 3 runs, 12 s the last" in said) == (runs == 3,) * 3
+    assert ("What this run cost" in said) == (runs == 1)
+    assert "71" in said
