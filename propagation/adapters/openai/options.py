@@ -1,8 +1,9 @@
 """What can be told about the endpoint. The key is not among it: it comes from the environment and is never printed."""
 
 from typing import Literal
+from urllib.parse import urlsplit
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from propagation.model.base import Term
 
@@ -39,7 +40,7 @@ class OpenAIOptions(Term):
     marked (`unavailable`: also while nobody answers or a budget is spent). `price_*`: money a million tokens."""
 
     base_url: str = "https://api.openai.com/v1"
-    model: str = "gpt-4o-mini"
+    model: str = Field("gpt-4o-mini", min_length=1)
     key_variable: str = "OPENAI_API_KEY"
     in_flight: int = Field(8, ge=1, le=1_000)
     calls_per_minute: int | None = Field(None, ge=1)
@@ -55,3 +56,11 @@ class OpenAIOptions(Term):
     stand_in: Literal["never", "failed", "unavailable"] = "never"
     budget: BudgetOptions = BudgetOptions()
     embeddings: EmbeddingOptions = EmbeddingOptions()
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_address(cls, value: str) -> str:
+        parts = urlsplit(value)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
+            raise ValueError("base_url is no address of a server: give one as http://127.0.0.1:8080/v1")
+        return value

@@ -30,7 +30,7 @@ def body_of(content: bytes, member: str) -> Mapping[str, Any]:
     try:
         body = json.loads(text, strict=False)
     except (ValueError, RecursionError) as error:
-        body = _streamed(text)
+        body = _streamed(text) or _first_of(text)
         if body is None:
             raise NoAnswer(f"the body is no JSON: {' '.join(text[:SHOWN].split())!r}", cut=text.lstrip()[:1] == "{") from error
     found = _holding(body, member)
@@ -124,6 +124,15 @@ def _holding(body: object, member: str) -> Mapping[str, Any] | None:
             return None
         [body] = inner
     return None
+
+
+def _first_of(text: str) -> dict[str, Any] | None:
+    """The object that a body begins with, where more stands behind it."""
+    try:
+        body, _ = json.JSONDecoder(strict=False).raw_decode(text.lstrip())
+    except (ValueError, RecursionError):
+        return None
+    return body if isinstance(body, dict) else None
 
 
 def _streamed(text: str) -> dict[str, Any] | None:
