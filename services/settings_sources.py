@@ -3,6 +3,7 @@
 import difflib
 import json
 import os
+import re
 import tomllib
 import types
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +23,7 @@ PRESET = "preset"
 UNPREFIXED = "workflow."
 NOT_SETTINGS = frozenset({"CONFIG", "ADDRESS", "TOKEN", "TLS", "TLS_CA", "TLS_CERTIFICATE", "TLS_KEY"})
 DEFAULT = "default"
+PASSWORD = re.compile(r"(\w://[^/\s:@]*:)[^/\s]*@")
 
 
 class SettingsError(PropagationError):
@@ -46,7 +48,12 @@ class Loaded:
     def shown(self) -> list[tuple[str, object, str]]:
         """(key, value, origin) of every setting, in order of definition; secrets masked."""
         values = dict(leaves(self.settings))
-        return [(key, values[key], origin) for key, origin in self.origins.items()]
+        return [(key, _without_password(values[key]), origin) for key, origin in self.origins.items()]
+
+
+def _without_password(value: object) -> object:
+    """An address may hold one: http://name:password@host."""
+    return PASSWORD.sub(r"\1**********@", value) if isinstance(value, str) else value
 
 
 def load_settings(config: Path | None, environment: Mapping[str, str], flags: Mapping[str, Given]) -> Loaded:

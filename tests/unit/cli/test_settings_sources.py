@@ -101,3 +101,9 @@ def test_given_values_keep_their_type(load):
 
 def test_a_byte_order_mark_is_no_statement(load):
     assert load("\ufefftable_edges = 3").settings.workflow.table_edges == 3
+
+
+def test_a_password_inside_of_an_address_is_not_shown():
+    given = {"openai.base_url": Given("http://me:se:cr@et@host:80/v1", "flag --set")}
+    shown = {key: value for key, value, _ in load_settings(None, {}, given).shown()}
+    assert shown["openai.base_url"] == "http://me:**********@host:80/v1"
