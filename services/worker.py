@@ -230,7 +230,10 @@ class Worker:
 
     async def _due_round(self) -> int:
         if self._engine.settings.propagate and await self._engine.round_is_due():
+            begun = time.monotonic()
             await self._interval_round()
+            if self._courtesy.flooded:
+                await self._courtesy.rest(time.monotonic() - begun)
         return 0
 
     async def _interval_round(self) -> None:
