@@ -225,7 +225,10 @@ def other_server():
         def log_message(self, *_):
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 128  # of http.server's five, thirty at once are reset on a busy machine
+
+    server = Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     serving = threading.Thread(target=server.serve_forever, args=(0.01,))
     serving.start()
