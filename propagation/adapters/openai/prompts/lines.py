@@ -15,7 +15,7 @@ EDITS = 2
 ATTRIBUTES = 4
 SOURCES = 8
 HEARD_WEIGHT, OWN_WEIGHT, DECAY = 0.4, 1.0, 0.95
-LINE_CHARS = 400
+LINE_CHARS, LONGEST_WORD = 400, 30
 
 
 OPS = {"new": "add", "insert": "add", "append": "add", "update": "replace", "edit": "replace", "change": "replace",
@@ -60,10 +60,19 @@ class CatalogueLine(Answer):
 
 
 def words(text: str, most: int) -> str:
-    """One line of at most so many words; what models put around it ("1.", "- ", quotes) is left out."""
+    """One line of at most so many words; what models put around it ("1.", "- ", quotes) is left out. What is written without
+    spaces (Chinese, Japanese, Thai) counts a word for each two characters."""
     plain = " ".join(text.split()).strip("-*•\"“” ").removeprefix("(heard) ")[:LINE_CHARS]
-    parts = plain.split()
-    return plain if len(parts) <= most else " ".join(parts[:most]).rstrip(",;:") + "…"
+    kept: list[str] = []
+    room = most
+    for part in plain.split():
+        count = 1 if len(part) <= LONGEST_WORD else len(part) // 2
+        if count > room:
+            cut = part[: 2 * room] if count > 1 else ""
+            return " ".join([*kept, cut] if cut else kept).rstrip(",;:，、；：") + "…"
+        kept.append(part)
+        room -= count
+    return plain
 
 
 def names(found: Sequence[str]) -> tuple[str, ...]:
