@@ -31,6 +31,7 @@ from services.telemetry import configure_logging
 from services.worker import Worker
 
 SWITCH_SECONDS = 0.0005
+LONG_SECONDS = 10.0
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 log = structlog.get_logger()
 
@@ -107,12 +108,15 @@ async def running(settings: Settings, clock: Clock | None = None,
         log.info("there is no graph yet: making one", database=str(settings.database))
     if not kernels_are_kept():
         log.info("compiling kernels, once: over a minute on two idle cores, more on a busy machine")
+    told = asyncio.get_running_loop().call_later(LONG_SECONDS, _say_that_it_takes_long)
     try:
         await engine.open(reach=opening.reach)
     except BaseException:
         await service.stop(None)
         await engine.close()
         raise
+    finally:
+        told.cancel()
     try:
         worker.start()
         opening.done()
@@ -127,6 +131,10 @@ async def running(settings: Settings, clock: Clock | None = None,
     finally:
         await engine.close()
     log.info("stopped")
+
+
+def _say_that_it_takes_long() -> None:
+    log.info("still opening: kernels that are not kept for this copy of the library are compiled, then the graph is read")
 
 
 def _holds_something(database: Path) -> bool:
