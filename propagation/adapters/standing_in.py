@@ -58,7 +58,13 @@ class StandingIn:
         await self._other.close()
 
     async def describe(self, clients: Sequence[Client]) -> DescribeAnswer:
-        return await self._or(lambda one: one.describe(clients))
+        """Where every text failed, so that the mark says who wrote; of some that failed alone the next question is asked."""
+        answer = await self._or(lambda one: one.describe(clients))
+        of_texts = [part for client, part in zip(clients, answer.edits, strict=True) if client.has_text]
+        if not of_texts or not all(isinstance(part, ReasonerFailed) for part in of_texts):
+            return answer
+        instead = await self._other.describe(clients)
+        return replace(instead, usage=answer.usage + instead.usage + self._mark)
 
     async def merge(self, party: Party) -> MergeAnswer:
         return await self._or(lambda one: one.merge(party))

@@ -4,8 +4,10 @@ import pytest
 
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.standing_in import StandingIn
-from propagation.model.errors import ReasonerUnavailable
+from propagation.model.client import Client, ClientKey, ClientKind
+from propagation.model.errors import ReasonerFailed, ReasonerUnavailable
 from propagation.model.interaction import InteractionRow
+from propagation.ports.reasoner import DescribeAnswer
 from services.grpc.facts import Facts
 from services.grpc.paths import path_to_proto
 from services.grpc.roles import Caller
@@ -13,6 +15,10 @@ from tests.unit.llm.test_llm_habits import parties
 from tests.unit.parties import POSITIVE, USER, item, user, work
 
 OFFLINE = OfflineReasoner().name
+
+
+def client(row, title):
+    return Client(ref=2 * row + 1, key=ClientKey(kind=ClientKind.ITEM, id=f"i{row}"), title=title)
 
 
 def with_stand_in(asked, *, unavailable=False):
@@ -47,6 +53,31 @@ async def test_for_an_endpoint_that_is_down_only_where_it_is_told(asking):
             await asked_of(with_stand_in(asked))
         forward, _ = await asked_of(with_stand_in(asked, unavailable=True))
         assert forward.usage.stand_in == OFFLINE
+
+
+async def test_first_texts_that_all_failed_are_written_and_marked(asking):
+    clients = [client(row, f"Record {row}") for row in range(3)]
+    async with asking(faults={"refusal": 1.0}) as asked:
+        answer = await with_stand_in(asked).describe(clients)
+        assert all(answer.edits)
+        assert not any(isinstance(part, ReasonerFailed) for part in answer.edits)
+        assert answer.usage.stand_in == OFFLINE
+        assert answer.usage.total.calls == 2
+
+
+class FirstOnly(OfflineReasoner):
+    async def describe(self, clients):
+        answer = await super().describe(clients[:1])
+        return DescribeAnswer([*answer.edits, *(ReasonerFailed("no") for _ in clients[1:])])
+
+
+async def test_first_texts_that_failed_beside_others_wait_for_the_next_question():
+    reasoner = StandingIn(FirstOnly(), OfflineReasoner(), unavailable=False)
+    both = [client(row, f"Record {row}") for row in range(2)]
+    answer = await reasoner.describe(both)
+    assert answer.edits[0]
+    assert isinstance(answer.edits[1], ReasonerFailed)
+    assert answer.usage.stand_in == "", "what the first one wrote is its own"
 
 
 @pytest.mark.parametrize(("prompts", "stand_in", "said"), [
