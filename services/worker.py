@@ -71,10 +71,6 @@ class Worker:
         self._tasks = [asyncio.create_task(self._loop(name, step), name=name) for name, step in steps.items()]
         self._jobs.start()
 
-    def hurry(self, seconds: float) -> None:
-        """`stop` follows: models have so many seconds from now on for what they are asked, and are asked no more."""
-        self._engine.hurry(seconds)
-
     async def stop(self) -> None:
         """Each loop ends after the step it is in."""
         self._stopping.set()

@@ -12,7 +12,7 @@ from random import Random
 from typing import TypeVar
 
 from propagation.datasets.form import Dataset
-from propagation.evaluation.legs import Legs, leg
+from propagation.evaluation.legs import leg
 from propagation.model.base import Term
 from propagation.model.client import ClientChange
 from propagation.model.errors import ReasonerUnavailable
@@ -86,29 +86,23 @@ async def evaluate_by_reasoner(engine: Engine, dataset: Dataset, clients: Iterab
     """`events`: all of the data set, in time order. `fixed`: candidates by user, of which the first nine that are not the target
     are taken. `progress` is told interactions and rankings done, of all."""
     async with leg(engine.store) as legs:
-        return await _evaluated(engine, dataset, clients, events, fixed, seeds, commit, progress, legs)
-
-
-async def _evaluated(engine: Engine, dataset: Dataset, clients: Iterable[ClientChange], events: Iterable[NewInteraction],
-                     fixed: Mapping[str, Sequence[str]] | None, seeds: Sequence[int], commit: str,
-                     progress: Callable[[int, int], None], legs: Legs) -> ByReasonerReport:
-    everything = list(events)
-    last = {event.user_id: place for place, event in enumerate(everything)}
-    left_out = set(last.values())
-    known = [event for place, event in enumerate(everything) if place not in left_out]
-    draws = _draws(dataset, everything, last, fixed, seeds)
-    of_all = len(known) + sum(len(targets) for _, targets in draws)
-    await _lived(engine, clients, known, lambda done: progress(done, of_all))
-    reports = []
-    done = len(known)
-    for name, targets in draws:
-        reports.append(await _ranked(engine, name, targets))
-        progress(done := done + len(targets), of_all)
-    expenses = engine.reasoner.expenses
-    return ByReasonerReport(dataset=dataset.name, reasoner=engine.reasoner.name, users=len(last), learned=len(known),
-                            dead_letters=len(await engine.store.dead_letters(1_000_000)), draws=reports,
-                            cost=_cost(expenses.this_run), cost_in_all=_cost(expenses.ever),
-                            seconds=legs.seconds, seconds_in_all=legs.seconds_in_all, runs=legs.runs, commit=commit)
+        everything = list(events)
+        last = {event.user_id: place for place, event in enumerate(everything)}
+        left_out = set(last.values())
+        known = [event for place, event in enumerate(everything) if place not in left_out]
+        draws = _draws(dataset, everything, last, fixed, seeds)
+        of_all = len(known) + sum(len(targets) for _, targets in draws)
+        await _lived(engine, clients, known, lambda done: progress(done, of_all))
+        reports = []
+        done = len(known)
+        for name, targets in draws:
+            reports.append(await _ranked(engine, name, targets))
+            progress(done := done + len(targets), of_all)
+        expenses = engine.reasoner.expenses
+        return ByReasonerReport(dataset=dataset.name, reasoner=engine.reasoner.name, users=len(last), learned=len(known),
+                                dead_letters=len(await engine.store.dead_letters(1_000_000)), draws=reports,
+                                cost=_cost(expenses.this_run), cost_in_all=_cost(expenses.ever),
+                                seconds=legs.seconds, seconds_in_all=legs.seconds_in_all, runs=legs.runs, commit=commit)
 
 
 async def _lived(engine: Engine, clients: Iterable[ClientChange], events: Sequence[NewInteraction],

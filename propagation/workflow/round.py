@@ -175,7 +175,7 @@ class Stage2:
 
     async def _stage_edges(self, lease: Lease, round_: Round, closed: Sequence[tuple[int, int]],
                            opened: Sequence[RoutingEdge]) -> None:
-        """The same."""
+        """The table's change, in parts, at once as above."""
         await asyncio.gather(*(self._store.stage_edges(lease, round_, closed[start : start + EDGES_A_COMMIT],
                                                        opened[start : start + EDGES_A_COMMIT])
                                for start in range(0, max(len(closed), len(opened)), EDGES_A_COMMIT)))
