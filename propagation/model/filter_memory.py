@@ -1,6 +1,6 @@
 """The filter memory: at most eight rules that steer how a client merges what it receives (RecNet 2.3.2)."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from propagation.model.value import value
@@ -42,6 +42,18 @@ class FilterMemory:
             if rule.router == router or (rule.attribute is not None and rule.attribute in attributes):
                 factor *= rule.factor
         return min(max(factor, FACTOR_MIN), FACTOR_MAX)
+
+    def factors(self, count: int, held: Mapping[int, Collection[str]]) -> list[float]:
+        """`factor_for` of the routers 0 to `count` - 1, by the attributes that each holds."""
+        factors = [1.0] * count
+        for rule in self.rules:
+            named = rule.attribute
+            matching = {router for router in range(count) if named in held.get(router, ())} if named is not None else set()
+            if rule.router is not None and rule.router < count:
+                matching.add(rule.router)
+            for router in matching:
+                factors[router] *= rule.factor
+        return [min(max(factor, FACTOR_MIN), FACTOR_MAX) for factor in factors]
 
     def with_rule(self, rule: FilterRule) -> "FilterMemory":
         """This rule added, or in place of the one with its target; the least evidenced, then oldest, falls out."""

@@ -121,19 +121,27 @@ def nearness(near, adopted):
 
 @njit(cache=True)
 def gather_neighbours(state, user):
-    """Sum the neighbours of the user's last items into the scratch rows near_slow and near_fast, to be read by `nearness`."""
+    """Sum the neighbours of the user's last items into the scratch rows near_slow and near_fast, to be read by `nearness`. The
+    items that have any, each once, for release_neighbours."""
     neighbour, together, filled = state.neighbour, state.together, state.neighbour_count
     near_slow, near_fast = state.near_slow, state.near_fast
     past = past_items(state, user)
     shares = _shares(state, past)
+    found = np.empty(min(np.sum(filled[past]), state.clock[3]) + 1, np.int64)  # one more: written before it is known to be new
+    count = 0
     for age in range(len(past)):
         other = past[age]
         slow, fast = shares[0, age], shares[1, age]
         for place in range(filled[other]):
-            near_slow[neighbour[other, place]] += slow * together[other, place]
+            item = neighbour[other, place]
+            before = near_slow[item]
+            found[count] = item
+            count += before == 0
+            near_slow[item] = before + slow * together[other, place]
         if age < FAST_HISTORY:
             for place in range(filled[other]):
                 near_fast[neighbour[other, place]] += fast * together[other, place]
+    return found[:count]
 
 
 @njit(cache=True)
@@ -153,15 +161,8 @@ def look_up_neighbours(state, user, items):
 
 
 @njit(cache=True)
-def release_neighbours(state, user):
-    """Set the scratch rows back to zero."""
-    neighbour, filled, near_slow, near_fast = state.neighbour, state.neighbour_count, state.near_slow, state.near_fast
-    past, items = past_items(state, user), state.clock[3]
-    if np.sum(filled[past]) >= items:
-        near_slow[:items] = 0.0
-        near_fast[:items] = 0.0
-        return
-    for other in past:
-        for place in range(filled[other]):
-            near_slow[neighbour[other, place]] = 0.0
-            near_fast[neighbour[other, place]] = 0.0
+def release_neighbours(state, found):
+    """Set the scratch rows of what was gathered back to zero."""
+    for item in found:
+        state.near_slow[item] = 0.0
+        state.near_fast[item] = 0.0

@@ -62,6 +62,8 @@ def standpoint_for(state, asker):
     plain = standpoint_of(state, asker.user)
     if not has_history(state, asker.user):
         return Standpoint(asker.own[0], asker.own[1], plain.profile, plain.session, plain.taste)
+    if (asker.factors == 1.0).all():
+        return plain
     logits = state.taste.sharpness * state.taste.trust[asker.user].astype(np.float64) + np.log(asker.factors)
     taste = softmax_largest(logits, READ_ROUTERS, asker.user, state.seed)
     return Standpoint(plain.content, plain.attributes, plain.profile, plain.session, taste)
@@ -145,7 +147,7 @@ def prepare(state, combiner, sketch, asker, places, weights, counts, slopes, mas
 
 
 @njit(cache=True)
-def _add_neighbours(state, combiner, sketch, asker, scores):
+def _add_neighbours(state, combiner, sketch, asker, found, scores):
     """Lift the kNN columns of the gathered neighbours from the floor to what they are, in the approximate scores."""
     probes = np.zeros((2, FEATURES))
     probes[1] = 1.0
@@ -157,7 +159,7 @@ def _add_neighbours(state, combiner, sketch, asker, scores):
         for speed, feature in enumerate((SLOW, FAST)):
             weight = weight_of(combiner, asker.arm, feature, user_bin, item_bin)
             slopes[speed, item_bin] = weight * (values[1, feature] - values[0, feature])
-    lift_neighbours(sketch, state, slopes, scores)
+    lift_neighbours(sketch, state, found, slopes, scores)
 
 
 @njit(cache=True)
@@ -165,15 +167,24 @@ def _tie_key(user, item, seed):
     return np.float64(mixed(np.uint64(user + 1) * np.uint64(ITEM_STRIDE) + np.uint64(item), seed))
 
 
+@njit(cache=True, fastmath={"nnan", "nsz"})
+def _best_by_group(scores, width):
+    best = np.empty(len(scores) // width, np.float32)
+    for group in range(len(best)):
+        largest = np.float32(-np.inf)
+        for item in range(group * width, (group + 1) * width):
+            largest = max(largest, scores[item])
+        best[group] = largest
+    return best
+
+
 @njit(cache=True)
 def _at_least(scores, count):
     """Items that may be among the `count` best: by the best of each group of neighbours first, so that most are never looked
     at."""
     width = LANES if len(scores) > FEW_GROUPS * LANES * count else FEW_LANES
-    groups = len(scores) // width
-    best = np.empty(groups, np.float32)
-    for group in range(groups):
-        best[group] = scores[group * width : (group + 1) * width].max()
+    best = _best_by_group(scores, width)
+    groups = len(best)
     threshold = np.partition(best, groups - count)[groups - count] if groups > count else np.float32(-np.inf)
     chosen = np.empty(len(scores), np.int64)
     filled = 0
@@ -215,9 +226,9 @@ def _best(scores, count, user, seed):
 
 
 @njit(cache=True)
-def _shortlist(state, combiner, sketch, asker, scores, left_out, leave_seen, allowed, count):
+def _shortlist(state, combiner, sketch, asker, found, scores, left_out, leave_seen, allowed, count):
     if has_history(state, asker.user):
-        _add_neighbours(state, combiner, sketch, asker, scores)
+        _add_neighbours(state, combiner, sketch, asker, found, scores)
         if leave_seen:
             for item in seen_items(state, asker.user):
                 scores[item] = -np.inf
@@ -261,17 +272,19 @@ def _score_rows(state, combiner, asker, rows, limit):
     return Ranked(rows[order], scores[order], raw[order], values[order], weights)
 
 
+@njit(cache=True)
+def _gathered(state, user):
+    return gather_neighbours(state, user) if has_history(state, user) else np.empty(0, np.int64)
+
+
 @njit(cache=True, nogil=True)
 def rank_all(state, combiner, sketch, asker, scores, left_out, leave_seen, allowed, count, limit):
     """Stage two over the whole catalogue: the `count` best approximate scores (lost on return) scored exactly, the `limit` best
     of them returned. left_out: rows to leave out; allowed [<= items] bool, empty: all."""
-    known = has_history(state, asker.user)
-    if known:
-        gather_neighbours(state, asker.user)
-    rows = _shortlist(state, combiner, sketch, asker, scores, left_out, leave_seen, allowed, count)
+    found = _gathered(state, asker.user)
+    rows = _shortlist(state, combiner, sketch, asker, found, scores, left_out, leave_seen, allowed, count)
     ranked = _score_rows(state, combiner, asker, rows, limit)
-    if known:
-        release_neighbours(state, asker.user)
+    release_neighbours(state, found)
     return ranked
 
 
@@ -287,11 +300,9 @@ def rank_rows(state, combiner, asker, candidates, left_out, leave_seen, limit):
         if state.visible[item] and not had:
             rows[kept] = item
             kept += 1
-    if known:
-        gather_neighbours(state, asker.user)
+    found = _gathered(state, asker.user)
     ranked = _score_rows(state, combiner, asker, rows[:kept], limit)
-    if known:
-        release_neighbours(state, asker.user)
+    release_neighbours(state, found)
     return ranked
 
 

@@ -195,19 +195,25 @@ def score_blocks(sketch, begin, end, places, weights, counts, slopes, mass, out)
 
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
-def lift_neighbours(sketch, state, slopes, scores):
-    """scores [B*64] += slope * ln(1 + nearness / floor) of the gathered neighbours: what score_blocks took at their floor.
+def lift_neighbours(sketch, state, found, slopes, scores):
+    """scores [B*64] += slope * ln(1 + nearness / floor) of the gathered neighbours `found`: what score_blocks took at their floor.
     slopes [2,4]: slow and fast, by item bin."""
-    sums = np.empty(LANES, np.float32)
+    sums, lifts, adopted = np.empty(LANES, np.float32), np.empty(LANES, np.float32), np.empty(LANES, np.float32)
     bits = sums.view(np.int32)
+    bin_of_item = sketch.bin.reshape(-1)
+    bins = np.zeros(LANES, np.uint8)
     floor = np.float32(KNN_FLOOR)
-    for block in range(len(scores) // LANES):
-        first = block * LANES
-        last = min(first + LANES, len(state.adoptions))
+    for first in range(0, len(found), LANES):
+        items = found[first : first + LANES]
+        for lane in range(len(items)):
+            bins[lane] = bin_of_item[items[lane]]
+            adopted[lane] = state.adoptions[items[lane]]
+        lifts[:] = 0.0
         for speed in range(2):
-            near = state.near_slow[first:last] if speed == 0 else state.near_fast[first:last]
-            if near.max() > 0:
-                sums[:] = 1.0
-                for lane in range(len(near)):
-                    sums[lane] += nearness(near[lane], np.float32(state.adoptions[first + lane])) / floor
-                _add_logarithm(sums, bits, slopes[speed], sketch.bin[block], scores[first : first + LANES])
+            near = state.near_slow if speed == 0 else state.near_fast
+            sums[:] = 1.0
+            for lane in range(len(items)):
+                sums[lane] += nearness(near[items[lane]], adopted[lane]) / floor
+            _add_logarithm(sums, bits, slopes[speed], bins, lifts)
+        for lane in range(len(items)):
+            scores[items[lane]] += lifts[lane]

@@ -10,6 +10,9 @@ class ClientStore(Protocol):
     async def find_refs(self, keys: Sequence[ClientKey]) -> Sequence[int | None]:
         """The ref of each key; None where the graph has no such client."""
 
+    async def find_keys(self, refs: Sequence[int]) -> Sequence[ClientKey | None]:
+        """The key of each ref; None where the graph has no such client. Cheaper than `get_clients`."""
+
     async def get_clients(self, refs: Sequence[int], as_of: int | None = None) -> Sequence[Client]:
         """The clients in the order of `refs`; refs that are unknown are left out. With `as_of`, as they were at that
         sequence (what learn reads, so that a replay reads the same); one that is newer comes as it was first."""

@@ -18,7 +18,10 @@ class Cores:
 
     def run(self, blocks: int, kernel: Callable[[int, int], None]) -> None:
         """kernel(begin, end) over parts of [0, blocks); back when all of them are done."""
-        parts = max(1, min(self._threads, blocks // LEAST_BLOCKS))
+        parts = min(self._threads, blocks // LEAST_BLOCKS)
+        if parts < 2:
+            kernel(0, blocks)
+            return
         bounds = [blocks * part // parts for part in range(parts + 1)]
         others = [self._others.submit(kernel, begin, end) for begin, end in pairwise(bounds[1:])]
         try:

@@ -4,7 +4,7 @@ thread of the numbers."""
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,7 +90,7 @@ class Reader:
 
     def _scores(self, view: NumbersView, askers: Sequence[Asker], combiners: Sequence[Combiner]) -> NDArray[np.float32]:
         sketch = self._followed(view)
-        queries, width = len(askers), int(np.diff(sketch.bounds).max()) + 4
+        queries, width = len(askers), max(end - begin for begin, end in pairwise(sketch.bounds.tolist())) + 4
         places = np.zeros((queries, PARTS, width), np.int64)
         weights = np.zeros((queries, PARTS, width), np.float32)
         counts = np.zeros((queries, PARTS), np.int64)

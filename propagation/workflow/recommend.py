@@ -135,7 +135,7 @@ class Recommender:
         count = self._numbers.view.state.taste.mass.shape[1]
         named = any(rule.attribute is not None for rule in memory.rules)
         held = await self._router_words.of_routers() if named else {}
-        return np.array([memory.factor_for(router, held.get(router, frozenset())) for router in range(count)])
+        return np.array(memory.factors(count, held))
 
     async def _own(self, ref: int | None) -> NDArray[np.float32] | None:
         """[2,D]: content and attributes of a user's own text, wanted only while there is no history; None also where it cannot be

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from propagation.model.client import Client, ClientKind, kind_of
+from propagation.model.client import ClientKey, ClientKind, kind_of
 from propagation.model.interaction import InteractionRow
 from propagation.model.profile import Line
 from propagation.model.router import RouterVersion
@@ -17,34 +17,35 @@ SENDERS = 50
 
 @dataclass(frozen=True)
 class Facts:
-    """Clients by ref, interactions by sequence, messages by (router, version), for one caller."""
+    """Keys and titles of clients by ref, interactions by sequence, messages by (router, version), for one caller. Whoever only
+    brought attributes to a message has no title here."""
 
     caller: Caller
-    clients: Mapping[int, Client]
+    keys: Mapping[int, ClientKey]
+    titles: Mapping[int, str]
     interactions: Mapping[int, InteractionRow]
     messages: Mapping[tuple[int, int], RouterVersion]
 
     def parties(self, refs: Iterable[int]) -> pb.Parties:
         """By id where the caller may know them, else how many."""
-        known = sorted({ref for ref in refs if ref in self.clients})
+        known = sorted({ref for ref in refs if ref in self.keys})
         if self.caller.sees_users or all(kind_of(ref) == ClientKind.ITEM for ref in known):
-            return pb.Parties(clients=pb.Parties.Clients(keys=[key_to_proto(self.clients[ref].key) for ref in known]))
+            return pb.Parties(clients=pb.Parties.Clients(keys=[key_to_proto(self.keys[ref]) for ref in known]))
         return pb.Parties(count=len(known))
 
     def title(self, ref: int) -> str:
         """"" for a user whom the caller may not know."""
-        client = self.clients.get(ref)
-        known = client is not None and (self.caller.sees_users or client.key.kind == ClientKind.ITEM)
-        return client.title if client is not None and known else ""
+        known = self.caller.sees_users or kind_of(ref) == ClientKind.ITEM
+        return self.titles.get(ref, "") if known else ""
 
     def said(self, ref: int) -> str:
         """A client as a person would say it: an item by title, a user by id where the caller may know it."""
-        client = self.clients.get(ref)
-        if client is None:
+        key = self.keys.get(ref)
+        if key is None:
             return "a client that is gone"
-        if client.key.kind == ClientKind.ITEM:
-            return f"\N{LEFT DOUBLE QUOTATION MARK}{client.title or client.key.id}\N{RIGHT DOUBLE QUOTATION MARK}"
-        return f"user {client.key.id}" if self.caller.sees_users else "a user"
+        if key.kind == ClientKind.ITEM:
+            return f"\N{LEFT DOUBLE QUOTATION MARK}{self.titles.get(ref) or key.id}\N{RIGHT DOUBLE QUOTATION MARK}"
+        return f"user {key.id}" if self.caller.sees_users else "a user"
 
 
 async def facts_of(store: GraphStore, caller: Caller, lines: Iterable[Line], refs: Iterable[int] = (),
@@ -59,10 +60,12 @@ async def facts_of(store: GraphStore, caller: Caller, lines: Iterable[Line], ref
         events |= {event.sequence: event for event in await store.interactions(missing)}
     if unheard := sorted(cited - heard.keys()):
         heard |= await store.messages(unheard, SENDERS)
-    wanted = {*refs, *(ref for event in events.values() for ref in (event.user, event.item)),
-              *(ref for message in heard.values() for ref in senders(message))}
-    clients = {client.ref: client for client in await store.get_clients(sorted(wanted))}
-    return Facts(caller, clients, events, heard)
+    shown = {*refs, *(event.item for event in events.values())}
+    named = sorted({*shown, *(event.user for event in events.values()),
+                    *(ref for message in heard.values() for ref in senders(message))})
+    keys = await store.find_keys(named)
+    titles = {client.ref: client.title for client in await store.get_clients(sorted(shown))}
+    return Facts(caller, {ref: key for ref, key in zip(named, keys, strict=True) if key is not None}, titles, events, heard)
 
 
 def senders(message: RouterVersion) -> list[int]:

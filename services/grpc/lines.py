@@ -27,12 +27,12 @@ def line_to_proto(line: Line, facts: Facts) -> pb.Line:
 def interaction_to_proto(sequence: int, facts: Facts) -> pb.InteractionSource:
     """The sequence alone where the event is gone. Its id is its caller's, and may name the user."""
     event = facts.interactions.get(sequence)
-    if event is None:
+    item = facts.keys.get(event.item) if event is not None else None
+    if event is None or item is None:
         return pb.InteractionSource(sequence=sequence)
-    item = facts.clients[event.item]
     return pb.InteractionSource(sequence=sequence, event_id=event.event_id if facts.caller.sees_users else None,
                                 users=facts.parties([event.user]),
-                                item=key_to_proto(item.key), item_title=item.title, prompts=event.prompts,
+                                item=key_to_proto(item), item_title=facts.title(event.item), prompts=event.prompts,
                                 stand_in=event.stand_in)
 
 

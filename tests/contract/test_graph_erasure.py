@@ -86,6 +86,7 @@ async def test_an_erased_client_is_gone_with_everything_and_its_ref_never_comes_
         store = await opened() if again else store
         assert await store.find_refs([change(ClientKind.USER, "ann").key]) == [None]
         assert await store.get_clients([ANN]) == []
+        assert await store.find_keys([ANN]) == [None]
         assert await store.all_interactions([ANN]) == []
         assert await store.interactions([*sequences, late.outcomes[0].sequence]) == await store.all_interactions([BOB])
         assert (await store.load_texts([ANN]))[ANN].profile.version == 0

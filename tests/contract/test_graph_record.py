@@ -40,6 +40,10 @@ async def test_other_content_is_refused_and_changes_nothing(store):
     assert await statuses(store, event("a", "u9", "i9", content="other")) == (["conflict"], [0])
     assert await store.recorded_through() == through
     assert await store.find_refs([ClientKey(kind=USER, id="u9")]) == [None]
+    keys = [ClientKey(kind=ITEM, id="i0"), ClientKey(kind=USER, id="u0")]
+    known = await store.find_refs(keys)
+    assert await store.find_keys([*known, known[0], user(9), item(9)]) == [*keys, keys[0], None, None]
+    assert await store.find_keys([]) == []
 
 
 async def test_unknown_clients_are_named_one_by_one(store):

@@ -25,6 +25,12 @@ class Neo4jClients:
         known = refs_of(*(row or ([], [])))
         return [known.get((int(key.kind), key.id)) for key in keys]
 
+    async def find_keys(self, refs: Sequence[int]) -> Sequence[ClientKey | None]:
+        if not refs:
+            return []
+        ids = dict(await self._database.table("clients/ids", refs=sorted(set(refs))))
+        return [ClientKey(kind=kind_of(ref), id=ids[ref]) if ref in ids else None for ref in refs]
+
     async def get_clients(self, refs: Sequence[int], as_of: int | None = None) -> Sequence[Client]:
         if not refs:
             return []

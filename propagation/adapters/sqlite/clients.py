@@ -31,6 +31,9 @@ class SqliteClients:
     async def find_refs(self, keys: Sequence[ClientKey]) -> Sequence[int | None]:
         return [self._directory.ref(key.kind, key.id) for key in keys]
 
+    async def find_keys(self, refs: Sequence[int]) -> Sequence[ClientKey | None]:
+        return [self._directory.key(ref) for ref in refs]
+
     async def get_clients(self, refs: Sequence[int], as_of: int | None = None) -> Sequence[Client]:
         return await self._database.read(lambda connection: clients_of(connection, refs, as_of), len(refs))
 

@@ -3,19 +3,20 @@
 import sqlite3
 
 from propagation.adapters.sqlite.rows import one
-from propagation.model.client import ClientKind, ref_of
+from propagation.model.client import ClientKey, ClientKind, kind_of, ref_of
 from propagation.ports.clock import Clock
 
 Mark = tuple[int, ...]
 
 
 class Directory:
-    """Ids to refs, all of them. What a transaction adds is seen by the writer at once and by readers once it is
+    """Ids to refs and back, all of them. What a transaction adds is seen by the writer at once and by readers once it is
     durable; what a failed one added is taken back (database.Memory)."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._committed: tuple[dict[str, int], dict[str, int]] = ({}, {})
+        self._ids: dict[int, str] = {}
         self._added: dict[tuple[int, str], int] = {}
         self._forgotten: list[tuple[int, str]] = []
         self._next = [0, 0]
@@ -27,6 +28,7 @@ class Directory:
         """Take what the file holds."""
         for kind, id_, ref in connection.execute("SELECT kind, id, ref FROM client"):
             self._committed[kind][id_] = ref
+            self._ids[ref] = id_
         for kind in ClientKind:
             given = one(connection, "SELECT value FROM progress WHERE name = ?", f"refs_given_{int(kind)}") or 0
             self._next[kind] = max(given, 1 + max((ref >> 1 for ref in self._committed[kind].values()), default=-1))
@@ -47,16 +49,24 @@ class Directory:
     def keep(self) -> None:
         """What was added is durable, and what was forgotten is gone."""
         for kind, id_ in self._forgotten:
-            self._committed[kind].pop(id_, None)
+            ref = self._committed[kind].pop(id_, None)
+            if ref is not None:
+                del self._ids[ref]
         self._forgotten.clear()
         for (kind, id_), ref in self._added.items():
             self._committed[kind][id_] = ref
+            self._ids[ref] = id_
         self._added.clear()
         self._counts = list(self._next)
 
     def ref(self, kind: int, id_: str) -> int | None:
         """As readers see it."""
         return self._committed[kind].get(id_)
+
+    def key(self, ref: int) -> ClientKey | None:
+        """As readers see it."""
+        id_ = self._ids.get(ref)
+        return None if id_ is None else ClientKey(kind=kind_of(ref), id=id_)
 
     def ref_now(self, kind: int, id_: str) -> int | None:
         """As the writer's transaction sees it."""

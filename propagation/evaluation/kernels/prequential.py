@@ -16,14 +16,11 @@ BINS = 4
 
 @njit(cache=True)
 def _fill(state, controls, user, items, near, out):
-    known = has_history(state, user)
-    if known:
-        gather_neighbours(state, user)
+    found = gather_neighbours(state, user) if has_history(state, user) else np.empty(0, np.int64)
     standpoint = standpoint_of(state, user)
     fill_from(state, standpoint, items, out)
     fill_controls(state, controls, standpoint, user, items, near, out)
-    if known:
-        release_neighbours(state, user)
+    release_neighbours(state, found)
 
 
 @njit(cache=True)

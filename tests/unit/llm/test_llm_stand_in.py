@@ -86,7 +86,9 @@ async def test_first_texts_that_failed_beside_others_wait_for_the_next_question(
 def test_a_trace_says_what_wrote(prompts, stand_in, said):
     event = InteractionRow(sequence=3, event_id="e", user=USER, item=POSITIVE, negative=None, time=0, weight=1.0, prompts=prompts,
                            stand_in=stand_in)
-    facts = Facts(Caller(frozenset()), {one.ref: one for one in (user(), item())}, {3: event}, {})
+    clients = {one.ref: one for one in (user(), item())}
+    facts = Facts(Caller(frozenset()), {ref: one.key for ref, one in clients.items()},
+                  {ref: one.title for ref, one in clients.items()}, {3: event}, {})
     [hop] = path_to_proto((event,), facts).hops
     assert hop.text.endswith(f"Kind of Blue\N{RIGHT DOUBLE QUOTATION MARK}{said}")
     assert (tuple(hop.interaction.prompts), hop.interaction.stand_in) == (prompts, stand_in)

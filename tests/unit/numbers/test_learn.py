@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from propagation.numbers.features import FEATURES, fill_features, fill_from, standpoint_of
 from propagation.numbers.learn import apply_block
-from propagation.numbers.neighbours import KEPT, NEIGHBOURS, gather_neighbours
+from propagation.numbers.neighbours import KEPT, NEIGHBOURS, gather_neighbours, release_neighbours
 from tests.unit.numbers.states import arrays, learn, small_state
 
 USERS, ITEMS = 4, 12
@@ -104,10 +104,14 @@ def test_looking_neighbours_up_equals_gathering_them():
     few, out, gathered = np.array([1, 5, 9]), np.empty((3, FEATURES)), np.empty((3, FEATURES))
     fill_features(state, 0, few, out)
     assert not state.near_slow.any()
-    gather_neighbours(state, 0)
+    found = gather_neighbours(state, 0)
     fill_from(state, standpoint_of(state, 0), few, gathered)
     assert np.array_equal(out, gathered)
     assert len(np.unique(out[:, 5])) > 1
+    assert np.array_equal(np.sort(found), np.flatnonzero(state.near_slow)), "each once"
+    release_neighbours(state, found)
+    assert not state.near_slow.any()
+    assert not state.near_fast.any()
 
 
 def test_a_newcomer_finds_room_among_full_neighbours_and_grows():

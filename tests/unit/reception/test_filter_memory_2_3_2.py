@@ -30,6 +30,8 @@ def test_the_product_of_matching_rules_is_clipped(rules, router, attributes):
     for rule in rules:
         memory = memory.with_rule(rule)
     assert FACTOR_MIN <= memory.factor_for(router, attributes) <= FACTOR_MAX
+    held = {router: attributes, 3: frozenset("ab"), 4: frozenset("b")}
+    assert memory.factors(21, held) == [memory.factor_for(one, held.get(one, frozenset())) for one in range(21)]
 
 
 def test_two_rules_that_match_one_message_multiply():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from propagation.model.client import Client, ClientKey, ClientKind
+from propagation.model.client import ClientKey, ClientKind
 from propagation.model.interaction import InteractionRow
 from propagation.workflow.trace import ProfileHop
 from services.grpc.facts import Facts
@@ -10,13 +10,13 @@ from services.grpc.paths import path_to_proto
 from services.grpc.roles import Caller, Role
 
 ANN, RECORD = 0, 1
-CLIENTS = {ANN: Client(ref=ANN, key=ClientKey(kind=ClientKind.USER, id="ann"), title="Ann Secret"),
-           RECORD: Client(ref=RECORD, key=ClientKey(kind=ClientKind.ITEM, id="aida"), title="Aida")}
+KEYS = {ANN: ClientKey(kind=ClientKind.USER, id="ann"), RECORD: ClientKey(kind=ClientKind.ITEM, id="aida")}
+TITLES = {ANN: "Ann Secret", RECORD: "Aida"}
 EVENT = InteractionRow(sequence=3, event_id="ann-aida", user=ANN, item=RECORD, negative=None, time=0, weight=1.0)
 
 
 def told(*roles):
-    facts = Facts(Caller(frozenset(roles)), CLIENTS, {3: EVENT}, {})
+    facts = Facts(Caller(frozenset(roles)), KEYS, TITLES, {3: EVENT}, {})
     return str(path_to_proto((EVENT, ProfileHop(ANN, 1, None), ProfileHop(RECORD, 1, None)), facts))
 
 
