@@ -1,6 +1,7 @@
 """One call of the endpoint, until it is answered or given up: the only place that retries, waits and counts."""
 
 import asyncio
+import logging
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -33,8 +34,10 @@ PING: Sequence[Mapping[str, str]] = ({"role": "user", "content": PLAIN},)
 WITH_SYSTEM: Sequence[Mapping[str, str]] = ({"role": SYSTEM, "content": "You are brief."}, *PING)
 PING_TOKENS = 16  # some servers take no limit below that
 LEAST_TOKENS, MOST_TOKENS = 64, 1 << 20
+PAUSE_TOLD = 5.0
 EVERY_CALL = "and so it is with every call"
 Messages = Sequence[Mapping[str, str]]
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -256,8 +259,8 @@ class Endpoint:
             return
         if failure.slow:
             self.limiter.slower()
-        if failure.pause:
-            self.limiter.pause(failure.pause)
+        if failure.pause and self.limiter.pause(failure.pause) and failure.pause >= PAUSE_TOLD:
+            log.warning("the endpoint is asked nothing for %.0f s: %s", failure.pause, failure.reason)
         if failure.counts and not (failure.unsaid and not self._takes_system and has_system(sent.get("messages"))):
             self.breaker.failed(failure.reason, trial=trial)
         if failure.parameter and failure.parameter != "response_format":

@@ -10,6 +10,14 @@ from propagation.model.base import Term
 Period = Literal["hour", "day", "month", "run"]
 
 
+def address(value: str) -> str:
+    """Raises ValueError where no server can be there."""
+    parts = urlsplit(value)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
+        raise ValueError("base_url is no address of a server: give one as http://127.0.0.1:8080/v1")
+    return value
+
+
 class BudgetOptions(Term):
     """Limits of what may be spent in a period (of UTC); None: no limit. `run`: from the start of this process."""
 
@@ -31,6 +39,11 @@ class EmbeddingOptions(Term):
     model: str = "text-embedding-3-small"
     dimension: int = Field(1_536, ge=2, le=65_536)
     cached: int = Field(20_000, ge=0)
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_address(cls, value: str | None) -> str | None:
+        return None if value is None else address(value)
 
 
 class OpenAIOptions(Term):
@@ -60,7 +73,4 @@ class OpenAIOptions(Term):
     @field_validator("base_url")
     @classmethod
     def _is_address(cls, value: str) -> str:
-        parts = urlsplit(value)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
-            raise ValueError("base_url is no address of a server: give one as http://127.0.0.1:8080/v1")
-        return value
+        return address(value)

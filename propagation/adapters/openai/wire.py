@@ -51,16 +51,22 @@ def field(of: object, name: str) -> Any:
 
 
 def choice_of(body: Mapping[str, Any]) -> tuple[str | None, str | None, str | None]:
-    """(text, finish reason, refusal) of the first choice that says something; None for what there is not. Raises NoAnswer where
-    the choice is an error."""
+    """(text, finish reason, refusal) of the first choice that says something, an object before others; None for what there is
+    not. Raises NoAnswer where the choice is an error."""
     choices = [choice for choice in body["choices"] if isinstance(choice, Mapping)]
-    choice: Mapping[str, Any] = next((one for one in choices if said_by(one)), choices[0] if choices else {})
+    choice: Mapping[str, Any] = max(choices, key=_worth) if len(choices) > 1 else choices[0] if choices else {}
     text = said_by(choice)
     error = field(choice, "error")
     if error and not text:
         raise NoAnswer(f"the choice is an error: {said_in({'error': error})}", _status_in({"error": error}))
     refusal = _text(field(_message(choice), "refusal"))
     return text, _text(field(choice, "finish_reason")), refusal if not text else None
+
+
+def _worth(choice: Mapping[str, Any]) -> int:
+    """Of several choices, which servers give that were asked for one: an object, any text, nothing."""
+    text = said_by(choice)
+    return 2 if text and _is_object(text) else 1 if text else 0
 
 
 def said_by(choice: Mapping[str, Any]) -> str | None:

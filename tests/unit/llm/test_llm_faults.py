@@ -31,6 +31,19 @@ async def test_a_bad_answer_is_asked_for_once_more_and_then_a_typed_failure(aski
         assert "Answer again" in again
 
 
+async def test_a_long_pause_that_a_server_asks_for_is_told_once(asking, caplog):
+    async with asking(faults={"429": 1.0}, retry_after=60) as asked:
+        calls = asyncio.gather(*(asked.reasoner.merge(parties()[0]) for _ in range(3)), return_exceptions=True)
+        async with asyncio.timeout(10):
+            while asked.reasoner.endpoint.limiter.pause(0):  # noqa: ASYNC110 - until one was asked for
+                await asyncio.sleep(0.01)
+        await asyncio.sleep(0.05)
+        calls.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await calls
+    assert [record.getMessage()[:41] for record in caplog.records] == ["the endpoint is asked nothing for 60 s: 4"]
+
+
 async def test_of_a_broken_answer_the_parts_behind_the_break_stand(asking):
     async with asking(faults={"malformed": 1.0}) as asked:
         reader, positive, negative = parties()

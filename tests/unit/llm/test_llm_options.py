@@ -20,3 +20,16 @@ def test_of_two_bodies_the_first_is_the_answer(behind):
 def test_what_is_no_address_or_model_is_refused_when_settings_are_read(told):
     with pytest.raises(ValidationError, match=next(iter(told))):
         OpenAIOptions(**told)
+
+
+def test_so_is_the_address_of_embeddings():
+    with pytest.raises(ValidationError, match=r"embeddings\.base_url"):
+        OpenAIOptions(embeddings={"base_url": "banana"})
+    assert OpenAIOptions(embeddings={"base_url": "http://host:1/v1"}).embeddings.base_url == "http://host:1/v1"
+
+
+def test_of_several_choices_an_object_is_the_answer():
+    told = [{"message": {"content": said}} for said in (None, "Certainly!", '{"a": 1}', '{"b": 2}')]
+    assert choice_of({"choices": told})[0] == '{"a": 1}'
+    assert choice_of({"choices": told[:2]})[0] == "Certainly!"
+    assert choice_of({"choices": told[:1]})[0] is None

@@ -287,7 +287,8 @@ async def test_a_change_that_the_reasoner_failed_on_is_described_in_the_end_even
     engine.reasoner.mute = True
     before, _ = await title_of(engine, "Blue", title="Kind of Green")
     assert "“Blue”" in before[0]
-    again = ColdStart(engine.store, engine.reasoner, engine.stage2.policy, engine.vectors, engine.settings)
+    again = ColdStart(engine.store, engine.reasoner, engine.stage2.policy, engine.vectors, engine.settings,
+                      engine.holder)
     await again.open(await engine.store.learned_through())
     assert await again.step() == {}
     engine.reasoner.mute = False
