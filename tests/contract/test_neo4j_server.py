@@ -50,6 +50,13 @@ async def test_a_lost_index_is_made_again(server):
 
 
 @pytest.mark.neo4j
+async def test_relationships_are_not_indexed_by_type(server):
+    """No statement asks for them (test_neo4j_plans.py), and recording would pay for it."""
+    await opening(server.settings)
+    assert server.run("SHOW INDEXES YIELD type, entityType WHERE type = 'LOOKUP' RETURN entityType") == [["NODE"]]
+
+
+@pytest.mark.neo4j
 async def test_several_processes_open_an_empty_database_at_once(server):
     await opening(server.settings)
     before = indexes(server)

@@ -58,4 +58,5 @@ async def _lacking(database: Neo4jDatabase, texts: list[str]) -> list[str]:
     """Indexes of ours, those of constraints too, that are not there or not online: without one a statement would look at
     every node."""
     states = dict(await database.rows("opening/indexes"))
-    return sorted(name for text in texts if states.get(name := text.split()[2]) != "ONLINE")
+    wanted = [text.split()[2] for text in texts if text.startswith("CREATE")]
+    return sorted(name for name in wanted if states.get(name) != "ONLINE")
