@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from propagation.numbers.best import best_rows, in_order
 from propagation.numbers.combiner import adopter_bin as bin_of
 from propagation.numbers.combiner import maturity, score, standardise, weight_of
 from propagation.numbers.features import (
@@ -18,20 +19,17 @@ from propagation.numbers.features import (
     has_history,
     standpoint_of,
 )
-from propagation.numbers.hashing import mixed
 from propagation.numbers.mass import PRIOR
 from propagation.numbers.neighbours import gather_neighbours, release_neighbours
 from propagation.numbers.seen import has_seen, seen_items
-from propagation.numbers.sketch import ADOPTERS, ATTRIBUTES, BINS, CONTENT, LANES, PARTS, PROFILE, SESSION, TASTE, lift_neighbours
+from propagation.numbers.sketch import ADOPTERS, ATTRIBUTES, BINS, CONTENT, PARTS, PROFILE, SESSION, TASTE, lift_neighbours
 from propagation.numbers.trust import softmax_largest
 
 SLOPES = 9
-FEW_GROUPS, FEW_LANES = 4, 8
 POPULARITY, RECENT = Feature.POPULARITY.value, Feature.RECENT.value
 SLOW, FAST = Feature.KNN_SLOW.value, Feature.KNN_FAST.value
 PART_FEATURES = (Feature.CONTENT.value, Feature.ATTRIBUTES.value, Feature.ADOPTERS.value, Feature.PROFILE.value,
                  Feature.LIFT_SESSION.value, Feature.LIFT_TASTE.value)
-ITEM_STRIDE = 1_000_003
 
 
 class Asker(NamedTuple):
@@ -163,69 +161,6 @@ def _add_neighbours(state, combiner, sketch, asker, found, scores):
 
 
 @njit(cache=True)
-def _tie_key(user, item, seed):
-    return np.float64(mixed(np.uint64(user + 1) * np.uint64(ITEM_STRIDE) + np.uint64(item), seed))
-
-
-@njit(cache=True, fastmath={"nnan", "nsz"})
-def _best_by_group(scores, width):
-    best = np.empty(len(scores) // width, np.float32)
-    for group in range(len(best)):
-        largest = np.float32(-np.inf)
-        for item in range(group * width, (group + 1) * width):
-            largest = max(largest, scores[item])
-        best[group] = largest
-    return best
-
-
-@njit(cache=True)
-def _at_least(scores, count):
-    """Items that may be among the `count` best: by the best of each group of neighbours first, so that most are never looked
-    at."""
-    width = LANES if len(scores) > FEW_GROUPS * LANES * count else FEW_LANES
-    best = _best_by_group(scores, width)
-    groups = len(best)
-    threshold = np.partition(best, groups - count)[groups - count] if groups > count else np.float32(-np.inf)
-    chosen = np.empty(len(scores), np.int64)
-    filled = 0
-    for group in range(groups):
-        if best[group] < threshold or best[group] == -np.inf:
-            continue
-        for item in range(group * width, (group + 1) * width):
-            if scores[item] >= threshold and scores[item] > -np.inf:
-                chosen[filled] = item
-                filled += 1
-    return chosen[:filled]
-
-
-@njit(cache=True)
-def _best(scores, count, user, seed):
-    """Rows of the `count` best scores; equal ones at the cut by a seeded hash of (client, item)."""
-    rows = _at_least(scores, count)
-    if len(rows) <= count:
-        return rows
-    values = scores[rows]
-    cut = np.partition(values, len(values) - count)[len(values) - count]
-    out = np.empty(count, np.int64)
-    filled = 0
-    tied = np.empty(len(rows), np.int64)
-    keys = np.empty(len(rows))
-    ties = 0
-    for place in range(len(rows)):
-        if values[place] > cut:
-            out[filled] = rows[place]
-            filled += 1
-        elif values[place] == cut:
-            tied[ties] = rows[place]
-            keys[ties] = _tie_key(user, rows[place], seed)
-            ties += 1
-    order = np.argsort(keys[:ties])
-    for place in range(count - filled):
-        out[filled + place] = tied[order[place]]
-    return out
-
-
-@njit(cache=True)
 def _shortlist(state, combiner, sketch, asker, found, scores, left_out, leave_seen, allowed, count):
     if has_history(state, asker.user):
         _add_neighbours(state, combiner, sketch, asker, found, scores)
@@ -238,17 +173,7 @@ def _shortlist(state, combiner, sketch, asker, found, scores, left_out, leave_se
         for item in range(len(allowed)):
             if not allowed[item]:
                 scores[item] = -np.inf
-    return _best(scores, count, asker.user, state.seed)
-
-
-@njit(cache=True)
-def _order(rows, scores, user, seed):
-    """Places by descending score; equal scores by a seeded hash of (client, item), never by index."""
-    keys = np.empty(len(rows))
-    for place in range(len(rows)):
-        keys[place] = _tie_key(user, rows[place], seed)
-    by_key = np.argsort(keys, kind="mergesort")
-    return by_key[np.argsort(-scores[by_key], kind="mergesort")]
+    return best_rows(scores, count, asker.user, state.seed)
 
 
 @njit(cache=True)
@@ -262,7 +187,7 @@ def _score_rows(state, combiner, asker, rows, limit):
     user_bin = _user_bin(state, asker.user)
     for place in range(len(rows)):
         scores[place] = score(combiner, asker.arm, values[place], user_bin, bin_of(state.adoptions[rows[place]]))
-    order = _order(rows, scores, asker.user, state.seed)[:limit]
+    order = in_order(rows, scores, asker.user, state.seed)[:limit]
     weights = np.zeros((len(order), FEATURES))
     for place in range(len(order)):
         item_bin = bin_of(state.adoptions[rows[order[place]]])

@@ -21,13 +21,11 @@ from propagation.ports.graph import GraphStore
 from propagation.ports.reasoner import Part, Reasoner
 from propagation.reception.merge import Reception, receive
 from propagation.routing.policy import RoutingPolicy
-from propagation.workflow.holding import holding
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.vectors import Vectors
 
 PROGRESS = "described_through"
 FAILED = "undescribed"
-LEASE, LEASE_MS = "describe", 30_000
 CLIENTS_A_STEP = 2_000
 RETRY_SECONDS = 30.0
 log = logging.getLogger(__name__)
@@ -43,17 +41,15 @@ def catalogue_change(text: ClientText, edits: Sequence[Edit]) -> list[Edit]:
 
 
 class ColdStart:
-    """Describes clients in the order of the log, behind the learner and before interactions are reasoned. Of several processes
-    one asks about texts at a time (`holder` names this one): a model is paid once for each."""
+    """Describes clients in the order of the log, behind the learner and before interactions are reasoned."""
 
     def __init__(self, store: GraphStore, reasoner: Reasoner, policy: RoutingPolicy, vectors: Vectors,
-                 settings: WorkflowSettings, holder: str) -> None:
+                 settings: WorkflowSettings) -> None:
         self._store = store
         self._reasoner = reasoner
         self._policy = policy
         self._vectors = vectors
         self._settings = settings
-        self._holder = holder
         self._waiting: deque[LogEntry] = deque()
         self._taken_through = 0
         self._failed: set[int] = set()
@@ -78,61 +74,40 @@ class ColdStart:
         """The largest sequence, at most `most`, up to which every client is described."""
         return min(self._waiting[0].sequence - 1, most) if self._waiting else most
 
+    @property
+    def waiting(self) -> bool:
+        """Whether entries of the log are yet to be looked at."""
+        return bool(self._waiting)
+
     async def step(self) -> dict[int, ClientText]:
         """Describe some 2,000 clients of the next entries, else those that the reasoner failed on some time ago; the texts
-        that changed: none while another process describes. Raises VersionClash: nothing is lost, the same clients come again."""
-        refs, through = self._next()
-        if not refs and (not self._failed or time.monotonic() < self._retry_at):
-            return {}
-        taken_back = await self._store.taken_back_through()
-        clients = await self._store.get_clients(refs or sorted(self._failed)[:CLIENTS_A_STEP])
-        if not any(client.has_text for client in clients):
-            return await self._take(clients, through, taken_back)
-        async with holding(self._store, LEASE, self._holder, LEASE_MS) as lease:
-            if lease is None:
-                return {}
-            if not await self._done_elsewhere():
-                return await self._take(clients, through, taken_back)
-        return await self.step()
-
-    def _next(self) -> tuple[list[int], int]:
-        """(clients of the next entries of the log, up to which sequence); (none, 0) where no entry waits."""
+        that changed. Raises VersionClash: nothing is lost, the same clients come again."""
         refs: dict[int, None] = {}
-        through = 0
+        taken = 0
         for entry in self._waiting:
             if refs and len(refs) + len(entry.refs) > CLIENTS_A_STEP:
                 break
             refs.update(dict.fromkeys(entry.refs))
-            through = entry.sequence
-        return list(refs), through
-
-    async def _done_elsewhere(self) -> bool:
-        """Whether another process described some of this since it was read; it is left out then."""
-        failed, self._failed = self._failed, set(orjson.loads(await self._store.get_blob(FAILED) or b"[]"))
-        done = int(await self._store.get_blob(PROGRESS) or 0)
-        if not self._waiting:
-            return failed != self._failed
-        if self._waiting[0].sequence > done:
-            return False
-        self._drop(done)
-        return True
-
-    def _drop(self, through: int) -> None:
-        while self._waiting and self._waiting[0].sequence <= through:
+            taken += 1
+        if not taken:
+            return await self._again()
+        sequence = self._waiting[taken - 1].sequence
+        changed = await self._describe(list(refs), sequence)
+        await self._store.put_blob(PROGRESS, str(sequence).encode())
+        for _ in range(taken):
             self._waiting.popleft()
-
-    async def _take(self, clients: Sequence[Client], through: int, taken_back: int) -> dict[int, ClientText]:
-        """`through` 0: these come again, and no entry of the log with them. `taken_back`: of before they were read."""
-        changed = await self._describe(clients, through or await self._store.recorded_through(), taken_back)
-        if through:
-            await self._store.put_blob(PROGRESS, str(through).encode())
-            self._drop(through)
         return changed
 
-    async def _describe(self, found: Sequence[Client], sequence: int, taken_back: int) -> dict[int, ClientText]:
-        clients = {client.ref: client for client in found}
+    async def _again(self) -> dict[int, ClientText]:
+        if not self._failed or time.monotonic() < self._retry_at:
+            return {}
+        return await self._describe(sorted(self._failed)[:CLIENTS_A_STEP], await self._store.recorded_through())
+
+    async def _describe(self, refs: Sequence[int], sequence: int) -> dict[int, ClientText]:
+        taken_back = await self._store.taken_back_through()
+        clients = {client.ref: client for client in await self._store.get_clients(refs)}
         before = await self._store.load_texts(list(clients))
-        failed = self._failed - clients.keys()
+        failed = self._failed.difference(refs)
         edits, usage = await self._edits([clients[ref] for ref in before])
         own = {ref: text for (ref, old), part in zip(before.items(), edits, strict=True)
                if (text := self._own_text(old, part, failed)) is not old}

@@ -95,7 +95,7 @@ class Engine:
                                        RouterWords(store, self.numbers, self.vectors))
         self.upkeep = IndexUpkeep(store, embedder, index, feed, self.vectors, self.numbers, holder)
         policy = policy_for(settings, store, index, embedder, self.numbers, holder)
-        self.cold_start = ColdStart(store, reasoner, policy, self.vectors, settings, holder)
+        self.cold_start = ColdStart(store, reasoner, policy, self.vectors, settings)
         self.learner = Learner(store, self.numbers, embedder, holder, self.first_view, self.catalogue, self._take_entries,
                                self._take_epoch)
         self._stage1 = Stage1(store, reasoner, settings, held_texts(store), give_way)
@@ -288,6 +288,8 @@ class Engine:
 
     async def _describe(self) -> int:
         texts = await self.cold_start.step()
+        while not texts and self.cold_start.waiting:  # thousands of clients without text may come before those with one
+            texts = await self.cold_start.step()
         self.reasoning.drafting.committed(texts)
         return len(texts)
 

@@ -1,5 +1,6 @@
 """The names behind numbers: what an answer's lines, hops and members refer to, fetched together."""
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -17,8 +18,8 @@ SENDERS = 50
 
 @dataclass(frozen=True)
 class Facts:
-    """Keys and titles of clients by ref, interactions by sequence, messages by (router, version), for one caller. Whoever only
-    brought attributes to a message has no title here."""
+    """Keys and titles of clients by ref, interactions by sequence, messages by (router, version), for one caller. Users of
+    events, and who brought attributes to a message, have no title here."""
 
     caller: Caller
     keys: Mapping[int, ClientKey]
@@ -63,9 +64,9 @@ async def facts_of(store: GraphStore, caller: Caller, lines: Iterable[Line], ref
     shown = {*refs, *(event.item for event in events.values())}
     named = sorted({*shown, *(event.user for event in events.values()),
                     *(ref for message in heard.values() for ref in senders(message))})
-    keys = await store.find_keys(named)
-    titles = {client.ref: client.title for client in await store.get_clients(sorted(shown))}
-    return Facts(caller, {ref: key for ref, key in zip(named, keys, strict=True) if key is not None}, titles, events, heard)
+    keys, clients = await asyncio.gather(store.find_keys(named), store.get_clients(sorted(shown)))
+    return Facts(caller, {ref: key for ref, key in zip(named, keys, strict=True) if key is not None},
+                 {client.ref: client.title for client in clients}, events, heard)
 
 
 def senders(message: RouterVersion) -> list[int]:

@@ -259,7 +259,7 @@ class Endpoint:
             return
         if failure.slow:
             self.limiter.slower()
-        if failure.pause and self.limiter.pause(failure.pause) and failure.pause >= PAUSE_TOLD:
+        if failure.pause and self.limiter.pause(failure.pause) >= PAUSE_TOLD:
             log.warning("the endpoint is asked nothing for %.0f s: %s", failure.pause, failure.reason)
         if failure.counts and not (failure.unsaid and not self._takes_system and has_system(sent.get("messages"))):
             self.breaker.failed(failure.reason, trial=trial)

@@ -74,13 +74,12 @@ class Limiter:
                     self._withheld -= 1
                     self._places.release()
 
-    def pause(self, seconds: float) -> bool:
-        """No call begins for so long: the server said so, or is still busy with one that nobody waits for. Whether it is a new
-        pause: of calls in flight together each may bring it."""
-        now = self._clock()
-        begins = self._not_before <= now
-        self._not_before = max(self._not_before, now + seconds)
-        return begins
+    def pause(self, seconds: float) -> float:
+        """No call begins for so long: the server said so, or is still busy with one that nobody waits for. By how many seconds
+        that is longer than before: calls in flight together each may bring the same."""
+        before = max(self._not_before, self._clock())
+        self._not_before = max(before, self._clock() + seconds)
+        return self._not_before - before
 
     def _wait(self, tokens: int) -> float:
         """Seconds until the next call may begin; 0: now."""

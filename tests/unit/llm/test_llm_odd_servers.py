@@ -55,7 +55,7 @@ async def answering(answer, store):
     options = OpenAIOptions(base_url=f"http://127.0.0.1:{port}/v1", model="odd", timeout=2.0, attempts=2, cached_answers=0)
     reasoner = openai_reasoner(openai_endpoint(options, None, store, "test"), store)
     reasoner._asking._structured._mode = Mode.PLAIN
-    reasoner.endpoint.limiter.pause = lambda seconds: None
+    reasoner.endpoint.limiter.pause = lambda seconds: 0.0
     try:
         yield reasoner, calls
     finally:

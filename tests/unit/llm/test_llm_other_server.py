@@ -73,7 +73,7 @@ async def test_what_can_not_is_asked_for_once_more_and_then_a_typed_failure(serv
 async def test_what_is_no_answer_makes_the_work_wait(server, store, form):
     server.form = UNANSWERED[form]
     async with reasoner_of(server, store) as reasoner:
-        reasoner.endpoint.limiter.pause = lambda seconds: None
+        reasoner.endpoint.limiter.pause = lambda seconds: 0.0
         with pytest.raises(ReasonerUnavailable):
             await both(reasoner)
 

@@ -281,14 +281,24 @@ async def test_catalogue_lines_follow_the_catalogue_and_other_lines_stay(engine)
     assert await title_of(engine, "Blue", title="", categories=()) == ([], lines - len(after))
 
 
+async def test_clients_without_text_keep_nobody_behind_them_from_being_described(engine, monkeypatch):
+    monkeypatch.setattr(cold_start, "CLIENTS_A_STEP", 1)
+    await engine.drain()
+    for name in ("quiet", "silent"):
+        await engine.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.USER, id=name))])
+    await engine.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id="Green"), title="Kind of Green")])
+    await engine.learn()
+    assert await engine.reason(0) == 1
+    assert not engine.cold_start.waiting
+
+
 async def test_a_change_that_the_reasoner_failed_on_is_described_in_the_end_even_after_a_restart(engine, monkeypatch):
     monkeypatch.setattr(cold_start, "RETRY_SECONDS", 0.0)
     await engine.drain()
     engine.reasoner.mute = True
     before, _ = await title_of(engine, "Blue", title="Kind of Green")
     assert "“Blue”" in before[0]
-    again = ColdStart(engine.store, engine.reasoner, engine.stage2.policy, engine.vectors, engine.settings,
-                      engine.holder)
+    again = ColdStart(engine.store, engine.reasoner, engine.stage2.policy, engine.vectors, engine.settings)
     await again.open(await engine.store.learned_through())
     assert await again.step() == {}
     engine.reasoner.mute = False

@@ -1,6 +1,5 @@
 """Two engines on one graph and one index, as two processes are: what one commits, the other's views follow."""
 
-import asyncio
 from contextlib import asynccontextmanager
 
 import numpy as np
@@ -127,49 +126,6 @@ async def test_profiles_that_one_wrote_are_in_the_others_numbers(two):
     row = index_of(await ref_of(here, "bob"))
     np.testing.assert_array_equal(profiles(here)[0][row], profiles(there)[0][row])
     assert await here.follow() == await there.follow() == 0
-
-
-class Counting:
-    """Describes as the reasoner it has does, counted, and not before it may."""
-
-    def __init__(self, reasoner):
-        self._reasoner = reasoner
-        self.described = []
-        self.may, self.asked = asyncio.Event(), asyncio.Event()
-
-    def __getattr__(self, name):
-        return getattr(self._reasoner, name)
-
-    async def describe(self, clients):
-        self.described += [client.ref for client in clients]
-        self.asked.set()
-        await self.may.wait()
-        return await self._reasoner.describe(clients)
-
-
-async def test_a_catalogue_is_described_by_one_of_them_and_paid_for_once(two, monkeypatch):
-    here, there = two
-    for engine in two:
-        monkeypatch.setattr(engine.cold_start, "_reasoner", Counting(engine.reasoner))
-        await engine.learn()
-    mine, theirs = (engine.cold_start._reasoner for engine in two)
-    async with asyncio.TaskGroup() as side:
-        described = side.create_task(here.cold_start.step())
-        await mine.asked.wait()
-        assert await there.cold_start.step() == {}, "the other one is at it"
-        mine.may.set()
-    assert len(described.result()) == len(mine.described) == 20
-    await there.follow()
-    assert await there.cold_start.step() == {}
-    assert theirs.described == []
-    await there.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id="i20"), title="Record 20")])
-    for engine in two:
-        await engine.learn()
-        await engine.follow()
-    theirs.may.set()
-    assert len(await there.cold_start.step()) == len(theirs.described) == 1
-    assert await here.cold_start.step() == {}
-    assert len(mine.described) == 20
 
 
 async def test_texts_that_the_other_wrote_are_gone_on_with(two):
