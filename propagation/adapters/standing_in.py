@@ -46,6 +46,10 @@ class StandingIn:
         return self._first.routers_at_once
 
     @property
+    def pause(self) -> str:
+        return self._first.pause
+
+    @property
     def expenses(self) -> Expenses:
         return self._first.expenses
 

@@ -133,6 +133,10 @@ class Reasoner(Protocol):
     def name(self) -> str: ...
 
     @property
+    def pause(self) -> str:
+        """Why it asks nobody at present, in words, though it has work; "" where it does."""
+
+    @property
     def width(self) -> int:
         """How many interactions are best under way at once; 1 where reasoning computes on this loop."""
 

@@ -69,7 +69,7 @@ class Evolution:
         plan = await self._planner.plan(sight, told, versions, maps, tail.judged_from)
         run = EvolutionRun(changes=plan.numbering.changes, judged_from=tail.judged_from)
         if not run.changes:
-            return await self._kept(run.model_copy(update={"verdict": NOTHING}), dry_run)
+            return await self._kept(run.model_copy(update={"verdict": _undecided(plan) or NOTHING}), dry_run)
         judged = await asyncio.to_thread(verdict_on, plan, sight, tail)
         if judged is None:
             return await self._kept(run.model_copy(update={"verdict": TOO_LITTLE}), dry_run)
@@ -172,3 +172,12 @@ def _directions_and_items(view: NumbersView) -> tuple[NDArray[np.float32], int]:
 def _divided(plan: Plan, directions: NDArray[np.float32], items: int) -> Divided:
     return {router: divided(numbers, router, plan.communities[router], plan.written, directions, items)
             for router, numbers in plan.numbering.halves.items()}
+
+
+def _undecided(plan: Plan) -> str:
+    """A failure is no decision; "" where there was none."""
+    if not plan.undecided:
+        return ""
+    router, reason = next(iter(plan.undecided.items()))
+    return f"nothing changes: the reasoner did not decide on {len(plan.undecided)} of the routers that it was asked about (router" \
+           f" {router}: {reason})"

@@ -45,13 +45,15 @@ class NewText:
 
 @dataclass(frozen=True)
 class Plan:
-    """`communities`: of each router that is split. `written`: what was written to the routers looked at, up to T."""
+    """`communities`: of each router that is split. `written`: what was written to the routers looked at, up to T. `undecided`: why
+    routers that were asked about were not decided on."""
 
     numbering: Numbering
     texts: Sequence[NewText]
     communities: Mapping[int, Community]
     written: Written
     wanted: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
+    undecided: Mapping[int, str] = field(default_factory=dict)
 
 
 class Planner:
@@ -75,12 +77,18 @@ class Planner:
         free = frozenset(range(sight.routers)) - sight.retired
         decided: list[tuple[RouterCase, RouterDecision]] = []
         communities: dict[int, Community] = {}
+        undecided: dict[int, str] = {}
         for router in asked:
             if router not in free or len(decided) == self._settings.evolve_most:
                 continue
             community = await asyncio.to_thread(community_of, router, written, directions, self._settings.seed)
             case = await asyncio.to_thread(cases.of, router, told[router], community, free)
-            decision = await self._decision(case)
+            try:
+                decision = await self._decision(case)
+            except ReasonerFailed as error:
+                undecided[router] = str(error)
+                log.warning("router %d stays as it is: %s", router, error)
+                continue
             if decision is not None:
                 decided.append((case, decision))
                 free -= set(_routers(case, decision))
@@ -89,7 +97,7 @@ class Planner:
         numbering = numbered([_change(*one) for one in decided], sight.routers, sight.retired)
         texts = [text for (case, decision), change in zip(decided, numbering.changes, strict=True)
                  for text in _texts(case, decision, change.after)]
-        return Plan(numbering, texts, communities, written, wanted)
+        return Plan(numbering, texts, communities, written, wanted, undecided)
 
     def _asked(self, sight: Sight, told: Mapping[int, Told]) -> list[int]:
         enough = [router for router, said in told.items()
@@ -98,19 +106,14 @@ class Planner:
         return sorted(enough, key=lambda router: (-told[router].blamed, router))[: 2 * self._settings.evolve_most]
 
     async def _decision(self, case: RouterCase) -> RouterDecision | None:
-        """What to do with a router; None where nothing, or where the answer cannot be carried out."""
-        try:
-            decision = await self._reasoner.decide_router(case)
-        except ReasonerFailed as error:
-            log.warning("router %d stays as it is, the reasoner did not decide: %s", case.router.router, error)
-            return None
+        """What to do with a router; None where nothing. Raises ReasonerFailed, also where the answer cannot be carried out."""
+        decision = await self._reasoner.decide_router(case)
         if decision.kind is None:
             return None
         possible = {EvolutionKind.SPLIT: case.halves is not None, EvolutionKind.MERGE: case.nearest is not None,
                     EvolutionKind.REWRITE: True}[decision.kind]
         if not possible or len(decision.texts) != TEXTS[decision.kind]:
-            log.warning("router %d stays as it is: a %s cannot be made of the reasoner's answer", case.router.router, decision.kind)
-            return None
+            raise ReasonerFailed(f"a {decision.kind} cannot be made of the reasoner's answer")
         return decision
 
 

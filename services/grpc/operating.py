@@ -24,6 +24,11 @@ SWITCHED_OFF = "propagation is switched off (the setting propagate): no round wa
 class Operating(Servicer):
     """By hand what the schedule does, and how far everything is."""
 
+    def _failing(self) -> dict[str, str]:
+        """What fails, and what waits because it was told to."""
+        pause = self._engine.reasoner.pause
+        return {**self._worker.failing, "reasoner": pause} if pause else self._worker.failing
+
     async def RunRound(self, request: pb.RunRoundRequest, context: Context) -> pb.RunRoundResponse:
         try:
             done = await self._worker.run_round_for_caller(drain=request.drain)
@@ -58,7 +63,7 @@ class Operating(Servicer):
             last_evolution=run_to_proto(evolutions[0]) if evolutions else None,
             dead_letters=len(letters), newest_dead_letters=[
                 pb.DeadLetter(sequence=sequence, reason=reason) for sequence, reason in letters[:-DEAD_LETTERS_SHOWN - 1:-1]],
-            version=release(), policy=engine.settings.policy, failing=self._worker.failing, reasoner=engine.reasoner.name,
+            version=release(), policy=engine.settings.policy, failing=self._failing(), reasoner=engine.reasoner.name,
             embedder=engine.embedder.name, propagate=engine.settings.propagate, spending=spending_to_proto(engine),
             budgets=[pb.Budget(name=one.name, used=one.used, limit=one.limit) for one in engine.expenses.budgets],
             gauge=None if gauge is None else gauge_to_proto(gauge, course=request.history),

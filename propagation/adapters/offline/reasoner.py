@@ -45,6 +45,10 @@ class OfflineReasoner:
         self._not_heard = max(1, profile_lines - self._heard)
 
     @property
+    def pause(self) -> str:
+        return ""
+
+    @property
     def expenses(self) -> Expenses:
         return NO_EXPENSES
 

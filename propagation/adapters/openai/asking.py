@@ -7,10 +7,11 @@ from typing import Any
 
 from propagation.adapters.openai.answers import KeptAnswers
 from propagation.adapters.openai.data import document, tokens_in
-from propagation.adapters.openai.endpoint import Endpoint, FormRefused, Messages, Reply
+from propagation.adapters.openai.endpoint import Endpoint, FormRefused, Reply
 from propagation.adapters.openai.matching import checked, matched, names_of
 from propagation.adapters.openai.prompts.prompt import Question, Wanted, schema_of, shape_of
 from propagation.adapters.openai.reading import Fault, Said, read
+from propagation.adapters.openai.roles import Messages
 from propagation.adapters.openai.structured import ENFORCED, Mode, Structured, schema_format
 from propagation.model.errors import ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
 from propagation.model.usage import NOTHING, Spent, Usage

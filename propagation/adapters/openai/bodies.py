@@ -8,6 +8,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import httpx2
 
 STILL_SECONDS = 1.0
+BODY_BYTES, NUMBER_BYTES, TEXTS_A_CALL = 8_000_000, 32, 64
+
+
+def most_bytes(dimension: int) -> int:
+    """Of a body: that of embeddings holds TEXTS_A_CALL vectors of so many numbers."""
+    return max(BODY_BYTES, TEXTS_A_CALL * dimension * NUMBER_BYTES)
 
 
 def bounded(most: int) -> Callable[[httpx2.Response], Awaitable[None]]:

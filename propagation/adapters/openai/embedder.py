@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.adapters.openai.endpoint import PLAIN, TEXTS_A_CALL, Endpoint
+from propagation.adapters.openai.bodies import TEXTS_A_CALL
+from propagation.adapters.openai.endpoint import Endpoint
 from propagation.adapters.openai.options import EmbeddingOptions
+from propagation.adapters.openai.roles import PLAIN
 from propagation.adapters.openai.wire import field
 from propagation.model.errors import IncompatibleSettings, ReasonerGaveUp
 from propagation.model.usage import Expenses

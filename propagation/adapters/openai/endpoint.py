@@ -12,31 +12,27 @@ from typing import Any
 import httpx2
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
-from propagation.adapters.openai.bodies import bounded
+from propagation.adapters.openai.bodies import bounded, most_bytes
 from propagation.adapters.openai.breaker import Breaker
 from propagation.adapters.openai.data import tokens_in
-from propagation.adapters.openai.failures import SYSTEM, TIMED_OUT, Failure, Next, failure_of, has_system
+from propagation.adapters.openai.failures import SYSTEM, TIMED_OUT, Failure, Next, asked_pause, failure_of, has_system
 from propagation.adapters.openai.leaving import Leaving
 from propagation.adapters.openai.limiter import Limiter
 from propagation.adapters.openai.options import OpenAIOptions
+from propagation.adapters.openai.roles import PING, PLAIN, WITH_SYSTEM, Messages, merged
 from propagation.adapters.openai.spending import Spending
 from propagation.adapters.openai.wire import body_of, choice_of, counted
 from propagation.model.errors import PropagationError, ReasonerAway, ReasonerGaveUp, ReasonerUnavailable
 from propagation.model.usage import NOTHING, Spent, Usage
 
 REDIRECTS = 2
-BODY_BYTES, NUMBER_BYTES, TEXTS_A_CALL = 8_000_000, 32, 64
 UNCOMPRESSED = {"Accept-Encoding": "identity"}  # a small body may unpack to one without end
 BACKOFF, BACKOFF_LONGEST = 0.25, 20.0
 NO_KEY = "none"
-PLAIN = "Say OK."
-PING: Sequence[Mapping[str, str]] = ({"role": "user", "content": PLAIN},)
-WITH_SYSTEM: Sequence[Mapping[str, str]] = ({"role": SYSTEM, "content": "You are brief."}, *PING)
 PING_TOKENS = 16  # some servers take no limit below that
 LEAST_TOKENS, MOST_TOKENS = 64, 1 << 20
 PAUSE_TOLD = 5.0
 EVERY_CALL = "and so it is with every call"
-Messages = Sequence[Mapping[str, str]]
 log = logging.getLogger(__name__)
 
 
@@ -90,18 +86,16 @@ class Endpoint:
         self._looking = asyncio.Lock()
         self._most_tokens = MOST_TOKENS
         self._random = random.Random()
-
-    @property
-    def _body_max(self) -> int:
-        return max(BODY_BYTES, TEXTS_A_CALL * self.options.embeddings.dimension * NUMBER_BYTES)
+        self._paused = "", 0.0
 
     @property
     def client(self) -> AsyncOpenAI:
         if self._client is None:
+            longest = bounded(most_bytes(self.options.embeddings.dimension))
             self._client = AsyncOpenAI(base_url=self.options.base_url, api_key=self._key or NO_KEY, max_retries=0,
                                        timeout=self.options.timeout, default_headers=UNCOMPRESSED,
                                        http_client=DefaultAsyncHttpxClient(max_redirects=REDIRECTS,
-                                                                           event_hooks={"response": [bounded(self._body_max)]}))
+                                                                           event_hooks={"response": [longest]}))
         return self._client
 
     def elsewhere(self, base_url: str) -> "Endpoint":
@@ -249,8 +243,23 @@ class Endpoint:
         return Came(body_of(await self._post("/embeddings", sent), "data"))
 
     async def _post(self, path: str, sent: dict[str, Any]) -> bytes:
-        """The answer's body as it came. Past the client's typed methods: they walk through all that is sent, and copy it."""
-        return (await self.client.post(path, cast_to=httpx2.Response, body=sent)).content
+        """The answer's body as it came. Past the client's typed methods: they walk through all that is sent, and copy it. An
+        answer may say that it was the last one for a while."""
+        response = await self.client.post(path, cast_to=httpx2.Response, body=sent)
+        self._pause(asked_pause(response.headers, 0.0), "its answer says that nothing is left of a rate")
+        return response.content
+
+    @property
+    def pause(self) -> str:
+        """Why nothing is asked now, and for how long; "" where no longer pause was asked for."""
+        reason, until = self._paused
+        left = until - time.monotonic()
+        return f"{reason}; asked again in {left:.0f} s" if left > 0 else ""
+
+    def _pause(self, seconds: float, reason: str) -> None:
+        if seconds and self.limiter.pause(seconds) >= PAUSE_TOLD:
+            self._paused = reason, time.monotonic() + seconds
+            log.warning("the endpoint is asked nothing for %.0f s: %s", seconds, reason)
 
     def _learn(self, failure: Failure | None, sent: Mapping[str, Any], *, trial: bool) -> None:
         if failure is None:
@@ -259,8 +268,7 @@ class Endpoint:
             return
         if failure.slow:
             self.limiter.slower()
-        if failure.pause and self.limiter.pause(failure.pause) >= PAUSE_TOLD:
-            log.warning("the endpoint is asked nothing for %.0f s: %s", failure.pause, failure.reason)
+        self._pause(failure.pause, failure.reason)
         if failure.counts and not (failure.unsaid and not self._takes_system and has_system(sent.get("messages"))):
             self.breaker.failed(failure.reason, trial=trial)
         if failure.parameter and failure.parameter != "response_format":
@@ -289,10 +297,3 @@ def _counted(came: Came, call: Call) -> tuple[int, int]:
     """(prompt, completion) tokens as the server counted them; some count nothing, then by length."""
     return (counted(came.body, "prompt_tokens", call.about),
             counted(came.body, "completion_tokens", tokens_in(came.said[0] or "")))
-
-
-def merged(messages: Messages) -> list[Mapping[str, str]]:
-    """What it says at the head of the first user's message: some models' templates know users and assistants only."""
-    told = [message["content"] for message in messages if message["role"] == SYSTEM]
-    first, *others = [message for message in messages if message["role"] != SYSTEM]
-    return [{**first, "content": "\n\n".join((*told, first["content"]))}, *others]

@@ -52,6 +52,10 @@ class OpenAIReasoner:
         return self.endpoint.options.in_flight
 
     @property
+    def pause(self) -> str:
+        return self.endpoint.pause
+
+    @property
     def expenses(self) -> Expenses:
         return self.endpoint.spending.expenses
 

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+from types import SimpleNamespace
 from unittest.mock import patch
 
 import pytest
@@ -13,6 +14,7 @@ from propagation.adapters.openai.failures import asked_pause, said_in
 from propagation.adapters.openai.limiter import Limiter
 from propagation.model.errors import ReasonerAway, ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
 from services.fake_llm.server import Refused
+from services.grpc.operating import Operating
 from tests.unit.llm.other_server import READ, other_server
 from tests.unit.llm.test_llm_habits import outcome, parties
 from tests.unit.llm.test_llm_other_server import both, reasoner_of
@@ -38,6 +40,9 @@ async def test_a_long_pause_that_a_server_asks_for_is_told_once(asking, caplog):
             while not caplog.records:  # noqa: ASYNC110 - a line of the log is what is waited for
                 await asyncio.sleep(0.01)
         await asyncio.sleep(0.05)
+        worker = SimpleNamespace(failing={"round": "late"})
+        told = Operating(SimpleNamespace(reasoner=asked.reasoner), worker)._failing()  # as GetStatus says it
+        assert told == {"round": "late", "reasoner": "429: Too many requests error; asked again in 60 s"}
         calls.cancel()
         with pytest.raises(asyncio.CancelledError):
             await calls

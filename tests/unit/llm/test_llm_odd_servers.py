@@ -68,6 +68,18 @@ async def asked(reasoner):
     return await reasoner.forward(work(), reader, [positive, negative], None)
 
 
+async def test_an_answer_that_says_nothing_is_left_of_a_rate_is_the_last_for_a_while(store):
+    headers = ("x-ratelimit-remaining-requests: 0", "x-ratelimit-reset-requests: 30s", "x-ratelimit-remaining-tokens: 9")
+    async with answering(http(completion(), "200 OK", *headers), store) as (reasoner, calls):
+        del reasoner.endpoint.limiter.pause
+        assert (await asked(reasoner)).prediction.chose_first
+        assert "nothing is left" in reasoner.pause
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.2):
+                await asked(reasoner)
+        assert len(calls) == 1
+
+
 READ = {
     "parts": completion([{"type": "text", "text": GOOD[:20]}, {"type": "text", "text": GOOD[20:]}]),
     "an object for text": completion(json.loads(GOOD)),

@@ -11,7 +11,7 @@ from propagation.adapters.numpy.index import NumpyIndex
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.points import SqlitePoints
-from propagation.model.errors import InvalidInput, StoreBusy
+from propagation.model.errors import InvalidInput, ReasonerFailed, StoreBusy
 from propagation.model.evolution import EvolutionKind
 from propagation.model.router_case import RouterDecision
 from propagation.numbers.features import Feature
@@ -150,6 +150,21 @@ async def test_a_dry_run_changes_nothing(made):
     assert await seen(engine) == before
     done = await engine.evolve()
     assert (done.changes, done.verdict, done.log_loss_after) == (run.changes, run.verdict, run.log_loss_after)
+
+
+class Mute(OfflineReasoner):
+    async def decide_router(self, case):
+        raise ReasonerFailed("it said nothing")
+
+
+async def test_a_reasoner_that_does_not_decide_is_told_and_changes_nothing(made):
+    engine = await made(STYLES[:3], 200, Mute())
+    before = await seen(engine)
+    run = await engine.evolve()
+    assert (run.published, run.changes) == (False, ())
+    assert "did not decide" in run.verdict
+    assert "it said nothing" in run.verdict
+    assert (await seen(engine))[:5] == before[:5]
 
 
 async def test_before_bootstrap_and_without_gradients_there_is_nothing_to_do(made):
