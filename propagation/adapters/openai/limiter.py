@@ -77,8 +77,9 @@ class Limiter:
     def pause(self, seconds: float) -> float:
         """No call begins for so long: the server said so, or is still busy with one that nobody waits for. By how many seconds
         that is longer than before: calls in flight together each may bring the same."""
-        before = max(self._not_before, self._clock())
-        self._not_before = max(before, self._clock() + seconds)
+        now = self._clock()
+        before = max(self._not_before, now)
+        self._not_before = max(before, now + seconds)
         return self._not_before - before
 
     def _wait(self, tokens: int) -> float:

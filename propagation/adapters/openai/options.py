@@ -1,21 +1,24 @@
 """What can be told about the endpoint. The key is not among it: it comes from the environment and is never printed."""
 
-from typing import Literal
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field
 
 from propagation.model.base import Term
 
 Period = Literal["hour", "day", "month", "run"]
 
 
-def address(value: str) -> str:
+def _is_address(value: str) -> str:
     """Raises ValueError where no server can be there."""
     parts = urlsplit(value)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
         raise ValueError("base_url is no address of a server: give one as http://127.0.0.1:8080/v1")
     return value
+
+
+Address = Annotated[str, AfterValidator(_is_address)]
 
 
 class BudgetOptions(Term):
@@ -35,15 +38,10 @@ class EmbeddingOptions(Term):
     """`base_url` None: that of the chat completions. `dimension`: of the model's vectors; what comes in another is refused.
     `cached`: places for vectors in the graph, 0 for none."""
 
-    base_url: str | None = None
+    base_url: Address | None = None
     model: str = "text-embedding-3-small"
     dimension: int = Field(1_536, ge=2, le=65_536)
     cached: int = Field(20_000, ge=0)
-
-    @field_validator("base_url")
-    @classmethod
-    def _is_address(cls, value: str | None) -> str | None:
-        return None if value is None else address(value)
 
 
 class OpenAIOptions(Term):
@@ -52,7 +50,7 @@ class OpenAIOptions(Term):
     `cached_answers`: places for answers to equal inputs, 0 for none. `stand_in`: where the offline reasoner answers instead,
     marked (`unavailable`: also while nobody answers or a budget is spent). `price_*`: money a million tokens."""
 
-    base_url: str = "https://api.openai.com/v1"
+    base_url: Address = "https://api.openai.com/v1"
     model: str = Field("gpt-4o-mini", min_length=1)
     key_variable: str = "OPENAI_API_KEY"
     in_flight: int = Field(8, ge=1, le=1_000)
@@ -69,8 +67,3 @@ class OpenAIOptions(Term):
     stand_in: Literal["never", "failed", "unavailable"] = "never"
     budget: BudgetOptions = BudgetOptions()
     embeddings: EmbeddingOptions = EmbeddingOptions()
-
-    @field_validator("base_url")
-    @classmethod
-    def _is_address(cls, value: str) -> str:
-        return address(value)
