@@ -64,8 +64,9 @@ class Successor(IndexWriter, Protocol):
 
 
 class VectorIndex(IndexWriter, Protocol):
-    async def ensure(self, embedder: str, dimension: int) -> None:
-        """First of all calls: collections exist, for this embedder and dimension. Raises IncompatibleSettings naming
+    async def ensure(self, embedder: str, dimension: int) -> bool:
+        """First of all calls: collections exist, for this embedder and dimension; whether some were made now, and are empty.
+        Processes that make them at the same time may make too many. Raises IncompatibleSettings naming
         `propagation reindex` where they were made for others, IndexUnavailable where it cannot be reached; then it may be
         called again."""
 

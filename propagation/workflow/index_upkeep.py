@@ -1,8 +1,11 @@
 """The vector index kept equal to the graph: found and mended by version, made again, and fed from the outbox. It is derived:
 everything in it can be made again from the graph."""
 
+import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from itertools import groupby
 
 import numpy as np
@@ -21,6 +24,9 @@ from propagation.workflow.view import NumbersView
 
 LEASE = "reindex"
 LEASE_MS = 120_000
+FINDING, FINDING_MS = "index", 20_000
+OTHERS_SECONDS, LOOK_SECONDS = 60.0, 0.2
+"""How long a start waits for another process that fills an index which was empty."""
 AGE_MS = 5_000
 """What is younger is most likely being written by whoever committed it."""
 WAITED = 1_000_000
@@ -56,7 +62,7 @@ class IndexUpkeep:
         """At start: the index as the graph has it, and the view's profiles. One that does not answer is found again by
         `step`; the view is then filled from the graph."""
         try:
-            await self._join()
+            await self._join(OTHERS_SECONDS)
             await self._fill_view()
         except (IndexUnavailable, LeaseHeld) as error:
             self._feed.failed(error)
@@ -77,7 +83,7 @@ class IndexUpkeep:
                 await self._join()
             changes = await self._store.waiting_changes(AGE_MS, CLIENTS_A_CALL)
             await self._carry(changes)
-        except IndexUnavailable as error:
+        except (IndexUnavailable, LeaseHeld) as error:
             self._feed.failed(error)
             return 0
         return len(changes)
@@ -127,26 +133,46 @@ class IndexUpkeep:
     async def _answers(self) -> bool:
         """Asked before anybody has to stand still for `step`: a server that is frozen takes its time not to answer."""
         try:
-            await self._index.ensure(self._embedder.name, self._embedder.dimension)
-        except IndexUnavailable as error:
+            async with self._finding():
+                await self._index.ensure(self._embedder.name, self._embedder.dimension)
+        except (IndexUnavailable, LeaseHeld) as error:
             self._feed.failed(error)
             return False
         except IncompatibleSettings:
             """It answers, and has to be made again."""
         return True
 
-    async def _join(self) -> None:
+    @asynccontextmanager
+    async def _finding(self, seconds: float = 0.0) -> AsyncIterator[None]:
+        """Nobody else looks for the index, who might make it at the same time. Raises LeaseHeld after so many seconds."""
+        until = time.monotonic() + seconds
+        while True:
+            async with holding(self._store, FINDING, self._holder, FINDING_MS) as lease:
+                if lease is not None:
+                    yield
+                    return
+            if time.monotonic() >= until:
+                raise LeaseHeld(FINDING)
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _found(self, seconds: float) -> int:
+        """Find the index, and make good what differs; how many points that were. One that is made now is filled before another
+        process finds it."""
+        async with self._finding(seconds):
+            if await self._index.ensure(self._embedder.name, self._embedder.dimension):
+                return await self.mend()
+        return await self.mend()
+
+    async def _join(self, seconds: float = 0.0) -> None:
         """Find the index, and make good what differs. One of another embedder than the epoch's is one that a crash kept from
         following its bootstrap. Changes that waited before are in it then; those that no version tells are carried over."""
         waited = await self._store.waiting_changes(0, WAITED)
         try:
-            await self._index.ensure(self._embedder.name, self._embedder.dimension)
+            self.mended = await self._found(seconds)
         except IncompatibleSettings as error:
             await self._check_epoch()
             log.warning("%s: making it again", error)
             self.mended = await self.reindex()
-        else:
-            self.mended = await self.mend()
         await self._store.drop_changes([change for change in waited if not change.round])
         unversioned = [change for change in waited if change.round]
         for start in range(0, len(unversioned), CLIENTS_A_CALL):

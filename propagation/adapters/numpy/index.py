@@ -19,7 +19,7 @@ class NumpyIndex:
         self._points = points
         self._served = Shelves(points, 0, 0)
 
-    async def ensure(self, embedder: str, dimension: int) -> None:
+    async def ensure(self, embedder: str, dimension: int) -> bool:
         kept = await self._points.get_description()
         made = orjson.loads(_description(embedder, dimension, 0) if kept is None else kept)
         if (made["embedder"], made["dimension"]) != (embedder, dimension):
@@ -31,6 +31,7 @@ class NumpyIndex:
             await self._points.describe(_description(embedder, dimension, shelves.generation), shelves.names)
         await shelves.load()
         self._served = shelves
+        return kept is None
 
     async def upsert(self, collection: Collection, points: Sequence[Point]) -> None:
         await self._served.upsert(collection, points)

@@ -64,7 +64,7 @@ class QdrantIndex(QdrantWriter):
         super().__init__(client, {}, 0)
         self._prefix = prefix
 
-    async def ensure(self, embedder: str, dimension: int) -> None:
+    async def ensure(self, embedder: str, dimension: int) -> bool:
         with translated():
             await check_version(self._client)
             standing = await collections.served(self._client, self._prefix)
@@ -75,6 +75,7 @@ class QdrantIndex(QdrantWriter):
             if missing:
                 await collections.serve(self._client, self._prefix, missing, self._aliases(embedder, dimension))
         self._ask(embedder, dimension)
+        return bool(missing)
 
     def _aliases(self, embedder: str, dimension: int) -> Mapping[Collection, str]:
         return collections.aliases_of(self._prefix, embedder, dimension)
