@@ -102,7 +102,7 @@ async def running(settings: Settings, clock: Clock | None = None,
     health = Health(server)
     address = bind(server, settings.server)
     service = Running(address, engine, worker, server, servicer, health, door)
-    await health.opening()
+    await health.not_serving()
     await server.start()
     if settings.store == "sqlite" and not _holds_something(settings.database):
         log.info("there is no graph yet: making one", database=str(settings.database))
@@ -118,7 +118,7 @@ async def running(settings: Settings, clock: Clock | None = None,
     finally:
         told.cancel()
     try:
-        worker.start()
+        worker.start(health.store_there)
         opening.done()
         try:
             async with monitoring.shown(engine, worker, settings.server, door) as metrics:

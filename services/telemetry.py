@@ -25,3 +25,5 @@ def configure_logging(log_format: Literal["console", "json"]) -> None:
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     # That a job is looked at again while it still runs is as it should be.
     logging.getLogger("apscheduler").setLevel(logging.ERROR)
+    # A server that is away is said by whoever asked it; the driver says so at every attempt of every transaction.
+    logging.getLogger("neo4j").setLevel(logging.CRITICAL)

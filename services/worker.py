@@ -9,7 +9,16 @@ from typing import Any, TypeVar
 
 import structlog
 
-from propagation.model.errors import IndexUnavailable, LeaseHeld, LeaseLost, NotFound, NotReached, PropagationError, ReasonerAway
+from propagation.model.errors import (
+    IndexUnavailable,
+    LeaseHeld,
+    LeaseLost,
+    NotFound,
+    NotReached,
+    PropagationError,
+    ReasonerAway,
+    StoreUnreachable,
+)
 from propagation.model.evolution import EvolutionRun
 from propagation.model.round import Round
 from propagation.ports.clock import Clock
@@ -20,7 +29,6 @@ from propagation.workflow.reasoning import CLAIM
 from services.counters import Counters
 from services.courtesy import Courtesy
 from services.jobs import Job, Jobs
-from services.lag import Lag
 from services.schedule.jobs import by_calendar
 from services.settings import ScheduleSettings
 from services.timings import Timings
@@ -38,8 +46,14 @@ ROUTER, INTERVAL = "router ", "round_interval"
 LOOK_SECONDS = 15.0
 STOP_SECONDS = 10.0
 EXPECTED = (PropagationError, VersionClash, LeaseLost)
+AWAY = (ReasonerAway, StoreUnreachable)
+Told = Callable[[bool], Awaitable[None]]
 T = TypeVar("T")
 log = structlog.get_logger()
+
+
+async def told_nobody(there: bool) -> None:
+    """For a worker that no health service watches."""
 
 
 class Worker:
@@ -49,11 +63,12 @@ class Worker:
     def __init__(self, engine: Engine, courtesy: Courtesy, schedule: ScheduleSettings, clock: Clock) -> None:
         self._engine = engine
         self._courtesy = courtesy
-        self._lag = Lag()
         self.timings = Timings()
         self._steps = Steps()
         self._wake = {name: asyncio.Event() for name in ("learn", "reason", "round", "merge", "retention", "index", "follow")}
         self._to_merge: dict[int, None] = {}
+        self._tell: Told = told_nobody
+        self._store_is_there = True
         self._stopping = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._evolving: set[asyncio.Task[EvolutionRun]] = set()
@@ -66,7 +81,9 @@ class Worker:
                            *(Job(f"look at {job.name}", LOOK_SECONDS, job.look, at_once=True) for job in self.nightly)],
                           self.failing, self.counters)
 
-    def start(self) -> None:
+    def start(self, tell: Told = told_nobody) -> None:
+        """`tell`: whether the graph's server answers, whenever that changes."""
+        self._tell = tell
         steps: dict[str, Callable[[], Awaitable[int]]] = {
             "learn": self._learn, "reason": self._reason, "round": self._due_round, "merge": self._merge_next,
             "retention": self._engine.retain, "index": self._carry, "follow": self._follow}
@@ -191,8 +208,6 @@ class Worker:
         if done:
             self._steps.moved()
             self._wake["round"].set()
-            self._courtesy.behind(self._lag.seconds(self._engine.numbers.view.applied_through,
-                                                    await self._engine.progress.reasoned_through()))
             await self._courtesy.rest(worked if reasoning.beside else 0.0)  # on the loop it rested between interactions
         return done
 
@@ -225,8 +240,19 @@ class Worker:
             return await claiming, worked
 
     async def _follow(self) -> int:
-        await self._engine.follow()
+        """Asks the graph every second, whatever else there is to do."""
+        try:
+            await self._engine.follow()
+        except StoreUnreachable:
+            await self._store_there(False)
+            raise
+        await self._store_there(True)
         return 0
+
+    async def _store_there(self, now: bool) -> None:
+        before, self._store_is_there = self._store_is_there, now
+        if now != before:
+            await self._tell(now)
 
     async def _due_round(self) -> int:
         if self._engine.settings.propagate and await self._engine.round_is_due():
@@ -265,7 +291,7 @@ class Worker:
             try:
                 busy = await step()
             except Exception as error:
-                pause = min(pause, RETRY_AWAY_SECONDS if isinstance(error, ReasonerAway) else RETRY_LONGEST_SECONDS)
+                pause = min(pause, RETRY_AWAY_SECONDS if isinstance(error, AWAY) else RETRY_LONGEST_SECONDS)
                 self._failed(name, error, pause)
                 await self._sleep(pause)
                 pause *= 2

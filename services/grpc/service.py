@@ -42,12 +42,16 @@ class Health:
         self._servicer = health.aio.HealthServicer()  # type: ignore[attr-defined]  # its stubs leave aio out
         health_pb2_grpc.add_HealthServicer_to_server(self._servicer, server)
 
-    async def opening(self) -> None:
-        """NOT_SERVING for now."""
+    async def not_serving(self) -> None:
+        """For now."""
         await self._say(health_pb2.HealthCheckResponse.NOT_SERVING)
 
     async def serving(self) -> None:
         await self._say(health_pb2.HealthCheckResponse.SERVING)
+
+    async def store_there(self, there: bool) -> None:
+        """NOT_SERVING while the graph's server does not answer: another replica may reach it."""
+        await (self.serving() if there else self.not_serving())
 
     async def _say(self, status: health_pb2.HealthCheckResponse.ServingStatus) -> None:
         for name in ("", NAME):

@@ -1,78 +1,19 @@
 """A service whose graph server is away, refuses it, or is another release: over real gRPC, as a process of its own."""
 
 import asyncio
-import contextlib
-import os
 import re
 import signal
-import socket
-import sys
 
 import grpc
 import pytest
-from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 from services.cli.exits import ExitCode
+from tests.deployments.at_a_port import SECONDS, Status, free_port, health_of, reached_by, served
 from tests.neo4j_server.shared import server_for
 
 pytestmark = pytest.mark.neo4j
-SECONDS = 120
-Status = health_pb2.HealthCheckResponse
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-async def between(reader, writer, change):
-    """Bytes of one direction, until one end closes."""
-    with contextlib.suppress(ConnectionError):
-        while data := await reader.read(65_536):
-            writer.write(change(data))
-            await writer.drain()
-    writer.close()
-
-
-@contextlib.asynccontextmanager
-async def reached_by(port, neo4j, change=bytes):
-    """The real server under another port; `change`: its answers' bytes."""
-    host, _, real = neo4j.settings.uri.removeprefix("bolt://").rpartition(":")
-
-    async def met(reader, writer):
-        up, down = await asyncio.open_connection(host, int(real))
-        await asyncio.gather(between(reader, down, bytes), between(up, writer, change))
-
-    server = await asyncio.start_server(met, "127.0.0.1", port)
-    try:
-        yield
-    finally:
-        server.close()
-
-
-@contextlib.asynccontextmanager
-async def served(folder, neo4j_port, password):
-    """`propagation serve` in a process of its own; (process, its port)."""
-    port = free_port()
-    environment = {**os.environ, "PROPAGATION_NEO4J__PASSWORD": password}
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "services.cli.main", "serve", "--port", str(port), "--log-format", "json", "--set", "store=neo4j",
-        "--set", f"neo4j.uri=bolt://127.0.0.1:{neo4j_port}", "--set", "auto_create=true", cwd=folder,
-        env={**environment, "PYTHONPATH": os.getcwd()}, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
-    try:
-        yield process, port
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.communicate()
-
-
-async def health_of(channel):
-    return (await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), wait_for_ready=True,
-                                                           timeout=SECONDS)).status
 
 
 async def test_it_waits_for_its_server_and_serves_alone_when_that_comes_up(tmp_path):

@@ -44,4 +44,4 @@ def translated(error: Exception, uri: str) -> Exception:
 
 def _line(said: str | None) -> str:
     """The first one."""
-    return ((said or "").splitlines() or [""])[0]
+    return ((said or "").splitlines() or [""])[0].rstrip(": ")

@@ -1,0 +1,75 @@
+"""A graph server that services reach by a port of its own, which opens and breaks; and a service, as a process of its own."""
+
+import asyncio
+import contextlib
+import os
+import socket
+import sys
+
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+SECONDS = 120
+Status = health_pb2.HealthCheckResponse
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+async def between(reader, writer, change):
+    """Bytes of one direction, until one end closes."""
+    with contextlib.suppress(ConnectionError):
+        while data := await reader.read(65_536):
+            writer.write(change(data))
+            await writer.drain()
+    writer.close()
+
+
+@contextlib.asynccontextmanager
+async def reached_by(port, neo4j, change=bytes):
+    """The real server under another port, which breaks with all its connections at the end; `change`: its answers' bytes."""
+    host, _, real = neo4j.settings.uri.removeprefix("bolt://").rpartition(":")
+    meetings, writers = set(), []
+
+    async def met(reader, writer):
+        meetings.add(asyncio.current_task())
+        writers.append(writer)
+        up, down = await asyncio.open_connection(host, int(real))
+        writers.append(down)
+        await asyncio.gather(between(reader, down, bytes), between(up, writer, change))
+
+    server = await asyncio.start_server(met, "127.0.0.1", port)
+    try:
+        yield
+    finally:
+        server.close()
+        for meeting in meetings:
+            meeting.cancel()
+        await asyncio.gather(*meetings, return_exceptions=True)
+        for writer in writers:
+            writer.transport.abort()
+
+
+@contextlib.asynccontextmanager
+async def served(folder, neo4j_port, password, *more):
+    """`propagation serve` in a process of its own; (process, its port). `more`: KEY=VALUE."""
+    port = free_port()
+    environment = {**os.environ, "PROPAGATION_NEO4J__PASSWORD": password}
+    settings = ("store=neo4j", f"neo4j.uri=bolt://127.0.0.1:{neo4j_port}", "auto_create=true", *more)
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "services.cli.main", "serve", "--port", str(port), "--log-format", "json",
+        *(part for setting in settings for part in ("--set", setting)), cwd=folder,
+        env={**environment, "PYTHONPATH": os.getcwd()}, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
+    try:
+        yield process, port
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.communicate()
+
+
+async def health_of(channel):
+    return (await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), wait_for_ready=True,
+                                                           timeout=SECONDS)).status
