@@ -3,7 +3,8 @@ beside reasoning when one falls due; recording is done before the clock starts."
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import numpy as np
@@ -20,11 +21,11 @@ from services.clock import SystemClock
 from services.collector import rare_collections
 from services.courtesy import Courtesy
 from services.grpc.check import checked_interaction
-from services.settings import Settings
+from services.settings import ScheduleSettings, Settings
 from services.worker import Worker
 
 RECORD_BATCH = 2_000
-COST_EVENTS = 20_000
+COST_EVENTS, TURNS = 20_000, 4
 SMALL, LARGE = 1_000, 100_000
 WORDS = 300
 LOOK_SECONDS = 1.0
@@ -38,33 +39,53 @@ def measure(run: Run) -> Figures:
         seconds = asyncio.run(_processed(run.scratch / "ml100k.db", list(dataset.clients), checked(dataset.events)))
         run.note(f"ML-100k: {len(dataset):,} interactions in {seconds:.1f} s")
         yield "process_interactions_per_s", len(dataset) / seconds
-    yield "process_cost_ratio_100k_over_1k_clients", _cost(run, CLIENTS_SHORT if run.short else LARGE) / _cost(run, SMALL)
+    small, large = asyncio.run(_costs(run, SMALL, CLIENTS_SHORT if run.short else LARGE))
+    yield "process_cost_ratio_100k_over_1k_clients", large / small
 
 
-def _cost(run: Run, clients: int) -> float:
-    """Seconds an interaction, among so many clients, half of them users and half items; default settings."""
+async def _costs(run: Run, *towns: int) -> list[float]:
+    """Seconds an interaction in towns of so many clients, half of them users and half items; default settings. The towns take
+    turns, each first as often as last, so that a machine that grows slower meanwhile is slower for all of them."""
     count = EVENTS_SHORT if run.short else COST_EVENTS
-    seconds = asyncio.run(_processed(run.scratch / f"clients-{clients}.db", _clients(clients // 2), _events(clients // 2, count)))
-    run.note(f"{clients:,} clients: {seconds / count * 1e3:.3f} ms an interaction")
-    return seconds / count
+    costs = [0.0] * len(towns)
+    async with AsyncExitStack() as open_ones:
+        engines = [await open_ones.enter_async_context(_loaded(run.scratch / f"clients-{clients}.db", _clients(clients // 2)))
+                   for clients in towns]
+        events = [_events(clients // 2, count) for clients in towns]
+        for turn, start in enumerate(range(0, count, count // TURNS)):
+            for place in range(len(towns))[:: -1 if turn % 2 else 1]:
+                costs[place] += await _part(engines[place], events[place][start : start + count // TURNS]) / count
+    for clients, cost in zip(towns, costs, strict=True):
+        run.note(f"{clients:,} clients: {cost * 1e3:.3f} ms an interaction")
+    return costs
 
 
 async def _processed(database: Path, clients: list[ClientChange], events: Iterable[NewInteraction]) -> float:
     """Seconds from a recorded log to everything learned, reasoned and carried by the rounds that fell due."""
+    async with _loaded(database, clients) as engine:
+        return await _part(engine, list(events))
+
+
+@asynccontextmanager
+async def _loaded(database: Path, clients: list[ClientChange]) -> AsyncIterator[Engine]:
+    """With these clients, described."""
     rare_collections()
-    settings, courtesy, clock = Settings(database=database), Courtesy(), SystemClock()
-    engine = engine_of(settings, courtesy.give_way, clock)
+    engine = engine_of(Settings(database=database), Courtesy().give_way, SystemClock())
     await engine.open()
     try:
         for start in range(0, len(clients), RECORD_BATCH):
             await engine.upsert_clients(clients[start : start + RECORD_BATCH])
         await engine.drain()
-        recorded = list(events)
-        for start in range(0, len(recorded), RECORD_BATCH):
-            await engine.record(recorded[start : start + RECORD_BATCH])
-        return await worked_off(engine, Worker(engine, courtesy, settings.schedule, clock))
+        yield engine
     finally:
         await engine.close()
+
+
+async def _part(engine: Engine, events: list[NewInteraction]) -> float:
+    """Record these, then the seconds that a worker takes for them."""
+    for start in range(0, len(events), RECORD_BATCH):
+        await engine.record(events[start : start + RECORD_BATCH])
+    return await worked_off(engine, Worker(engine, Courtesy(), ScheduleSettings(), SystemClock()))
 
 
 async def worked_off(engine: Engine, worker: Worker) -> float:

@@ -17,7 +17,7 @@ from propagation.workflow.engine import Engine
 from propagation.workflow.interaction import turn_of_others
 from propagation.workflow.settings import WorkflowSettings
 from services.clock import SystemClock
-from services.reasoners import models_of, workflow_of
+from services.reasoners import models_of
 from services.reasoning.beside import Beside
 from services.reasoning.frames import Begin
 from services.settings import Settings
@@ -86,7 +86,7 @@ def engine_of(settings: Settings, give_way: Callable[[], Awaitable[None]] = turn
     """Not opened. As the settings say; by default SQLite, NumPy, offline reasoner and fitted embedder: no server, no network,
     no key. `clock`: the system's. `around` may put something in their place that watches them."""
     store = graph_store(settings, clock)
-    holder, workflow = holder_name(), workflow_of(settings)
+    holder, workflow = holder_name(), settings.workflow
     reasoner, embedder = models_of(settings, store, holder)
     store, index = around(store, INDEXES[settings.index](settings, store))
     return Engine(store, embedder, index, reasoner, workflow, holder=holder, give_way=give_way,

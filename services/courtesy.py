@@ -12,7 +12,8 @@ GAP_SECONDS = 0.005
 MEMORY_SECONDS = 0.1
 LOOK_SECONDS = 0.001
 REST_LOOK_SECONDS = 0.004
-REST = 9.0
+REST, REST_LEAST = 9.0, 1.0
+PATIENCE_SECONDS = 300.0
 LONGEST_SECONDS, REST_LONGEST_SECONDS = 0.02, 2.0
 FLOOD_SECONDS = 0.05
 BUSY = 0.3
@@ -20,11 +21,13 @@ BUSY = 0.3
 
 class Courtesy:
     """Work rests in proportion to `load`: while calls are answered all the time it takes a tenth of it, when there are
-    none all of it. So it is slowed by traffic and never starved."""
+    none all of it. The longer it is behind the less it rests, down to half of the time: it is slowed by traffic and never starved,
+    and under steady traffic it is behind by minutes, not by ever more."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._resumed = 0.0
+        self._times = REST
         self._calls = 0
         self._load = 0.0
         self._seen = clock()
@@ -79,10 +82,14 @@ class Courtesy:
         self._look()
         return self._load > BUSY
 
-    async def rest(self, worked: float, times: float = REST) -> None:
+    def behind(self, seconds: float) -> None:
+        """The oldest of what waits for this work has waited so long."""
+        self._times = max(REST_LEAST, REST * (1 - seconds / PATIENCE_SECONDS))
+
+    async def rest(self, worked: float, times: float | None = None) -> None:
         """After work on another core that took so many seconds: so many times as long, at most for two seconds. That work, this
         loop, and whoever calls may have to do with two cores."""
-        await self._rest(min(times * worked, REST_LONGEST_SECONDS), REST_LOOK_SECONDS)
+        await self._rest(min((self._times if times is None else times) * worked, REST_LONGEST_SECONDS), REST_LOOK_SECONDS)
 
     async def give_way(self) -> None:
         """Called before each piece of work: after a slice of it the loop turns to others, for longer while it is busy."""
@@ -90,7 +97,7 @@ class Courtesy:
         if worked < SLICE_SECONDS:
             return
         await asyncio.sleep(0)
-        await self._rest(min(REST * worked, LONGEST_SECONDS), LOOK_SECONDS)
+        await self._rest(min(self._times * worked, LONGEST_SECONDS), LOOK_SECONDS)
         self._resumed = self._clock()
 
     async def _rest(self, seconds: float, look: float) -> None:

@@ -8,18 +8,7 @@ from propagation.adapters.openai.spending import SpendingStore
 from propagation.adapters.standing_in import StandingIn
 from propagation.ports.embedder import Embedder
 from propagation.ports.reasoner import Reasoner
-from propagation.workflow.settings import WorkflowSettings
 from services.settings import Settings
-
-BUFFER_OF_A_MODEL = 3
-
-
-def workflow_of(settings: Settings) -> WorkflowSettings:
-    """A buffer holds 3 messages with a language model, unless it is told."""
-    workflow = settings.workflow
-    if settings.reasoner == "offline" or "buffer" in workflow.model_fields_set:
-        return workflow
-    return workflow.model_copy(update={"buffer": BUFFER_OF_A_MODEL})
 
 
 def models_of(settings: Settings, store: SpendingStore, holder: str) -> tuple[Reasoner, Embedder]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
 from propagation.adapters.neo4j.settings import Neo4jSettings
 from propagation.adapters.openai.options import OpenAIOptions
@@ -13,6 +13,7 @@ from propagation.workflow.settings import WorkflowSettings
 from services.schedule.calendar import Calendar, zone_of
 
 LogFormat = Literal["console", "json"]
+BUFFER_OF_A_MODEL = 3
 
 
 class TlsSettings(Term):
@@ -105,11 +106,19 @@ class Settings(Term):
     server: ServerSettings = ServerSettings()
     monitoring: MonitoringSettings = MonitoringSettings()
     schedule: ScheduleSettings = ScheduleSettings()
-    workflow: WorkflowSettings = WorkflowSettings()
     reasoner: Literal["offline", "openai"] = "offline"
+    workflow: WorkflowSettings = Field(WorkflowSettings(), validate_default=True)
     reasoning_in: Literal["process", "loop"] = "process"
     embedder: Literal["fitted", "openai"] = "fitted"
     openai: OpenAIOptions = OpenAIOptions()
+
+    @field_validator("workflow")
+    @classmethod
+    def _of_the_reasoner(cls, workflow: WorkflowSettings, info: ValidationInfo) -> WorkflowSettings:
+        """A buffer holds 3 messages with a language model, unless it is told."""
+        if info.data.get("reasoner") != "openai" or "buffer" in workflow.model_fields_set:
+            return workflow
+        return workflow.model_copy(update={"buffer": BUFFER_OF_A_MODEL})
 
     @property
     def graph(self) -> str:

@@ -29,6 +29,7 @@ from propagation.workflow.reasoning import CLAIM
 from services.counters import Counters
 from services.courtesy import Courtesy
 from services.jobs import Job, Jobs
+from services.lag import Lag
 from services.schedule.jobs import by_calendar
 from services.settings import ScheduleSettings
 from services.timings import Timings
@@ -63,6 +64,7 @@ class Worker:
     def __init__(self, engine: Engine, courtesy: Courtesy, schedule: ScheduleSettings, clock: Clock) -> None:
         self._engine = engine
         self._courtesy = courtesy
+        self._lag = Lag()
         self.timings = Timings()
         self._steps = Steps()
         self._wake = {name: asyncio.Event() for name in ("learn", "reason", "round", "merge", "retention", "index", "follow")}
@@ -208,6 +210,8 @@ class Worker:
         if done:
             self._steps.moved()
             self._wake["round"].set()
+            self._courtesy.behind(self._lag.seconds(self._engine.numbers.view.applied_through,
+                                                    await self._engine.progress.reasoned_through()))
             await self._courtesy.rest(worked if reasoning.beside else 0.0)  # on the loop it rested between interactions
         return done
 

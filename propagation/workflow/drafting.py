@@ -1,7 +1,7 @@
 """Who drafts the texts of a claim: this process, on its loop, or another one beside it."""
 
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
 
@@ -65,21 +65,37 @@ class Drafter:
                      wanted: Callable[[], bool]) -> AsyncGenerator[Drafts[Sequence[Reasoned]], None]:
         """See Drafting."""
         until, self._ending = time.monotonic() + seconds, False
-        desk = await self.stage1.desk(works)
-        left, last = list(works), False
+        drafted: dict[int, ClientText] = {}
+        ahead, last = len(works), False
 
         def enough(count: int) -> bool:
             return time.monotonic() >= until or (count >= self.least and (self._ending or wanted()))
 
-        while not last:
-            results = await self.stage1.reason(left, desk, enough)
-            done = {result.sequence for result in results}
-            left = [work for work in left if work.sequence not in done]
-            if self._late is not None:
-                results = [replace(result, late=self._late) for result in results]
-            last = not left or self._ending or time.monotonic() >= until
-            yield Drafts(finished=[finished_of(result) for result in results], reasoned=results,
-                         said=[said_of(text) for text in newest_of(results).values()], last=last)
+        for left in _spans(works, self.least):
+            desk = await self.stage1.desk(left, drafted)
+            while left and not last:
+                results = await self.stage1.reason(left, desk, enough)
+                done = {result.sequence for result in results}
+                left = [work for work in left if work.sequence not in done]
+                ahead -= len(results)
+                texts = newest_of(results)
+                drafted.update(texts)
+                if self._late is not None:
+                    results = [replace(result, late=self._late) for result in results]
+                last = not ahead or self._ending or time.monotonic() >= until
+                yield Drafts(finished=[finished_of(result) for result in results], reasoned=results,
+                             said=[said_of(text) for text in texts.values()], last=last)
+            if last:
+                break
+
+
+def _spans(works: Sequence[ReasonWork], least: int) -> Iterator[Sequence[ReasonWork]]:
+    """The works in order: the least, then as many again as came before. What a span finds is read once for all of it; where
+    somebody soon waits for the end of a large claim, little was read in vain."""
+    start, end = 0, least
+    while start < len(works):
+        yield works[start:end]
+        start, end = end, 2 * end
 
 
 class OnLoop(Drafter):

@@ -75,10 +75,10 @@ class Stage1:
         self.give_way = give_way
         self.held = held
 
-    async def desk(self, works: Sequence[ReasonWork]) -> Desk:
-        """What these interactions find: their clients' texts, held ones as they are, and what waits for them."""
+    async def desk(self, works: Sequence[ReasonWork], drafted: Mapping[int, ClientText]) -> Desk:
+        """What these interactions find: their clients' texts, as `drafted` and not stored yet or held, and what waits for them."""
         refs = sorted(clients_of_all(works))
-        return await self._desk(refs, self.held.find(refs))
+        return await self._desk(refs, self.held.find(refs) | {ref: drafted[ref] for ref in refs if ref in drafted})
 
     async def reason(self, works: Sequence[ReasonWork], desk: Desk, enough: Callable[[int], bool]) -> list[Reasoned]:
         """What to commit; the desk has the texts it leads to. Stops after the interaction at which

@@ -3,7 +3,7 @@
 from propagation.ports.graph import GraphStore
 
 KEPT = 200_000
-STEP = 10_000
+STEP = 20_000
 ROWS_A_COMMIT = 2_000
 
 

@@ -14,7 +14,8 @@ VERSION = ("json_array(v.router, v.version, v.round, v.epoch, v.name, v.text, js
            " r.sequence, json(v.senders), v.written_by)")
 # An edge that closed at or before the watermark has nothing that waits: of a long history only its end is read. A client's
 # first edge is looked for until its watermark has passed it: what was current then waits as if just sent. What
-# comes from a client alone is not sent to it, so it supersedes nothing that waits.
+# comes from a client alone is not sent to it, so it supersedes nothing that waits. Of an edge only the newest version is looked
+# for, from the newest round backwards: a client that slept for a thousand rounds has a thousand versions of each router behind it.
 # Always by client: one round may open an edge of every client, and an index of rounds would then be read whole for each.
 WAITING = """
 WITH asked AS (SELECT value->>0 AS ref, value->>1 AS after FROM json_each(:asked)),
@@ -25,13 +26,16 @@ first AS (
 sent AS (
   SELECT a.ref, v.router, v.version, v.round
   FROM asked a CROSS JOIN edge e INDEXED BY edge_ref ON e.ref = a.ref AND e.closed IS NULL AND e.opened <= :through
-  CROSS JOIN router_version v INDEXED BY router_version_of_round ON v.router = e.router AND v.round > a.after
-    AND v.round <= :through AND v.round >= e.opened AND v.lone IS NOT a.ref
+  CROSS JOIN router_version v INDEXED BY router_version_of_round ON v.router = e.router AND v.round =
+    (SELECT w.round FROM router_version w INDEXED BY router_version_of_round WHERE w.router = e.router
+     AND w.round BETWEEN max(a.after + 1, e.opened) AND :through AND w.lone IS NOT a.ref ORDER BY w.round DESC LIMIT 1)
   UNION ALL
   SELECT a.ref, v.router, v.version, v.round
   FROM asked a CROSS JOIN edge e INDEXED BY edge_ref ON e.ref = a.ref AND e.closed > a.after AND e.opened <= :through
-  CROSS JOIN router_version v INDEXED BY router_version_of_round ON v.router = e.router AND v.round > a.after
-    AND v.round <= :through AND v.round >= e.opened AND v.round < e.closed AND v.lone IS NOT a.ref
+  CROSS JOIN router_version v INDEXED BY router_version_of_round ON v.router = e.router AND v.round =
+    (SELECT w.round FROM router_version w INDEXED BY router_version_of_round WHERE w.router = e.router
+     AND w.round BETWEEN max(a.after + 1, e.opened) AND min(:through, e.closed - 1) AND w.lone IS NOT a.ref
+     ORDER BY w.round DESC LIMIT 1)
   UNION ALL
   SELECT f.ref, v.router, v.version, v.round
   FROM first f CROSS JOIN edge e INDEXED BY edge_ref ON e.ref = f.ref AND e.opened = f.opened

@@ -14,7 +14,8 @@ from propagation.adapters.sqlite.rows import dumped, one
 # A version's life ends where the next one begins, an edge's where it is closed, a message's where its router's next is sent.
 TEXTS = ("SELECT v.rowid, v.ref, v.version FROM profile_version v JOIN profile_version n ON n.ref = v.ref"
          " AND n.version = v.version + 1 WHERE n.sequence <= ?")
-EDGES = ("SELECT e.rowid FROM edge e JOIN round c ON c.number = e.closed WHERE c.sequence <= ?"
+EDGES = ("SELECT e.rowid FROM edge e INDEXED BY edge_closed"
+         " WHERE e.closed <= (SELECT max(number) FROM round WHERE sequence <= ?)"
          " AND e.opened > (SELECT min(f.opened) FROM edge f WHERE f.ref = e.ref)")
 MESSAGES = ("SELECT v.rowid, v.router, v.version FROM router_version v JOIN router_version n ON n.router = v.router"
             " AND n.version = v.version + 1 JOIN round r ON r.number = n.round WHERE r.sequence <= ?")

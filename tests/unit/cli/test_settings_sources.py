@@ -107,3 +107,13 @@ def test_a_password_inside_of_an_address_is_not_shown():
     given = {"openai.base_url": Given("http://me:se:cr@et@host:80/v1", "flag --set")}
     shown = {key: value for key, value, _ in load_settings(None, {}, given).shown()}
     assert shown["openai.base_url"] == "http://me:**********@host:80/v1"
+
+
+def test_a_buffer_is_shown_as_it_is_in_force_with_a_language_model(load):
+    def buffer(*flags):
+        return {key: value for key, value, _ in load(flags=flags).shown()}["buffer"]
+
+    assert buffer() == 8
+    assert buffer("reasoner=openai") == 3
+    assert buffer("reasoner=openai", "buffer=5") == 5
+    assert buffer("reasoner=openai", "taste.k=20") == 3

@@ -3,7 +3,7 @@
 import asyncio
 import time
 
-from services.courtesy import LONGEST_SECONDS, REST, REST_LONGEST_SECONDS, SLICE_SECONDS, Courtesy
+from services.courtesy import LONGEST_SECONDS, PATIENCE_SECONDS, REST, REST_LONGEST_SECONDS, SLICE_SECONDS, Courtesy
 
 
 def work():
@@ -53,6 +53,19 @@ async def test_after_work_beside_it_rests_as_much_longer_and_alone_not_at_all():
         before = time.monotonic()
         await courtesy.rest(0.01)
         assert time.monotonic() - before >= 0.9 * REST * 0.01
+
+
+async def test_what_is_far_behind_rests_as_long_as_it_works_and_no_longer():
+    courtesy = Courtesy()
+    courtesy.behind(10 * PATIENCE_SECONDS)
+    with courtesy.call():
+        before = time.monotonic()
+        await courtesy.rest(0.1)
+        assert 0.1 <= time.monotonic() - before < 0.3
+        courtesy.behind(0)
+        before = time.monotonic()
+        await courtesy.rest(0.1)
+        assert time.monotonic() - before >= 0.9 * REST * 0.1
 
 
 class Hand:
