@@ -5,6 +5,13 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 
+async def woken(event: asyncio.Event, seconds: float) -> None:
+    """The event, or so much time without it."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
+
+
 class Steps:
     """`moved` after each step; whoever waits looks again."""
 

@@ -32,8 +32,9 @@ from services.jobs import Job, Jobs
 from services.lag import Lag
 from services.schedule.jobs import by_calendar
 from services.settings import ScheduleSettings
+from services.store_watch import StoreWatch, Told, told_nobody
 from services.timings import Timings
-from services.waiting import Steps
+from services.waiting import Steps, woken
 
 OTHER_PROCESSES_SECONDS = 1.0
 RETRY_SECONDS = 0.5
@@ -48,13 +49,8 @@ LOOK_SECONDS = 15.0
 STOP_SECONDS = 10.0
 EXPECTED = (PropagationError, VersionClash, LeaseLost)
 AWAY = (ReasonerAway, StoreUnreachable)
-Told = Callable[[bool], Awaitable[None]]
 T = TypeVar("T")
 log = structlog.get_logger()
-
-
-async def told_nobody(there: bool) -> None:
-    """For a worker that no health service watches."""
 
 
 class Worker:
@@ -69,8 +65,7 @@ class Worker:
         self._steps = Steps()
         self._wake = {name: asyncio.Event() for name in ("learn", "reason", "round", "merge", "retention", "index", "follow")}
         self._to_merge: dict[int, None] = {}
-        self._tell: Told = told_nobody
-        self._store_is_there = True
+        self._store = StoreWatch(engine.follow)
         self._stopping = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._evolving: set[asyncio.Task[EvolutionRun]] = set()
@@ -84,8 +79,8 @@ class Worker:
                           self.failing, self.counters)
 
     def start(self, tell: Told = told_nobody) -> None:
-        """`tell`: whether the graph's server answers, whenever that changes."""
-        self._tell = tell
+        """`tell`: see StoreWatch."""
+        self._store = StoreWatch(self._engine.follow, tell)
         steps: dict[str, Callable[[], Awaitable[int]]] = {
             "learn": self._learn, "reason": self._reason, "round": self._due_round, "merge": self._merge_next,
             "retention": self._engine.retain, "index": self._carry, "follow": self._follow}
@@ -245,18 +240,8 @@ class Worker:
 
     async def _follow(self) -> int:
         """Asks the graph every second, whatever else there is to do."""
-        try:
-            await self._engine.follow()
-        except StoreUnreachable:
-            await self._store_there(False)
-            raise
-        await self._store_there(True)
+        await self._store.ask()
         return 0
-
-    async def _store_there(self, now: bool) -> None:
-        before, self._store_is_there = self._store_is_there, now
-        if now != before:
-            await self._tell(now)
 
     async def _due_round(self) -> int:
         if self._engine.settings.propagate and await self._engine.round_is_due():
@@ -297,7 +282,7 @@ class Worker:
             except Exception as error:
                 pause = min(pause, RETRY_AWAY_SECONDS if isinstance(error, AWAY) else RETRY_LONGEST_SECONDS)
                 self._failed(name, error, pause)
-                await self._sleep(pause)
+                await woken(self._stopping, pause)
                 pause *= 2
                 continue
             if busy:
@@ -305,7 +290,7 @@ class Worker:
             pause = RETRY_SECONDS
             self.failing.pop(name, None)
             if not busy:
-                await _woken(wake)
+                await woken(wake, OTHER_PROCESSES_SECONDS)  # another process may have committed something
 
     def _failed(self, name: str, error: Exception, pause: float) -> None:
         self.counters.add("steps_failed_total", name)
@@ -315,15 +300,3 @@ class Worker:
             log.warning("step failed", loop=name, error=str(error))
         else:
             log.error("step failed unexpectedly", loop=name, exc_info=error)
-
-    async def _sleep(self, seconds: float) -> None:
-        await _woken(self._stopping, seconds)
-
-
-async def _woken(event: asyncio.Event, seconds: float = OTHER_PROCESSES_SECONDS) -> None:
-    """The event, or some time without it: another process may have committed something."""
-    try:
-        async with asyncio.timeout(seconds):
-            await event.wait()
-    except TimeoutError:
-        return

@@ -37,6 +37,9 @@ def inspect(name: Name = None, param: Params = None, to: Csv = None, config: Con
     question = question_of(name)
     parameters = question.parameters(param or [])
     columns, rows = asked(settings_of(config, assignments).neo4j, question, parameters)
+    if not rows:
+        given = ", ".join(f"{key}={value}" for key, value in parameters.items())
+        print(f"nothing was found with {given}", file=sys.stderr)
     if json:
         print_json({"columns": columns, "rows": rows})
     elif to is not None:

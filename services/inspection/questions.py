@@ -12,6 +12,7 @@ from services.failures import UsageProblem
 
 FOLDER = "cypher"
 SUFFIX = ".cypher"
+LARGEST = (1 << 63) - 1
 PARAMS = re.compile(r"^:params\s+\{(.*)\};\s*$", re.MULTILINE)
 PARAMETER = re.compile(r"(\w+)\s*:\s*('(?:[^'\\]|\\.)*'|-?\d+(?:\.\d+)?)")
 Value = str | int | float
@@ -33,10 +34,7 @@ class Question:
             key, equals, text = assignment.partition("=")
             if not equals or key not in values:
                 raise UsageProblem(f"--param {assignment}: give KEY=VALUE with a KEY of {', '.join(values)}")
-            try:
-                values[key] = type(values[key])(text)
-            except ValueError as error:
-                raise UsageProblem(f"--param {assignment}: {key} is a number, such as {values[key]}") from error
+            values[key] = _like(values[key], text, f"--param {assignment}: {key}")
         return values
 
 
@@ -64,6 +62,21 @@ def parsed(name: str, text: str) -> Question:
     about = [line.removeprefix("//").strip() for line in text[: params.start()].splitlines()]
     sample = {key: _value(value) for key, value in PARAMETER.findall(params.group(1))}
     return Question(name, "\n".join(about).strip(), sample, text[params.end():].strip())
+
+
+def _like(sample: Value, text: str, what: str) -> Value:
+    """The text as the sample's type. Raises UsageProblem."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise UsageProblem(f"{ascii(what)[1:-1]} is no UTF-8") from error
+    try:
+        value = type(sample)(text)
+    except ValueError as error:
+        raise UsageProblem(f"{what} is a number, such as {sample}") from error
+    if isinstance(value, int) and not -LARGEST - 1 <= value <= LARGEST:
+        raise UsageProblem(f"{what} is at most {LARGEST}, the largest number that a graph holds")
+    return value
 
 
 def _value(text: str) -> Value:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+from py2neo.client import Connector
 
 from propagation.adapters.neo4j.points import Neo4jPoints
 from propagation.adapters.neo4j.store import Neo4jStore
@@ -18,6 +19,7 @@ from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.workflow.engine import Engine
 from propagation.workflow.replay import replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
+from services.inspection.asking import asked
 from services.inspection.questions import question_of, questions
 from tests.deployments.test_same_outcome import catalogue, stream
 from tests.neo4j_server.shared import server_for
@@ -143,3 +145,33 @@ def test_the_command_prints_a_table_and_writes_csv(server, facts, tmp_path):
     assert wrong.returncode == 2
     assert "event, limit" in wrong.stderr
     assert "cypher-shell" not in wrong.stderr
+    for given, said in (("limit=99999999999999999999", "at most 9223372036854775807"), ("limit=-1", "non-negative"),
+                        ("event=\udcff", "UTF-8")):
+        wrong = run("reach", "--param", given)
+        assert wrong.returncode == 2, wrong.stderr
+        assert said in wrong.stderr
+        assert len(wrong.stderr.splitlines()) == 1
+    nobody = run("reach", "--param", "event=é'; MATCH (n) DETACH DELETE n //", "--csv", "-")
+    assert (nobody.returncode, nobody.stdout.splitlines()) == (0, ["hop,path"])
+    assert "nothing was found with event=é'" in nobody.stderr
+    environment["PROPAGATION_NEO4J__PASSWORD"] = "not-the-password"
+    refused = run("reach")
+    assert refused.returncode == 4
+    assert len(refused.stderr.splitlines()) == 1
+
+
+def test_an_answer_costs_one_statement(server, facts, monkeypatch):
+    """py2neo's own nodes would each be asked for again."""
+    sent, auto_run, run = [], Connector.auto_run, Connector.run
+
+    def counted(self, query, *args, **kwargs):
+        sent.append(query)
+        return auto_run(self, query, *args, **kwargs)
+
+    monkeypatch.setattr(Connector, "auto_run", counted)
+    monkeypatch.setattr(Connector, "run", lambda self, ref, query, *args: (sent.append(query), run(self, ref, query, *args))[1])
+    question = question_of("reach")
+    columns, rows = asked(server.settings, question, question.parameters([f"event={facts[0]}"]))
+    assert columns == ["hop", "path"]
+    assert len(rows) > 3
+    assert sent == [question.query]

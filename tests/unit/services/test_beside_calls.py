@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from propagation.model.errors import ReasonerAway, ReasonerUnavailable
+from propagation.model.errors import ReasonerAway, ReasonerUnavailable, StoreUnreachable
 from propagation.workflow.reasoning import CLAIM
 from propagation.workflow.settings import WorkflowSettings
 from services.assembly import engine_of
@@ -89,12 +89,12 @@ async def test_given_up_it_leaves_nothing_running(worker):
     assert reasoning.ended.is_set()
 
 
-@pytest.mark.parametrize(("error", "longest"), [(ReasonerAway, 2.0), (ReasonerUnavailable, 30.0)])
+@pytest.mark.parametrize(("error", "longest"), [(ReasonerAway, 2.0), (StoreUnreachable, 2.0), (ReasonerUnavailable, 30.0)])
 async def test_an_endpoint_that_is_down_is_looked_at_again_soon(worker, monkeypatch, error, longest):
     """Who asks it bounds how often it is asked; a spent budget is looked at less often."""
     pauses = []
 
-    async def sleep(seconds):
+    async def woken(event, seconds):
         pauses.append(seconds)
         if len(pauses) == 9:
             worker._stopping.set()
@@ -102,7 +102,7 @@ async def test_an_endpoint_that_is_down_is_looked_at_again_soon(worker, monkeypa
     async def step():
         raise error("nobody answers")
 
-    monkeypatch.setattr(worker, "_sleep", sleep)
+    monkeypatch.setattr("services.worker.woken", woken)
     await worker._loop("reason", step)
     assert pauses[:3] == [0.5, 1.0, 2.0]
     assert max(pauses) == pauses[-1] == longest

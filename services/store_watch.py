@@ -1,0 +1,34 @@
+"""Whether the graph's server answers, told to whoever shows it (the health service) whenever that changes."""
+
+from collections.abc import Awaitable, Callable
+
+from propagation.model.errors import StoreUnreachable
+
+Told = Callable[[bool], Awaitable[None]]
+
+
+async def told_nobody(there: bool) -> None:
+    """For a worker that no health service watches."""
+
+
+class StoreWatch:
+    """`asks` the graph, each time it is called; `tell` is told."""
+
+    def __init__(self, asks: Callable[[], Awaitable[int]], tell: Told = told_nobody) -> None:
+        self._asks = asks
+        self._tell = tell
+        self._there = True
+
+    async def ask(self) -> None:
+        """Raises what asking raised."""
+        try:
+            await self._asks()
+        except StoreUnreachable:
+            await self._now(False)
+            raise
+        await self._now(True)
+
+    async def _now(self, there: bool) -> None:
+        before, self._there = self._there, there
+        if there != before:
+            await self._tell(there)
