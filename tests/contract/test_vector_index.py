@@ -96,7 +96,7 @@ async def qdrant(request, tmp_path) -> AsyncIterator[tuple[AsyncQdrantClient, st
 @pytest.fixture
 async def index(reopen) -> VectorIndex:
     opened = await reopen()
-    await opened.ensure("model-a", DIMENSION)
+    assert await opened.ensure("model-a", DIMENSION), "made now"
     return opened
 
 
@@ -181,7 +181,7 @@ async def test_everything_is_there_after_a_stop(index, reopen):
     await index.upsert(Collection.ATTRIBUTES, [point("naïve “x”\n", 1, 0, 0, 0)])
     await index.delete(Collection.ITEMS, [3])
     again = await reopen()
-    await again.ensure("model-a", DIMENSION)
+    assert not await again.ensure("model-a", DIMENSION), "there already"
     assert await again.versions(Collection.ITEMS) == {1: 2}
     assert await again.versions(Collection.ATTRIBUTES) == {"naïve “x”\n": 1}
     np.testing.assert_allclose((await again.vectors(Collection.ITEMS, [1, 3]))[1], [0.6, 0.8, 0, 0], atol=1e-6)
