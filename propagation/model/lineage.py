@@ -107,6 +107,10 @@ class RouterMaps:
         """What maps the stored weights of an interaction at `sequence` to the routers of now."""
         return Chain(standing(one for one in self.maps if one.through >= sequence))
 
+    def between(self, first: int, later: int) -> Chain:
+        """What maps the stored weights of an interaction at `first` to the routers in which one at `later` is stored."""
+        return Chain(standing(one for one in self.maps if first <= one.through < later))
+
     def since(self, epoch: int) -> Chain:
         """What maps a router number of an epoch to those of now."""
         return Chain(standing(one for one in self.maps if one.from_epoch >= epoch))

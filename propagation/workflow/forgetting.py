@@ -12,7 +12,6 @@ from propagation.ports.embedder import Embedder
 from propagation.ports.graph import ForgettingGraph, GraphStore
 from propagation.workflow.catalogue import Catalogue
 from propagation.workflow.erasure import Erasure, Forgotten
-from propagation.workflow.histories import routers_of_now
 from propagation.workflow.index_upkeep import IndexUpkeep
 from propagation.workflow.learner import Learner
 from propagation.workflow.numbers import Numbers
@@ -43,7 +42,7 @@ class Forgetting:
         self._still = still
         self._erasing = asyncio.Lock()
         if self._store is not None:
-            taking_back = TakingBack(self._store, embedder, numbers, learner, vectors, upkeep, routers_of_now(store),
+            taking_back = TakingBack(self._store, embedder, numbers, learner, vectors, upkeep, store,
                                      settings.min_support, holder)
             self._retraction, self._erasure = Retraction(self._store, taking_back), Erasure(self._store, taking_back)
 

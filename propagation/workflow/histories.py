@@ -1,7 +1,7 @@
 """What users' interactions were when they were learned: what the numbers need to take some of them back."""
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from propagation.model.client import index_of
 from propagation.model.interaction import InteractionRow
+from propagation.model.lineage import RouterMaps
 from propagation.model.withdrawal import Written
 from propagation.ports.embedder import Embedder
-from propagation.ports.evolution import EvolutionStore
 from propagation.ports.graph import ForgettingGraph
 from propagation.workflow.beside import beside
 from propagation.workflow.subtraction import History
@@ -20,32 +20,18 @@ from propagation.workflow.texts import attribute_text, content_text
 USERS_A_PART = 200
 CLIENTS_A_READ = 2_000
 Direction = Callable[[int, NDArray[np.float32]], NDArray[np.float32]]
-# (sequence [n], user rows [n], routers [n,16] of the taste bank as stored) to the routers that they are now.
-CurrentRouters = Callable[[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint16]], Awaitable[NDArray[np.uint16]]]
 
-
-def routers_of_now(store: EvolutionStore) -> CurrentRouters:
-    """Through the maps of the runs that were published since."""
-    async def current(sequence: NDArray[np.int64], users: NDArray[np.int64], routers: NDArray[np.uint16]) -> NDArray[np.uint16]:
-        maps = await store.router_maps()
-        out = routers.copy()
-        ages = np.searchsorted(sorted({one.through for one in maps.maps}), sequence)
-        for age in np.unique(ages):
-            mine = ages == age
-            out[mine] = maps.after(int(sequence[mine][0])).mapped(routers[mine], users[mine])
-        return out
-
-    return current
-
-
-async def in_routers_of_now(written: Written, rows: Sequence[InteractionRow], current: CurrentRouters) -> Written:
-    """The same, in router numbers of the current epoch."""
+def in_routers_of_now(written: Written, rows: Sequence[InteractionRow], maps: RouterMaps) -> Written:
+    """The same, in router numbers of the current epoch: through the maps of the runs that were published since."""
     if not len(written.sequence):
         return written
     user_of = {row.sequence: index_of(row.user) for row in rows}
     users = np.array([user_of[int(sequence)] for sequence in written.sequence], np.int64)
     routers = written.routers.copy()
-    routers[:, 1] = await current(written.sequence, users, routers[:, 1])
+    ages = np.searchsorted(sorted({one.through for one in maps.maps}), written.sequence)
+    for age in np.unique(ages):
+        mine = ages == age
+        routers[mine, 1] = maps.after(int(written.sequence[mine][0])).mapped(routers[mine, 1], users[mine])
     return replace(written, routers=routers)
 
 

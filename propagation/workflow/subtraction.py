@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model.client import ClientKind, index_of, kind_of
+from propagation.model.lineage import Chain, RouterMaps
 from propagation.model.withdrawal import Promoted, Written
 from propagation.numbers.mass import write
 from propagation.numbers.neighbours import CO_HISTORY, HISTORY
@@ -24,6 +25,7 @@ from propagation.numbers.withdraw import (
     unwrite,
 )
 from propagation.workflow.view import NumbersView
+from propagation.workflow.written import TASTE
 
 LEAST_CHANGE = 1e-6
 Vectors = tuple[NDArray[np.float32], NDArray[np.float32]]
@@ -44,9 +46,12 @@ class History:
 
 @dataclass
 class Subtraction:
-    """Collects, user by user, what the end needs: adoptions that are no more, repeats that take their place."""
+    """Collects, user by user, what the end needs: adoptions that are no more, repeats that take their place. `written`: in the
+    routers of now; `stored` [n,2,16]: as they are stored, which `maps` lead to those of now."""
 
     written: Written
+    stored: NDArray[np.uint16]
+    maps: RouterMaps
     retrust: bool
     leaving: list[tuple[int, int]] = field(default_factory=list)
     promoted: list[Promoted] = field(default_factory=list)
@@ -58,7 +63,8 @@ class Subtraction:
             self._own(view.state, history)
 
     def _mass(self, view: NumbersView, history: History) -> None:
-        """Rules 5 and c. Where a repeat is left, it takes the place of the first adoption, with its own weight."""
+        """Rules 5 and c. Where a repeat is left, it takes the place of the first adoption, with its own weight: in the routers of
+        the repeat's epoch, since what is stored of it is read through the maps that came after it."""
         state, first = view.state, firsts(history.item)
         for row in np.flatnonzero(first & history.gone):
             item = int(history.item[row])
@@ -71,9 +77,11 @@ class Subtraction:
             if len(left):
                 repeat = int(left[0])
                 moved = (weights * (history.weight[repeat] / history.weight[row])).astype(np.float32)
-                for bank, of_bank, weight in zip(banks, routers, moved, strict=True):
+                then, at = int(history.sequence[row]), int(history.sequence[repeat])
+                stored = _led(self.stored[place], self.maps.between(then, at), history.user)
+                for bank, of_bank, weight in zip(banks, _led(stored, self.maps.after(at), history.user), moved, strict=True):
                     write(bank, item, of_bank, weight)
-                self.promoted.append(Promoted(int(history.sequence[repeat]), routers.copy(), moved))
+                self.promoted.append(Promoted(at, stored, moved))
                 continue
             fade_recent(state, item, state.clock[INTERACTIONS] - self.written.since[place])
             state.adoptions[item] -= 1
@@ -106,6 +114,13 @@ class Subtraction:
             _empty_item(view.state, index_of(erased))
         banks = {name: getattr(view.state, name) for name in ("session", "taste")}  # new totals: readers look at all items again
         view.state = view.state._replace(**{name: bank._replace(total=bank.total.copy()) for name, bank in banks.items()})
+
+
+def _led(routers: NDArray[np.uint16], chain: Chain, user: int) -> NDArray[np.uint16]:
+    """[2,16] one interaction's routers, those of the taste bank through maps."""
+    led = routers.copy()
+    led[TASTE] = chain.mapped(routers[TASTE][None], np.array([user]))[0]
+    return led
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,14 @@ from propagation.model.learned import Staged
 from propagation.model.log import EntryKind
 from propagation.model.withdrawal import Promoted, TakenBack, Withdrawal, Written
 from propagation.ports.embedder import Embedder
+from propagation.ports.evolution import EvolutionStore
 from propagation.ports.graph import ForgettingGraph, VersionClash
 from propagation.ports.leases import Lease
 from propagation.ports.outbox import IndexChange
 from propagation.ports.vector_index import Collection
 from propagation.workflow.beside import beside
 from propagation.workflow.checkpointing import lent
-from propagation.workflow.histories import CurrentRouters, Histories, in_routers_of_now
+from propagation.workflow.histories import Histories, in_routers_of_now
 from propagation.workflow.index_upkeep import IndexUpkeep
 from propagation.workflow.learner import Learner
 from propagation.workflow.numbers import Numbers
@@ -65,14 +66,14 @@ class TakingBack:
     """One at a time, while nothing in this process learns, reasons, merges or runs a round; leases keep other processes still."""
 
     def __init__(self, store: ForgettingGraph, embedder: Embedder, numbers: Numbers, learner: Learner, vectors: Vectors,
-                 upkeep: IndexUpkeep, current: CurrentRouters, min_support: int, holder: str) -> None:
+                 upkeep: IndexUpkeep, evolution: EvolutionStore, min_support: int, holder: str) -> None:
         self._store = store
         self._numbers = numbers
         self._learner = learner
         self._vectors = vectors
         self._upkeep = upkeep
         self._histories = Histories(store, embedder)
-        self._current = current
+        self._evolution = evolution
         self._min_support = min_support
         self._holder = holder
 
@@ -101,7 +102,8 @@ class TakingBack:
         erased = None if asked.leaving is None else asked.leaving.client.ref
         retrust = erased is None or kind_of(erased) == ClientKind.USER
         view = self._numbers.view
-        subtraction = Subtraction(await in_routers_of_now(asked.written, rows, self._current), retrust)
+        maps = await self._evolution.router_maps()
+        subtraction = Subtraction(in_routers_of_now(asked.written, rows, maps), asked.written.routers, maps, retrust)
         gone = frozenset(row.sequence for row in rows)
         users = sorted({row.user for row in rows if row.sequence <= view.applied_through})
         self._learner.changing()
@@ -109,7 +111,7 @@ class TakingBack:
             for start in range(0, len(some), USERS_A_TURN):
                 await self._numbers.run(subtraction.take_back, some[start : start + USERS_A_TURN])
         await self._numbers.run(subtraction.finish, erased)
-        return [Promoted(row.sequence, row.routers, row.weights) for row in subtraction.promoted]
+        return subtraction.promoted
 
     async def _committed(self, lease: Lease, barrier: Staged, changes: TextChanges, promoted: Sequence[Promoted],
                          asked: Asked) -> Outcome:

@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 
 from propagation.model.client import ClientKind, ref_of
+from propagation.model.lineage import RouterMaps
 from propagation.model.log import Interactions
 from propagation.model.withdrawal import Written
 from propagation.numbers.sketch import follow_recent, up_to_date
@@ -35,7 +36,8 @@ def warm_learning() -> NumbersView:
     restored(snapshot(view, barrier=False), view.seed)
     warm_evolution(view)
     rows = np.arange(SIZE)
-    taking_back = Subtraction(Written(events.sequence, events.sequence, events.item, block.routers, block.weights), retrust=True)
+    written = Written(events.sequence, events.sequence, events.item, block.routers, block.weights)
+    taking_back = Subtraction(written, written.routers, RouterMaps(), retrust=True)
     for gone in (rows < 1, rows < 0, rows >= 0):  # a repeat takes the place; nothing goes; nothing is left
         taking_back.take_back(view, [History(0, events.sequence, rows // 2, events.weight, gone)])
     taking_back.finish(view, ref_of(ClientKind.ITEM, 0))

@@ -11,6 +11,7 @@ from propagation.model.client import ClientChange, ClientKey, ClientKind
 from propagation.model.interaction import NewInteraction
 from propagation.workflow.engine import Engine
 from propagation.workflow.settings import BankSettings, WorkflowSettings
+from propagation.workflow.written import TASTE, aligned_blocks
 from services.clock import SystemClock
 
 STYLES = ("jazz", "opera", "punk", "folk")
@@ -61,11 +62,8 @@ async def lived(engine, styles, events=400, **shape):
 async def written_mass(engine):
     """[K] what interactions wrote to each taste router, read from the store through the maps."""
     store, routers = engine.store, len(engine.numbers.view.state.taste.total)
-    maps, out, after = await store.router_maps(), np.zeros(routers), 0
-    while blocks := await store.read_learned(after, 16):
-        for block in blocks:
-            users = np.array([row.user >> 1 for row in await store.interactions(block.sequence.tolist())], np.int64)
-            routers_now = maps.after(block.through).mapped(block.routers[:, 1], users)
-            out += np.bincount(routers_now.ravel(), block.weights[:, 1].ravel(), routers)
-            after = block.through
+    maps, out = await store.router_maps(), np.zeros(routers)
+    async for part in aligned_blocks(store, 0, await store.learned_through()):
+        routers_now = maps.after(part.block.through).mapped(part.block.routers[part.rows, TASTE], part.users)
+        out += np.bincount(routers_now.ravel(), part.block.weights[part.rows, TASTE].ravel(), routers)
     return out

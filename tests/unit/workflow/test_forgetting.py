@@ -11,7 +11,7 @@ from propagation.model.interaction import RecordStatus
 from propagation.model.lineage import RouterMap, RouterMaps
 from propagation.model.withdrawal import Standing
 from propagation.workflow.checkpointing import same_numbers
-from propagation.workflow.histories import in_routers_of_now, routers_of_now
+from propagation.workflow.histories import in_routers_of_now
 from propagation.workflow.learner import Learner
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.rebuild import rebuilt
@@ -308,12 +308,8 @@ async def test_what_an_evolution_moved_is_subtracted_where_it_is_now(engine):
     maps = RouterMaps((RouterMap(run=1, through=sequence, from_epoch=0, to_epoch=1, home=swapped, routers=4,
                                  centres=np.zeros((4, 48), np.float32)),))
 
-    async def router_maps():
-        return maps
-
     rows = [row for _, row in await engine.store.standings([events[0].event_id, events[1].event_id])]
     written = await engine.store.written([row.sequence for row in rows])
-    engine.store.router_maps = router_maps
-    moved = await in_routers_of_now(written, rows, routers_of_now(engine.store))
+    moved = in_routers_of_now(written, rows, maps)
     assert np.array_equal(moved.routers[:, 1], swapped[written.routers[:, 1]])
     assert np.array_equal(moved.routers[:, 0], written.routers[:, 0])
