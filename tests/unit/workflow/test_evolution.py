@@ -202,13 +202,13 @@ async def test_an_evolution_is_an_epoch_that_a_restart_and_a_rebuild_find(made, 
         await again.store.close()
 
 
-async def evolutions(engine, restless, count, events=6):
+async def evolutions(engine, restless, count, events=6, seed=100):
     """So many published runs, every seventh an undo of the one before, with a little of the stream between them."""
     restless.routers = lambda: len(engine.numbers.view.routers)
     published = undone = 0
     last = None
     for number in range(count):
-        await push(engine, stream(STYLES[:3], events, seed=100 + number))
+        await push(engine, stream(STYLES[:3], events, seed=seed + number))
         if number % 7 == 6 and last is not None:
             run = await engine.evolve(undo=last)
             undone += 1

@@ -41,13 +41,13 @@ async def test_repeats_take_places_over_splits_merges_and_undos(made, monkeypatc
     monkeypatch.setattr(Judged, "published", True)
     restless, draw = Restless(seed), np.random.default_rng(seed)
     engine = await made(STYLES[:3], 120, Told(restless), evolve_support=1, evolve_most=2, holdout=40)
-    for _ in range(times):
-        _, undone = await evolutions(engine, restless, 8)
+    for time in range(times):
+        _, undone = await evolutions(engine, restless, 8, seed=100 * (time + 1))
         assert undone
         taken = await engine.forgetting.retract(await with_repeats(engine, 12, draw))
         assert all(gone for _, gone, _ in taken.events)
         await is_sound(engine)
-        await push(engine, stream(STYLES[:3], 30, seed=10 * seed))
+    await push(engine, stream(STYLES[:3], 30, seed=9))
     await engine.evolve()
     await engine.forgetting.forget(ClientKey(kind=ClientKind.USER, id=f"{STYLES[0]}-1"))
     await is_sound(engine)
