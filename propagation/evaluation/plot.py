@@ -124,7 +124,7 @@ def _bars(axes: "Axes", names: Sequence[str], values: Sequence[Sequence[float | 
                  color=COLOURS[name])
     axes.set_xticks(places, labels, fontsize="small")
     if known:
-        axes.set_ylim(max(0.0, min(known) - 0.1), min(1.0, max(known) + MARGIN))
+        axes.set_ylim(0.0, min(1.0, max(known) + MARGIN))
 
 
 def _span(part: Slice) -> str:

@@ -1,6 +1,7 @@
 """The judge of an evolution: a plan goes live only where what users chose next is foreseen as well with it as without (DESIGN,
 step 8). Prediction is eq. 6 and 7; the loss is that of the pair (i+, i-)."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from propagation.numbers.state import F32
 
 F64 = NDArray[np.float64]
 LEAST_USERS = 2
+LEAST_PLACES, MOST_PLACES = 4, 9
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,16 @@ class Judged:
     def verdict(self) -> str:
         difference = self.after - self.before
         words = "no worse than" if self.published else "worse than"
-        return (f"{words} the routers that are: log-loss {self.before:.4f} becomes {self.after:.4f} ({difference:+.4f}, one"
-                f" standard error is {self.standard_error:.4f}) over {self.users:,} users and {self.interactions:,} interactions")
+        places = _places(difference, self.standard_error)
+        return (f"{words} the routers that are: log-loss {self.before:.{places}f} becomes {self.after:.{places}f}"
+                f" ({difference:+.{places}f}, one standard error is {self.standard_error:.{places}f})"
+                f" over {self.users:,} users and {self.interactions:,} interactions")
+
+
+def _places(*values: float) -> int:
+    """Decimals, four or more, that tell each of these from nothing."""
+    smallest = min((abs(value) for value in values if value), default=1.0)
+    return min(max(LEAST_PLACES, 1 - math.floor(math.log10(smallest))), MOST_PLACES)
 
 
 def slopes(weights: F64, deviation: float, user_bins: NDArray[np.int64], item_bins: NDArray[np.int64]) -> F64:

@@ -20,7 +20,8 @@ def undoable(maps: Sequence[RouterMap], run: int) -> RouterMap:
         raise InvalidInput("undo_run", f"is {run}, on which run {left[-1].run} was built; undo run {left[-1].run} first")
     if any(one.run == run for one in maps):
         raise InvalidInput("undo_run", f"is {run}, which is undone")
-    raise InvalidInput("undo_run", f"is {run}, which changed no router of this epoch; `evolve --list` shows the runs")
+    raise InvalidInput("undo_run", f"is {run}: no run of that number changed routers since the newest bootstrap; `evolve --list`"
+                                   " shows the runs")
 
 
 def led_back(change: RouterMap) -> Numbering:

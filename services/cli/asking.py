@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,8 +15,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def ask(address: str, call: "Callable[[PropagationServiceAsyncStub], Awaitable[T]]") -> T:
-    """Run `call` with a stub of the service. Raises Unreachable, Refused."""
+def ask(address: str, call: "Callable[[PropagationServiceAsyncStub], Awaitable[T]]", goes_on: str = "") -> T:
+    """Run `call` with a stub of the service. `goes_on`: what Ctrl-C says of work that the service does not break off. Raises
+    Unreachable, Refused."""
     from services.access import Access
     from services.client import connected
 
@@ -23,7 +25,12 @@ def ask(address: str, call: "Callable[[PropagationServiceAsyncStub], Awaitable[T
         async with connected(address, Access.of_environment(os.environ)) as stub:
             return await call(stub)
 
-    return asyncio.run(run())
+    try:
+        return asyncio.run(run())
+    except KeyboardInterrupt:
+        if goes_on:
+            print("propagation:", goes_on, file=sys.stderr)
+        raise
 
 
 def client_key(kind: str, name: str) -> "ClientKey":

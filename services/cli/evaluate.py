@@ -52,6 +52,8 @@ def evaluate(folder: Folder, protocol: How = Protocol.PREQUENTIAL, arms: Arms = 
 
     settings = settings_of(config, assignments)
     _can_be_written(save, plot)
+    if vary and protocol is not Protocol.PREQUENTIAL:
+        raise UsageProblem(f"--vary is measured on the prequential stream; leave out --protocol {protocol.value}")
     if protocol is Protocol.LEAVE_ONE_OUT and settings.reasoner != "offline":
         from services.cli.by_reasoner import by_reasoner
 

@@ -13,6 +13,7 @@ from services.failures import UsageProblem
 if TYPE_CHECKING:
     from propagation.v1 import propagation_pb2 as pb
 
+GOES_ON = "the service goes on with it; `propagation evolve --list` shows what came of it"
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Plan and judge, and change nothing.")]
 Undo = Annotated[int | None, typer.Option(metavar="RUN", min=1, help="Lead a run back, as one more run.")]
 Listed = Annotated[bool, typer.Option("--list", help="The newest runs and their verdicts; nothing is run.")]
@@ -32,7 +33,8 @@ def evolve(dry_run: DryRun = False, undo: Undo = None, listed: Listed = False, a
         runs = ask(address, lambda stub: stub.ListEvolutionRuns(pb.ListEvolutionRunsRequest())).runs
         print_json({"runs": [plain(run) for run in runs]}) if json else _print_runs(list(runs))
         return
-    run = ask(address, lambda stub: stub.EvolveRouters(pb.EvolveRoutersRequest(dry_run=dry_run, undo_run=undo))).run
+    run = ask(address, lambda stub: stub.EvolveRouters(pb.EvolveRoutersRequest(dry_run=dry_run, undo_run=undo)),
+              "" if dry_run else GOES_ON).run
     print_json(plain(run)) if json else _print_run(run)
 
 

@@ -23,6 +23,7 @@ User = Annotated[str | None, typer.Option("--user", metavar="ID", help="A user."
 Item = Annotated[str | None, typer.Option("--item", metavar="ID", help="An item.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write there; default: stdout.")]
+GOES_ON = "what the service has begun it ends; ask again to see what came of it"
 WORDS = {"UNKNOWN": "was never recorded", "RETRACTED": "was retracted before", "FORGOTTEN": "was erased with its client"}
 
 
@@ -35,7 +36,7 @@ def retract(events: Events, yes: Yes = False, address: Address = LOOPBACK, json:
     from services.cli.plain import plain
 
     _confirm(f"Take back {len(events):,} event{'s' if len(events) > 1 else ''}?", yes)
-    answer = ask(address, lambda stub: stub.RetractInteractions(pb.RetractInteractionsRequest(event_ids=events)))
+    answer = ask(address, lambda stub: stub.RetractInteractions(pb.RetractInteractionsRequest(event_ids=events)), GOES_ON)
     if json:
         print_json(plain(answer))
     else:
@@ -57,7 +58,7 @@ def forget(user: User = None, item: Item = None, yes: Yes = False, address: Addr
 
     key = _key(user, item)
     _confirm(f"Forget {kind_name(key.kind)} {key.id!r}, with all its events and texts? This cannot be undone.", yes)
-    answer = ask(address, lambda stub: stub.ForgetClient(pb.ForgetClientRequest(key=key)))
+    answer = ask(address, lambda stub: stub.ForgetClient(pb.ForgetClientRequest(key=key)), GOES_ON)
     if json:
         print_json(plain(answer))
     else:

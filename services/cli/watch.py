@@ -1,5 +1,7 @@
 """`propagation watch`: rounds, messages, merges and evolution as they happen."""
 
+from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -28,26 +30,29 @@ def watch(kinds: Kinds = None, resume: Resume = "", count: Count = None, address
 
     JSON: one WatchPropagationResponse of the proto a line."""
     request = _request(kinds or (), resume)
-    token = ask(address, lambda stub: _watched(stub, request, count, json))
-    if not json:
-        console().print(f"Go on with: propagation watch --resume {token}", markup=False, soft_wrap=True)
+    reached: deque[str] = deque(maxlen=1)
+    try:
+        ask(address, lambda stub: _watched(stub, request, count, json, reached.append))
+    finally:  # however it ends, a service that was killed and Ctrl-C included
+        if reached and not json:
+            console().print(f"Go on with: propagation watch --resume {reached[-1]}", markup=False, soft_wrap=True)
 
 
-async def _watched(stub: "PropagationServiceAsyncStub", request: "pb.WatchPropagationRequest", count: int | None,
-                   json: bool) -> str:
-    """The token to go on with."""
+async def _watched(stub: "PropagationServiceAsyncStub", request: "pb.WatchPropagationRequest", count: int | None, json: bool,
+                   reached: Callable[[str], None]) -> None:
+    """`reached` is told the token to go on with from here."""
     from services.cli.plain import plain
 
     call = stub.WatchPropagation(request)
-    token = str(dict(await call.initial_metadata() or ()).get(TOKEN_KEY, request.resume_token))
+    reached(str(dict(await call.initial_metadata() or ()).get(TOKEN_KEY, request.resume_token)))
     shown = 0
     async for event in call:
         print_json_line(plain(event)) if json else console().print(event_in_words(event), markup=False, soft_wrap=True)
-        token, shown = event.resume_token, shown + 1
+        reached(event.resume_token)
+        shown += 1
         if shown == count:
             call.cancel()
             break
-    return token
 
 
 def _request(kinds: "list[str] | tuple[str, ...]", resume: str) -> "pb.WatchPropagationRequest":

@@ -6,6 +6,7 @@ import gc
 import io
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -148,6 +149,22 @@ def test_watch_goes_on_where_it_was_left(service):
     assert "--resume" in done.stdout
 
 
+def test_watch_says_how_to_go_on_where_it_is_interrupted(service):
+    watching = subprocess.Popen([*COMMAND, "watch", "--kind", "round", "--address", service.address],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    adopted(service, "before-the-watch")
+    told, seen = "", 0
+    while not told.startswith("round"):
+        adopted(service, f"watched{seen}")
+        seen += 1
+        if select.select([watching.stdout], [], [], 0.2)[0]:
+            told = watching.stdout.readline()
+    watching.send_signal(signal.SIGINT)
+    rest, err = watching.communicate(timeout=30)
+    assert watching.returncode == 130, err
+    assert rest.splitlines()[-1].startswith("Go on with: propagation watch --resume ")
+
+
 def adopted(service, user):
     """One more event and its round; the round's number."""
     folder = service.database.parent / user
@@ -208,6 +225,7 @@ def test_replay_takes_no_more_than_the_service_would(client, says, tmp_path):
     (["trace", "--line", "user:ann"], 2, "user:ann#3"),
     (["routers", "--bank", "river"], 2, "taste or session"),
     (["watch", "--kind", "river"], 2, "evolution"),
+    (["evaluate", ".", "--vary", "k=2,4", "--protocol", "leave-one-out"], 2, "--protocol leave-one-out"),
     (["doctor", "--database", "gone.db"], 2, "gone.db"),
     (["import", "gone"], 3, "gone"),
 ])

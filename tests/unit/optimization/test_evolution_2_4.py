@@ -15,7 +15,7 @@ from propagation.model.router import RouterVersion, RoutingEdge
 from propagation.model.router_case import Half, RouterCase
 from propagation.numbers.evolve import Written, evolved_mass, evolved_total, evolved_trust
 from propagation.optimization.halves import nearer_second, two_means
-from propagation.optimization.judge import judged
+from propagation.optimization.judge import Judged, judged
 from propagation.optimization.likeness import likeness
 from propagation.optimization.lineage import edges_followed, numbered, rules_followed
 from propagation.optimization.undo import led_back, undoable
@@ -128,6 +128,13 @@ def test_the_judge_by_hand():
     assert not alike.published
     assert judged(users, scores, before, before, np.ones((3, 2))).published
     assert judged(users[:2], scores[:2], before[:2], after[:2], np.ones((2, 2))) is None
+
+
+def test_a_verdict_shows_a_difference_however_small():
+    small = Judged(users=9, interactions=9, before=0.3226, after=0.3226 + 1.2e-6, standard_error=3e-7)
+    assert "0.32260000 becomes 0.32260120 (+0.00000120, one standard error is 0.00000030)" in small.verdict
+    assert "0.3226 becomes 0.4226 (+0.1000, one standard error is 0.2000)" in Judged(9, 9, 0.3226, 0.4226, 0.2).verdict
+    assert "(+0.0000, one standard error is 0.0000)" in Judged(9, 9, 0.3226, 0.3226, 0.0).verdict
 
 
 def test_routers_through_which_the_same_is_adopted_are_alike():
