@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
@@ -23,13 +23,11 @@ from propagation.model.evolution import EvolutionRun
 from propagation.model.round import Round
 from propagation.ports.clock import Clock
 from propagation.ports.graph import VersionClash
-from propagation.workflow.beside import beside
 from propagation.workflow.engine import Engine
-from propagation.workflow.reasoning import CLAIM
 from services.counters import Counters
 from services.courtesy import Courtesy
 from services.jobs import Job, Jobs
-from services.lag import Lag
+from services.reason_step import ReasonStep
 from services.schedule.jobs import by_calendar
 from services.settings import ScheduleSettings
 from services.store_watch import StoreWatch, Told, told_nobody
@@ -40,8 +38,6 @@ OTHER_PROCESSES_SECONDS = 1.0
 RETRY_SECONDS = 0.5
 RETRY_LONGEST_SECONDS, RETRY_AWAY_SECONDS = 30.0, 2.0
 MERGES_WAITING = 10_000
-BUSY_CLAIM, ALONE_CLAIM = 64, 2048
-BUSY_LOOK_SECONDS = 0.02
 # Where more than so much waits to be learned while events are recorded one call after another, acks go first.
 FLOOD, FLOOD_REST = 1_000, 3.0
 ROUTER, INTERVAL = "router ", "round_interval"
@@ -60,7 +56,6 @@ class Worker:
     def __init__(self, engine: Engine, courtesy: Courtesy, schedule: ScheduleSettings, clock: Clock) -> None:
         self._engine = engine
         self._courtesy = courtesy
-        self._lag = Lag()
         self.timings = Timings()
         self._steps = Steps()
         self._wake = {name: asyncio.Event() for name in ("learn", "reason", "round", "merge", "retention", "index", "follow")}
@@ -70,6 +65,7 @@ class Worker:
         self._tasks: list[asyncio.Task[None]] = []
         self._evolving: set[asyncio.Task[EvolutionRun]] = set()
         self._unstoppable: set[asyncio.Future[Any]] = set()
+        self.reason = ReasonStep(engine, courtesy, self._waited_for, self._steps.moved, self._wake["round"].set)
         self.failing: dict[str, str] = {}
         self.counters = Counters()
         runs = {"evolution": (self.evolve, self._evolved_between)} if engine.settings.propagate else {}
@@ -82,7 +78,7 @@ class Worker:
         """`tell`: see StoreWatch."""
         self._store = StoreWatch(self._engine.follow, tell)
         steps: dict[str, Callable[[], Awaitable[int]]] = {
-            "learn": self._learn, "reason": self._reason, "round": self._due_round, "merge": self._merge_next,
+            "learn": self._learn, "reason": self.reason.step, "round": self._due_round, "merge": self._merge_next,
             "retention": self._engine.retain, "index": self._carry, "follow": self._follow}
         self._tasks = [asyncio.create_task(self._loop(name, step), name=name) for name, step in steps.items()]
         self._jobs.start()
@@ -198,45 +194,9 @@ class Worker:
             await self._courtesy.rest(time.monotonic() - begun, FLOOD_REST)
         return done
 
-    async def _reason(self) -> int:
-        reasoning = self._engine.reasoning
-        claim = self._engine.reason(BUSY_CLAIM if self._wanted else ALONE_CLAIM, shown=False)
-        done, worked = await self._beside_calls(claim) if reasoning.by_claims else (await claim, 0.0)
-        if done:
-            self._steps.moved()
-            self._wake["round"].set()
-            self._courtesy.behind(self._lag.seconds(self._engine.numbers.view.applied_through,
-                                                    await self._engine.progress.reasoned_through()))
-            await self._courtesy.rest(worked if reasoning.beside else 0.0)  # on the loop it rested between interactions
-        return done
-
-    @property
-    def _wanted(self) -> bool:
-        """Whether somebody waits for what reasoning holds: calls for the cores, others for its end."""
-        return self._courtesy.busy or self._stopping.is_set() or bool(self._evolving or self._unstoppable)
-
-    async def _beside_calls(self, claim: Coroutine[None, None, int]) -> tuple[int, float]:
-        """(How much was reasoned, for how many seconds beside calls.) Much at once while nobody calls: what a large claim reads and
-        receives it reads and receives once. When somebody waits, the part that is being drafted is its last one. Rounds go on
-        inside of it, as after claims of the usual size."""
-        reasoning, told, rounds, worked, looked = self._engine.reasoning, 0, 0, 0.0, time.monotonic()
-        async with beside(claim) as claiming:
-            while not claiming.done():
-                committed = reasoning.committed
-                await asyncio.wait([claiming], timeout=BUSY_LOOK_SECONDS)
-                before, looked = looked, time.monotonic()
-                if committed is None:  # others are waited for
-                    continue
-                if self._wanted:
-                    worked += looked - before
-                    reasoning.drafting.enough()
-                if committed > told:
-                    told = committed
-                    self._steps.moved()
-                if committed // CLAIM > rounds:
-                    rounds = committed // CLAIM
-                    self._wake["round"].set()
-            return await claiming, worked
+    def _waited_for(self) -> bool:
+        """Whether others than calls wait for the end of what reasoning holds."""
+        return self._stopping.is_set() or bool(self._evolving or self._unstoppable)
 
     async def _follow(self) -> int:
         """Asks the graph every second, whatever else there is to do."""

@@ -49,13 +49,13 @@ def reasons(worker, size, part=CLAIM):
 
 async def test_alone_it_is_done_whole_and_nothing_is_rested_for(worker):
     reasoning = reasons(worker, 4 * CLAIM)
-    assert await worker._beside_calls(reasoning.claim()) == (4 * CLAIM, 0.0)
+    assert await worker.reason.beside_calls(reasoning.claim()) == (4 * CLAIM, 0.0)
 
 
 async def test_a_call_ends_it_and_the_time_beside_the_call_is_counted(worker):
     reasoning = reasons(worker, 100 * CLAIM)
     with worker._courtesy.call():
-        done, worked = await worker._beside_calls(reasoning.claim())
+        done, worked = await worker.reason.beside_calls(reasoning.claim())
     assert 0 < done < 10 * CLAIM
     assert worked > 0
 
@@ -63,15 +63,15 @@ async def test_a_call_ends_it_and_the_time_beside_the_call_is_counted(worker):
 async def test_a_stop_ends_it(worker):
     reasoning = reasons(worker, 100 * CLAIM)
     worker._stopping.set()
-    done, _ = await worker._beside_calls(reasoning.claim())
+    done, _ = await worker.reason.beside_calls(reasoning.claim())
     assert done < 10 * CLAIM
 
 
 async def test_rounds_are_asked_for_inside_of_it_and_whoever_waits_is_told(worker):
     reasoning, woken = reasons(worker, 5 * CLAIM), 0
-    moved, told = worker._steps.moved, []
-    worker._steps.moved = lambda: (told.append(reasoning.committed), moved())
-    claiming = asyncio.create_task(worker._beside_calls(reasoning.claim()))
+    moved, told = worker.reason._moved, []
+    worker.reason._moved = lambda: (told.append(reasoning.committed), moved())
+    claiming = asyncio.create_task(worker.reason.beside_calls(reasoning.claim()))
     while not claiming.done():
         woken += worker._wake["round"].is_set()
         worker._wake["round"].clear()
@@ -82,7 +82,7 @@ async def test_rounds_are_asked_for_inside_of_it_and_whoever_waits_is_told(worke
 
 async def test_given_up_it_leaves_nothing_running(worker):
     reasoning = reasons(worker, 100 * CLAIM)
-    step = asyncio.create_task(worker._beside_calls(reasoning.claim()))
+    step = asyncio.create_task(worker.reason.beside_calls(reasoning.claim()))
     await asyncio.sleep(0.05)
     step.cancel()
     await asyncio.gather(step, return_exceptions=True)
