@@ -1,6 +1,6 @@
 """Time travel: which sequences can be asked for, and what routers and their tables were then (DESIGN, "Guarantees")."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -12,12 +12,14 @@ from propagation.workflow.made_with import MadeWith, made_with_name
 
 @dataclass(frozen=True)
 class PastRouter:
-    """A taste router as it was: its newest version then (None: it had sent nothing yet) and how many belonged to it."""
+    """A taste router as it was: its newest version then (None: it had sent nothing yet) and how many belonged to it. `retired`:
+    evolution had taken its number out of use."""
 
     number: int
     epoch: int
     text: RouterVersion | None
     members: int
+    retired: bool
 
 
 class Past:
@@ -51,13 +53,14 @@ class Past:
             raise TooOld(sequence, oldest)
 
     async def routers(self, sequence: int) -> Sequence[PastRouter]:
-        """The taste routers of the epoch that was open at a sequence, by number; those that were retired then are left out.
-        Raises TooOld where retention dropped something meanwhile."""
-        number, numbers = await self._router_set(sequence)
+        """The taste routers of the epoch that was open at a sequence, by number. Raises TooOld where retention dropped something
+        meanwhile."""
+        number, numbers, retired = await self._router_set(sequence)
         texts = {version.router: version for version in await self._store.router_versions(numbers, sequence)}
         members = await self._store.count_members(numbers, sequence)
         await self.is_kept(sequence)
-        return [PastRouter(router, number, texts.get(router), members.get(router, 0)) for router in numbers]
+        return [PastRouter(router, number, texts.get(router), members.get(router, 0), router in retired)
+                for router in numbers]
 
     async def members(self, router: int, sequence: int, limit: int) -> Sequence[RoutingEdge]:
         """A router's rows of the routing table as they stood at a sequence, by descending score, then ref. Raises TooOld as
@@ -66,13 +69,13 @@ class Past:
         await self.is_kept(sequence)
         return edges
 
-    async def _router_set(self, sequence: int) -> tuple[int, Sequence[int]]:
-        """(epoch, its router numbers) at a sequence."""
+    async def _router_set(self, sequence: int) -> tuple[int, Sequence[int], Set[int]]:
+        """(epoch, its router numbers, those of them that are retired) at a sequence."""
         open_then = [epoch for epoch in await self._store.epochs() if epoch.sequence <= sequence]
         if not open_then:
             blob = await self._store.get_blob(made_with_name(0))
-            return 0, range(MadeWith.of_blob(blob).taste_k) if blob is not None else ()
+            return 0, range(MadeWith.of_blob(blob).taste_k) if blob is not None else (), frozenset()
         epoch = open_then[-1]
         maps = (await self._store.router_maps()).maps
         retired = {router for one in maps if one.to_epoch == epoch.number for router in one.retired}
-        return epoch.number, [router for router in range(epoch.taste_k) if router not in retired]
+        return epoch.number, range(epoch.taste_k), retired

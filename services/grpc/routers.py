@@ -6,6 +6,7 @@ from propagation.model.errors import InvalidInput, NotFound
 from propagation.model.router import RouterVersion
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.communities import masses, session_community, session_users
+from propagation.workflow.past import PastRouter
 from services.grpc.as_of import as_of
 from services.grpc.base import Context, Servicer
 from services.grpc.convert import BANKS, key_to_proto
@@ -31,7 +32,7 @@ class Routers(Servicer):
             await self._wait_for(request.min_sequence, context)
         reflects = await self._reflects()
         routers = ([router for bank in banks for router in await self._routers(bank) if self._is_there(bank, router.number)]
-                   if at is None else await self._past(at))
+                   if at is None else [_past_router(past) for past in await self._engine.past.routers(at) if not past.retired])
         more = start + size < len(routers)
         return pb.ListRoutersResponse(routers=routers[start : start + size], reflects=reflects,
                                       next_page_token=token_for(question, start + size) if more else "")
@@ -47,14 +48,15 @@ class Routers(Servicer):
         if request.HasField("min_sequence"):
             await self._wait_for(request.min_sequence, context)
         reflects = await self._reflects()
-        routers = await self._routers(bank) if at is None else await self._past(at)
+        routers = (await self._routers(bank) if at is None
+                   else [_past_router(past) for past in await self._engine.past.routers(at)])
         router = next((router for router in routers if router.number == request.number), None)
         if router is None:
             raise NotFound("router", str(request.number))
         members = await self._members(bank, request.number, start + size + 1, at, caller_of(context))
         more = start + size < len(members)
         return pb.GetRouterResponse(router=router, members=members[start : start + size], reflects=reflects,
-                                    lineage=await self._lineage(bank, request.number),
+                                    lineage=await self._lineage(bank, router),
                                     next_page_token=token_for(question, start + size) if more else "")
 
     async def _at(self, request: pb.ListRoutersRequest | pb.GetRouterRequest) -> int | None:
@@ -65,21 +67,17 @@ class Routers(Servicer):
             raise InvalidInput("as_of", "does not go with BANK_SESSION: its routers have neither texts nor a routing table")
         return await as_of(request, self._engine.past)
 
-    async def _past(self, at: int) -> list[pb.Router]:
-        return [_router(past.number, BankName.TASTE, 0.0, past.members, past.epoch, past.text)
-                for past in await self._engine.past.routers(at)]
-
     def _is_there(self, bank: BankName, number: int) -> bool:
         """Evolution retires numbers of the taste bank; GetRouter still says what became of them."""
         return bank == BankName.SESSION or number in self._engine.numbers.view.routers
 
-    async def _lineage(self, bank: BankName, number: int) -> list[pb.Lineage]:
-        """What the router came from and what it became, by run, since the newest bootstrap."""
+    async def _lineage(self, bank: BankName, router: pb.Router) -> list[pb.Lineage]:
+        """What the router came from and what it became, by run, since the newest bootstrap and up to the epoch that is told of."""
         if bank == BankName.SESSION:
             return []
-        runs = {one.run for one in (await self._engine.store.router_maps()).maps}
+        runs = {one.run for one in (await self._engine.store.router_maps()).maps if one.to_epoch <= router.epoch}
         return [step_to_proto(step) for step in await self._engine.store.router_lineage()
-                if step.run in runs and number in (step.before, step.after)]
+                if step.run in runs and router.number in (step.before, step.after)]
 
     async def _routers(self, bank: BankName) -> list[pb.Router]:
         store, numbers = self._engine.store, self._engine.numbers
@@ -116,6 +114,10 @@ def _banks(request: pb.ListRoutersRequest | pb.GetRouterRequest) -> tuple[BankNa
     if request.bank not in ASKED:
         raise InvalidInput("bank", f"is {request.bank}; give BANK_TASTE, BANK_SESSION, or nothing")
     return ASKED[request.bank]
+
+
+def _past_router(past: PastRouter) -> pb.Router:
+    return _router(past.number, BankName.TASTE, 0.0, past.members, past.epoch, past.text)
 
 
 def _router(number: int, bank: BankName, mass: float, members: int, epoch: int, text: RouterVersion | None) -> pb.Router:
