@@ -9,18 +9,18 @@ from propagation.workflow.recent import Recent
 from propagation.workflow.said import Said, said_of
 
 # Of all clients that are held, some 50 MB of whole texts: profiles grow as they age, so that a number of clients bounds nothing.
-# All texts of MovieLens 100k are 36,000.
-LINES_HELD = 40_960
+# All texts of MovieLens 100k are 36,000. Of what clients say a round asks for what changed since the one before.
+LINES_HELD, LINES_SAID = 40_960, 20_480
 T = TypeVar("T")
 
 
 class Held(Recent[int, T]):
-    """By ref. What `find` gives may be older than the graph's text: a commit on top of it clashes then. `newest` never is.
-    `version` and `lines`, how many they are, of what is held · `made`: what is held of a text."""
+    """By ref, at most `bound` lines. What `find` gives may be older than the graph's text: a commit on top of it clashes then.
+    `newest` never is. `version` and `lines`, how many they are, of what is held · `made`: what is held of a text."""
 
-    def __init__(self, store: DeskStore, version: Callable[[T], int], lines: Callable[[T], int],
+    def __init__(self, store: DeskStore, bound: int, version: Callable[[T], int], lines: Callable[[T], int],
                  made: Callable[[ClientText], T]) -> None:
-        super().__init__(LINES_HELD, lambda held: 1 + lines(held))
+        super().__init__(bound, lambda held: 1 + lines(held))
         self._store = store
         self._version = version
         self._made = made
@@ -36,12 +36,12 @@ class Held(Recent[int, T]):
 
 def held_texts(store: DeskStore) -> Held[ClientText]:
     """Whole texts: what reasoning goes on with."""
-    return Held(store, lambda text: text.profile.version, _lines_of, lambda text: text)
+    return Held(store, LINES_HELD, lambda text: text.profile.version, _lines_of, lambda text: text)
 
 
 def held_said(store: DeskStore) -> Held[Said]:
     """What clients say: what rounds perceive."""
-    return Held(store, lambda said: said.version, lambda said: len(said.lines), said_of)
+    return Held(store, LINES_SAID, lambda said: said.version, lambda said: len(said.lines), said_of)
 
 
 def _lines_of(text: ClientText) -> int:

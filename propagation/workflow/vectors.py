@@ -23,7 +23,7 @@ from propagation.workflow.recent import Recent
 from propagation.workflow.said import Said, said_of
 from propagation.workflow.view import NumbersView
 
-LINES_KEPT, LINES_LEAST, LINES_AT_ONCE = 65_536, 4_096, 2_048
+LINES_KEPT, LINES_LEAST, LINES_AT_ONCE = 32_768, 4_096, 2_048
 SHOWN_KEPT = 65_536
 CLIENTS_A_CALL = 2_000
 TEXTS_A_PART = 8
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 class LineVectors:
-    """Embeds the lines of profiles, and keeps the vectors of the last 65,536: one interaction changes one line in twelve."""
+    """Embeds the lines of profiles, and keeps the vectors of the last 32,768: one interaction changes one line in twelve."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder

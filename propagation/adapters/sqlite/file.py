@@ -15,7 +15,8 @@ WAL_KEPT_BYTES = 64 << 20
 # What a start can look through within a second; of a larger file `propagation doctor` does it.
 CHECKED_AT_START_BYTES = 256 << 20
 T = TypeVar("T")
-WRITER_CACHE_KIB, READER_CACHE_KIB = 32_768, 16_384
+# A reader starts anew after each commit of the writer: what it keeps is for one question.
+WRITER_CACHE_KIB, READER_CACHE_KIB = 32_768, 4_096
 
 
 def open_file(path: Path, max_bytes: int | None) -> sqlite3.Connection:
