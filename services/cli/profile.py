@@ -54,7 +54,9 @@ def profile_in_words(profile: "pb.Profile") -> list[str]:
     if not profile.lines:
         out += ["", "Nothing is known of it yet."]
     if profile.filter_memory:
-        out += ["", "How it filters what others bring:", *(f"  {rule.text}" for rule in profile.filter_memory)]
+        # Of a router that was split each half has the rule, in the same words.
+        out += ["", "How it filters what others bring:",
+                *(f"  {text}" for text in dict.fromkeys(rule.text for rule in profile.filter_memory))]
     if profile.waiting:
         out += ["", "Waiting to be merged:", *(f"  {message.router_name}: {message.text}" for message in profile.waiting)]
     return out
