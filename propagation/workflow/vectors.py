@@ -23,7 +23,7 @@ from propagation.workflow.recent import Recent
 from propagation.workflow.said import Said, said_of
 from propagation.workflow.view import NumbersView
 
-LINES_KEPT, LINES_LEAST, LINES_AT_ONCE = 32_768, 4_096, 2_048
+LINES_KEPT, LINES_LEAST, LINES_AT_ONCE = 65_536, 4_096, 2_048
 SHOWN_KEPT = 65_536
 CLIENTS_A_CALL = 2_000
 TEXTS_A_PART = 8
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 class LineVectors:
-    """Embeds the lines of profiles, and keeps the vectors of the last 32,768: one interaction changes one line in twelve."""
+    """Embeds the lines of profiles, and keeps the vectors of the last 65,536: one interaction changes one line in twelve."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -67,14 +67,15 @@ class LineVectors:
         if self._model != self._embedder.name:
             self._places.clear()
             self._model = self._embedder.name
-        new = sorted(line for line in lines if line not in self._places)  # a set less a view walks the whole view
-        vectors = await self._embedder.embed(new) if new else ()
-        for line in lines.difference(new):
+        while new := sorted(line for line in lines if line not in self._places):  # a set less a view walks the whole view
+            for line in lines.difference(new):
+                self._places.move_to_end(line)
+            for line, vector in zip(new, await self._embedder.embed(new), strict=True):
+                if line not in self._places:  # another caller may have embedded it meanwhile, or put out others of these
+                    place = self._places[line] = self._place()
+                    self._vectors[place] = vector
+        for line in lines:
             self._places.move_to_end(line)
-        for line, vector in zip(new, vectors, strict=True):
-            if line not in self._places:  # another caller may have embedded it meanwhile
-                place = self._places[line] = self._place()
-                self._vectors[place] = vector
 
     def _place(self) -> int:
         """A free row; that of the line which was not used for longest where there is none."""

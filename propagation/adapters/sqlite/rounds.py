@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from propagation.adapters.sqlite.database import Database
@@ -34,6 +35,11 @@ ROUND = "number, boundary, sequence, changed, touched, edges_opened, edges_close
 EDGE = ("SELECT e.router, e.ref, e.score, o.sequence, c.sequence FROM edge e JOIN round o ON o.number = e.opened"
         " LEFT JOIN round c ON c.number = e.closed")
 STANDING = "e.opened <= ?1 AND (e.closed IS NULL OR e.closed > ?1)"
+# By client first: a client's edges lie together, and of what it had long ago nothing is read.
+STANDING_OF = " UNION ALL ".join(
+    "SELECT e.router, e.ref, e.score, o.sequence FROM json_each(?2) j CROSS JOIN edge e INDEXED BY edge_ref"
+    f" ON e.ref = j.value AND {left} AND e.opened <= ?1 CROSS JOIN round o ON o.number = e.opened"
+    for left in ("e.closed IS NULL", "e.closed > ?1"))
 COUNTED = "SELECT e.router, count(*) FROM edge e"
 
 
@@ -102,9 +108,10 @@ class SqliteRounds:
                           opened: Sequence[RoutingEdge]) -> None:
         def work(connection: sqlite3.Connection) -> None:
             check_fence(connection, lease)
+            by_client = sorted(closed, key=itemgetter(1, 0))
             connection.execute("UPDATE edge SET closed = ?1 WHERE rowid IN (SELECT g.rowid FROM json_each(?2) e"
                                " CROSS JOIN edge g INDEXED BY edge_ref WHERE g.ref = e.value->>1 AND g.closed IS NULL"
-                               " AND g.router = e.value->>0 AND g.opened < ?1)", (round_.number, dumped(list(closed))))
+                               " AND g.router = e.value->>0 AND g.opened < ?1)", (round_.number, dumped(by_client)))
             put(connection, "edge (router, ref, score, opened)", 4,
                 [(edge.router, edge.ref, edge.score, round_.number) for edge in opened])
 
@@ -153,11 +160,9 @@ class SqliteRounds:
     async def edges_of(self, refs: Sequence[int]) -> Mapping[int, Sequence[RoutingEdge]]:
         def work(connection: sqlite3.Connection) -> Mapping[int, Sequence[RoutingEdge]]:
             edges: dict[int, list[RoutingEdge]] = {ref: [] for ref in refs}
-            for row in connection.execute(
-                    f"{EDGE} WHERE e.ref IN (SELECT value FROM json_each(?2)) AND {STANDING} ORDER BY e.score DESC, e.router",
-                    (last_round(connection), dumped(list(refs)))).fetchall():
-                edges[row[1]].append(_edge(*row[:4]))
-            return edges
+            for row in connection.execute(STANDING_OF, (last_round(connection), dumped(list(edges)))).fetchall():
+                edges[row[1]].append(_edge(*row))
+            return {ref: sorted(of, key=lambda edge: (-edge.score, edge.router)) for ref, of in edges.items()}
 
         return await self._database.read(work)
 

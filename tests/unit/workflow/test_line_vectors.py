@@ -1,0 +1,36 @@
+"""Lines as vectors, kept while there is room: who embeds beside another finds its own lines there when it goes on."""
+
+import asyncio
+
+import numpy as np
+
+from propagation.adapters.offline.embedder import HashedEmbedder
+from propagation.workflow import vectors
+from propagation.workflow.said import Said
+from propagation.workflow.vectors import LineVectors
+
+ROOM, LINES = 8, 6
+
+
+class Slow(HashedEmbedder):
+    """As an endpoint: others go on meanwhile."""
+
+    async def embed(self, texts):
+        await asyncio.sleep(0.001)
+        return await super().embed(texts)
+
+
+def said(ref, *lines):
+    return Said(ref=ref, version=1, lines=lines, weights=(1.0,) * len(lines), attributes={})
+
+
+async def test_callers_that_put_out_each_others_lines_all_end_with_their_own(monkeypatch):
+    monkeypatch.setattr(vectors, "LINES_KEPT", ROOM)
+    embedder = Slow(1)
+    kept = LineVectors(embedder)
+    texts = [said(2 * n, "what all have", *(f"line {n} {m}" for m in range(LINES))) for n in range(5)]
+    await kept.of_texts(texts[:1])
+    found = await asyncio.gather(*(kept.of_texts([text]) for text in texts))
+    alone = [await LineVectors(embedder).of_texts([text]) for text in texts]
+    assert np.allclose(np.concatenate(found), np.concatenate(alone))
+    assert len(kept._places) <= ROOM
