@@ -45,37 +45,42 @@ class LineVectors:
         """Embed what is new among all their lines at once: an endpoint is asked in as few calls as it takes."""
         lines = list(dict.fromkeys(line for text in texts for line in text.lines))
         for start in range(0, len(lines), LINES_AT_ONCE):
-            await self._take(set(lines[start : start + LINES_AT_ONCE]))
+            await self._rows(lines[start : start + LINES_AT_ONCE])
 
     async def of_texts(self, texts: Sequence[Said]) -> NDArray[np.float32]:
         """[len, D]: each profile's lines, summed by weight and normalised; zeros for an empty profile."""
-        lines = [line for text in texts for line in text.lines]
-        await self._take(set(lines))
+        row_of = {line: row for row, line in enumerate(dict.fromkeys(line for text in texts for line in text.lines))}
         counts = np.array([len(text.lines) for text in texts], np.int64)
         out = np.zeros((len(texts), self._embedder.dimension), np.float32)
-        if lines:
-            places = np.array([self._places[line] for line in lines])
+        if row_of:
+            vectors = await self._rows(list(row_of))
+            rows = np.array([row_of[line] for text in texts for line in text.lines])
             weights = np.array([weight for text in texts for weight in text.weights], np.float32)
             written = counts > 0
             starts = (np.cumsum(counts) - counts)[written]
-            out[written] = np.add.reduceat(self._vectors[places] * weights[:, None], starts)
+            out[written] = np.add.reduceat(vectors[rows] * weights[:, None], starts)
         norms = np.linalg.norm(out, axis=1, keepdims=True)
         out /= np.where(norms > 0, norms, 1)
         return out
 
-    async def _take(self, lines: set[str]) -> None:
+    async def _rows(self, lines: Sequence[str]) -> NDArray[np.float32]:
+        """[len, D] of distinct lines. What is kept is taken before what is new is waited for: others may put it out meanwhile."""
         if self._model != self._embedder.name:
             self._places.clear()
             self._model = self._embedder.name
-        while new := sorted(line for line in lines if line not in self._places):  # a set less a view walks the whole view
-            for line in lines.difference(new):
-                self._places.move_to_end(line)
-            for line, vector in zip(new, await self._embedder.embed(new), strict=True):
-                if line not in self._places:  # another caller may have embedded it meanwhile, or put out others of these
-                    place = self._places[line] = self._place()
-                    self._vectors[place] = vector
-        for line in lines:
-            self._places.move_to_end(line)
+        rows = np.zeros((len(lines), self._embedder.dimension), np.float32)
+        known = [row for row, line in enumerate(lines) if line in self._places]
+        rows[known] = self._vectors[[self._places[lines[row]] for row in known]]
+        for row in known:
+            self._places.move_to_end(lines[row])
+        new = sorted(set(range(len(lines))).difference(known), key=lines.__getitem__)
+        if new:
+            rows[new] = await self._embedder.embed([lines[row] for row in new])
+        for row in new:
+            if lines[row] not in self._places:  # another caller may have embedded it meanwhile
+                place = self._places[lines[row]] = self._place()
+                self._vectors[place] = rows[row]
+        return rows
 
     def _place(self) -> int:
         """A free row; that of the line which was not used for longest where there is none."""
