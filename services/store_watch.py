@@ -12,21 +12,22 @@ async def told_nobody(there: bool) -> None:
 
 
 class StoreWatch:
-    """`asks` the graph, each time it is called; `tell` is told."""
+    """`asks` the graph, each time it is looked at; `tell` is told."""
 
-    def __init__(self, asks: Callable[[], Awaitable[int]], tell: Told = told_nobody) -> None:
+    def __init__(self, asks: Callable[[], Awaitable[int]], tell: Told) -> None:
         self._asks = asks
         self._tell = tell
         self._there = True
 
-    async def ask(self) -> None:
-        """Raises what asking raised."""
+    async def step(self) -> int:
+        """Nothing is left to do after it, whatever was found: it is for every second. Raises what asking raised."""
         try:
             await self._asks()
         except StoreUnreachable:
             await self._now(False)
             raise
         await self._now(True)
+        return 0
 
     async def _now(self, there: bool) -> None:
         before, self._there = self._there, there

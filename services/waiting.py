@@ -8,7 +8,7 @@ from contextlib import suppress
 async def woken(event: asyncio.Event, seconds: float) -> None:
     """The event, or so much time without it."""
     with suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(seconds):  # wait_for swallows a cancellation that comes together with the event
             await event.wait()
 
 
@@ -24,9 +24,7 @@ class Steps:
 
     async def following(self, seconds: float) -> None:
         """The next step, or so many seconds."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):  # wait_for swallows a cancellation that comes together with the event
-                await self._next.wait()
+        await woken(self._next, seconds)
 
     async def until(self, reached: Callable[[], Awaitable[int]], wanted: int, seconds: float) -> int:
         """The number as soon as it is at least `wanted`, or as it is after `seconds`."""

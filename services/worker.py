@@ -60,7 +60,6 @@ class Worker:
         self._steps = Steps()
         self._wake = {name: asyncio.Event() for name in ("learn", "reason", "round", "merge", "retention", "index", "follow")}
         self._to_merge: dict[int, None] = {}
-        self._store = StoreWatch(engine.follow)
         self._stopping = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._evolving: set[asyncio.Task[EvolutionRun]] = set()
@@ -76,10 +75,10 @@ class Worker:
 
     def start(self, tell: Told = told_nobody) -> None:
         """`tell`: see StoreWatch."""
-        self._store = StoreWatch(self._engine.follow, tell)
         steps: dict[str, Callable[[], Awaitable[int]]] = {
             "learn": self._learn, "reason": self.reason.step, "round": self._due_round, "merge": self._merge_next,
-            "retention": self._engine.retain, "index": self._carry, "follow": self._follow}
+            "retention": self._engine.retain, "index": self._carry,
+            "follow": StoreWatch(self._engine.follow, tell).step}
         self._tasks = [asyncio.create_task(self._loop(name, step), name=name) for name, step in steps.items()]
         self._jobs.start()
 
@@ -197,11 +196,6 @@ class Worker:
     def _waited_for(self) -> bool:
         """Whether others than calls wait for the end of what reasoning holds."""
         return self._stopping.is_set() or bool(self._evolving or self._unstoppable)
-
-    async def _follow(self) -> int:
-        """Asks the graph every second, whatever else there is to do."""
-        await self._store.ask()
-        return 0
 
     async def _due_round(self) -> int:
         if self._engine.settings.propagate and await self._engine.round_is_due():

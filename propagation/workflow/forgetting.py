@@ -42,8 +42,8 @@ class Forgetting:
         self._still = still
         self._erasing = asyncio.Lock()
         if self._store is not None:
-            taking_back = TakingBack(self._store, embedder, numbers, learner, vectors, upkeep, store,
-                                     settings.min_support, holder)
+            taking_back = TakingBack(self._store, embedder, numbers, learner, vectors, upkeep, settings.min_support,
+                                     holder)
             self._retraction, self._erasure = Retraction(self._store, taking_back), Erasure(self._store, taking_back)
 
     @property

@@ -12,7 +12,6 @@ from propagation.model.learned import Staged
 from propagation.model.log import EntryKind
 from propagation.model.withdrawal import Promoted, TakenBack, Withdrawal, Written
 from propagation.ports.embedder import Embedder
-from propagation.ports.evolution import EvolutionStore
 from propagation.ports.graph import ForgettingGraph, VersionClash
 from propagation.ports.leases import Lease
 from propagation.ports.outbox import IndexChange
@@ -66,14 +65,13 @@ class TakingBack:
     """One at a time, while nothing in this process learns, reasons, merges or runs a round; leases keep other processes still."""
 
     def __init__(self, store: ForgettingGraph, embedder: Embedder, numbers: Numbers, learner: Learner, vectors: Vectors,
-                 upkeep: IndexUpkeep, evolution: EvolutionStore, min_support: int, holder: str) -> None:
+                 upkeep: IndexUpkeep, min_support: int, holder: str) -> None:
         self._store = store
         self._numbers = numbers
         self._learner = learner
         self._vectors = vectors
         self._upkeep = upkeep
         self._histories = Histories(store, embedder)
-        self._evolution = evolution
         self._min_support = min_support
         self._holder = holder
 
@@ -102,7 +100,7 @@ class TakingBack:
         erased = None if asked.leaving is None else asked.leaving.client.ref
         retrust = erased is None or kind_of(erased) == ClientKind.USER
         view = self._numbers.view
-        maps = await self._evolution.router_maps()
+        maps = await self._store.router_maps()
         subtraction = Subtraction(in_routers_of_now(asked.written, rows, maps), asked.written.routers, maps, retrust)
         gone = frozenset(row.sequence for row in rows)
         users = sorted({row.user for row in rows if row.sequence <= view.applied_through})

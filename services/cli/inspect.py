@@ -21,7 +21,7 @@ def inspect(name: Name = None, param: Params = None, to: Csv = None, config: Con
 
     Needs the extra `inspect`; reads neo4j.uri, neo4j.user and neo4j.password. JSON: {"columns", "rows"}, or without a name
     [{"name", "about", "parameters"}]."""
-    from services.inspection.questions import question_of, questions
+    from services.inspection.questions import in_assignments, question_of, questions
 
     if name is None:
         known = questions().values()
@@ -38,8 +38,7 @@ def inspect(name: Name = None, param: Params = None, to: Csv = None, config: Con
     parameters = question.parameters(param or [])
     columns, rows = asked(settings_of(config, assignments).neo4j, question, parameters)
     if not rows:
-        given = ", ".join(f"{key}={value}" for key, value in parameters.items())
-        print(f"nothing was found with {given}", file=sys.stderr)
+        print(f"nothing was found with {in_assignments(parameters)}", file=sys.stderr)
     if json:
         print_json({"columns": columns, "rows": rows})
     elif to is not None:

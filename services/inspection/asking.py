@@ -6,7 +6,7 @@ from contextlib import closing
 from propagation.adapters.neo4j.settings import Neo4jSettings
 from services.errors import NotInstalled
 from services.failures import Unreachable, UsageProblem
-from services.inspection.questions import Question, Value
+from services.inspection.questions import Question, Value, in_assignments
 
 
 def asked(settings: Neo4jSettings, question: Question, parameters: Mapping[str, Value]) -> tuple[list[str], list[list[str]]]:
@@ -32,6 +32,5 @@ def asked(settings: Neo4jSettings, question: Question, parameters: Mapping[str, 
                           " neo4j.password") from error
     except Neo4jError as error:
         if error.category == "Statement":
-            given = ", ".join(f"{key}={value}" for key, value in parameters.items())
-            raise UsageProblem(f"{question.name} with {given}: {error.message.splitlines()[0]}") from error
+            raise UsageProblem(f"{question.name} with {in_assignments(parameters)}: {error.message.splitlines()[0]}") from error
         raise Unreachable(f"{settings.uri} refused the question {question.name}: {error}") from error

@@ -64,6 +64,11 @@ def parsed(name: str, text: str) -> Question:
     return Question(name, "\n".join(about).strip(), sample, text[params.end():].strip())
 
 
+def in_assignments(parameters: Mapping[str, Value]) -> str:
+    """As a person gives them."""
+    return ", ".join(f"{key}={value}" for key, value in parameters.items())
+
+
 def _like(sample: Value, text: str, what: str) -> Value:
     """The text as the sample's type. Raises UsageProblem."""
     try:
