@@ -65,7 +65,7 @@ async def test_doctor_finds_what_was_left_and_mends_it_when_told(copied, tmp_pat
         connection.execute("UPDATE point SET version = version + 5 WHERE collection = 'users'")
         connection.execute("DELETE FROM point WHERE collection = 'attributes'")
         connection.execute("UPDATE lease SET expires = 1 << 50")
-        connection.execute("INSERT INTO edge VALUES (1, 0, .5, 999, NULL)")
+        connection.execute("INSERT INTO edge VALUES (10000, 0, .5, 999)")
         users = connection.execute("SELECT count(*) FROM point WHERE collection = 'users'").fetchone()[0]
     connection.close()
     mended = answer("doctor", "--mend", "--database", copy, *SETTINGS)

@@ -40,7 +40,7 @@ AFTER_VERSIONS = {
     "brought": "SELECT json_object('router', router, 'router_version', version, 'attribute', attribute, 'profile_version',"
                " profile_version, 'sequence', sequence) FROM integrated WHERE ref = ?1 ORDER BY router, version, attribute",
     "held_attributes": "SELECT json_object('names', json(names)) FROM held WHERE ref = ?1",
-    "edge": "SELECT json_object('router', e.router, 'score', e.score, 'from', o.sequence, 'until', c.sequence) FROM edge e"
+    "edge": "SELECT json_object('router', e.router, 'score', e.score, 'from', o.sequence, 'until', c.sequence) FROM edge_ever e"
             " JOIN round o ON o.number = e.opened LEFT JOIN round c ON c.number = e.closed WHERE e.ref = ?1"
             " ORDER BY o.sequence, e.router",
     "point": "SELECT json_object('collection', collection, 'version', version, 'attributes', json(attributes)) FROM point"

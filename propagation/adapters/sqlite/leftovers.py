@@ -13,7 +13,7 @@ COUNTS = (
      "SELECT (SELECT count(*) FROM staged_attribute) + (SELECT count(*) FROM staged_held)"
      " + (SELECT count(*) FROM staged_outbox)"
      " + (SELECT count(*) FROM router_version WHERE round > :last)"
-     " + (SELECT count(*) FROM edge WHERE opened > :last) + (SELECT count(*) FROM edge WHERE closed > :last)"),
+     " + (SELECT count(*) FROM edge WHERE opened > :last) + (SELECT count(*) FROM edge_past WHERE closed > :last)"),
     ("blocks of an epoch that was never opened", "SELECT count(*) FROM staged_learned"),
     ("checkpoints that were never completed, or parts of such",
      "SELECT (SELECT count(*) FROM checkpoint WHERE NOT complete)"
@@ -40,7 +40,7 @@ def drop_leftovers(connection: sqlite3.Connection) -> None:
     """Inside of a transaction: remove them. Nothing that was published or acknowledged is touched."""
     connection.execute("UPDATE lease SET expires = 0")
     connection.execute("DELETE FROM claim")
-    discard_unpublished(connection, last_round(connection))
+    discard_unpublished(connection, last_round(connection), everywhere=True)
     connection.execute("DELETE FROM staged_learned")
     connection.execute("DELETE FROM checkpoint WHERE NOT complete")
     connection.execute("DELETE FROM checkpoint_part WHERE checkpoint NOT IN (SELECT id FROM checkpoint)")

@@ -21,27 +21,32 @@ WAITING = """
 WITH asked AS (SELECT value->>0 AS ref, value->>1 AS after FROM json_each(:asked)),
 first AS (
   SELECT a.ref, a.after,
-    (SELECT min(e.opened) FROM edge e INDEXED BY edge_ref WHERE e.ref = a.ref AND e.opened <= :through) AS opened
-  FROM asked a WHERE NOT EXISTS (SELECT 1 FROM edge e INDEXED BY edge_ref WHERE e.ref = a.ref AND e.opened <= a.after)),
+    (SELECT min(opened) FROM (SELECT e.opened FROM edge e WHERE e.ref = a.ref UNION ALL
+     SELECT e.opened FROM edge_past e WHERE e.ref = a.ref) WHERE opened <= :through) AS opened
+  FROM asked a WHERE NOT EXISTS (SELECT 1 FROM edge e WHERE e.ref = a.ref AND e.opened <= a.after)
+   AND NOT EXISTS (SELECT 1 FROM edge_past e INDEXED BY edge_past_ref WHERE e.ref = a.ref AND e.opened <= a.after)),
+over AS (
+  SELECT f.ref, f.opened, e.router FROM first f CROSS JOIN edge e ON e.ref = f.ref AND e.opened = f.opened
+  WHERE f.after < f.opened UNION ALL
+  SELECT f.ref, f.opened, e.router FROM first f CROSS JOIN edge_past e INDEXED BY edge_past_ref ON e.ref = f.ref
+   AND e.opened = f.opened WHERE f.after < f.opened),
 sent AS (
   SELECT a.ref, v.router, v.version, v.round
-  FROM asked a CROSS JOIN edge e INDEXED BY edge_ref ON e.ref = a.ref AND e.closed IS NULL AND e.opened <= :through
+  FROM asked a CROSS JOIN edge e ON e.ref = a.ref AND e.opened <= :through
   CROSS JOIN router_version v INDEXED BY router_version_of_round ON v.router = e.router AND v.round =
     (SELECT w.round FROM router_version w INDEXED BY router_version_of_round WHERE w.router = e.router
      AND w.round BETWEEN max(a.after + 1, e.opened) AND :through AND w.lone IS NOT a.ref ORDER BY w.round DESC LIMIT 1)
   UNION ALL
   SELECT a.ref, v.router, v.version, v.round
-  FROM asked a CROSS JOIN edge e INDEXED BY edge_ref ON e.ref = a.ref AND e.closed > a.after AND e.opened <= :through
+  FROM asked a CROSS JOIN edge_past e INDEXED BY edge_past_ref ON e.ref = a.ref AND e.closed > a.after AND e.opened <= :through
   CROSS JOIN router_version v INDEXED BY router_version_of_round ON v.router = e.router AND v.round =
     (SELECT w.round FROM router_version w INDEXED BY router_version_of_round WHERE w.router = e.router
      AND w.round BETWEEN max(a.after + 1, e.opened) AND min(:through, e.closed - 1) AND w.lone IS NOT a.ref
      ORDER BY w.round DESC LIMIT 1)
   UNION ALL
-  SELECT f.ref, v.router, v.version, v.round
-  FROM first f CROSS JOIN edge e INDEXED BY edge_ref ON e.ref = f.ref AND e.opened = f.opened
-  CROSS JOIN router_version v INDEXED BY router_version_of_round ON v.router = e.router AND v.round =
-    (SELECT max(w.round) FROM router_version w WHERE w.router = e.router AND w.round <= f.opened) AND v.lone IS NOT f.ref
-  WHERE f.after < f.opened)
+  SELECT o.ref, v.router, v.version, v.round
+  FROM over o CROSS JOIN router_version v INDEXED BY router_version_of_round ON v.router = o.router AND v.round =
+    (SELECT max(w.round) FROM router_version w WHERE w.router = o.router AND w.round <= o.opened) AND v.lone IS NOT o.ref)
 SELECT json_group_array(json_array(ref, router, version)) FROM (
   SELECT ref, router, max(version) AS version FROM sent GROUP BY ref, router ORDER BY ref, max(round) DESC, router)
 """

@@ -14,9 +14,10 @@ from propagation.adapters.sqlite.rows import dumped, one
 # A version's life ends where the next one begins, an edge's where it is closed, a message's where its router's next is sent.
 TEXTS = ("SELECT v.rowid, v.ref, v.version FROM profile_version v JOIN profile_version n ON n.ref = v.ref"
          " AND n.version = v.version + 1 WHERE n.sequence <= ?")
-EDGES = ("SELECT e.rowid FROM edge e INDEXED BY edge_closed"
+EDGES = ("SELECT e.rowid FROM edge_past e INDEXED BY edge_past_closed"
          " WHERE e.closed <= (SELECT max(number) FROM round WHERE sequence <= ?)"
-         " AND e.opened > (SELECT min(f.opened) FROM edge f WHERE f.ref = e.ref)")
+         " AND (EXISTS (SELECT 1 FROM edge f WHERE f.ref = e.ref AND f.opened < e.opened)"
+         " OR EXISTS (SELECT 1 FROM edge_past f WHERE f.ref = e.ref AND f.opened < e.opened))")
 MESSAGES = ("SELECT v.rowid, v.router, v.version FROM router_version v JOIN router_version n ON n.router = v.router"
             " AND n.version = v.version + 1 JOIN round r ON r.number = n.round WHERE r.sequence <= ?")
 PARTS = "SELECT rowid, router, version FROM integrated"
@@ -88,7 +89,7 @@ def _planned(connection: sqlite3.Connection, before: int, file: int) -> Plan:
     keys = frozenset((router, version) for _, router, version in gone)
     return Plan(before, file, {
         "profile_version": array("q", [row for row, *key in connection.execute(TEXTS, (before,)) if tuple(key) not in texts]),
-        "edge": array("q", [row for row, in connection.execute(EDGES, (before,))]),
+        "edge_past": array("q", [row for row, in connection.execute(EDGES, (before,))]),
         "integrated": array("q", [row for row, *key in connection.execute(PARTS) if tuple(key) in keys] if keys else []),
         "router_version": array("q", [row for row, _, _ in gone]),
         "merged": array("q", [row for row, *key in connection.execute(MERGES, (before,)) if tuple(key) not in messages]),

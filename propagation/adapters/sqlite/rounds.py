@@ -2,9 +2,9 @@
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from operator import itemgetter
 from typing import Any
 
+from propagation.adapters.sqlite import edges
 from propagation.adapters.sqlite.database import Database
 from propagation.adapters.sqlite.directory import Directory
 from propagation.adapters.sqlite.leases import check_fence
@@ -20,7 +20,7 @@ from propagation.adapters.sqlite.messages import (
 from propagation.adapters.sqlite.messages import contributions as contributed
 from propagation.adapters.sqlite.outbox import publish_changes
 from propagation.adapters.sqlite.record import append_entry
-from propagation.adapters.sqlite.rows import dumped, many, put
+from propagation.adapters.sqlite.rows import dumped, many, one, put
 from propagation.model.attribute import Attribute
 from propagation.model.errors import LeaseLost
 from propagation.model.log import EntryKind
@@ -29,18 +29,10 @@ from propagation.model.router import Integrated, RouterVersion, RoutingEdge
 from propagation.ports.leases import Lease
 
 SENDERS_KEPT = 2
+STAGING = "staging"
 WAITING_ROWS, MESSAGE_ROWS = 32, 4
 ATTRIBUTE = "name, router, holders, canonical"
 ROUND = "number, boundary, sequence, changed, touched, edges_opened, edges_closed, reached"
-EDGE = ("SELECT e.router, e.ref, e.score, o.sequence, c.sequence FROM edge e JOIN round o ON o.number = e.opened"
-        " LEFT JOIN round c ON c.number = e.closed")
-STANDING = "e.opened <= ?1 AND (e.closed IS NULL OR e.closed > ?1)"
-# By client first: a client's edges lie together, and of what it had long ago nothing is read.
-STANDING_OF = " UNION ALL ".join(
-    "SELECT e.router, e.ref, e.score, o.sequence FROM json_each(?2) j CROSS JOIN edge e INDEXED BY edge_ref"
-    f" ON e.ref = j.value AND {left} AND e.opened <= ?1 CROSS JOIN round o ON o.number = e.opened"
-    for left in ("e.closed IS NULL", "e.closed > ?1"))
-COUNTED = "SELECT e.router, count(*) FROM edge e"
 
 
 class SqliteRounds:
@@ -78,6 +70,7 @@ class SqliteRounds:
             check_fence(connection, lease)
             last = last_round(connection)
             discard_unpublished(connection, last)
+            connection.execute("INSERT OR REPLACE INTO progress VALUES (?, ?)", (STAGING, last + 1))
             return Round(number=last + 1, boundary=boundary)
 
         return await self._database.write(work)
@@ -108,12 +101,7 @@ class SqliteRounds:
                           opened: Sequence[RoutingEdge]) -> None:
         def work(connection: sqlite3.Connection) -> None:
             check_fence(connection, lease)
-            by_client = sorted(closed, key=itemgetter(1, 0))
-            connection.execute("UPDATE edge SET closed = ?1 WHERE rowid IN (SELECT g.rowid FROM json_each(?2) e"
-                               " CROSS JOIN edge g INDEXED BY edge_ref WHERE g.ref = e.value->>1 AND g.closed IS NULL"
-                               " AND g.router = e.value->>0 AND g.opened < ?1)", (round_.number, dumped(by_client)))
-            put(connection, "edge (router, ref, score, opened)", 4,
-                [(edge.router, edge.ref, edge.score, round_.number) for edge in opened])
+            edges.stage(connection, round_.number, closed, opened)
 
         await self._database.write(work)
 
@@ -158,33 +146,19 @@ class SqliteRounds:
             (attribute, limit)).fetchall()])
 
     async def edges_of(self, refs: Sequence[int]) -> Mapping[int, Sequence[RoutingEdge]]:
-        def work(connection: sqlite3.Connection) -> Mapping[int, Sequence[RoutingEdge]]:
-            edges: dict[int, list[RoutingEdge]] = {ref: [] for ref in refs}
-            for row in connection.execute(STANDING_OF, (last_round(connection), dumped(list(edges)))).fetchall():
-                edges[row[1]].append(_edge(*row))
-            return {ref: sorted(of, key=lambda edge: (-edge.score, edge.router)) for ref, of in edges.items()}
-
-        return await self._database.read(work)
+        return await self._database.read(lambda connection: edges.of_clients(connection, refs))
 
     async def edges_at(self, ref: int, sequence: int) -> Sequence[RoutingEdge]:
-        return await self._database.read(lambda connection: [_edge(*row) for row in connection.execute(
-            f"{EDGE} WHERE e.ref = ? AND o.sequence <= ? AND (c.sequence IS NULL OR c.sequence > ?)"
-            " ORDER BY e.score DESC, e.router", (ref, sequence, sequence)).fetchall()])
+        return await self._database.read(lambda connection: edges.of_client_at(connection, ref, sequence))
 
     async def members_of(self, router: int, limit: int, at: int | None = None) -> Sequence[RoutingEdge]:
-        return await self._database.read(lambda connection: [_edge(*row[:4]) for row in connection.execute(
-            f"{EDGE} WHERE e.router = ?2 AND {STANDING} ORDER BY e.score DESC, e.ref LIMIT ?3",
-            (last_round(connection, at), router, limit)).fetchall()])
+        return await self._database.read(lambda connection: edges.members(connection, router, limit, at))
 
     async def edges_to(self, routers: Sequence[int]) -> Sequence[RoutingEdge]:
-        return await self._database.read(lambda connection: [_edge(*row[:4]) for row in connection.execute(
-            f"{EDGE} WHERE {STANDING} AND e.router IN (SELECT value FROM json_each(?2))",
-            (last_round(connection), dumped(list(routers)))).fetchall()])
+        return await self._database.read(lambda connection: edges.of_routers(connection, routers))
 
     async def count_members(self, routers: Sequence[int], at: int | None = None) -> Mapping[int, int]:
-        return await self._database.read(lambda connection: dict(connection.execute(
-            f"{COUNTED} WHERE {STANDING} AND e.router IN (SELECT value FROM json_each(?2)) GROUP BY e.router",
-            (last_round(connection, at), dumped(list(routers)))).fetchall()))
+        return await self._database.read(lambda connection: edges.counted(connection, routers, at))
 
     async def waiting_messages(self, refs_after: Mapping[int, int],
                                through: int | None = None) -> Mapping[int, Sequence[RouterVersion]]:
@@ -223,18 +197,21 @@ def check_next(connection: sqlite3.Connection, round_: Round) -> None:
 def put_round(connection: sqlite3.Connection, published: Round) -> None:
     """From now on everything that was staged for it is visible."""
     put(connection, f"round ({ROUND})", 8, [[getattr(published, name) for name in ROUND.split(", ")]])
+    connection.execute("DELETE FROM progress WHERE name = ?", (STAGING,))
 
 
-def discard_unpublished(connection: sqlite3.Connection, last: int) -> None:
-    """Whatever an unfinished round left behind."""
+def discard_unpublished(connection: sqlite3.Connection, last: int, *, everywhere: bool = False) -> None:
+    """Whatever an unfinished round left behind. The routing table has no index of rounds: it is looked through where a round was
+    begun and not published, or `everywhere`."""
     connection.execute("DELETE FROM staged_attribute")
     connection.execute("DELETE FROM staged_held")
     connection.execute("DELETE FROM staged_outbox")
     connection.execute("DELETE FROM integrated WHERE (router, version) IN"
                        " (SELECT router, version FROM router_version WHERE round > ?)", (last,))
     connection.execute("DELETE FROM router_version WHERE round > ?", (last,))
-    connection.execute("DELETE FROM edge WHERE opened > ?", (last,))
-    connection.execute("UPDATE edge SET closed = NULL WHERE closed > ?", (last,))
+    if everywhere or one(connection, "SELECT value FROM progress WHERE name = ?", STAGING) is not None:
+        edges.discard(connection, last)
+    connection.execute("DELETE FROM progress WHERE name = ?", (STAGING,))
 
 
 def _round(row: Sequence[Any]) -> Round:
@@ -254,10 +231,6 @@ def _senders(version: RouterVersion) -> list[tuple[str, int, int, int]]:
 def _lone(version: RouterVersion) -> int | None:
     """The only client that the message comes from."""
     return next(iter(version.senders)) if len(version.senders) == 1 else None
-
-
-def _edge(router: int, ref: int, score: float, opened: int, closed: int | None = None) -> RoutingEdge:
-    return RoutingEdge(router=router, ref=ref, score=score, from_sequence=opened, until_sequence=closed)
 
 
 def _attribute(name: str, router: int | None, holders: int, canonical: str | None) -> Attribute:

@@ -24,8 +24,9 @@ from propagation.ports.leases import Lease
 
 OF_INTERACTIONS = (("reasoned", "sequence"), ("dead_letter", "sequence"), ("gradient", "sequence"))
 OF_CLIENT = (("client", "ref"), ("client_before", "ref"), ("profile_version", "ref"), ("merged", "ref"), ("integrated", "ref"),
-             ("edge", "ref"), ("held", "ref"))
-OF_ROUTER = (("router_version", "router"), ("integrated", "router"), ("merged", "router"), ("edge", "router"))
+             ("edge", "ref"), ("edge_past", "ref"), ("held", "ref"))
+OF_ROUTER = (("router_version", "router"), ("integrated", "router"), ("merged", "router"), ("edge", "router"),
+             ("edge_past", "router"))
 IN = "IN (SELECT value FROM json_each(?))"
 NAMED_GO = "DELETE FROM integrated WHERE router = ? AND version = ? AND attribute IN (SELECT value FROM json_each(?))"
 PARTS_GO = "DELETE FROM integrated WHERE router = ? AND version = ? AND sequence IN (SELECT value FROM json_each(?))"
