@@ -260,6 +260,29 @@ async def test_an_export_of_an_older_schema_is_migrated(tmp_path):
     await store.close()
 
 
+async def test_the_routing_table_of_schema_11_keeps_what_stands_what_ended_and_nothing_of_an_unfinished_round(tmp_path):
+    old = tmp_path / "old.db"
+    with sqlite3.connect(old) as connection:
+        connection.executescript("\n".join(sql for number, sql in migrations() if number <= 11))
+        connection.executescript("""
+            PRAGMA application_id=1347571761; PRAGMA user_version=11;
+            INSERT INTO client VALUES (0, 0, 'u', '', '', '[]', '[]', 0, '{}', 1);
+            INSERT INTO log VALUES (1, 'clients', '[0]', 0, 5), (2, 'round', '[]', 1, 6), (3, 'round', '[]', 2, 7);
+            INSERT INTO round VALUES (1, 1, 2, 1, 1, 2, 0, 1), (2, 2, 3, 1, 1, 1, 1, 1);
+            INSERT INTO edge VALUES (4, 0, .25, 1, NULL), (5, 0, .5, 1, 2), (5, 0, .75, 2, 3);
+            INSERT INTO edge VALUES (5, 0, 1, 3, NULL), (6, 0, 1, 3, NULL);
+            """)
+    connection.close()
+    store = new(old)
+    await store.open()
+    now, before = await store.edges_of([0]), await store.edges_at(0, 2)
+    members = await store.count_members([4, 5, 6])
+    await store.close()
+    assert [(edge.router, edge.score, edge.from_sequence) for edge in now[0]] == [(5, .75, 3), (4, .25, 2)]
+    assert [(edge.router, edge.score, edge.until_sequence) for edge in before] == [(5, .5, 3), (4, .25, None)]
+    assert members == {4: 1, 5: 1}
+
+
 async def test_a_database_in_use_is_neither_replaced_nor_compacted(path, tmp_path):
     store = new(path)
     await store.open()
