@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from propagation.model.wording import counted
 from propagation.numbers.combiner import LEAST_DEVIATION, Combiner
 from propagation.numbers.features import Feature
 from propagation.numbers.state import F32
@@ -18,10 +19,12 @@ LEAST_PLACES, MOST_PLACES = 4, 9
 
 @dataclass(frozen=True)
 class Judged:
-    """Means over users of each user's mean log-loss, before and after; `standard_error` is that of the difference."""
+    """Means over users of each user's mean log-loss, before and after; `standard_error` is that of the difference. `interactions`
+    of the `held_out` had a prediction of their own to judge by."""
 
     users: int
     interactions: int
+    held_out: int
     before: float
     after: float
     standard_error: float
@@ -38,7 +41,8 @@ class Judged:
         places = _places(difference, self.standard_error)
         return (f"{words} the routers that are: log-loss {self.before:.{places}f} becomes {self.after:.{places}f}"
                 f" ({difference:+.{places}f}, one standard error is {self.standard_error:.{places}f})"
-                f" over {self.users:,} users and {self.interactions:,} interactions")
+                f" over {self.users:,} users and {self.interactions:,} of the {counted(self.held_out, 'newest interaction')}"
+                f"{'' if self.interactions == self.held_out else ' (the others had no prediction)'}")
 
 
 def _places(*values: float) -> int:
@@ -59,8 +63,9 @@ def deviation_of(combiner: Combiner, feature: Feature) -> float:
     return max(float(np.sqrt(variance)), LEAST_DEVIATION)
 
 
-def judged(users: NDArray[np.int64], scores: F32, before: F64, after: F64, slope: F64) -> Judged | None:
-    """users [H]; scores [H,2] of i+ and i- as learn stored them; taste readings of both, [H,2] before and after; slope [H,2].
+def judged(users: NDArray[np.int64], scores: F32, before: F64, after: F64, slope: F64, held_out: int) -> Judged | None:
+    """users [H]; scores [H,2] of i+ and i- as learn stored them; taste readings of both, [H,2] before and after; slope [H,2];
+    `held_out` >= H.
     None where fewer than two users have a prediction."""
     old = scores[:, 0].astype(np.float64) - scores[:, 1]
     new = old + ((after - before) * slope) @ np.array([1.0, -1.0])
@@ -70,4 +75,4 @@ def judged(users: NDArray[np.int64], scores: F32, before: F64, after: F64, slope
         return None
     one, other = (np.bincount(place, loss) / counts for loss in (old_loss, new_loss))
     error = float(np.std(other - one, ddof=1) / np.sqrt(len(counts)))
-    return Judged(len(counts), len(users), float(one.mean()), float(other.mean()), error)
+    return Judged(len(counts), len(users), held_out, float(one.mean()), float(other.mean()), error)

@@ -32,7 +32,7 @@ def verdict_on(plan: Plan, sight: Sight, tail: Tail) -> Judged | None:
     after, _ = readings_of(_evolved(sight, change, written), sight)
     rows = np.flatnonzero((tail.negatives >= 0) & np.isfinite(tail.scores).all(axis=1) & sight.known)
     slope = np.stack([slopes(sight.weights, sight.deviation, bins[rows, 0], bins[rows, place]) for place in (1, 2)], axis=1)
-    return judged(tail.users[rows], tail.scores[rows], before[rows], after[rows], slope)
+    return judged(tail.users[rows], tail.scores[rows], before[rows], after[rows], slope, len(tail))
 
 
 def readings_of(tastes: Tastes, sight: Sight) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -66,8 +66,8 @@ def _left_behind(files: "SqliteFiles", mend: bool) -> "Iterator[Finding]":
     found = files.leftovers()
     if mend and found:
         files.drop_leftovers()
-    for what, count in found:
-        yield Finding("what killed processes left", f"{count:,} {what}", "none needed; --mend removes them", wrong=False,
+    for what in found:
+        yield Finding("what killed processes left", what, "none needed; --mend removes them", wrong=False,
                       done="removed" if mend else "")
     if not found:
         yield Finding("what killed processes left", "")

@@ -46,9 +46,17 @@ def _print_run(run: "pb.EvolutionRun") -> None:
 
 
 def _print_runs(runs: "list[pb.EvolutionRun]") -> None:
+    undone = {run.undoes: run.run for run in runs if run.published and run.HasField("undoes")}
     print_table("", ("run", "time (UTC)", "published", "changes", "verdict"), [
-        (run.run, f"{run.time.ToDatetime():%Y-%m-%d %H:%M}", "yes" if run.published else "no", len(run.changes), run.verdict)
+        (run.run, f"{run.time.ToDatetime():%Y-%m-%d %H:%M}", _published(run, undone), len(run.changes), run.verdict)
         for run in runs], ("run", "changes"))
+
+
+def _published(run: "pb.EvolutionRun", undone: dict[int, int]) -> str:
+    """`undone`: by which run, of those that were."""
+    if not run.published:
+        return "no"
+    return f"undone by run {undone[run.run]}" if run.run in undone else "yes"
 
 
 def run_in_words(run: "pb.EvolutionRun") -> str:

@@ -147,8 +147,8 @@ async def test_a_back_up_holds_nothing_that_a_process_had_begun(path, tmp_path):
     SqliteFiles(path).backup(tmp_path / "copy.db", silent)
     await store.close()
     assert SqliteFiles(tmp_path / "copy.db").leftovers() == []
-    assert dict(SqliteFiles(path).leftovers()) == {
-        "leases of a process that is gone": 2, "claims of a process that is gone": 1, "rows of a round that was never published": 2}
+    assert SqliteFiles(path).leftovers() == [
+        "2 leases of a process that is gone", "1 claim of a process that is gone", "2 rows of a round that was never published"]
     SqliteFiles(path).drop_leftovers()
     assert SqliteFiles(path).leftovers() == []
 

@@ -39,11 +39,11 @@ class SqliteFiles:
         """(bytes before, after). Raises StoreBusy while a service holds it, StoreFull."""
         return compact(self._database)
 
-    def leftovers(self) -> Sequence[tuple[str, int]]:
-        """What killed processes left behind: what, and how many. Raises StoreBusy while a service holds the database, StoreCorrupt
-        where it is none of ours, SchemaTooNew."""
+    def leftovers(self) -> Sequence[str]:
+        """What killed processes left behind, with how many of each. Raises StoreBusy while a service holds the database,
+        StoreCorrupt where it is none of ours, SchemaTooNew."""
         with self._held(open_reader) as reader:
-            return [(found.what, found.count) for found in leftovers(reader)] if _is_current(reader) else []
+            return leftovers(reader) if _is_current(reader) else []
 
     def drop_leftovers(self) -> None:
         """Remove them. Raises the same."""

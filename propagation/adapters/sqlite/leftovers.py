@@ -1,39 +1,32 @@
 """What a process that was killed leaves behind: harmless, for whoever comes next passes over it, but found and removed here."""
 
 import sqlite3
-from dataclasses import dataclass
 
 from propagation.adapters.sqlite.messages import last_round
 from propagation.adapters.sqlite.rounds import discard_unpublished
+from propagation.model.wording import counted
 
 COUNTS = (
-    ("leases of a process that is gone", "SELECT count(*) FROM lease WHERE expires > 0"),
-    ("claims of a process that is gone", "SELECT count(*) FROM claim"),
-    ("rows of a round that was never published",
+    ("lease", "of a process that is gone", "SELECT count(*) FROM lease WHERE expires > 0"),
+    ("claim", "of a process that is gone", "SELECT count(*) FROM claim"),
+    ("row", "of a round that was never published",
      "SELECT (SELECT count(*) FROM staged_attribute) + (SELECT count(*) FROM staged_held)"
      " + (SELECT count(*) FROM staged_outbox)"
      " + (SELECT count(*) FROM router_version WHERE round > :last)"
      " + (SELECT count(*) FROM edge WHERE opened > :last) + (SELECT count(*) FROM edge_past WHERE closed > :last)"),
-    ("blocks of an epoch that was never opened", "SELECT count(*) FROM staged_learned"),
-    ("checkpoints that were never completed, or parts of such",
+    ("block", "of an epoch that was never opened", "SELECT count(*) FROM staged_learned"),
+    ("part", "of checkpoints that were never completed",
      "SELECT (SELECT count(*) FROM checkpoint WHERE NOT complete)"
      " + (SELECT count(*) FROM checkpoint_part WHERE checkpoint NOT IN (SELECT id FROM checkpoint WHERE complete))"),
 )
 
 
-@dataclass(frozen=True)
-class Leftover:
-    """So many of something."""
-
-    what: str
-    count: int
-
-
-def leftovers(connection: sqlite3.Connection) -> list[Leftover]:
-    """Those there are. To be asked while no process serves the database: what one that runs holds looks the same."""
+def leftovers(connection: sqlite3.Connection) -> list[str]:
+    """What there is, with how many of each. To be asked while no process serves the database: what one that runs holds looks the
+    same."""
     last = last_round(connection)
-    found = [Leftover(what, connection.execute(sql, {"last": last}).fetchone()[0]) for what, sql in COUNTS]
-    return [leftover for leftover in found if leftover.count]
+    found = [(connection.execute(sql, {"last": last}).fetchone()[0], noun, of) for noun, of, sql in COUNTS]
+    return [f"{counted(count, noun)} {of}" for count, noun, of in found if count]
 
 
 def drop_leftovers(connection: sqlite3.Connection) -> None:
