@@ -77,7 +77,7 @@ class StoreFull(PropagationError):
 
 
 class StoreUnreachable(PropagationError):
-    """The database's server does not answer. What was being committed may or may not be there: send it again."""
+    """The database's server does not answer. What was being committed, if anything was, may or may not be there: send it again."""
 
 
 class StoreRefused(PropagationError):

@@ -106,7 +106,7 @@ class Neo4jDatabase:
                 bounded = unit_of_work(timeout=self.settings.answer_seconds)(work)  # a frozen process holds no lock for longer
                 return await (session.execute_read if mode == "READ" else session.execute_write)(bounded)
         except (Neo4jError, DriverError, TimeoutError) as error:
-            raise translated(error, self.settings.uri) from error
+            raise translated(error, self.settings.uri, writing=mode == "WRITE") from error
 
     async def define(self, text: str) -> None:
         """A statement of cypher/schema, in a transaction of its own. What another process made meanwhile is there."""

@@ -19,7 +19,7 @@ async def open_database(database: Neo4jDatabase) -> None:
     try:
         server = await driver.get_server_info()
     except (Neo4jError, DriverError, OSError) as error:
-        raise translated(error, uri) from error
+        raise translated(error, uri, writing=False) from error
     check_version(server.agent, uri)
     stored = await database.value("opening/meta")
     if stored is None and await database.value("opening/count"):

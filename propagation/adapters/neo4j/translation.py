@@ -20,8 +20,9 @@ STOPPED = "Neo.DatabaseError.Transaction.TransactionStartFailed"
 """What a database answers to everything after such an error, until its server is started again, however much room there is."""
 
 
-def translated(error: Exception, uri: str) -> Exception:
-    """An error of the driver or the server as one that says what to do; one that only a fault of ours can cause, as it is."""
+def translated(error: Exception, uri: str, *, writing: bool) -> Exception:
+    """An error of the driver or the server as one that says what to do; one that only a fault of ours can cause, as it is.
+    `writing`: an answer that was lost may be that of a commit."""
     if isinstance(error, AuthError | Forbidden):
         return StoreRefused(f"{uri} refuses this user or password ({error.code}); set neo4j.user and PROPAGATION_NEO4J__PASSWORD")
     if isinstance(error, Neo4jError) and error.code in FULL:
@@ -37,8 +38,8 @@ def translated(error: Exception, uri: str) -> Exception:
         return PropagationError(f"neo4j.uri is {uri!r}: {error}")
     if isinstance(error, ServiceUnavailable | SessionExpired | OSError):  # TimeoutError is one
         said = _line(str(error)) or "no answer within neo4j.answer_seconds"
-        return StoreUnreachable(f"{uri} does not answer ({type(error).__name__}: {said}); start the server,"
-                                " or set neo4j.uri. What was being committed may or may not be there: send it again")
+        lost = ". What was being committed may or may not be there: send it again" if writing else ""
+        return StoreUnreachable(f"{uri} does not answer ({type(error).__name__}: {said}); start the server, or set neo4j.uri{lost}")
     return error
 
 
