@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 
 from propagation.adapters.sqlite.bodies import cited_messages
 from propagation.adapters.sqlite.database import Database
+from propagation.adapters.sqlite.messages import last_round
 from propagation.adapters.sqlite.rows import dumped, one
 
 # A version's life ends where the next one begins, an edge's where it is closed, a message's where its router's next is sent.
 TEXTS = ("SELECT v.rowid, v.ref, v.version FROM profile_version v JOIN profile_version n ON n.ref = v.ref"
          " AND n.version = v.version + 1 WHERE n.sequence <= ?")
 EDGES = ("SELECT e.rowid FROM edge_past e INDEXED BY edge_past_closed"
-         " WHERE e.closed <= (SELECT max(number) FROM round WHERE sequence <= ?)"
+         " WHERE e.closed > coalesce((SELECT value FROM progress WHERE name = 'edges_pruned'), 0) AND e.closed <= ?"
          " AND (EXISTS (SELECT 1 FROM edge f WHERE f.ref = e.ref AND f.opened < e.opened)"
          " OR EXISTS (SELECT 1 FROM edge_past f WHERE f.ref = e.ref AND f.opened < e.opened))")
 MESSAGES = ("SELECT v.rowid, v.router, v.version FROM router_version v JOIN router_version n ON n.router = v.router"
@@ -30,10 +31,12 @@ CITED_TEXTS = "SELECT DISTINCT ref, profile_version FROM integrated WHERE router
 
 @dataclass
 class Plan:
-    """Row numbers by table that may go, for one `before`; they hold until the file is written anew (Database.files)."""
+    """Row numbers by table that may go, for one `before`; they hold until the file is written anew (Database.files). `round`: the
+    newest one before; what ended with it or earlier and stays, stays for good."""
 
     before: int
     file: int
+    round: int
     rows: dict[str, "array[int]"] = field(default_factory=dict)
 
     def take(self, limit: int) -> list[tuple[str, list[int]]]:
@@ -57,19 +60,26 @@ class SqliteRetention:
 
     async def prune(self, before: int, limit: int) -> int:
         file = self._database.files
-        if self._plan is None or (self._plan.before, self._plan.file) != (before, file):
-            self._plan = await self._database.read(lambda connection: _planned(connection, before, file))
-        taken = self._plan.take(limit)
+        plan = self._plan
+        if plan is None or (plan.before, plan.file) != (before, file):
+            plan = self._plan = await self._database.read(lambda connection: _planned(connection, before, file))
+        taken = plan.take(limit)
 
         def work(connection: sqlite3.Connection) -> int | None:
             if self._database.files != file:
                 return None
             connection.execute("INSERT INTO progress VALUES ('oldest_kept', ?) ON CONFLICT (name) DO UPDATE"
                                " SET value = max(value, excluded.value)", (before,))
+            if not taken:
+                connection.execute("INSERT OR REPLACE INTO progress VALUES ('edges_pruned', ?)", (plan.round,))
             return sum(connection.execute(f"DELETE FROM {table} WHERE rowid IN (SELECT value FROM json_each(?))",
                                           (dumped(numbers),)).rowcount for table, numbers in taken)
 
-        dropped = await self._database.write(work)
+        try:
+            dropped = await self._database.write(work)
+        except BaseException:
+            self._plan = None  # what was taken out of it is still there
+            raise
         if dropped is None:
             return await self.prune(before, limit)
         if not taken:
@@ -87,9 +97,10 @@ def _planned(connection: sqlite3.Connection, before: int, file: int) -> Plan:
     gone = [(row, router, version) for row, router, version in connection.execute(MESSAGES, (before,)).fetchall()
             if (router, version) not in messages]
     keys = frozenset((router, version) for _, router, version in gone)
-    return Plan(before, file, {
+    round_ = last_round(connection, before)
+    return Plan(before, file, round_, {
         "profile_version": array("q", [row for row, *key in connection.execute(TEXTS, (before,)) if tuple(key) not in texts]),
-        "edge_past": array("q", [row for row, in connection.execute(EDGES, (before,))]),
+        "edge_past": array("q", [row for row, in connection.execute(EDGES, (round_,))]),
         "integrated": array("q", [row for row, *key in connection.execute(PARTS) if tuple(key) in keys] if keys else []),
         "router_version": array("q", [row for row, _, _ in gone]),
         "merged": array("q", [row for row, *key in connection.execute(MERGES, (before,)) if tuple(key) not in messages]),
