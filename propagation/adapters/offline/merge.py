@@ -17,6 +17,8 @@ HEARD_WEIGHT, HEARD_MAX = 0.4, 0.9
 KNOWN_SHARE = 0.5
 HEARD_ATTRIBUTES = 3
 HEARD_SOURCES = 3
+# Each holds the attributes of a message, some 7 KB in a large catalogue; what was sent in the newest rounds.
+MESSAGES_CACHED = 2_048
 # By (to a user, new to it, apart from what the community is named by): what a line says.
 WORDINGS = {
     (True, True, True): ("Others drawn to {name} now choose {names}", "Heard from lovers of {name}: look at {names}",
@@ -80,7 +82,7 @@ def _heard(message: RouterVersion, factor: float, own: frozenset[str]) -> Heard:
     return Heard(message, factor, (apart or named)[:HEARD_ATTRIBUTES], False, bool(apart))
 
 
-@lru_cache(CACHED)
+@lru_cache(MESSAGES_CACHED)
 def _told(attributes: tuple[str, ...], name: str, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """(apart from the community's name, in it): the attributes that the message's text speaks of. A reader knows of no others; all
     of them where the text names none (another's words for them)."""

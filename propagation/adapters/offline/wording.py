@@ -14,7 +14,7 @@ from propagation.model.profile import LINE_MAX_WORDS
 SALIENT = 3
 TITLE_MAX_WORDS = 9
 KEYWORD_MAX_CHARS = 24
-CACHED = 65_536
+CACHED = 16_384
 WORD = re.compile(r"[^\W\d_](?:[^\W_]|['’-](?=\w)){3,}")
 SEPARATORS = re.compile(r"\s*[|;>]\s*")
 MOVED_ARTICLE = re.compile(
