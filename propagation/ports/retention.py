@@ -7,7 +7,7 @@ class RetentionStore(Protocol):
     async def prune(self, before: int, limit: int) -> int:
         """Drop at most `limit` rows of versions, edges, messages, merges and gradients whose life ended before a
         sequence; how many were dropped, 0 when nothing is left to drop. Never dropped: a client's current version, a
-        router's current version, what a live line cites, a client's first edge, interactions and their weights.
+        router's current version, what a line cited at `before` or since, a client's first edge, interactions with their weights.
         `oldest_kept` moves to `before` with the first call."""
 
     async def oldest_kept(self) -> int:

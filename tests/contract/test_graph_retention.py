@@ -71,6 +71,20 @@ async def test_what_a_live_line_cites_stays(store):
     assert (await store.text_at(BOB, sequences[0])).profile.version == 2
 
 
+async def test_what_a_line_cited_at_the_oldest_sequence_stays_until_that_one_goes(store):
+    sequences, _ = await lived(store)
+    cites = Merged(ref=ANN, profile_version=4, router=3, router_version=1, outcome="merged")
+    await store.commit_texts([text(ANN, 4, "heard of it", cites=(3, 1))], [cites], sequences[2])
+    before = await store.recorded_through()
+    later = (await recorded(store, ("u1", "i0")))[0]
+    await store.commit_texts([text(ANN, 5, "moved on")], [], later)
+    await prune(store, before)
+    assert (await store.text_at(ANN, before)).profile.version == 4
+    assert [part.ref for part in (await store.router_version(3, 1)).integrated] == [BOB]
+    await prune(store, await store.recorded_through())
+    assert await store.router_version(3, 1) is None
+
+
 async def test_a_clients_first_edge_stays_so_that_it_is_not_new_again(store):
     await lived(store)
     await prune(store, await store.recorded_through())

@@ -14,7 +14,7 @@ Keys = list[list[int]]
 
 @dataclass
 class Plan:
-    """For one `before`: messages that live lines cite, and versions and messages that may go, by key."""
+    """For one `before`: messages that lines cite now or cited then, and versions and messages that may go, by key."""
 
     before: int
     cited: Keys
@@ -62,7 +62,7 @@ class Neo4jRetention:
 
     async def _planned(self, before: int) -> Plan:
         rows = self._database.rows
-        cited = await rows("retention/cited")
+        cited = await rows("retention/cited", before=before)
         kept = {tuple(key) for name in ("retention/brought", "retention/heard") for key in await rows(name, keys=cited)}
         messages = {tuple(key) for key in cited}
         return Plan(before, cited,

@@ -1,4 +1,4 @@
-"""RetentionStore on SQLite: what ended before a sequence and is cited by nothing goes, some rows a commit.
+"""RetentionStore on SQLite: what ended before a sequence and is cited by nothing that is kept goes, some rows a commit.
 
 What may go is looked up once a run, on a reading connection; the writer only deletes rows by number. A row that has ended
 never starts again, so the plan cannot get stale."""
@@ -25,7 +25,12 @@ PARTS = "SELECT rowid, router, version FROM integrated"
 MERGES = "SELECT rowid, router, router_version FROM merged WHERE sequence <= ?"
 GRADIENTS = "SELECT rowid FROM gradient WHERE sequence <= ?"
 REASONED = "SELECT sequence FROM reasoned WHERE sequence <= min(?, (SELECT value FROM progress WHERE name = 'reasoned'))"
-LIVE = "SELECT v.body FROM profile_version v WHERE v.version = (SELECT max(n.version) FROM profile_version n WHERE n.ref = v.ref)"
+# The texts of now, and those that stood at the oldest sequence that is kept: what else stood since cites these or what was merged
+# since, whose merge is kept.
+STOOD = ("SELECT v.body FROM profile_version v WHERE v.version = (SELECT max(n.version) FROM profile_version n WHERE n.ref = v.ref)"
+         " OR (v.sequence <= ?1 AND EXISTS (SELECT 1 FROM profile_version n WHERE n.ref = v.ref AND n.version = v.version + 1"
+         " AND n.sequence > ?1))")
+HEARD = "SELECT DISTINCT router, router_version FROM merged WHERE sequence > ?"
 CITED_TEXTS = "SELECT DISTINCT ref, profile_version FROM integrated WHERE router = ? AND version = ?"
 
 
@@ -92,7 +97,8 @@ class SqliteRetention:
 
 
 def _planned(connection: sqlite3.Connection, before: int, file: int) -> Plan:
-    messages = frozenset(key for body, in connection.execute(LIVE) for key in cited_messages(body))
+    messages = {key for body, in connection.execute(STOOD, (before,)) for key in cited_messages(body)}
+    messages.update(connection.execute(HEARD, (before,)))
     texts = frozenset(part for key in messages for part in connection.execute(CITED_TEXTS, key).fetchall())
     gone = [(row, router, version) for row, router, version in connection.execute(MESSAGES, (before,)).fetchall()
             if (router, version) not in messages]
