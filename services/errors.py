@@ -41,6 +41,13 @@ class Stopping(PropagationError):
         super().__init__("the service is stopping; send what was not acknowledged again")
 
 
+class OutOfTime(PropagationError):
+    """The caller's deadline leaves no time for anything."""
+
+    def __init__(self) -> None:
+        super().__init__("the deadline had passed, or was about to; nothing was done")
+
+
 class NotInstalled(PropagationError):
     """A setting asks for what an extra brings."""
 

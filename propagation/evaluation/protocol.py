@@ -10,6 +10,7 @@ from propagation.evaluation.run import item_vectors, run_pass
 from propagation.evaluation.schedule import prequential
 from propagation.evaluation.settings import EvaluationSettings
 from propagation.evaluation.stream import Stream
+from propagation.model.errors import InvalidInput
 from propagation.ports.embedder import FittableEmbedder
 
 
@@ -27,4 +28,8 @@ async def evaluate_prequential(stream: Stream, embedder: FittableEmbedder, setti
             yield partial(run_pass, shuffled, prequential(shuffled, settings.every), content, attributes, settings, seed)
 
     ranked = await side_by_side(passes(), len(settings.seeds), len(stream.user), progress)
-    return reported(stream, settings, ranked, embedder.name, time.monotonic() - begun, commit)
+    report = reported(stream, settings, ranked, embedder.name, time.monotonic() - begun, commit)
+    if not report.ranked:
+        raise InvalidInput("events", f"of {stream.name}, from event {report.reported_from:,} on, none can be ranked: each is a"
+                           " repeat of what its user had, or leaves nothing unseen to compare with")
+    return report

@@ -9,6 +9,7 @@ import typer
 from services.cli.exits import ExitCode
 from services.cli.options import AsJson, Assignments, Config, Database, settings_of
 from services.cli.output import console, print_json, print_table
+from services.failures import UsageProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +49,7 @@ def doctor(mend: Mend = False, database: Database = None, config: Config = None,
     from services.cli.opening import there, with_engine
 
     settings = there(settings_of(config, assignments, database=database))
-    left = list(_left_behind(laptop_files(settings), mend)) if settings.store == "sqlite" else []
+    left = list(_laptop(laptop_files(settings), mend)) if settings.store == "sqlite" else []
     findings = left + with_engine(settings, lambda engine: _examined(engine, settings))
     sound = not any(finding.problem and finding.wrong and not finding.done for finding in findings)
     if json:
@@ -61,8 +62,15 @@ def doctor(mend: Mend = False, database: Database = None, config: Config = None,
         raise typer.Exit(ExitCode.WRONG)
 
 
-def _left_behind(files: "SqliteFiles", mend: bool) -> "Iterator[Finding]":
-    """Before the engine opens, which makes the index good and frees leases by itself."""
+def _laptop(files: "SqliteFiles", mend: bool) -> "Iterator[Finding]":
+    """Before the engine opens, which brings the schema up to date, makes the index good and frees leases by itself. Raises
+    UsageProblem where somebody who only looks would be left with a file that the release which wrote it cannot read."""
+    schema = files.older()
+    if schema is not None and not mend:
+        raise UsageProblem(f"it is of an older release (schema {schema}), and to look it over is to migrate it, after which that"
+                           " release cannot read it: copy it first, then say --mend (the service migrates it, too, when it starts)")
+    if schema is not None:
+        yield Finding("schema", f"{schema}, of an older release", wrong=False, done="migrated")
     found = files.leftovers()
     if mend and found:
         files.drop_leftovers()

@@ -16,7 +16,8 @@ DEEP = 1_000
 
 @dataclass(frozen=True)
 class Story:
-    """`line`: what reception wrote into the profile of `user`, who had nothing of the kind (where `new` is set). `told`: what
+    """`line`: what reception wrote into the profile of `user`, who had chosen nothing of it (where `new` is set; of the wave, where
+    the line tells of it). `told`: what
     travelled on `path`, or all that the line says where no path is kept."""
 
     user: str
@@ -51,7 +52,8 @@ async def find_stories(stub: "PropagationServiceAsyncStub", plan: Plan, before: 
             line = max(heard, key=lambda line: (bool(wave.intersection(line.attributes)), line.text not in known,
                                                 not concepts.intersection(line.attributes), line.weight))
             path = await _path_of(stub, user, line, wave)
-            stories.append(Story(user, before[user], after[user], line, not concepts.intersection(line.attributes), path,
+            news = wave.intersection(line.attributes) or line.attributes
+            stories.append(Story(user, before[user], after[user], line, not concepts.intersection(news), path,
                                  carried(path) or frozenset(line.attributes)))
     return [story for story in stories if story.told & wave] or stories
 

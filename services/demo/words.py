@@ -67,7 +67,7 @@ def _line(line: pb.Line, new: bool) -> str:
 def show_path(console: Console, plan: Plan, story: Story) -> None:
     if plan.wave and not story.told & wave_of(plan):
         say(console, f"Nobody watched has heard of “{plan.wave.attribute}” yet. What they heard of instead:")
-    part = "had nothing of the kind" if story.new else "knew of it already"
+    part = "had chosen nothing of the kind" if story.new else "had chosen some of it already"
     say(console, f"The line “{story.line.text}” stands in the profile of {story.user}, who {part}. How it got there:")
     if story.path is None:
         say(console, "  Its path is no longer kept: what it rests on is older than what the service retains.")

@@ -13,6 +13,7 @@ from google.protobuf.message import DecodeError, Message
 
 from propagation.model.errors import InvalidInput, PropagationError
 from services.courtesy import Courtesy
+from services.errors import OutOfTime
 from services.grpc.base import Context
 from services.grpc.roles import SERVICE, calling
 from services.grpc.status import DETAILS_KEY, status_of, unexpected
@@ -111,7 +112,7 @@ def _answering(call: Callable[[Any, Context], Awaitable[Any]], method: str, requ
         with courtesy.call(), timings.timed(name), structlog.contextvars.bound_contextvars(request_id=request_id):
             try:
                 request = enter(request, context)
-                await _in_time(context)
+                _in_time(context)
                 if request is None:
                     raise InvalidInput("request", "is not a message of this call: its bytes are broken, or a text is not UTF-8")
                 return await call(request, context)
@@ -127,7 +128,7 @@ def _streaming(call: Callable[[Any, Context], AsyncGenerator[Any, None]], method
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             try:
                 request = enter(request, context)
-                await _in_time(context)
+                _in_time(context)
                 async with contextlib.aclosing(call(request, context)) as answers:
                     async for answer in answers:
                         await context.write(answer)
@@ -137,11 +138,11 @@ def _streaming(call: Callable[[Any, Context], AsyncGenerator[Any, None]], method
     return guarded
 
 
-async def _in_time(context: Context) -> None:
-    """Raises what ends the call. One whose deadline passes while it is told so can no longer be told."""
+def _in_time(context: Context) -> None:
+    """Raises OutOfTime. One whose deadline passes while it is told so can no longer be told."""
     left = context.time_remaining()
     if left is not None and left < LEAST_SECONDS:
-        await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, "the deadline had passed, or was about to; nothing was done")
+        raise OutOfTime
 
 
 async def _fail(error: Exception, context: Context, method: str, request_id: str) -> NoReturn:

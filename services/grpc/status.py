@@ -7,7 +7,7 @@ from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RequestInfo
 from google.rpc.status_pb2 import Status
 
 from propagation.model import errors
-from services.errors import NotAllowed, Starting, Stopping
+from services.errors import NotAllowed, OutOfTime, Starting, Stopping
 from services.security.door import NotAuthenticated
 from services.security.limits import TooMuch
 
@@ -31,6 +31,7 @@ CODES: dict[type[errors.PropagationError], tuple[grpc.StatusCode, str]] = {
     errors.ReasonerFailed: (grpc.StatusCode.UNAVAILABLE, "REASONER_FAILED"),
     Starting: (grpc.StatusCode.UNAVAILABLE, "STARTING"),
     Stopping: (grpc.StatusCode.UNAVAILABLE, "STOPPING"),
+    OutOfTime: (grpc.StatusCode.DEADLINE_EXCEEDED, "OUT_OF_TIME"),
     NotAuthenticated: (grpc.StatusCode.UNAUTHENTICATED, "NOT_AUTHENTICATED"),
     NotAllowed: (grpc.StatusCode.PERMISSION_DENIED, "NOT_ALLOWED"),
     TooMuch: (grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_MUCH"),

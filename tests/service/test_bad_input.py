@@ -6,10 +6,13 @@ import grpc
 import pytest
 from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.timestamp_pb2 import Timestamp
-from google.rpc.error_details_pb2 import BadRequest
+from google.rpc.error_details_pb2 import BadRequest, ErrorInfo
 from google.rpc.status_pb2 import Status
 
 from propagation.v1 import propagation_pb2 as pb
+from services.errors import OutOfTime
+from services.grpc.guard import _in_time
+from services.grpc.status import status_of
 
 ACCEPTED, DUPLICATE, REJECTED = pb.INTERACTION_STATUS_ACCEPTED, pb.INTERACTION_STATUS_DUPLICATE, pb.INTERACTION_STATUS_REJECTED
 
@@ -126,6 +129,20 @@ async def test_a_call_past_its_deadline_does_nothing(service):
         await service.stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=[event()]), timeout=0)
     assert caught.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
     assert await service.engine.store.recorded_through() == 0
+
+
+async def test_a_deadline_that_leaves_no_time_is_told_with_details():
+    class Hurried:
+        def time_remaining(self):
+            return 0.0
+
+    with pytest.raises(OutOfTime) as caught:
+        _in_time(Hurried())
+    code, status = status_of(caught.value)
+    info = ErrorInfo()
+    assert code == grpc.StatusCode.DEADLINE_EXCEEDED
+    assert status.details[0].Unpack(info)
+    assert info.reason == "OUT_OF_TIME"
 
 
 async def test_a_bad_event_does_not_end_the_stream(service):

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from propagation.adapters.sqlite.file import migrations
 from propagation.v1 import propagation_pb2 as pb
 
 COMMAND = [sys.executable, "-m", "services.cli.main"]
@@ -78,3 +79,20 @@ async def test_doctor_finds_what_was_left_and_mends_it_when_told(copied, tmp_pat
     after = answer("doctor", "--database", copy, *SETTINGS)
     assert after["sound"]
     assert not [finding for finding in after["findings"] if finding["problem"]]
+
+
+def test_doctor_migrates_a_database_of_an_older_release_only_when_told(tmp_path):
+    old = tmp_path / "old.db"
+    with sqlite3.connect(old) as connection:
+        connection.executescript("\n".join(sql for number, sql in migrations() if number <= 11))
+        connection.executescript("PRAGMA application_id=1347571761; PRAGMA user_version=11;")
+    connection.close()
+    before = old.read_bytes()
+    looked = run("doctor", "--database", old)
+    assert looked.returncode == 2
+    assert "schema 11" in looked.stderr
+    assert old.read_bytes() == before
+    mended = answer("doctor", "--mend", "--database", old)
+    assert mended["sound"]
+    assert {finding["done"] for finding in mended["findings"] if finding["looked_at"] == "schema"} == {"migrated"}
+    assert answer("doctor", "--database", old)["sound"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from propagation.adapters.sqlite.backup import OnProgress, backup, check_ours
 from propagation.adapters.sqlite.exchange import compact, held, restore
 from propagation.adapters.sqlite.export import export, import_export
-from propagation.adapters.sqlite.file import connect, migrations, open_reader, translated
+from propagation.adapters.sqlite.file import APPLICATION_ID, connect, migrations, open_reader, translated
 from propagation.adapters.sqlite.leftovers import drop_leftovers, leftovers
 
 SQLITE_HEADER = b"SQLite format 3\0"
@@ -38,6 +38,14 @@ class SqliteFiles:
     def compact(self) -> tuple[int, int]:
         """(bytes before, after). Raises StoreBusy while a service holds it, StoreFull."""
         return compact(self._database)
+
+    def older(self) -> int | None:
+        """The schema of a database that opening would migrate; None where there is nothing to migrate. Raises the same as
+        `leftovers`."""
+        with self._held(open_reader) as reader:
+            ours = reader.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
+            schema = int(reader.execute("PRAGMA user_version").fetchone()[0])
+            return schema if ours and schema < migrations()[-1][0] else None
 
     def leftovers(self) -> Sequence[str]:
         """What killed processes left behind, with how many of each. Raises StoreBusy while a service holds the database,

@@ -69,6 +69,13 @@ def test_a_catalogue_without_events_is_refused():
                                          SETTINGS))
 
 
+def test_events_that_are_all_repeats_are_refused():
+    user, item = np.tile(np.arange(5).repeat(4), 30), np.tile(np.arange(4), 150)
+    with pytest.raises(InvalidInput, match="none can be ranked: each is a repeat"):
+        asyncio.run(evaluate_prequential(Stream("repeats", [""] * 4, [""] * 4, user, item, np.arange(600)), HashedEmbedder(0),
+                                         SETTINGS))
+
+
 def test_shuffling_keeps_every_event_and_its_item_text():
     stream = Stream("s", ["a", "b", "c"], ["", "", ""], np.array([0, 1, 1]), np.array([2, 0, 1]), np.array([5, 1, 3]))
     shuffled = stream.shuffled(4)
