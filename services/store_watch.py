@@ -30,6 +30,6 @@ class StoreWatch:
         return 0
 
     async def _now(self, there: bool) -> None:
-        before, self._there = self._there, there
-        if there != before:
+        if there != self._there:
             await self._tell(there)
+            self._there = there

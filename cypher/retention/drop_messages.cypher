@@ -1,8 +1,9 @@
 // name: retention/drop_messages
-// purpose: drop these messages and what they were integrated from; how many
-// parameters: keys
+// purpose: drop these messages and what they were integrated from, but those that were merged after a sequence; how many
+// parameters: keys, before
 UNWIND $keys AS key
 MATCH (m:Message {router: key[0], version: key[1]})
+WHERE NOT EXISTS { MATCH (m)-[g:MERGED_INTO]->() WHERE g.sequence > $before }
 CALL (m) {
   MATCH (m)<-[t:INTEGRATED_INTO]-()
   MATCH (p:ProfileVersion {ref: t.ref, version: t.profile_version})

@@ -146,7 +146,7 @@ class Stage1:
         waiting: dict[int, Sequence[RouterVersion]] = {}
         if last is not None:
             behind = {ref: text.watermark for ref, text in texts.items() if text.watermark < last.number}
-            waiting = dict(await self._store.waiting_messages(behind))
+            waiting = dict(await self._store.waiting_messages(behind, last.number))
         return Desk(clients, texts, waiting, last.number if last else 0)
 
     async def _load(self, refs: Sequence[int]) -> Mapping[int, ClientText]:

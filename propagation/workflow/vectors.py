@@ -75,7 +75,10 @@ class LineVectors:
             self._places.move_to_end(lines[row])
         new = sorted(set(range(len(lines))).difference(known), key=lines.__getitem__)
         if new:
+            model = self._embedder.name
             rows[new] = await self._embedder.embed([lines[row] for row in new])
+            if not self._model == model == self._embedder.name:  # what it made is of no use any more
+                return await self._rows(lines)
         for row in new:
             if lines[row] not in self._places:  # another caller may have embedded it meanwhile
                 place = self._places[lines[row]] = self._place()

@@ -101,3 +101,14 @@ async def test_pruning_goes_on_after_a_restart(store, opened):
     store = await opened()
     assert await prune(store, through) > 0
     assert (await store.load_texts([ANN]))[ANN].profile.text == "third"
+
+
+async def test_a_message_that_is_merged_while_it_is_dropped_stays(store):
+    await lived(store)
+    through = await store.recorded_through()
+    assert await store.prune(through, 1) == 1  # the plan is made: message 1 of router 3 may go
+    late = (await recorded(store, ("u1", "i0")))[0]
+    cites = Merged(ref=BOB, profile_version=1, router=3, router_version=1, outcome="merged")
+    await store.commit_texts([text(BOB, 1, "heard of it late", cites=(3, 1))], [cites], late)
+    await prune(store, through)
+    assert [part.ref for part in (await store.router_version(3, 1)).integrated] == [BOB]

@@ -1,7 +1,7 @@
 """RetentionStore on Neo4j: what ended before a sequence and is cited by nothing goes, some rows a commit.
 
-What is cited, and which versions have ended, is looked up once a run. What has ended never starts again, so that the plan
-cannot get stale."""
+What is cited, and which versions have ended, is looked up once a run. What has ended never starts again; but a message that
+waits for a client that sleeps may be merged meanwhile, which the statement that drops it looks at."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -76,5 +76,5 @@ def _steps(plan: Plan) -> Iterator[tuple[str, dict[str, object]]]:
     for module in Module:
         yield "retention/drop_gradients", {"module": module.value, "before": plan.before}
     yield "retention/drop_edges", {"before": plan.before}
-    yield "retention/drop_messages", {"keys": plan.messages}
+    yield "retention/drop_messages", {"keys": plan.messages, "before": plan.before}
     yield "retention/drop_texts", {"keys": plan.texts}

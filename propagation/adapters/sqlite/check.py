@@ -42,6 +42,9 @@ QUESTIONS = (
      "SELECT DISTINCT ref FROM profile_version WHERE ref NOT IN (SELECT ref FROM client)"),
     ("an edge leads from router {} to client {}, which the graph does not have",
      "SELECT router, ref FROM edge_ever WHERE ref NOT IN (SELECT ref FROM client)"),
+    ("the edge from router {} to client {} ended after it was opened anew",
+     "SELECT e.router, e.ref FROM edge e JOIN edge_past p ON p.ref = e.ref AND p.router = e.router AND p.closed > e.opened"
+     " WHERE p.closed <= (SELECT coalesce(max(number), 0) FROM round)"),
     ("client {} has merged through round {}, which was never published",
      "SELECT ref, watermark FROM profile_version WHERE watermark > (SELECT coalesce(max(number), 0) FROM round)"),
 )

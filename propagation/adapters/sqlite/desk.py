@@ -38,8 +38,9 @@ class SqliteDesk:
         newest = self._read(lambda connection: last_rounds(connection, 1))
         return newest[0] if newest else None
 
-    async def waiting_messages(self, refs_after: Mapping[int, int]) -> Mapping[int, Sequence[RouterVersion]]:
-        return self._read(lambda connection: waiting_messages(connection, refs_after))
+    async def waiting_messages(self, refs_after: Mapping[int, int],
+                               through: int | None = None) -> Mapping[int, Sequence[RouterVersion]]:
+        return self._read(lambda connection: waiting_messages(connection, refs_after, through))
 
     def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """In one snapshot."""

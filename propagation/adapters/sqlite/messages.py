@@ -16,7 +16,7 @@ VERSION = ("json_array(v.router, v.version, v.round, v.epoch, v.name, v.text, js
 # first edge is looked for until its watermark has passed it: what was current then waits as if just sent. What
 # comes from a client alone is not sent to it, so it supersedes nothing that waits. Of an edge only the newest version is looked
 # for, from the newest round backwards: a client that slept for a thousand rounds has a thousand versions of each router behind it.
-# Always by client: one round may open an edge of every client, and an index of rounds would then be read whole for each.
+# Always by client: one round may end an edge of every client, and an index of rounds would then be read whole for each.
 WAITING = """
 WITH asked AS (SELECT value->>0 AS ref, value->>1 AS after FROM json_each(:asked)),
 first AS (

@@ -1,7 +1,7 @@
 """RetentionStore on SQLite: what ended before a sequence and is cited by nothing that is kept goes, some rows a commit.
 
-What may go is looked up once a run, on a reading connection; the writer only deletes rows by number. A row that has ended
-never starts again, so the plan cannot get stale."""
+What may go is looked up once a run, on a reading connection; the writer only deletes rows by number. What has ended never
+starts again; but a message that waits for a client that sleeps may be merged meanwhile, which the writer looks at."""
 
 import sqlite3
 from array import array
@@ -32,6 +32,11 @@ STOOD = ("SELECT v.body FROM profile_version v WHERE v.version = (SELECT max(n.v
          " AND n.sequence > ?1))")
 HEARD = "SELECT DISTINCT router, router_version FROM merged WHERE sequence > ?"
 CITED_TEXTS = "SELECT DISTINCT ref, profile_version FROM integrated WHERE router = ? AND version = ?"
+
+GO = "DELETE FROM {0} WHERE rowid IN (SELECT value FROM json_each(?))"
+UNHEARD = (" AND NOT EXISTS (SELECT 1 FROM merged m WHERE m.router = {0}.router AND m.router_version = {0}.version"
+           " AND m.sequence > ?)")
+OF_MESSAGES = ("router_version", "integrated")
 
 
 @dataclass
@@ -77,8 +82,7 @@ class SqliteRetention:
                                " SET value = max(value, excluded.value)", (before,))
             if not taken:
                 connection.execute("INSERT OR REPLACE INTO progress VALUES ('edges_pruned', ?)", (plan.round,))
-            return sum(connection.execute(f"DELETE FROM {table} WHERE rowid IN (SELECT value FROM json_each(?))",
-                                          (dumped(numbers),)).rowcount for table, numbers in taken)
+            return sum(_dropped(connection, table, numbers, before) for table, numbers in taken)
 
         try:
             dropped = await self._database.write(work)
@@ -94,6 +98,12 @@ class SqliteRetention:
     async def oldest_kept(self) -> int:
         return await self._database.read(lambda connection: one(
             connection, "SELECT value FROM progress WHERE name = 'oldest_kept'") or 0)
+
+
+def _dropped(connection: sqlite3.Connection, table: str, numbers: list[int], before: int) -> int:
+    if table in OF_MESSAGES:
+        return connection.execute((GO + UNHEARD).format(table), (dumped(numbers), before)).rowcount
+    return connection.execute(GO.format(table), (dumped(numbers),)).rowcount
 
 
 def _planned(connection: sqlite3.Connection, before: int, file: int) -> Plan:
