@@ -65,8 +65,7 @@ def deviation_of(combiner: Combiner, feature: Feature) -> float:
 
 def judged(users: NDArray[np.int64], scores: F32, before: F64, after: F64, slope: F64, held_out: int) -> Judged | None:
     """users [H]; scores [H,2] of i+ and i- as learn stored them; taste readings of both, [H,2] before and after; slope [H,2];
-    `held_out` >= H.
-    None where fewer than two users have a prediction."""
+    `held_out` >= H. None where fewer than two users have a prediction."""
     old = scores[:, 0].astype(np.float64) - scores[:, 1]
     new = old + ((after - before) * slope) @ np.array([1.0, -1.0])
     old_loss, new_loss = np.logaddexp(0, -old), np.logaddexp(0, -new)

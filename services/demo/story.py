@@ -17,8 +17,7 @@ DEEP = 1_000
 @dataclass(frozen=True)
 class Story:
     """`line`: what reception wrote into the profile of `user`, who had chosen nothing of it (where `new` is set; of the wave, where
-    the line tells of it). `told`: what
-    travelled on `path`, or all that the line says where no path is kept."""
+    the line tells of it). `told`: what travelled on `path`, or all that the line says where no path is kept."""
 
     user: str
     before: pb.Profile

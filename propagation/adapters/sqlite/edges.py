@@ -21,12 +21,13 @@ OF_CLIENT = SEQUENCED.format(", c.sequence", STANDING.format("ref = ?2")) + (
     " LEFT JOIN round c ON c.number = e.closed ORDER BY e.score DESC, e.router")
 MEMBERS = SEQUENCED.format("", STANDING.format("router = ?2")) + " ORDER BY e.score DESC, e.ref LIMIT ?3"
 OF_ROUTERS = STANDING.format("router IN (SELECT value FROM json_each(?2))")
+TO_ROUTERS = SEQUENCED.format("", OF_ROUTERS)
 COUNTED = f"SELECT router, count(*) FROM ({OF_ROUTERS}) GROUP BY router"
 # An edge that is opened anew ends as it was, whichever part of the round's change comes first; a part that comes twice changes
 # nothing.
 END = ("INSERT INTO edge_past (router, ref, score, opened, closed) SELECT e.router, e.ref, e.score, e.opened, ?1"
        " FROM json_each(?2) j CROSS JOIN edge e ON e.ref = j.value->>0 AND e.router = j.value->>1 WHERE e.opened < ?1")
-GO = ("DELETE FROM edge WHERE (ref, router) IN (SELECT value->>0, value->>1 FROM json_each(?2)) AND opened < ?1")
+GO = "DELETE FROM edge WHERE (ref, router) IN (SELECT value->>0, value->>1 FROM json_each(?2)) AND opened < ?1"
 STAND = (f"INSERT INTO edge (ref, router, score, opened) SELECT {fields(3)}, ?1 FROM json_each(?2) WHERE true"
          " ON CONFLICT (ref, router) DO UPDATE SET score = excluded.score, opened = excluded.opened")
 
@@ -48,8 +49,7 @@ def members(connection: sqlite3.Connection, router: int, limit: int, at: int | N
 
 
 def of_routers(connection: sqlite3.Connection, routers: Sequence[int]) -> list[RoutingEdge]:
-    return [_edge(*row) for row in connection.execute(SEQUENCED.format("", OF_ROUTERS),
-                                                      (last_round(connection), dumped(list(routers))))]
+    return [_edge(*row) for row in connection.execute(TO_ROUTERS, (last_round(connection), dumped(list(routers))))]
 
 
 def counted(connection: sqlite3.Connection, routers: Sequence[int], at: int | None) -> dict[int, int]:

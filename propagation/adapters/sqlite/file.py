@@ -16,7 +16,7 @@ WAL_KEPT_BYTES = 64 << 20
 CHECKED_AT_START_BYTES = 256 << 20
 T = TypeVar("T")
 # A reader starts anew after each commit of the writer: what it keeps is for one question.
-WRITER_CACHE_KIB, READER_CACHE_KIB = 32768, 4_096
+WRITER_CACHE_KIB, READER_CACHE_KIB = 32_768, 4_096
 
 
 def open_file(path: Path, max_bytes: int | None) -> sqlite3.Connection:

@@ -8,7 +8,7 @@ from pathlib import Path
 from propagation.adapters.sqlite.backup import OnProgress, backup, check_ours
 from propagation.adapters.sqlite.exchange import compact, held, restore
 from propagation.adapters.sqlite.export import export, import_export
-from propagation.adapters.sqlite.file import APPLICATION_ID, connect, migrations, open_reader, translated
+from propagation.adapters.sqlite.file import connect, migrations, open_reader, translated
 from propagation.adapters.sqlite.leftovers import drop_leftovers, leftovers
 
 SQLITE_HEADER = b"SQLite format 3\0"
@@ -43,15 +43,13 @@ class SqliteFiles:
         """The schema of a database that opening would migrate; None where there is nothing to migrate. Raises the same as
         `leftovers`."""
         with self._held(open_reader) as reader:
-            ours = reader.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
-            schema = int(reader.execute("PRAGMA user_version").fetchone()[0])
-            return schema if ours and schema < migrations()[-1][0] else None
+            return _older(reader)
 
     def leftovers(self) -> Sequence[str]:
         """What killed processes left behind, with how many of each. Raises StoreBusy while a service holds the database,
         StoreCorrupt where it is none of ours, SchemaTooNew."""
         with self._held(open_reader) as reader:
-            return leftovers(reader) if _is_current(reader) else []
+            return leftovers(reader) if _older(reader) is None else []
 
     def drop_leftovers(self) -> None:
         """Remove them. Raises the same."""
@@ -70,6 +68,7 @@ class SqliteFiles:
             raise translated(error, self._database) from error
 
 
-def _is_current(connection: sqlite3.Connection) -> bool:
-    """Whether its tables are those of this release; others are first when it is opened."""
-    return bool(connection.execute("PRAGMA user_version").fetchone()[0] == migrations()[-1][0])
+def _older(connection: sqlite3.Connection) -> int | None:
+    """The schema of a database of ours that opening would migrate: its tables are not yet those of this release."""
+    schema = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    return schema if schema < migrations()[-1][0] else None

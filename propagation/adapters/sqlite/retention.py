@@ -32,7 +32,6 @@ STOOD = ("SELECT v.body FROM profile_version v WHERE v.version = (SELECT max(n.v
          " AND n.sequence > ?1))")
 HEARD = "SELECT DISTINCT router, router_version FROM merged WHERE sequence > ?"
 CITED_TEXTS = "SELECT DISTINCT ref, profile_version FROM integrated WHERE router = ? AND version = ?"
-
 GO = "DELETE FROM {0} WHERE rowid IN (SELECT value FROM json_each(?))"
 UNHEARD = (" AND NOT EXISTS (SELECT 1 FROM merged m WHERE m.router = {0}.router AND m.router_version = {0}.version"
            " AND m.sequence > ?)")
