@@ -32,8 +32,11 @@ def ref_of(kind: ClientKind, index: int) -> int:
     return index << 1 | kind
 
 
+_KINDS = tuple(ClientKind)
+
+
 def kind_of(ref: int) -> ClientKind:
-    return ClientKind(ref & 1)
+    return _KINDS[ref & 1]
 
 
 def index_of(ref: int) -> int:

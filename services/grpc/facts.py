@@ -10,7 +10,7 @@ from propagation.model.profile import Line
 from propagation.model.router import RouterVersion
 from propagation.ports.graph import GraphStore
 from propagation.v1 import propagation_pb2 as pb
-from services.grpc.convert import key_to_proto
+from services.grpc.convert import KINDS
 from services.grpc.roles import Caller
 
 SENDERS = 50
@@ -30,9 +30,12 @@ class Facts:
     def parties(self, refs: Iterable[int]) -> pb.Parties:
         """By id where the caller may know them, else how many."""
         known = sorted({ref for ref in refs if ref in self.keys})
-        if self.caller.sees_users or all(kind_of(ref) == ClientKind.ITEM for ref in known):
-            return pb.Parties(clients=pb.Parties.Clients(keys=[key_to_proto(self.keys[ref]) for ref in known]))
-        return pb.Parties(count=len(known))
+        if not self.caller.sees_users and any(kind_of(ref) == ClientKind.USER for ref in known):
+            return pb.Parties(count=len(known))
+        parties = pb.Parties(clients=pb.Parties.Clients())
+        for key in map(self.keys.__getitem__, known):  # made in their place: half the time of made and copied
+            parties.clients.keys.add(kind=KINDS[key.kind], id=key.id)
+        return parties
 
     def title(self, ref: int) -> str:
         """"" for a user whom the caller may not know."""

@@ -66,7 +66,7 @@ class Directory:
     def key(self, ref: int) -> ClientKey | None:
         """As readers see it."""
         id_ = self._ids.get(ref)
-        return None if id_ is None else ClientKey(kind=kind_of(ref), id=id_)
+        return None if id_ is None else ClientKey(kind_of(ref), id_)
 
     def ref_now(self, kind: int, id_: str) -> int | None:
         """As the writer's transaction sees it."""

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import starmap
 from typing import Any
 
 import orjson
@@ -50,6 +51,12 @@ sent AS (
 SELECT json_group_array(json_array(ref, router, version)) FROM (
   SELECT ref, router, max(version) AS version FROM sent GROUP BY ref, router ORDER BY ref, max(round) DESC, router)
 """
+# Of each message the first part of each of its lowest refs, which the index alone finds.
+PARTS = ("SELECT json_group_array(json_array(e.value->>0, e.value->>1, json((SELECT json_group_array(json_array(i.attribute, i.ref,"
+         " i.profile_version, i.sequence)) FROM (SELECT min(rowid) AS row FROM integrated WHERE router = e.value->>0"
+         " AND version = e.value->>1 GROUP BY ref ORDER BY ref LIMIT ?2) f CROSS JOIN integrated i ON i.rowid = f.row))))"
+         " FROM json_each(?1) e")
+
 
 
 def last_round(connection: sqlite3.Connection, at: int | None = None) -> int:
@@ -99,17 +106,16 @@ def whole_version(connection: sqlite3.Connection, router: int, version: int) -> 
     if not rows:
         return None
     return _version(rows[0], many(connection, "SELECT json_group_array(json_array(attribute, ref, profile_version, sequence))"
-                                              " FROM integrated WHERE router = ? AND version = ?", router, version))
+                                              " FROM (SELECT * FROM integrated WHERE router = ? AND version = ? ORDER BY rowid)",
+                               router, version))
 
 
 def messages_of(connection: sqlite3.Connection, keys: Sequence[tuple[int, int]],
                 senders: int) -> dict[tuple[int, int], RouterVersion]:
     """Published versions, each with a part of at most `senders` clients, the lowest refs."""
     last = last_round(connection)
-    return {key: replace(version, integrated=tuple(_part(part) for part in many(
-                connection, "SELECT json_group_array(json_array(attribute, ref, profile_version, sequence)) FROM (SELECT attribute,"
-                            " ref, profile_version, sequence FROM integrated WHERE router = ? AND version = ? GROUP BY ref"
-                            " HAVING min(rowid) ORDER BY ref LIMIT ?)", *key, senders)))
+    parts = {(router, version): part for router, version, part in many(connection, PARTS, dumped(list(keys)), senders)}
+    return {key: replace(version, integrated=tuple(starmap(Integrated, parts[key])))
             for key, version in brief_versions(connection, keys).items() if version.round <= last}
 
 
@@ -123,7 +129,7 @@ def parts_with(connection: sqlite3.Connection, keys: Sequence[tuple[int, int]], 
                         " AND i.version = e.value->>1"
                         " WHERE i.ref <> ? AND i.attribute IN (SELECT value FROM json_each(?)) ORDER BY i.rowid)",
             dumped(sorted(set(keys))), but, dumped(list(attributes))):
-        parts.setdefault((router, version), []).append(_part(part))
+        parts.setdefault((router, version), []).append(Integrated(*part))
     return parts
 
 
@@ -137,15 +143,10 @@ def contributions(connection: sqlite3.Connection, ref: int, limit: int) -> list[
         if (router, version) in parts or len(parts) < limit:
             parts.setdefault((router, version), []).append(part)
     versions = brief_versions(connection, list(parts))
-    return [replace(versions[key], integrated=tuple(_part(part) for part in of)) for key, of in parts.items()]
+    return [replace(versions[key], integrated=tuple(starmap(Integrated, of))) for key, of in parts.items()]
 
 
 def _version(row: Sequence[Any], parts: Sequence[Sequence[Any]]) -> RouterVersion:
     return RouterVersion(
         router=row[0], version=row[1], round=row[2], epoch=row[3], name=row[4], text=row[5], attributes=tuple(row[6]),
-        standing=tuple((name, weight) for name, weight in row[7]), integrated=tuple(_part(part) for part in parts), sequence=row[8],
-        written_by=row[10] or "")
-
-
-def _part(row: Sequence[Any]) -> Integrated:
-    return Integrated(attribute=row[0], ref=row[1], profile_version=row[2], sequence=row[3])
+        standing=tuple(map(tuple, row[7])), integrated=tuple(starmap(Integrated, parts)), sequence=row[8], written_by=row[10] or "")
