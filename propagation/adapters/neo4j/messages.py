@@ -1,11 +1,11 @@
 """Router versions, which are the messages, as nodes; and who is waiting for which (DESIGN, "Copies are not needed")."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from typing import Any
 
 from propagation.adapters.neo4j.database import Neo4jDatabase, Transaction
-from propagation.adapters.neo4j.waiting import Sent, covers_by_client, current_needed, oldest_needed, sent_by_router, waiting_keys
+from propagation.adapters.neo4j.waiting import Sent, covers_by_client, first_edges, sent_in, spans_of, waiting_keys
 from propagation.model.router import Integrated, RouterVersion
 
 SENDERS_KEPT = 2
@@ -79,11 +79,17 @@ async def _keys(transaction: Transaction, refs_after: Mapping[int, int], through
     last = await transaction.value("rounds/last", limit=1) or 0
     through = last if through is None else min(through, last)
     covers = covers_by_client(*(await transaction.rows("messages/edges", refs=sorted(refs_after), through=through))[0])
-    sent = sent_by_router(*(await transaction.rows("messages/sent", after=oldest_needed(refs_after, covers), through=through))[0])
-    pairs = [list(pair) for pair in current_needed(refs_after, covers)]
-    current = {(router, first): Sent(*message) for router, first, *message in
-               (await transaction.rows("messages/current_at", pairs=pairs) if pairs else ())}
-    return {ref: waiting_keys(ref, refs_after[ref], found, sent, current) for ref, found in covers.items()}
+    spans = {ref: list(spans_of(ref, refs_after[ref], found, through)) for ref, found in covers.items()}
+    firsts = {ref: first_edges(refs_after[ref], found) for ref, found in covers.items()}
+    pairs = {*((span.router, span.until) for found in spans.values() for span in found),
+             *(pair for found in firsts.values() for pair in found)}
+    current = {(router, round_): Sent(*message) for router, round_, *message in
+               (await transaction.rows("messages/current_at", pairs=[list(pair) for pair in sorted(pairs)]) if pairs else ())}
+    own = sorted(span for found in spans.values() for span in found
+                 if (message := sent_in(span, current)) is not None and message.lone == span.ref)
+    before = {own[place]: Sent(*message) for place, *message in
+              (await transaction.rows("messages/not_from", spans=[list(astuple(span)) for span in own]) if own else ())}
+    return {ref: waiting_keys(found, firsts[ref], ref, current, before) for ref, found in spans.items()}
 
 
 def properties_of(version: RouterVersion, round_: int) -> dict[str, object]:
