@@ -83,8 +83,10 @@ class IndexUpkeep:
                 await self._join()
             changes = await self._store.waiting_changes(AGE_MS, CLIENTS_A_CALL)
             await self._carry(changes)
-        except (IndexUnavailable, LeaseHeld) as error:
+        except IndexUnavailable as error:
             self._feed.failed(error)
+            return 0
+        except LeaseHeld:  # another process mends it: what was wrong is wrong until it has
             return 0
         return len(changes)
 
@@ -135,8 +137,10 @@ class IndexUpkeep:
         try:
             async with self._finding():
                 await self._index.ensure(self._embedder.name, self._embedder.dimension)
-        except (IndexUnavailable, LeaseHeld) as error:
+        except IndexUnavailable as error:
             self._feed.failed(error)
+            return False
+        except LeaseHeld:
             return False
         except IncompatibleSettings:
             """It answers, and has to be made again."""
@@ -156,12 +160,10 @@ class IndexUpkeep:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _found(self, seconds: float) -> int:
-        """Find the index, and make good what differs; how many points that were. One that is made now is filled before another
-        process finds it."""
+        """Find the index, and make good what differs, before another process finds it; how many points that were."""
         async with self._finding(seconds):
-            if await self._index.ensure(self._embedder.name, self._embedder.dimension):
-                return await self.mend()
-        return await self.mend()
+            await self._index.ensure(self._embedder.name, self._embedder.dimension)
+            return await self.mend()
 
     async def _join(self, seconds: float = 0.0) -> None:
         """Find the index, and make good what differs. One of another embedder than the epoch's is one that a crash kept from

@@ -249,6 +249,40 @@ async def test_one_that_lost_everything_is_filled_again_while_the_service_runs(t
         assert engine.upkeep.mended > 24
 
 
+async def test_what_was_lost_is_filled_before_another_process_finds_it(tmp_path, wire, monkeypatch):
+    async with engine_on(tmp_path, wire) as engine:
+        await live(engine, "before")
+        for name in await collections_on(wire):
+            await wire.client.delete_collection(name)
+        await live(engine, "meanwhile")
+        mend, others = engine.upkeep.mend, []
+
+        async def mending():
+            others.append(await engine.store.acquire_lease(index_upkeep.FINDING, "another process", 1_000))
+            return await mend()
+
+        monkeypatch.setattr(engine.upkeep, "mend", mending)
+        await engine.carry()
+        assert others == [None]
+        assert not engine.upkeep.problem
+
+
+async def test_what_is_wrong_stays_told_while_another_process_mends_it(tmp_path, wire):
+    async with engine_on(tmp_path, wire) as engine:
+        await wire.cut()
+        await live(engine, "before")
+        problem = engine.upkeep.problem
+        lease = await engine.store.acquire_lease(index_upkeep.FINDING, "another process", 60_000)
+        assert await engine.carry() == 0
+        assert engine.upkeep.problem == problem != ""
+        await wire.mend()
+        assert await engine.carry() == 0
+        assert engine.upkeep.problem == problem
+        await engine.store.release_lease(lease)
+        await found_again(engine)
+        assert await differences(engine) == set()
+
+
 async def test_a_difference_is_found_by_version_at_start_and_mended(tmp_path, wire):
     async with engine_on(tmp_path, wire) as engine:
         await live(engine, "before")
