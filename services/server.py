@@ -118,11 +118,11 @@ async def running(settings: Settings, clock: Clock | None = None,
     finally:
         told.cancel()
     try:
-        worker.start(health.store_there)
         opening.done()
+        await health.serving()  # from here on the worker says whether the store is there
+        worker.start(health.store_there)
         try:
             async with monitoring.shown(engine, worker, settings.server, door) as metrics:
-                await health.serving()
                 log.info("ready", address=address, graph=settings.graph, metrics=metrics)
                 yield replace(service, metrics=metrics)
         finally:
