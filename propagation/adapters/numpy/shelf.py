@@ -23,22 +23,22 @@ class Shelf:
         self._numbers: dict[str, int] = {}
         self._row: dict[int | str, int] = {}
 
-    def put(self, points: Sequence[Point]) -> list[Point]:
-        """Take these points, in order; those that were not older than what is here."""
+    def put(self, points: Sequence[Point]) -> None:
+        """Take these points, in order, but for those that are older than what is here."""
         self._make_room(len(points))
-        taken = []
+        rows, vectors = [], []
         for point in points:
             row = self._row.get(point.key)
             if row is None:
                 row = self._append(point.key)
             elif point.version < self._versions[row]:
                 continue
-            norm = float(np.linalg.norm(point.vector))
-            self._vectors[row] = point.vector / norm if norm > 0 else 0
             self._versions[row] = point.version
             self._hold(row, point.attributes)
-            taken.append(point)
-        return taken
+            rows.append(row)
+            vectors.append(point.vector)
+        if rows:  # of a key that is here twice the last
+            self._vectors[rows] = _units(np.stack(vectors))
 
     def drop(self, keys: Sequence[int | str]) -> None:
         """The last row takes the place of each one that goes."""
@@ -118,3 +118,10 @@ class Shelf:
             held = np.full((rows, self._attributes.shape[1]), NONE, np.int32)
             held[: len(self._keys)] = self._attributes[: len(self._keys)]
             self._attributes = held
+
+
+def _units(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """[n, D] at length 1; zeros stay."""
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    units: NDArray[np.float32] = np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
+    return units
