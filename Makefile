@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+RUNS := $(VENV)/.runs
 READY := $(VENV)/.ready
 COMPILED := $(VENV)/.compiled
 DATA ?=
@@ -17,12 +18,17 @@ help:  ## this list
 
 setup: $(READY)  ## the virtual environment, from the lock
 
-$(READY): requirements.lock pyproject.toml
+# What the service and its demo need; nobody who only looks waits for the developers' tools.
+$(RUNS): requirements-service.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or newer is needed; this is $$($(PYTHON) --version). Name one: make PYTHON=python3.12 ..."; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements-service.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $(RUNS)
+
+$(READY): $(RUNS) requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements.lock
 	@touch $(READY)
 
 # Bytecode of all that is installed, on all cores, for what starts processes all the time. The demo compiles only what it imports.
@@ -30,7 +36,7 @@ $(COMPILED): $(READY)
 	@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib > /dev/null || true
 	@touch $(COMPILED)
 
-demo: $(READY)  ## a real service, a dataset, and what propagation does (DATA=folder for your own, LLM=fake for a scripted language model)
+demo: $(RUNS)  ## a real service, a dataset, and what propagation does (DATA=folder for your own, LLM=fake for a scripted language model)
 	@$(BIN)/python -m services.warm
 	@exec $(BIN)/propagation demo $(if $(DATA),--data "$(DATA)") $(if $(LLM),--llm "$(LLM)")
 
