@@ -11,8 +11,9 @@ KERNELS = ("evaluation/kernels", "numbers")
 
 
 def kernels_are_kept() -> bool:
-    """Whether an earlier process compiled some."""
-    return Path(os.environ.get("NUMBA_CACHE_DIR", "")).is_dir()
+    """Whether an earlier process compiled some. (The folder itself is there as soon as one is imported.)"""
+    folder = os.environ.get("NUMBA_CACHE_DIR")
+    return not folder or any(Path(folder).rglob("*.nbi"))
 
 
 def use_kernel_cache() -> None:

@@ -16,6 +16,7 @@ from propagation.workflow.engine import Engine
 from services.assembly import engine_of, holder_name
 from services.clock import SystemClock
 from services.collector import rare_collections
+from services.compiling import compiled
 from services.courtesy import Courtesy
 from services.grpc.service import Health, PropagationService, new_server
 from services.kernel_cache import kernels_are_kept
@@ -106,10 +107,11 @@ async def running(settings: Settings, clock: Clock | None = None,
     await server.start()
     if settings.store == "sqlite" and not _holds_something(settings.database):
         log.info("there is no graph yet: making one", database=str(settings.database))
-    if not kernels_are_kept():
-        log.info("compiling kernels, once: over a minute on two idle cores, more on a busy machine")
     told = asyncio.get_running_loop().call_later(LONG_SECONDS, _say_that_it_takes_long)
     try:
+        if not kernels_are_kept():
+            log.info("compiling kernels, once: over a minute on two idle cores, more on a busy machine")
+            await compiled(stopping or asyncio.Event())
         await engine.open(reach=opening.reach)
     except BaseException:
         await service.stop(None)

@@ -1,7 +1,13 @@
-"""SIGTERM under load: a graceful stop loses no acknowledged event, and nothing is left to be done twice."""
+"""SIGTERM under load: a graceful stop loses no acknowledged event, and nothing is left to be done twice. Before there is any: it
+stops."""
 
 import asyncio
+import os
 import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -31,3 +37,32 @@ async def test_sigterm_under_load_loses_no_acked_event(tmp_path):
         assert await engine.store.check() == []
     finally:
         await engine.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_service_that_compiles_its_kernels_stops_when_it_is_told_to(tmp_path, number):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
+    service = subprocess.Popen([sys.executable, "-m", "services.cli.main", "serve", "--port", "0", "--database",
+                                str(tmp_path / "graph.db")], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True)
+    assert service.stderr is not None
+    assert any("compiling kernels" in line for line in service.stderr)
+    compiling = _compiling(tmp_path)
+    while not compiling:  # it has not begun
+        compiling = _compiling(tmp_path)
+    service.send_signal(number)
+    service.communicate(timeout=20)
+    assert service.returncode == 0
+    assert not _compiling(tmp_path)
+    assert not list((tmp_path / "kernels").glob("half-*"))
+
+
+def _compiling(folder):
+    """Processes that compile into this folder."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if b"services.warm" in (process / "cmdline").read_bytes() and os.fsencode(folder) in (process / "environ").read_bytes():
+                found.append(int(process.name))
+    return found
