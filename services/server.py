@@ -113,6 +113,7 @@ async def running(settings: Settings, clock: Clock | None = None,
             log.info("compiling kernels, once: over a minute on two idle cores, more on a busy machine")
             await compiled(stopping or asyncio.Event())
         await engine.open(reach=opening.reach)
+        await health.serving()  # from here on the worker says whether the store is there
     except BaseException:
         await service.stop(None)
         await engine.close()
@@ -120,9 +121,8 @@ async def running(settings: Settings, clock: Clock | None = None,
     finally:
         told.cancel()
     try:
-        opening.done()
-        await health.serving()  # from here on the worker says whether the store is there
         worker.start(health.store_there)
+        opening.done()
         try:
             async with monitoring.shown(engine, worker, settings.server, door) as metrics:
                 log.info("ready", address=address, graph=settings.graph, metrics=metrics)

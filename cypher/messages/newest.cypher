@@ -10,7 +10,7 @@ UNWIND $routers AS number
 CALL (number, last) {
   MATCH (m:Message)
   WHERE m.router = number AND m.round > 0 AND m.round <= last
-  RETURN m.version AS version ORDER BY m.round DESC LIMIT 1
+  RETURN m.version AS version ORDER BY m.router DESC, m.round DESC LIMIT 1
 }
 WITH number, version ORDER BY number
 RETURN collect([number, version])

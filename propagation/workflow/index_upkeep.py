@@ -160,10 +160,13 @@ class IndexUpkeep:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _found(self, seconds: float) -> int:
-        """Find the index, and make good what differs, before another process finds it; how many points that were."""
+        """Find the index, and make good what differs; how many points that were. One that is made now, or was lost, is filled
+        before another process that looks for it finds it."""
         async with self._finding(seconds):
-            await self._index.ensure(self._embedder.name, self._embedder.dimension)
-            return await self.mend()
+            made = await self._index.ensure(self._embedder.name, self._embedder.dimension)
+            if made or self._feed.problem:
+                return await self.mend()
+        return await self.mend()
 
     async def _join(self, seconds: float = 0.0) -> None:
         """Find the index, and make good what differs. One of another embedder than the epoch's is one that a crash kept from

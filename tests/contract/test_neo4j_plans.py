@@ -30,6 +30,18 @@ def faults(server):
     return found
 
 
+ONE_BY_THE_INDEX = ("messages/current_at", "messages/not_from", "messages/newest")
+
+
+async def test_what_was_current_is_one_step_into_the_index_not_a_sort_of_all_that_was_sent(store, tmp_path):
+    statements = load_statements()
+    plans = server_for(tmp_path).plans([statements[name].text for name in ONE_BY_THE_INDEX])
+    for name, plan in zip(ONE_BY_THE_INDEX, plans, strict=True):
+        found = [operator for operator, _ in operators(plan)]
+        assert any("IndexSeek" in operator for operator in found), name
+        assert not any(operator.startswith(("Sort", "Top", "PartialTop")) for operator in found), (name, found)
+
+
 async def test_plans_on_an_empty_database(store, tmp_path):
     assert faults(server_for(tmp_path)) == []
 

@@ -39,7 +39,7 @@ TRAILS_A_READ = 500
 LOG_TRIES, LOG_PAUSE_SECONDS = 300, 0.2
 READERS = ("SELECT m.ref, m.profile_version, m.router, m.router_version, m.outcome FROM json_each(?) e CROSS JOIN merged m"
            " INDEXED BY merged_message ON m.router = e.value->>0 AND m.router_version = e.value->>1 WHERE m.outcome = ?")
-PARTS = "SELECT attribute, ref, profile_version, sequence FROM integrated WHERE router = ? AND version = ? ORDER BY rowid"
+PARTS = "SELECT attribute, ref, profile_version, sequence FROM integrated WHERE router = ? AND version = ?"
 
 
 class SqliteErasure:

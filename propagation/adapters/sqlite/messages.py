@@ -58,7 +58,6 @@ PARTS = ("SELECT json_group_array(json_array(e.value->>0, e.value->>1, json((SEL
          " FROM json_each(?1) e")
 
 
-
 def last_round(connection: sqlite3.Connection, at: int | None = None) -> int:
     """The number of the newest published round, or of the one that was the newest at a sequence; 0 before the first."""
     if at is None:

@@ -21,7 +21,7 @@ EDGES = ("SELECT e.rowid FROM edge_past e INDEXED BY edge_past_closed"
          " OR EXISTS (SELECT 1 FROM edge_past f WHERE f.ref = e.ref AND f.opened < e.opened))")
 MESSAGES = ("SELECT v.rowid, v.router, v.version FROM router_version v JOIN router_version n ON n.router = v.router"
             " AND n.version = v.version + 1 JOIN round r ON r.number = n.round WHERE r.sequence <= ?")
-PARTS = "SELECT rowid, router, version FROM integrated ORDER BY rowid"
+PARTS = "SELECT rowid, router, version FROM integrated"
 MERGES = "SELECT rowid, router, router_version FROM merged WHERE sequence <= ?"
 GRADIENTS = "SELECT rowid FROM gradient WHERE sequence <= ?"
 REASONED = "SELECT sequence FROM reasoned WHERE sequence <= min(?, (SELECT value FROM progress WHERE name = 'reasoned'))"

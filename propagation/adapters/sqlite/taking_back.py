@@ -29,6 +29,10 @@ OF_ROUTER = (("router_version", "router"), ("integrated", "router"), ("merged", 
              ("edge_past", "router"))
 IN = "IN (SELECT value FROM json_each(?))"
 NAMED_GO = "DELETE FROM integrated WHERE router = ? AND version = ? AND attribute IN (SELECT value FROM json_each(?))"
+# In the order in which they were integrated; the index alone finds them.
+FIRST_SENDERS = ("SELECT i.attribute, i.ref, i.profile_version, i.sequence FROM (SELECT min(rowid) AS row FROM integrated"
+                 " WHERE router = ? AND version = ? GROUP BY ref ORDER BY row LIMIT ?) f CROSS JOIN integrated i ON i.rowid = f.row"
+                 " ORDER BY i.rowid")
 PARTS_GO = "DELETE FROM integrated WHERE router = ? AND version = ? AND sequence IN (SELECT value FROM json_each(?))"
 
 
@@ -122,15 +126,10 @@ def _messages_change(connection: sqlite3.Connection, messages: Iterable[RouterVe
         [(message.name, message.text, dumped(message.attributes), dumped(message.standing), message.router, message.version)
          for message in messages])
     for key in parts:
-        senders: dict[int, tuple[object, ...]] = {}
-        for part in connection.execute("SELECT attribute, ref, profile_version, sequence FROM integrated WHERE router = ?"
-                                       " AND version = ? ORDER BY rowid", key):
-            senders.setdefault(part[1], part)
-            if len(senders) == SENDERS_KEPT:
-                break
-        lone = next(iter(senders)) if len(senders) == 1 else None
+        senders = connection.execute(FIRST_SENDERS, (*key, SENDERS_KEPT)).fetchall()
+        lone = senders[0][1] if len(senders) == 1 else None
         connection.execute("UPDATE router_version SET senders = ?, lone = ? WHERE router = ? AND version = ?",
-                           (dumped(list(senders.values())), lone, *key))
+                           (dumped(senders), lone, *key))
 
 
 def _attributes_change(connection: sqlite3.Connection, withdrawal: Withdrawal) -> None:
