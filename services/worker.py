@@ -77,7 +77,7 @@ class Worker:
         """`tell`: see StoreWatch."""
         steps: dict[str, Callable[[], Awaitable[int]]] = {
             "learn": self._learn, "reason": self.reason.step, "round": self._due_round, "merge": self._merge_next,
-            "retention": self._engine.retain, "index": self._carry,
+            "retention": self._retain, "index": self._carry,
             "follow": StoreWatch(self._engine.follow, tell).step}
         self._tasks = [asyncio.create_task(self._loop(name, step), name=name) for name, step in steps.items()]
         self._jobs.start()
@@ -209,6 +209,14 @@ class Worker:
         if self._engine.settings.propagate:
             with suppress(LeaseHeld):
                 await self.run_round()
+
+    async def _retain(self) -> int:
+        if self._waited_for():
+            return 0  # it can wait
+        begun = time.monotonic()
+        done = await self._engine.retain()
+        await self._courtesy.rest(time.monotonic() - begun)
+        return done
 
     async def _carry(self) -> int:
         done = await self._engine.carry()

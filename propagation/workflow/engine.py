@@ -143,9 +143,9 @@ class Engine:
         """Take in what other processes committed; how much that was. What this one records, learns and reasons it knows."""
         return await self.following.step()
 
-    async def retain(self) -> int:
-        """One step of retention, or what was refused is embedded again; how many rows or texts, 0 when nothing is due."""
-        return await self.retention.step() or await self.refused.step()
+    async def retain(self) -> bool:
+        """One step of retention, or what was refused is embedded again; whether anything was due."""
+        return await self.retention.step() is not None or await self.refused.step() > 0
 
     async def close(self) -> None:
         """Also after an `open` that failed."""

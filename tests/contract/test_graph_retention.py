@@ -10,10 +10,17 @@ ANN, BOB = user(0), user(1)
 async def prune(store, before, limit=2):
     """Every part of one run; how many rows went."""
     total = 0
-    while dropped := await store.prune(before, limit):
+    while (dropped := await store.prune(before, limit)) is not None:
         assert dropped <= limit
         total += dropped
     return total
+
+
+async def begin_to_prune(store, before):
+    """The first row of a run."""
+    while not (dropped := await store.prune(before, 1)):
+        assert dropped == 0
+    assert dropped == 1
 
 
 async def lived(store):
@@ -97,7 +104,7 @@ async def test_a_clients_first_edge_stays_so_that_it_is_not_new_again(store):
 async def test_pruning_goes_on_after_a_restart(store, opened):
     await lived(store)
     through = await store.recorded_through()
-    assert await store.prune(through, 1) == 1
+    await begin_to_prune(store, through)
     store = await opened()
     assert await prune(store, through) > 0
     assert (await store.load_texts([ANN]))[ANN].profile.text == "third"
@@ -106,9 +113,25 @@ async def test_pruning_goes_on_after_a_restart(store, opened):
 async def test_a_message_that_is_merged_while_it_is_dropped_stays(store):
     await lived(store)
     through = await store.recorded_through()
-    assert await store.prune(through, 1) == 1  # the plan is made: message 1 of router 3 may go
+    await begin_to_prune(store, through)
     late = (await recorded(store, ("u1", "i0")))[0]
     cites = Merged(ref=BOB, profile_version=1, router=3, router_version=1, outcome="merged")
     await store.commit_texts([text(BOB, 1, "heard of it late", cites=(3, 1))], [cites], late)
     await prune(store, through)
     assert [part.ref for part in (await store.router_version(3, 1)).integrated] == [BOB]
+
+
+async def test_a_text_goes_with_the_last_message_that_holds_a_part_of_it(store):
+    sequences, _ = await lived(store)
+    await store.commit_texts([text(BOB, 1, "brought it"), text(BOB, 2, "moved on")], [], sequences[0])
+    cites = Merged(ref=ANN, profile_version=4, router=3, router_version=1, outcome="merged")
+    await store.commit_texts([text(ANN, 4, "heard of it", cites=(3, 1))], [cites], sequences[2])
+    await run_round(store, versions=(message(3, 3, ANN),))
+    await prune(store, await store.recorded_through())
+    assert (await store.texts_of_versions([(BOB, 1), (BOB, 2)])).keys() == {(BOB, 1), (BOB, 2)}
+    later = (await recorded(store, ("u1", "i0")))[0]
+    await store.commit_texts([text(ANN, 5, "moved on")], [], later)
+    await prune(store, await store.recorded_through())
+    assert await store.router_version(3, 1) is None
+    assert (await store.texts_of_versions([(BOB, 1), (BOB, 2)])).keys() == {(BOB, 2)}
+    assert await store.check() == []

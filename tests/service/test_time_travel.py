@@ -134,7 +134,7 @@ async def test_before_a_new_epoch_the_old_routers_are_shown(service):
 async def test_what_retention_dropped_is_refused_and_the_oldest_named(service):
     await travelled(service)
     store = service.engine.store
-    while await store.prune(5, 100):
+    while await store.prune(5, 100) is not None:
         pass
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await profile_at(service, sequence=4)

@@ -29,7 +29,7 @@ class Neo4jRetention:
         self._database = database
         self._plan: Plan | None = None
 
-    async def prune(self, before: int, limit: int) -> int:
+    async def prune(self, before: int, limit: int) -> int | None:
         if self._plan is None or self._plan.before != before:
             self._plan = await self._planned(before)
             await self._database.write(lambda transaction: transaction.do("retention/move", before=before))
@@ -39,7 +39,7 @@ class Neo4jRetention:
                 dropped += await self._drop(name, limit - dropped, parameters)
         if not dropped:
             self._plan = None
-        return dropped
+        return dropped or None
 
     async def oldest_kept(self) -> int:
         return await self._database.value("retention/oldest") or 0

@@ -1,123 +1,172 @@
-"""RetentionStore on SQLite: what ended before a sequence and is cited by nothing that is kept goes, some rows a commit.
+"""RetentionStore on SQLite: what ended before a sequence and is cited by nothing that is kept goes.
 
-What may go is looked up once a run, on a reading connection; the writer only deletes rows by number. What has ended never
-starts again; but a message that waits for a client that sleeps may be merged meanwhile, which the writer looks at."""
+A run is many small reads and commits, none of which rests on the snapshot of another: what has ended never starts again, and
+whoever comes to cite a message meanwhile has merged it, which the commit that drops it looks at. A text goes when it has ended
+and no message holds a part of it any more: what ended since the last run is looked at, and what a message lets go of."""
 
 import sqlite3
-from array import array
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Callable
 
 from propagation.adapters.sqlite.bodies import cited_messages
 from propagation.adapters.sqlite.database import Database
 from propagation.adapters.sqlite.messages import last_round
 from propagation.adapters.sqlite.rows import dumped, one
 
-# A version's life ends where the next one begins, an edge's where it is closed, a message's where its router's next is sent.
-TEXTS = ("SELECT v.rowid, v.ref, v.version FROM profile_version v JOIN profile_version n ON n.ref = v.ref"
-         " AND n.version = v.version + 1 WHERE n.sequence <= ?")
-EDGES = ("SELECT e.rowid FROM edge_past e INDEXED BY edge_past_closed"
-         " WHERE e.closed > coalesce((SELECT value FROM progress WHERE name = 'edges_pruned'), 0) AND e.closed <= ?"
+Row = tuple[int, ...]
+CLIENTS_A_READ, TEXTS_A_READ = 500, 2_000
+MARK = "INSERT INTO progress VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)"
+MARKED = "SELECT value FROM progress WHERE name = ?"
+# The texts of now, and those that stood at the oldest sequence that is kept: what else stood since cites these or what was merged
+# since.
+CLIENTS = "SELECT ref FROM client WHERE ref > ? ORDER BY ref LIMIT ?"
+STOOD = ("SELECT v.body FROM json_each(?1) e CROSS JOIN profile_version v ON v.ref = e.value AND v.version IN ("
+         "(SELECT max(version) FROM profile_version WHERE ref = e.value),"
+         " (SELECT version FROM profile_version WHERE ref = e.value AND sequence <= ?2 ORDER BY version DESC LIMIT 1))")
+# A version's life ends where the next one begins, an edge's where it is closed, a message's where its router's next is sent; that
+# next one may have gone already, but not without another behind it.
+WINDOW = "SELECT max(sequence) FROM (SELECT sequence FROM profile_version WHERE sequence > ? AND sequence <= ? ORDER BY 1 LIMIT ?)"
+UNUSED = "NOT EXISTS (SELECT 1 FROM integrated i WHERE i.ref = v.ref AND i.profile_version = v.version)"
+TEXTS = ("SELECT v.ref, v.version FROM profile_version n INDEXED BY profile_version_sequence CROSS JOIN profile_version v"
+         " ON v.ref = n.ref AND v.version = (SELECT max(version) FROM profile_version WHERE ref = n.ref AND version < n.version)"
+         f" WHERE n.sequence > ? AND n.sequence <= ? AND {UNUSED}")
+DROP_TEXTS = ("DELETE FROM profile_version WHERE rowid IN (SELECT v.rowid FROM json_each(?) e CROSS JOIN profile_version v"
+              f" ON v.ref = e.value->>0 AND v.version = e.value->>1 WHERE {UNUSED} AND EXISTS (SELECT 1 FROM profile_version n"
+              " WHERE n.ref = v.ref AND n.version > v.version AND n.sequence <= ?))")
+EDGES = ("SELECT e.ref, e.router FROM edge_past e INDEXED BY edge_past_closed WHERE e.closed = ?"
          " AND (EXISTS (SELECT 1 FROM edge f WHERE f.ref = e.ref AND f.opened < e.opened)"
          " OR EXISTS (SELECT 1 FROM edge_past f WHERE f.ref = e.ref AND f.opened < e.opened))")
-MESSAGES = ("SELECT v.rowid, v.router, v.version FROM router_version v JOIN router_version n ON n.router = v.router"
-            " AND n.version = v.version + 1 JOIN round r ON r.number = n.round WHERE r.sequence <= ?")
-PARTS = "SELECT rowid, router, version FROM integrated"
-MERGES = "SELECT rowid, router, router_version FROM merged WHERE sequence <= ?"
-GRADIENTS = "SELECT rowid FROM gradient WHERE sequence <= ?"
-REASONED = "SELECT sequence FROM reasoned WHERE sequence <= min(?, (SELECT value FROM progress WHERE name = 'reasoned'))"
-# The texts of now, and those that stood at the oldest sequence that is kept: what else stood since cites these or what was merged
-# since, whose merge is kept.
-STOOD = ("SELECT v.body FROM profile_version v WHERE v.version = (SELECT max(n.version) FROM profile_version n WHERE n.ref = v.ref)"
-         " OR (v.sequence <= ?1 AND EXISTS (SELECT 1 FROM profile_version n WHERE n.ref = v.ref AND n.version = v.version + 1"
-         " AND n.sequence > ?1))")
-HEARD = "SELECT DISTINCT router, router_version FROM merged WHERE sequence > ?"
-CITED_TEXTS = "SELECT DISTINCT ref, profile_version FROM integrated WHERE router = ? AND version = ?"
-GO = "DELETE FROM {0} WHERE rowid IN (SELECT value FROM json_each(?))"
-UNHEARD = (" AND NOT EXISTS (SELECT 1 FROM merged m WHERE m.router = {0}.router AND m.router_version = {0}.version"
-           " AND m.sequence > ?)")
-OF_MESSAGES = ("router_version", "integrated")
-
-
-@dataclass
-class Plan:
-    """Row numbers by table that may go, for one `before`; they hold until the file is written anew (Database.files). `round`: the
-    newest one before; what ended with it or earlier and stays, stays for good."""
-
-    before: int
-    file: int
-    round: int
-    rows: dict[str, "array[int]"] = field(default_factory=dict)
-
-    def take(self, limit: int) -> list[tuple[str, list[int]]]:
-        """At most `limit` of them, taken out."""
-        taken = []
-        for table, numbers in self.rows.items():
-            part = numbers[-limit:].tolist() if limit else []
-            if part:
-                del numbers[-len(part) :]
-                taken.append((table, part))
-                limit -= len(part)
-        return taken
+DROP_EDGES = ("DELETE FROM edge_past WHERE rowid IN (SELECT p.rowid FROM json_each(?) e CROSS JOIN edge_past p"
+              " INDEXED BY edge_past_ref ON p.ref = e.value->>0 AND p.closed = ? AND p.router = e.value->>1)")
+MESSAGES = "SELECT router, version FROM router_version UNION SELECT router, router_version FROM merged"
+ENDED = ("SELECT EXISTS (SELECT 1 FROM router_version n CROSS JOIN round r ON r.number = n.round"
+         " WHERE n.router = ?1 AND n.version > ?2 AND r.sequence <= ?3)"
+         " AND NOT EXISTS (SELECT 1 FROM merged WHERE router = ?1 AND router_version = ?2 AND sequence > ?3)")
+MERGES = "SELECT number FROM merged WHERE router = ? AND router_version = ? AND sequence <= ?"
+DROP_MERGES = "DELETE FROM merged WHERE number IN (SELECT value->>0 FROM json_each(?))"
+PARTS = "SELECT rowid, ref, profile_version FROM integrated WHERE router = ? AND version = ? LIMIT ?"
+DROP_PARTS = "DELETE FROM integrated WHERE rowid IN (SELECT value FROM json_each(?))"
+DROP_MESSAGE = "DELETE FROM router_version WHERE router = ? AND version = ?"
+PASSED = ("DELETE FROM gradient WHERE rowid IN (SELECT rowid FROM gradient INDEXED BY gradient_sequence WHERE sequence <= ?"
+          " LIMIT ?)",
+          "DELETE FROM reasoned WHERE sequence IN (SELECT sequence FROM reasoned WHERE sequence <="
+          " min(?, (SELECT value FROM progress WHERE name = 'reasoned')) ORDER BY sequence LIMIT ?)")
 
 
 class SqliteRetention:
-    """Drops by plan."""
+    """One run at a time, from its beginning when it was given up."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._plan: Plan | None = None
+        self._run: AsyncGenerator[int] | None = None
+        self._before = self._limit = 0
 
-    async def prune(self, before: int, limit: int) -> int:
-        file = self._database.files
-        plan = self._plan
-        if plan is None or (plan.before, plan.file) != (before, file):
-            plan = self._plan = await self._database.read(lambda connection: _planned(connection, before, file))
-        taken = plan.take(limit)
-
-        def work(connection: sqlite3.Connection) -> int | None:
-            if self._database.files != file:
-                return None
-            connection.execute("INSERT INTO progress VALUES ('oldest_kept', ?) ON CONFLICT (name) DO UPDATE"
-                               " SET value = max(value, excluded.value)", (before,))
-            if not taken:
-                connection.execute("INSERT OR REPLACE INTO progress VALUES ('edges_pruned', ?)", (plan.round,))
-            return sum(_dropped(connection, table, numbers, before) for table, numbers in taken)
-
+    async def prune(self, before: int, limit: int) -> int | None:
+        self._limit = limit
+        if self._run is None or self._before != before:
+            self._run, self._before = self._steps(before), before
         try:
-            dropped = await self._database.write(work)
+            return await anext(self._run)
+        except StopAsyncIteration:
+            self._run = None
+            return None
         except BaseException:
-            self._plan = None  # what was taken out of it is still there
+            self._run = None
             raise
-        if dropped is None:
-            return await self.prune(before, limit)
-        if not taken:
-            self._plan = None
-        return dropped
 
     async def oldest_kept(self) -> int:
-        return await self._database.read(lambda connection: one(
-            connection, "SELECT value FROM progress WHERE name = 'oldest_kept'") or 0)
+        return await self._marked("oldest_kept")
+
+    async def _steps(self, before: int) -> AsyncGenerator[int]:
+        await self._mark("oldest_kept", before)
+        for stage in (self._texts, self._edges, self._passed, self._messages):
+            async for dropped in stage(before):
+                yield dropped
+
+    async def _texts(self, before: int) -> AsyncGenerator[int]:
+        """What ended since the last run. Nothing is written any more at a sequence that is reasoned."""
+        through, end = await self._marked("texts_pruned"), min(before, await self._marked("reasoned"))
+        while through < end:
+            through, keys = await self._database.read(_ended_texts(through, end))
+            yield 0
+            while keys:
+                yield await self._drop(DROP_TEXTS, self._taken(keys), before)
+        await self._mark("texts_pruned", end)
+
+    async def _edges(self, before: int) -> AsyncGenerator[int]:
+        """What ended since the last run; what stayed of that, a client's first ones, stays for good."""
+        through = await self._marked("edges_pruned")
+        end = await self._database.read(lambda connection: last_round(connection, before))
+        for round_ in range(through + 1, end + 1):
+            keys = await self._database.read(_all(EDGES, round_))
+            yield 0
+            while keys:
+                yield await self._drop(DROP_EDGES, self._taken(keys), round_)
+        await self._mark("edges_pruned", end)
+
+    async def _passed(self, before: int) -> AsyncGenerator[int]:
+        for statement in PASSED:
+            while dropped := await self._database.write(
+                    lambda connection: connection.execute(statement, (before, self._limit)).rowcount):  # noqa: B023
+                yield dropped
+
+    async def _messages(self, before: int) -> AsyncGenerator[int]:
+        """With them go the parts that they hold, and texts that are then held by none; of what no text cites, what was merged."""
+        cited, ref = set[Row](), -1
+        while refs := await self._database.read(_all(CLIENTS, ref, CLIENTS_A_READ)):
+            cited |= await self._database.read(_cited(dumped([row[0] for row in refs]), before))
+            ref = refs[-1][0]
+            yield 0
+        for key in await self._database.read(_all(MESSAGES)):
+            if key not in cited:
+                merges = await self._database.read(_all(MERGES, *key, before))
+                yield 0
+                while merges:
+                    yield await self._drop(DROP_MERGES, self._taken(merges))
+                while dropped := await self._database.write(_message(key, before, self._limit)):
+                    yield dropped
+
+    def _taken(self, keys: list[Row]) -> list[Row]:
+        """At most so many as were asked for."""
+        taken = keys[-self._limit:]
+        del keys[-self._limit:]
+        return taken
+
+    async def _drop(self, statement: str, keys: list[Row], *more: int) -> int:
+        return await self._database.write(lambda connection: connection.execute(statement, (dumped(keys), *more)).rowcount)
+
+    async def _marked(self, name: str) -> int:
+        return await self._database.read(lambda connection: one(connection, MARKED, name) or 0)
+
+    async def _mark(self, name: str, value: int) -> None:
+        await self._database.write(lambda connection: connection.execute(MARK, (name, value)).rowcount)
 
 
-def _dropped(connection: sqlite3.Connection, table: str, numbers: list[int], before: int) -> int:
-    if table in OF_MESSAGES:
-        return connection.execute((GO + UNHEARD).format(table), (dumped(numbers), before)).rowcount
-    return connection.execute(GO.format(table), (dumped(numbers),)).rowcount
+def _all(statement: str, *parameters: int) -> Callable[[sqlite3.Connection], list[Row]]:
+    return lambda connection: connection.execute(statement, parameters).fetchall()
 
 
-def _planned(connection: sqlite3.Connection, before: int, file: int) -> Plan:
-    messages = {key for body, in connection.execute(STOOD, (before,)) for key in cited_messages(body)}
-    messages.update(connection.execute(HEARD, (before,)))
-    texts = frozenset(part for key in messages for part in connection.execute(CITED_TEXTS, key).fetchall())
-    gone = [(row, router, version) for row, router, version in connection.execute(MESSAGES, (before,)).fetchall()
-            if (router, version) not in messages]
-    keys = frozenset((router, version) for _, router, version in gone)
-    round_ = last_round(connection, before)
-    return Plan(before, file, round_, {
-        "profile_version": array("q", [row for row, *key in connection.execute(TEXTS, (before,)) if tuple(key) not in texts]),
-        "edge_past": array("q", [row for row, in connection.execute(EDGES, (round_,))]),
-        "integrated": array("q", [row for row, *key in connection.execute(PARTS) if tuple(key) in keys] if keys else []),
-        "router_version": array("q", [row for row, _, _ in gone]),
-        "merged": array("q", [row for row, *key in connection.execute(MERGES, (before,)) if tuple(key) not in messages]),
-        "gradient": array("q", [row for row, in connection.execute(GRADIENTS, (before,))]),
-        "reasoned": array("q", [row for row, in connection.execute(REASONED, (before,))])})
+def _ended_texts(after: int, end: int) -> Callable[[sqlite3.Connection], tuple[int, list[Row]]]:
+    """(sequence up to which was looked, texts that had ended by then and that no message holds)."""
+    def work(connection: sqlite3.Connection) -> tuple[int, list[Row]]:
+        through = one(connection, WINDOW, after, end, TEXTS_A_READ) or end
+        return through, connection.execute(TEXTS, (after, through)).fetchall()
+
+    return work
+
+
+def _cited(refs: str, before: int) -> Callable[[sqlite3.Connection], set[Row]]:
+    return lambda connection: {key for body, in connection.execute(STOOD, (refs, before)) for key in cited_messages(body)}
+
+
+def _message(key: Row, before: int, limit: int) -> Callable[[sqlite3.Connection], int]:
+    """Drop about `limit` rows of a message that has ended and was not merged since, itself last; how many went."""
+    def work(connection: sqlite3.Connection) -> int:
+        if not one(connection, ENDED, *key, before):
+            return 0
+        parts = connection.execute(PARTS, (*key, max(limit // 2, 1))).fetchall()
+        if not parts:
+            return connection.execute(DROP_MESSAGE, key).rowcount
+        connection.execute(DROP_PARTS, (dumped([row for row, _, _ in parts]),))
+        return len(parts) + connection.execute(DROP_TEXTS, (dumped([text for _, *text in parts]), before)).rowcount
+
+    return work
