@@ -46,10 +46,11 @@ class Promoted:
 
 @dataclass(frozen=True)
 class Citing:
-    """What a stored text may rest on: sequences of interactions, messages by (router, version), and words."""
+    """What a stored text may rest on: sequences of interactions, messages by (router, version), with lines that hold one of some
+    attributes (None: with any), and words."""
 
     sequences: frozenset[int] = frozenset()
-    messages: frozenset[tuple[int, int]] = frozenset()
+    messages: Mapping[tuple[int, int], frozenset[str] | None] = field(default_factory=dict)
     words: frozenset[str] = frozenset()
 
 

@@ -78,8 +78,9 @@ class Withdrawing:
                                              max(self._min_support, FEW))
         lost = await self._messages(changes, sent, gone, erased)
         readers = await self._store.readers_of(sorted(lost)) if lost else ()
-        trails = [Trail(merge.ref, Citing(messages=frozenset([(merge.router, merge.router_version)]), words=gone.words.looked_for),
-                        version=merge.profile_version) for merge in readers if merge.ref != erased]
+        citing = {key: Citing(messages={key: names}, words=gone.words.looked_for) for key, names in lost.items()}
+        trails = [Trail(merge.ref, citing[merge.router, merge.router_version], version=merge.profile_version)
+                  for merge in readers if merge.ref != erased]
         if nobodys:
             trails += [trail for trail in _trails(rows, written, gone.words) if trail.ref != erased]
         if trails:

@@ -5,18 +5,21 @@ next are parsed once."""
 import re
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import orjson
 
 from propagation.adapters.naming import ascii_word, says
 from propagation.adapters.sqlite.bodies import BodyReader, plain_body
+from propagation.adapters.sqlite.rows import one
 from propagation.model.profile import Profile
 from propagation.model.text import ClientText
 from propagation.model.withdrawal import Citing, StoredText, Trail
 
 VERSIONS_A_READ = 10_000
+FEW = 4
+MESSAGE = re.compile(rb"\[null,\d+,\d+\]")
 NUMBER = re.compile(rb"[\[,](\d+)(?=[\],])")
 NEWEST = "SELECT max(version) FROM profile_version WHERE ref = ?"
 VERSIONS = ("SELECT version, next_id, body, watermark, dropped FROM profile_version WHERE ref = ? AND version >= ?"
@@ -28,30 +31,45 @@ ENDLESS = 1 << 62
 
 @dataclass(frozen=True)
 class Needles:
-    """What the JSON of a body holds where it cites one of these: a number of a source or of a rule's evidence, a message, a
-    word; of None everything. It may hold it without citing."""
+    """What the JSON of a body holds where it cites one of these: a number of a source or of a rule's evidence, a word, a message
+    with an attribute (of None: with any); of None everything. It may hold it without citing."""
 
     numbers: frozenset[bytes]
-    parts: tuple[bytes, ...]
+    words: tuple[bytes, ...]
+    messages: Mapping[bytes, frozenset[bytes] | None]
 
     @classmethod
     def of(cls, citings: Iterable[Citing | None]) -> "Needles":
-        numbers, messages = set[int](), set[tuple[int, int]]()
+        numbers, messages = set[int](), dict[bytes, frozenset[bytes] | None]()
         shared = {}
         for citing in citings:
             if citing is None:
-                return cls(frozenset(), (b"",))
+                return cls(frozenset(), (b"",), {})
             numbers |= citing.sequences
-            messages |= citing.messages
+            for key, names in citing.messages.items():
+                messages[b"[null,%d,%d]" % key] = None if names is None else frozenset(map(orjson.dumps, names))
             shared[id(citing.words)] = citing.words
         words = frozenset[str]().union(*shared.values())
-        return cls(frozenset(b"%d" % number for number in numbers),
-                   (*(b"[null,%d,%d]" % key for key in sorted(messages)), *(orjson.dumps(word)[1:-1] for word in sorted(words))))
+        return cls(frozenset(b"%d" % number for number in numbers), tuple(orjson.dumps(word)[1:-1] for word in sorted(words)),
+                   messages)
 
-    def are_in(self, plain: bytes) -> bool:
-        if self.numbers and not self.numbers.isdisjoint(NUMBER.findall(plain)):
-            return True
-        return any(map(plain.__contains__, self.parts))
+    def messages_in(self, plain: bytes) -> Collection[bytes]:
+        """Those that a body cites, with whatever attribute. While there is one, a later body of the client may cite it with
+        another: its line may have come to hold it."""
+        if len(self.messages) > FEW:
+            return self.messages.keys() & MESSAGE.findall(plain)
+        return [key for key in self.messages if key in plain]
+
+    def are_in(self, plain: bytes, messages: Iterable[bytes] = ()) -> bool:
+        """`messages`: what `messages_in` found."""
+        for word in self.words:
+            if word in plain:
+                return True
+        for key in messages:
+            names = self.messages[key]
+            if names is None or any(map(plain.__contains__, names)):
+                return True
+        return bool(self.numbers) and not self.numbers.isdisjoint(NUMBER.findall(plain))
 
 
 def texts_along(connection: sqlite3.Connection, trails: Sequence[Trail]) -> Iterator[StoredText]:
@@ -59,27 +77,31 @@ def texts_along(connection: sqlite3.Connection, trails: Sequence[Trail]) -> Iter
     by_client: dict[int, list[Trail]] = defaultdict(list)
     for trail in trails:
         by_client[trail.ref].append(trail)
+    known: dict[tuple[int, ...], Needles] = {}
     for ref, mine in by_client.items():
         spans = sorted(span for trail in mine if (span := _span(connection, trail)) is not None)
         if spans:
-            yield from _texts_of(connection, ref, spans, Needles.of(trail.citing for trail in mine))
+            asked = tuple(id(trail.citing) for trail in mine)
+            needles = known[asked] = known.get(asked) or Needles.of(trail.citing for trail in mine)
+            yield from _texts_of(connection, ref, spans, needles)
 
 
 def _texts_of(connection: sqlite3.Connection, ref: int, spans: Sequence[tuple[int, int]], needles: Needles) -> Iterator[StoredText]:
-    (newest,) = connection.execute(NEWEST, (ref,)).fetchone()
-    reader, last, place = BodyReader(), 0, 0
+    newest, reader, last, place = None, BodyReader(), 0, 0
     while place < len(spans):
         for version, next_id, body, watermark, dropped in connection.execute(VERSIONS, (ref, spans[place][0])):
             while place < len(spans) and spans[place][0] <= version:
                 last = max(last, spans[place][1])
                 place += 1
             plain = plain_body(body)
-            if needles.are_in(plain):
+            messages = needles.messages_in(plain)
+            if needles.are_in(plain, messages):
+                newest = newest or one(connection, NEWEST, ref)
                 lines, memory = reader.parts_of(plain)
                 profile = Profile(ref=ref, version=version, next_id=next_id, lines=lines)
                 yield StoredText(ClientText(profile=profile, filter_memory=memory, watermark=watermark, dropped=dropped),
                                  version == newest)
-            elif version > last:
+            elif version > last and not messages:
                 break
         else:
             return

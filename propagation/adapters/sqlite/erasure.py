@@ -39,7 +39,8 @@ TRAILS_A_READ = 500
 LOG_TRIES, LOG_PAUSE_SECONDS = 300, 0.2
 READERS = ("SELECT m.ref, m.profile_version, m.router, m.router_version, m.outcome FROM json_each(?) e CROSS JOIN merged m"
            " INDEXED BY merged_message ON m.router = e.value->>0 AND m.router_version = e.value->>1 WHERE m.outcome = ?")
-PARTS = "SELECT attribute, ref, profile_version, sequence FROM integrated WHERE router = ? AND version = ?"
+PARTS = ("SELECT attribute, ref, sequence FROM integrated WHERE router = ? AND version = ?"
+         " AND attribute IN (SELECT value FROM json_each(?))")
 
 
 class SqliteErasure:
@@ -182,7 +183,7 @@ def _left(connection: sqlite3.Connection, key: tuple[int, int], gone: Sequence[I
     left: dict[str, set[int]] = {part.attribute: set() for part in gone}
     going = {(part.attribute, part.ref, part.sequence) for part in gone}
     short = set(left)
-    for attribute, ref, _, sequence in connection.execute(PARTS, key) if short else ():
+    for attribute, ref, sequence in connection.execute(PARTS, (*key, dumped(sorted(short)))) if short else ():
         if attribute in short and (attribute, ref, sequence) not in going:
             left[attribute].add(ref)
             if len(left[attribute]) >= limit:

@@ -10,6 +10,8 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from propagation.adapters.sqlite.rows import one
 
 SMALL_BYTES = 32 << 20
@@ -18,7 +20,8 @@ LEAST_BYTES = 4
 LOOKED_AT_ONCE = 64 << 20
 TO_WIPE, TAKEN_BACK = "to_wipe", "taken_back"
 # First byte of a b-tree page -> bytes of its header; an overflow or free page starts with the number of another page, below 2^24.
-HEADERS = {2: 12, 5: 12, 10: 8, 13: 8}
+LENGTHS = np.zeros(256, np.int64)
+LENGTHS[[2, 5, 10, 13]] = 12, 12, 8, 8
 FILE_HEADER = 100
 
 
@@ -66,15 +69,25 @@ def middles(pages: mmap.mmap) -> Iterator[tuple[int, int]]:
     """Where the unused middle of each b-tree page begins and ends."""
     size = int.from_bytes(pages[16:18], "big")
     size = 65_536 if size == 1 else size
-    for start in range(0, len(pages), size):
-        if start and start % LOOKED_AT_ONCE == 0:
-            _let_go(pages, start - LOOKED_AT_ONCE)
-        head = start + (FILE_HEADER if start == 0 else 0)
-        if (length := HEADERS.get(pages[head])) is not None:
-            begin = head + length + 2 * int.from_bytes(pages[head + 3 : head + 5], "big")
-            end = start + (int.from_bytes(pages[head + 5 : head + 7], "big") or 65_536)
-            if end - begin >= LEAST_BYTES:
-                yield begin, end
+    for start in range(0, len(pages), LOOKED_AT_ONCE):
+        yield from zip(*_middles_of(pages, start, min(LOOKED_AT_ONCE, len(pages) - start) // size, size), strict=True)
+        _let_go(pages, start)
+
+
+def _middles_of(pages: mmap.mmap, start: int, count: int, size: int) -> tuple[list[int], list[int]]:
+    """Begins and ends of those of so many pages from a place on."""
+    look = np.frombuffer(pages, np.uint8, count * size, start).reshape(count, size)
+    heads, begin = look[:, :7].astype(np.int64), np.arange(start, start + count * size, size)
+    end = begin.copy()
+    if start == 0:
+        heads[0] = look[0, FILE_HEADER : FILE_HEADER + 7]
+        begin[0] = FILE_HEADER
+    length = LENGTHS[heads[:, 0]]
+    begin += length + 2 * (heads[:, 3] << 8 | heads[:, 4])
+    content = heads[:, 5] << 8 | heads[:, 6]
+    end += np.where(content == 0, 65_536, content)
+    found = (length > 0) & (end - begin >= LEAST_BYTES)
+    return begin[found].tolist(), end[found].tolist()
 
 
 def _let_go(pages: mmap.mmap, start: int) -> None:
