@@ -1,8 +1,10 @@
 // name: retention/drop_edges
-// purpose: drop edges that were closed at or before a sequence, but a client's first one, some a call; how many
+// purpose: drop edges that were closed at or before a sequence, but a client's first one, some a call; how many. What stayed of a run that ended stays
 // parameters: before, limit
+MATCH (r:Progress {name: 'retention'})
+WITH coalesce(r.edges, 0) AS passed
 MATCH (d:Round)
-WHERE d.number > 0 AND d.sequence <= $before
+WHERE d.number > passed AND d.sequence <= $before
 MATCH ()-[e:ROUTES_TO]->(c:Client)
 WHERE e.closed = d.number AND e.router >= 0
   AND e.opened > head(COLLECT { MATCH (c)<-[f:ROUTES_TO]-() RETURN f.opened ORDER BY f.opened LIMIT 1 })

@@ -101,6 +101,17 @@ async def test_a_clients_first_edge_stays_so_that_it_is_not_new_again(store):
     assert [(found.router, found.version) for found in waiting[BOB]] == []
 
 
+async def test_each_run_drops_the_edges_that_ended_since_the_last(store):
+    await lived(store)
+    await prune(store, await store.recorded_through())
+    round_ = await run_round(store, opened=(edge(7, ANN),))
+    await run_round(store, closed=((7, ANN), (4, ANN)))
+    assert {found.router for found in await store.edges_at(ANN, round_.sequence)} == {4, 7}
+    await recorded(store, ("u1", "i0"))
+    await prune(store, await store.recorded_through())
+    assert {found.router for found in await store.edges_at(ANN, round_.sequence)} == {4}
+
+
 async def test_pruning_goes_on_after_a_restart(store, opened):
     await lived(store)
     through = await store.recorded_through()

@@ -39,6 +39,7 @@ class Neo4jRetention:
                 dropped += await self._drop(name, limit - dropped, parameters)
         if not dropped:
             self._plan = None
+            await self._database.write(lambda transaction: transaction.do("retention/passed", before=before))
         return dropped or None
 
     async def oldest_kept(self) -> int:
