@@ -134,6 +134,13 @@ class Watch:
             yield self._at(Gap(missed, newest), replace(self.position, merge=through))
 
 
+async def born(store: GraphStore) -> int:
+    """When the graph's first entry was committed (milliseconds since 1970), which tells it from others, and not from copies of it;
+    0 while it has none."""
+    entries = await store.read_entries(0, 1)
+    return entries[0].time if entries else 0
+
+
 async def newest(store: GraphStore) -> Position:
     """Where a watcher begins that was told nothing yet: everything before is past."""
     merge, last, runs = await store.merges_through(), await store.last_round(), await store.evolution_runs(1)

@@ -1,19 +1,19 @@
 """What a watcher is told, as the proto's messages."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from propagation.model.client import kind_of
 from propagation.model.evolution import EvolutionRun
 from propagation.model.round import Round
 from propagation.model.router import RouterVersion
-from propagation.model.watched import Gap, NumberedMerge, WatchedKind
+from propagation.model.watched import Gap, NumberedMerge
 from propagation.ports.graph import GraphStore
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.watching import Position, Told
 from services.grpc.convert import KINDS, evolution_to_proto, message_to_proto
 from services.grpc.facts import Facts, facts_of
 from services.grpc.operating import round_to_proto
-from services.grpc.resuming import token_of
+from services.grpc.resuming import Resuming
 from services.grpc.roles import Caller
 
 OUTCOMES = {"merged": pb.MERGE_OUTCOME_MERGED, "filtered": pb.MERGE_OUTCOME_FILTERED, "empty": pb.MERGE_OUTCOME_EMPTY,
@@ -21,13 +21,13 @@ OUTCOMES = {"merged": pb.MERGE_OUTCOME_MERGED, "filtered": pb.MERGE_OUTCOME_FILT
 
 
 async def answers_of(store: GraphStore, caller: Caller, told: Sequence[tuple[Told, Position]],
-                     kinds: Collection[WatchedKind]) -> list[pb.WatchPropagationResponse]:
+                     resuming: Resuming) -> list[pb.WatchPropagationResponse]:
     """In their order, each with the token that goes on after it."""
     refs = [one.merge.ref for one, _ in told if isinstance(one, NumberedMerge)]
     facts = await facts_of(store, caller, (), refs)
     answers = [_answer(one, facts) for one, _ in told]
     for answer, (_, position) in zip(answers, told, strict=True):
-        answer.resume_token = token_of(position, kinds)
+        answer.resume_token = resuming.token(position)
     return answers
 
 

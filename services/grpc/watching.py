@@ -7,9 +7,9 @@ from typing import Any
 from propagation.model.errors import InvalidInput
 from propagation.model.watched import WatchedKind
 from propagation.v1 import propagation_pb2 as pb
-from propagation.workflow.watching import BEHIND, Watch, newest
+from propagation.workflow.watching import BEHIND, Watch, born, newest
 from services.grpc.base import Context, Servicer
-from services.grpc.resuming import position_of, token_of
+from services.grpc.resuming import Resuming
 from services.grpc.roles import caller_of
 from services.grpc.watched import answers_of
 
@@ -30,12 +30,13 @@ class Watching(Servicer):
         kinds = _kinds(request.kinds)
         store, caller = self._engine.store, caller_of(context)
         now = await newest(store)
-        position = position_of(request.resume_token, kinds, now) if request.resume_token else now
-        await context.send_initial_metadata(((TOKEN_KEY, token_of(position, kinds)),))
+        resuming = Resuming(kinds, await born(store))
+        position = resuming.position(request.resume_token, now) if request.resume_token else now
+        await context.send_initial_metadata(((TOKEN_KEY, resuming.token(position)),))
         watch = Watch(store, kinds, position, now, self.behind)
         while not self.stopping.is_set():
             told = [pair async for pair in watch.step()]
-            for answer in await answers_of(store, caller, told, kinds):
+            for answer in await answers_of(store, caller, told, resuming):
                 yield answer
             if not told:
                 await self._unless_stopping(self._worker.progressed(LOOK_SECONDS))

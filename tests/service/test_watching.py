@@ -1,9 +1,11 @@
 """WatchPropagation over real gRPC: everything once, resumed over restarts; gaps are counted; a stop ends it."""
 
 import asyncio
+import base64
 import contextlib
 
 import grpc
+import orjson
 import pytest
 
 from propagation.model.text import Merged
@@ -211,10 +213,23 @@ async def test_a_caller_without_the_role_sees_counts(serving):
         call.cancel()
 
 
+async def test_a_token_of_another_graph_is_refused(service):
+    await travelled(service)
+    call = watching(service)
+    form, kinds, when, *numbers = orjson.loads(base64.urlsafe_b64decode(await begun(call)))
+    call.cancel()
+    assert when == (await service.engine.store.read_entries(0, 1))[0].time > 0
+    strange = base64.urlsafe_b64encode(orjson.dumps([form, kinds, when + 1, *numbers])).decode()
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await watching(service, strange).read()
+    assert caught.value.details() == "resume_token: is of another graph; begin anew without it"
+
+
 @pytest.mark.parametrize(("fields", "field"), [
     ({"kinds": [0]}, "kinds[0]"), ({"kinds": [ROUND, GAP]}, "kinds[1]"), ({"kinds": [99]}, "kinds[0]"),
     ({"resume_token": "nonsense"}, "resume_token"), ({"resume_token": "W10="}, "resume_token"),
-    ({"resume_token": "WzEsWyJldm9sdXRpb24iLCJtZXJnZSIsIm1lc3NhZ2UiLCJyb3VuZCJdLDk5OSwwLC0xLDAsMF0="}, "resume_token"),
+    ({"resume_token": "WzIsWyJldm9sdXRpb24iLCJtZXJnZSIsIm1lc3NhZ2UiLCJyb3VuZCJdLDAsOTk5LDAsLTEsMCwwXQ=="}, "resume_token"),
+    ({"resume_token": "WzIsWzFdLDAsOTk5LDAsLTEsMCwwXQ=="}, "resume_token"),
 ])
 async def test_bad_input_is_refused_by_field(service, fields, field):
     with pytest.raises(grpc.aio.AioRpcError) as caught:
