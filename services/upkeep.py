@@ -5,7 +5,7 @@ from propagation.workflow.retention import Retention
 
 
 async def retain_all(store: GraphStore) -> int:
-    """Everything that retention no longer keeps, and checkpoints that are covered; how many rows were dropped."""
+    """Everything that retention no longer keeps; how many rows were dropped."""
     retention, dropped = Retention(store, step=1), 0
     while (part := await retention.step()) is not None:
         dropped += part

@@ -210,9 +210,9 @@ class Worker:
             with suppress(LeaseHeld):
                 await self.run_round()
 
-    async def _retain(self) -> int:
+    async def _retain(self) -> bool:
         if self._waited_for():
-            return 0  # it can wait
+            return False  # it can wait
         begun = time.monotonic()
         done = await self._engine.retain()
         await self._courtesy.rest(time.monotonic() - begun)

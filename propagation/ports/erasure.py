@@ -23,7 +23,8 @@ class ErasureStore(Protocol):
 
     async def texts_citing(self, trails: Sequence[Trail]) -> Sequence[StoredText]:
         """The versions that the trails lead through, each once, by ref, then version: at least those that cite one of the
-        sequences or messages, or hold one of the words (as bytes of UTF-8). Others may be among them."""
+        sequences, or one of the messages and hold one of its attributes, or hold one of the words (as it is written; where they
+        cite one of the messages, in letters of either case). Others may be among them."""
 
     async def said_by_others(self, ref: int, names: frozenset[str]) -> frozenset[str]:
         """Those of these normalised names that some other client's own text (title, description, attributes, categories) holds."""

@@ -50,7 +50,7 @@ class OwnWords:
 
     @cached_property
     def looked_for(self) -> frozenset[str]:
-        """What every text that says one of them holds."""
+        """What every text that says one of them holds, in letters of either case."""
         return frozenset(word for word in (self.core, *self.names) if word)
 
     @cached_property

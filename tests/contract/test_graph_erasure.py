@@ -152,6 +152,17 @@ async def test_texts_that_may_cite_are_found_and_rewritten(store):
     assert (await store.text_at(BOB, sequences[1])).profile.text == "cleaned"
 
 
+async def test_a_reader_of_a_message_is_found_by_an_attribute_or_by_a_word_however_it_is_written(store):
+    sequences = await lived(store)
+    await store.commit_texts([text(BOB, 2, "Likes OPERA Nights", cites=(3, 1)), text(BOB, 3, "moved on")], [], sequences[1])
+    async def found(names, *words):
+        trail = Trail(BOB, Citing(messages={(3, 1): names}, words=frozenset(words)), version=2)
+        return {(one.text.profile.version, one.current) for one in await store.texts_citing([trail])}
+
+    for names, words in ((None, ()), (frozenset({"jazz"}), ()), (frozenset({"blues"}), ("opera nights",))):
+        assert (2, False) in await found(names, *words)
+
+
 async def test_messages_of_a_client_say_who_else_brought_what(store):
     await lived(store)
     (sent,) = await store.messages_resting_on([ANN], None, frozenset(), 8)

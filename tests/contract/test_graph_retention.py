@@ -1,8 +1,26 @@
 """Retention: what ended long ago goes, a part at a time; what lives, or is cited by what lives, stays."""
 
+from dataclasses import replace
+
 from propagation.model.gradient import Module
+from propagation.model.log import EntryKind
+from propagation.model.router import Integrated
 from propagation.model.text import Merged
-from tests.contract.graph_store import edge, gradient, learn_all, message, reasoned, recorded, run_round, text, user
+from propagation.model.withdrawal import Withdrawal
+from tests.contract.graph_store import (
+    checkpoint,
+    edge,
+    gradient,
+    item,
+    learn_all,
+    message,
+    reasoned,
+    recorded,
+    run_round,
+    take_back,
+    text,
+    user,
+)
 
 ANN, BOB = user(0), user(1)
 
@@ -92,6 +110,18 @@ async def test_what_a_line_cited_at_the_oldest_sequence_stays_until_that_one_goe
     assert await store.router_version(3, 1) is None
 
 
+async def test_what_was_merged_of_a_message_stays_while_it_was_merged_since(store):
+    sequences, _ = await lived(store)
+    merges = [Merged(ref=BOB, profile_version=1, router=3, router_version=1, outcome="merged"),
+              Merged(ref=BOB, profile_version=2, router=3, router_version=1, outcome="merged")]
+    await store.commit_texts([text(BOB, 1, "heard of it", cites=(3, 1))], merges[:1], sequences[0])
+    before = await store.recorded_through()
+    later = (await recorded(store, ("u1", "i0")))[0]
+    await store.commit_texts([text(BOB, 2, "moved on")], merges[1:], later)
+    await prune(store, before)
+    assert {merge.profile_version for merge in await store.merges_into(BOB, 9)} == {1, 2}
+
+
 async def test_a_clients_first_edge_stays_so_that_it_is_not_new_again(store):
     await lived(store)
     await prune(store, await store.recorded_through())
@@ -146,3 +176,32 @@ async def test_a_text_goes_with_the_last_message_that_holds_a_part_of_it(store):
     assert await store.router_version(3, 1) is None
     assert (await store.texts_of_versions([(BOB, 1), (BOB, 2)])).keys() == {(BOB, 2)}
     assert await store.check() == []
+
+
+async def test_a_text_goes_whose_only_part_was_taken_back(store):
+    sequences, _ = await lived(store)
+    (row,) = await store.interactions(sequences[:1])
+    await store.commit_texts([text(item(0), 1, "brought it"), text(item(0), 2, "moved on")], [], row.sequence)
+    part = Integrated(attribute="jazz", ref=item(0), profile_version=1, sequence=row.sequence)
+    await run_round(store, versions=(replace(message(5, 1), integrated=(part,)),))
+    await prune(store, await store.recorded_through())
+    lease = await store.acquire_lease("learn", "test", 10_000)
+    await take_back(store, lease, Withdrawal(kind=EntryKind.RETRACTION, refs=(ANN,), interactions=[row], parts=[(5, 1)]),
+                    checkpoint(3, barrier=True))
+    await recorded(store, ("u1", "i0"))
+    await prune(store, await store.recorded_through())
+    assert (await store.texts_of_versions([(item(0), 1), (item(0), 2)])).keys() == {(item(0), 2)}
+
+
+async def test_a_message_is_gone_as_soon_as_something_of_it_is(store, opened):
+    await lived(store)
+    through = await store.recorded_through()
+    senders = [part.ref for part in (await store.router_version(3, 1)).integrated]
+    dropped = 0
+    while dropped is not None:
+        dropped = await store.prune(through, 1)
+        left = await store.router_version(3, 1)
+        assert left is None or [part.ref for part in left.integrated] == senders
+        store = await opened() if left is None and dropped else store
+    assert (await store.texts_of_versions([(BOB, 1)]), await store.check()) == ({}, [])
+    assert await prune(store, through) == 0

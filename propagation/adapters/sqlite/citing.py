@@ -32,10 +32,12 @@ ENDLESS = 1 << 62
 @dataclass(frozen=True)
 class Needles:
     """What the JSON of a body holds where it cites one of these: a number of a source or of a rule's evidence, a word, a message
-    with an attribute (of None: with any); of None everything. It may hold it without citing."""
+    with an attribute (of None: with any) or with a word in letters of either case; of None everything. It may hold it without
+    citing."""
 
     numbers: frozenset[bytes]
     words: tuple[bytes, ...]
+    folded: tuple[str, ...]
     messages: Mapping[bytes, frozenset[bytes] | None]
 
     @classmethod
@@ -44,14 +46,15 @@ class Needles:
         shared = {}
         for citing in citings:
             if citing is None:
-                return cls(frozenset(), (b"",), {})
+                return cls(frozenset(), (b"",), (), {})
             numbers |= citing.sequences
             for key, names in citing.messages.items():
-                messages[b"[null,%d,%d]" % key] = None if names is None else frozenset(map(orjson.dumps, names))
+                cited, wanted = b"[null,%d,%d]" % key, messages.get(b"[null,%d,%d]" % key, frozenset())
+                messages[cited] = None if names is None or wanted is None else wanted.union(map(orjson.dumps, names))
             shared[id(citing.words)] = citing.words
-        words = frozenset[str]().union(*shared.values())
-        return cls(frozenset(b"%d" % number for number in numbers), tuple(orjson.dumps(word)[1:-1] for word in sorted(words)),
-                   messages)
+        words = [orjson.dumps(word)[1:-1] for word in sorted(frozenset[str]().union(*shared.values()))]
+        return cls(frozenset(b"%d" % number for number in numbers), tuple(words),
+                   tuple(word.decode().casefold() for word in words), messages)
 
     def messages_in(self, plain: bytes) -> Collection[bytes]:
         """Those that a body cites, with whatever attribute. While there is one, a later body of the client may cite it with
@@ -60,7 +63,7 @@ class Needles:
             return self.messages.keys() & MESSAGE.findall(plain)
         return [key for key in self.messages if key in plain]
 
-    def are_in(self, plain: bytes, messages: Iterable[bytes] = ()) -> bool:
+    def are_in(self, plain: bytes, messages: Collection[bytes] = ()) -> bool:
         """`messages`: what `messages_in` found."""
         for word in self.words:
             if word in plain:
@@ -69,6 +72,8 @@ class Needles:
             names = self.messages[key]
             if names is None or any(map(plain.__contains__, names)):
                 return True
+        if messages and any(map(plain.decode().casefold().__contains__, self.folded)):
+            return True
         return bool(self.numbers) and not self.numbers.isdisjoint(NUMBER.findall(plain))
 
 

@@ -52,8 +52,6 @@ class Database:
         self._here: sqlite3.Connection | None = None
         self._lock: Lock | None = None
         self._place: tuple[int, int] | None = None
-        self.files = 0
-        """How often the file was written anew: row numbers that were read before mean nothing then."""
 
     def open(self) -> None:
         """Lock the file for this process, check and migrate the schema, start the threads."""

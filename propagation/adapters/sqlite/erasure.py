@@ -117,17 +117,13 @@ class SqliteErasure:
         await self._checkpoints.sweep_checkpoints()  # what is dropped after the file was written anew stays in its free pages
         await self._empty_log()
         if client is None or await asyncio.to_thread(self._has_residue, _rows_of(client)):
-            await self._database.alone(self._write_anew)
+            await self._database.alone(write_anew)
             await self._empty_log()
         await self._database.write(lambda connection: wiped(connection, times))
 
     def _has_residue(self, words: Sequence[bytes]) -> bool:
         """A small file is written anew without asking."""
         return self._database.path.stat().st_size <= SMALL_BYTES or residue(self._database.path, words)
-
-    def _write_anew(self, connection: sqlite3.Connection) -> None:
-        write_anew(connection)
-        self._database.files += 1
 
     async def _empty_log(self) -> None:
         for _ in range(LOG_TRIES):

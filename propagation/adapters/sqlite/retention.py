@@ -5,7 +5,7 @@ whoever comes to cite a message meanwhile has merged it, which the commit that d
 and no message holds a part of it any more: what ended since the last run is looked at, and what a message lets go of."""
 
 import sqlite3
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 
 from propagation.adapters.sqlite.bodies import cited_messages
 from propagation.adapters.sqlite.database import Database
@@ -13,7 +13,8 @@ from propagation.adapters.sqlite.messages import last_round
 from propagation.adapters.sqlite.rows import dumped, one
 
 Row = tuple[int, ...]
-CLIENTS_A_READ, TEXTS_A_READ = 500, 2_000
+CLIENTS_A_READ, TEXTS_A_READ, MESSAGES_A_READ = 500, 2_000, 500
+FIRST = (-1 << 63, 0)
 MARK = "INSERT INTO progress VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)"
 MARKED = "SELECT value FROM progress WHERE name = ?"
 # The texts of now, and those that stood at the oldest sequence that is kept: what else stood since cites these or what was merged
@@ -37,15 +38,22 @@ EDGES = ("SELECT e.ref, e.router FROM edge_past e INDEXED BY edge_past_closed WH
          " OR EXISTS (SELECT 1 FROM edge_past f WHERE f.ref = e.ref AND f.opened < e.opened))")
 DROP_EDGES = ("DELETE FROM edge_past WHERE rowid IN (SELECT p.rowid FROM json_each(?) e CROSS JOIN edge_past p"
               " INDEXED BY edge_past_ref ON p.ref = e.value->>0 AND p.closed = ? AND p.router = e.value->>1)")
-MESSAGES = "SELECT router, version FROM router_version UNION SELECT router, router_version FROM merged"
-ENDED = ("SELECT EXISTS (SELECT 1 FROM router_version n CROSS JOIN round r ON r.number = n.round"
-         " WHERE n.router = ?1 AND n.version > ?2 AND r.sequence <= ?3)"
-         " AND NOT EXISTS (SELECT 1 FROM merged WHERE router = ?1 AND router_version = ?2 AND sequence > ?3)")
-MERGES = "SELECT number FROM merged WHERE router = ? AND router_version = ? AND sequence <= ?"
+# A message's row goes first, so that nobody merges what is half there; what is left of one whose row is gone is found by itself.
+KEYS = ("SELECT * FROM (SELECT * FROM (SELECT router, version FROM router_version WHERE (router, version) > (?1, ?2)"
+        " ORDER BY 1, 2 LIMIT 1) UNION ALL SELECT * FROM (SELECT router, version FROM integrated WHERE (router, version) > (?1, ?2)"
+        " ORDER BY 1, 2 LIMIT 1) UNION ALL SELECT * FROM (SELECT router, router_version FROM merged"
+        " WHERE (router, router_version) > (?1, ?2) ORDER BY 1, 2 LIMIT 1)) ORDER BY 1, 2 LIMIT 1")
+STANDS = "EXISTS (SELECT 1 FROM router_version WHERE router = ?1 AND version = ?2)"
+ENDED = ("coalesce((SELECT r.sequence FROM router_version n CROSS JOIN round r ON r.number = n.round WHERE n.router = ?1"
+         " AND n.version > ?2 ORDER BY n.version LIMIT 1) <= ?3, 0)")
+HEARD = ("coalesce((SELECT 1 FROM merged WHERE router = ?1 AND router_version = ?2 AND sequence > ?3"
+         " ORDER BY number DESC LIMIT 1), 0)")
+STATE = f"SELECT NOT {HEARD}, {ENDED} OR NOT {STANDS}"
+MERGES = "SELECT number FROM merged WHERE router = ? AND router_version = ?"
 DROP_MERGES = "DELETE FROM merged WHERE number IN (SELECT value->>0 FROM json_each(?))"
-PARTS = "SELECT rowid, ref, profile_version FROM integrated WHERE router = ? AND version = ? LIMIT ?"
+DROP_MESSAGE = f"DELETE FROM router_version WHERE router = ?1 AND version = ?2 AND {ENDED} AND NOT {HEARD}"
+PARTS = f"SELECT rowid, ref, profile_version FROM integrated WHERE router = ?1 AND version = ?2 AND NOT {STANDS} LIMIT ?3"
 DROP_PARTS = "DELETE FROM integrated WHERE rowid IN (SELECT value FROM json_each(?))"
-DROP_MESSAGE = "DELETE FROM router_version WHERE router = ? AND version = ?"
 PASSED = ("DELETE FROM gradient WHERE rowid IN (SELECT rowid FROM gradient INDEXED BY gradient_sequence WHERE sequence <= ?"
           " LIMIT ?)",
           "DELETE FROM reasoned WHERE sequence IN (SELECT sequence FROM reasoned WHERE sequence <="
@@ -74,7 +82,7 @@ class SqliteRetention:
             raise
 
     async def oldest_kept(self) -> int:
-        return await self._marked("oldest_kept")
+        return await self._database.read(oldest_kept)
 
     async def _steps(self, before: int) -> AsyncGenerator[int]:
         await self._mark("oldest_kept", before)
@@ -116,14 +124,26 @@ class SqliteRetention:
             cited |= await self._database.read(_cited(dumped([row[0] for row in refs]), before))
             ref = refs[-1][0]
             yield 0
-        for key in await self._database.read(_all(MESSAGES)):
-            if key not in cited:
-                merges = await self._database.read(_all(MERGES, *key, before))
-                yield 0
-                while merges:
-                    yield await self._drop(DROP_MERGES, self._taken(merges))
-                while dropped := await self._database.write(_message(key, before, self._limit)):
-                    yield dropped
+        key: Row = FIRST
+        while keys := await self._database.read(_keys(key)):
+            for key in keys:
+                if key not in cited:
+                    async for dropped in self._message(key, before):
+                        yield dropped
+
+    async def _message(self, key: Row, before: int) -> AsyncGenerator[int]:
+        """What was merged of one that no text cites and nobody merged since; all of it where it has ended."""
+        (unheard, may_go), *_ = await self._database.read(_all(STATE, *key, before))
+        yield 0
+        if not unheard:
+            return
+        merges = await self._database.read(_all(MERGES, *key))
+        while merges:
+            yield await self._drop(DROP_MERGES, self._taken(merges))
+        if may_go:
+            yield await self._database.write(lambda connection: connection.execute(DROP_MESSAGE, (*key, before)).rowcount)
+            while dropped := await self._database.write(_parts(key, before, self._limit)):
+                yield dropped
 
     def _taken(self, keys: list[Row]) -> list[Row]:
         """At most so many as were asked for."""
@@ -158,15 +178,32 @@ def _cited(refs: str, before: int) -> Callable[[sqlite3.Connection], set[Row]]:
     return lambda connection: {key for body, in connection.execute(STOOD, (refs, before)) for key in cited_messages(body)}
 
 
-def _message(key: Row, before: int, limit: int) -> Callable[[sqlite3.Connection], int]:
-    """Drop about `limit` rows of a message that has ended and was not merged since, itself last; how many went."""
-    def work(connection: sqlite3.Connection) -> int:
-        if not one(connection, ENDED, *key, before):
-            return 0
-        parts = connection.execute(PARTS, (*key, max(limit // 2, 1))).fetchall()
-        if not parts:
-            return connection.execute(DROP_MESSAGE, key).rowcount
-        connection.execute(DROP_PARTS, (dumped([row for row, _, _ in parts]),))
-        return len(parts) + connection.execute(DROP_TEXTS, (dumped([text for _, *text in parts]), before)).rowcount
+def _keys(after: Row) -> Callable[[sqlite3.Connection], list[Row]]:
+    """The next messages, or what is left of some."""
+    def work(connection: sqlite3.Connection) -> list[Row]:
+        found, key = list[Row](), after
+        while len(found) < MESSAGES_A_READ and (row := connection.execute(KEYS, key).fetchone()) is not None:
+            found.append(key := row)
+        return found
 
     return work
+
+
+def _parts(key: Row, before: int, limit: int) -> Callable[[sqlite3.Connection], int]:
+    """Drop about `limit` rows: parts of a message whose row is gone, and texts that no other holds; how many."""
+    def work(connection: sqlite3.Connection) -> int:
+        parts = connection.execute(PARTS, (*key, max(limit // 2, 1))).fetchall()
+        connection.execute(DROP_PARTS, (dumped([row for row, _, _ in parts]),))
+        return len(parts) + drop_texts(connection, [text for _, *text in parts], before)
+
+    return work
+
+
+def oldest_kept(connection: sqlite3.Connection) -> int:
+    """The sequence from which on time travel answers."""
+    return one(connection, MARKED, "oldest_kept") or 0
+
+
+def drop_texts(connection: sqlite3.Connection, texts: Sequence[Sequence[int]], before: int) -> int:
+    """Those of these texts (ref, version) that had ended at a sequence and that no message holds any more; how many."""
+    return connection.execute(DROP_TEXTS, (dumped(texts), before)).rowcount

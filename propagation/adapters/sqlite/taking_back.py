@@ -11,6 +11,7 @@ from propagation.adapters.sqlite.leases import check_fence
 from propagation.adapters.sqlite.messages import last_round
 from propagation.adapters.sqlite.outbox import put_messages_out
 from propagation.adapters.sqlite.record import append_entry
+from propagation.adapters.sqlite.retention import drop_texts, oldest_kept
 from propagation.adapters.sqlite.rounds import SENDERS_KEPT, discard_unpublished
 from propagation.adapters.sqlite.rows import dumped, put
 from propagation.adapters.sqlite.texts import cited_since, put_texts, text_rows
@@ -28,12 +29,14 @@ OF_CLIENT = (("client", "ref"), ("client_before", "ref"), ("profile_version", "r
 OF_ROUTER = (("router_version", "router"), ("integrated", "router"), ("merged", "router"), ("edge", "router"),
              ("edge_past", "router"))
 IN = "IN (SELECT value FROM json_each(?))"
-NAMED_GO = "DELETE FROM integrated WHERE router = ? AND version = ? AND attribute IN (SELECT value FROM json_each(?))"
+NAMED_GO = ("DELETE FROM integrated WHERE router = ? AND version = ? AND attribute IN (SELECT value FROM json_each(?))"
+            " RETURNING ref, profile_version")
 # In the order in which they were integrated; the index alone finds them.
 FIRST_SENDERS = ("SELECT i.attribute, i.ref, i.profile_version, i.sequence FROM (SELECT min(rowid) AS row FROM integrated"
                  " WHERE router = ? AND version = ? GROUP BY ref ORDER BY row LIMIT ?) f CROSS JOIN integrated i ON i.rowid = f.row"
                  " ORDER BY i.rowid")
-PARTS_GO = "DELETE FROM integrated WHERE router = ? AND version = ? AND sequence IN (SELECT value FROM json_each(?))"
+PARTS_GO = ("DELETE FROM integrated WHERE router = ? AND version = ? AND sequence IN (SELECT value FROM json_each(?))"
+            " RETURNING ref, profile_version")
 
 
 def take_back(connection: sqlite3.Connection, directory: Directory, lease: Lease, withdrawal: Withdrawal,
@@ -52,12 +55,14 @@ def take_back(connection: sqlite3.Connection, directory: Directory, lease: Lease
     sequence = append_entry(connection, directory, withdrawal.kind, withdrawal.refs, barrier.sequence)
     _rewrite(connection, withdrawal.rewritten, rewritten)
     put_texts(connection, text_rows([(text, sequence) for text in withdrawal.texts], texts), directory.now())
+    freed = []
     if withdrawal.erased is not None:
-        _client_goes(connection, directory, withdrawal.erased, withdrawal.sent_under, withdrawal.words)
+        freed = _client_goes(connection, directory, withdrawal.erased, withdrawal.sent_under, withdrawal.words)
     else:
-        connection.executemany(PARTS_GO, [(*key, dumped(sequences)) for key in withdrawal.parts])
+        freed = [row for key in withdrawal.parts for row in connection.execute(PARTS_GO, (*key, dumped(sequences)))]
     gone = [name for name, holders in withdrawal.holders.items() if holders <= 0]
-    connection.executemany(NAMED_GO, [(*key, dumped(gone)) for key in withdrawal.parts])
+    freed += [row for key in withdrawal.parts for row in connection.execute(NAMED_GO, (*key, dumped(gone)))]
+    drop_texts(connection, freed, oldest_kept(connection))
     _messages_change(connection, withdrawal.messages, withdrawal.parts)
     put_messages_out(connection, withdrawal.messages, directory.now())
     _attributes_change(connection, withdrawal)
@@ -96,13 +101,16 @@ def _interactions_go(connection: sqlite3.Connection, directory: Directory, withd
 
 
 def _client_goes(connection: sqlite3.Connection, directory: Directory, ref: int, sent_under: Sequence[int],
-                 words: Sequence[str]) -> None:
+                 words: Sequence[str]) -> list[tuple[int, int]]:
+    """Returns texts (ref, version) of others that messages no longer hold."""
     kind, name = connection.execute("SELECT kind, id FROM client WHERE ref = ?", (ref,)).fetchone()
     connection.execute("DELETE FROM outbox WHERE collection = ? AND key = ?", ("items" if kind else "users", str(ref)))
     for table, column in OF_CLIENT:
         connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (ref,))
     connection.execute("DELETE FROM gradient WHERE module IN ('profile', 'filter_memory') AND owner = ?", (ref,))
+    freed = []
     for router in sent_under:
+        freed += connection.execute("SELECT ref, profile_version FROM integrated WHERE router = ?", (router,)).fetchall()
         for table, column in OF_ROUTER:
             connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (router,))
     # what the content was is not kept where it named the client: any repeat of such an event is a repeat
@@ -112,6 +120,7 @@ def _client_goes(connection: sqlite3.Connection, directory: Directory, ref: int,
     directory.forget(kind, name)
     connection.execute("INSERT INTO progress VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)",
                        (f"refs_given_{kind}", (ref >> 1) + 1))
+    return freed
 
 
 def _rewrite(connection: sqlite3.Connection, texts: Iterable[ClientText], bodies: Sequence[bytes]) -> None:
