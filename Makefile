@@ -90,7 +90,7 @@ up:  ## what docker-compose.yml holds
 	docker compose up --detach --build --wait
 
 down:  ## stop it; volumes stay
-	docker compose down
+	docker compose --profile '*' down
 
 lock: $(READY)  ## requirements.lock (all), requirements-service.lock (the image) from pyproject.toml
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \

@@ -4,6 +4,9 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine
 
+import structlog
+
+from propagation.ports.graph import VersionClash
 from propagation.workflow.beside import beside
 from propagation.workflow.engine import Engine
 from propagation.workflow.reasoning import CLAIM
@@ -12,6 +15,8 @@ from services.lag import Lag
 
 BUSY_CLAIM, ALONE_CLAIM = 64, 2048
 BUSY_LOOK_SECONDS = 0.02
+RACES_LOST, RACE_SECONDS = 20, 0.05
+log = structlog.get_logger()
 
 
 class ReasonStep:
@@ -26,9 +31,24 @@ class ReasonStep:
         self._moved = moved
         self._round_may_be_due = round_may_be_due
         self._lag = Lag()
+        self._lost = 0
 
     async def step(self) -> int:
-        """One claim, and the rest that calls ask for; how much was reasoned."""
+        """One claim, and the rest that calls ask for; how much was reasoned, 1 where other processes were first with the same
+        clients: it is looked at again. Raises VersionClash where they were time and again."""
+        try:
+            done = await self._claimed()
+        except VersionClash as clash:
+            self._lost += 1
+            if self._lost > RACES_LOST:
+                raise
+            log.info("another process was first with a client's text; its interactions are reasoned again", client=clash.ref)
+            await asyncio.sleep(RACE_SECONDS * self._lost)
+            return 1
+        self._lost = 0
+        return done
+
+    async def _claimed(self) -> int:
         reasoning = self._engine.reasoning
         claim = self._engine.reason(BUSY_CLAIM if self._wanted else ALONE_CLAIM, shown=False)
         done, worked = await self.beside_calls(claim) if reasoning.by_claims else (await claim, 0.0)

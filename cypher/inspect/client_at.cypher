@@ -4,7 +4,7 @@
 :params {client: 'u0', at: '2026-01-31T12:00:00Z'};
 
 CALL () { MATCH (c:User {id: $client}) RETURN c UNION MATCH (c:Item {id: $client}) RETURN c }
-CALL () {
+CALL (c) {
   MATCH (k:Commit) WHERE k.at <= datetime($at).epochMillis AND k.sequence > 0
   RETURN k.sequence AS sequence ORDER BY k.at DESC, k.sequence DESC LIMIT 1
 }

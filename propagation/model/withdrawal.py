@@ -36,6 +36,25 @@ class Written:
 
 
 @dataclass(frozen=True)
+class Choices:
+    """n interactions of some users, by user, then in sequence order. user, sequence, item [n] i64 (refs) · weight [n] f64 · changed
+    [n] i64, the sequence of the last change of the item's own text."""
+
+    user: NDArray[np.int64]
+    sequence: NDArray[np.int64]
+    item: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    changed: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[float]]) -> "Choices":
+        """Of [user, sequence, item, weight, changed] each."""
+        user, sequence, item, weight, changed = zip(*rows, strict=True) if rows else ((),) * 5
+        return cls(np.array(user, np.int64), np.array(sequence, np.int64), np.array(item, np.int64), np.array(weight, np.float64),
+                   np.array(changed, np.int64))
+
+
+@dataclass(frozen=True)
 class Promoted:
     """A repeat that takes the place of the first adoption, which was taken back: what it is now stored to have written."""
 

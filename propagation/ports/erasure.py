@@ -7,7 +7,16 @@ from propagation.model.client import Client
 from propagation.model.interaction import InteractionRow
 from propagation.model.learned import Staged
 from propagation.model.text import Merged
-from propagation.model.withdrawal import SentMessage, Standing, StoredText, TakenBack, Trail, Withdrawal, Written
+from propagation.model.withdrawal import (
+    Choices,
+    SentMessage,
+    Standing,
+    StoredText,
+    TakenBack,
+    Trail,
+    Withdrawal,
+    Written,
+)
 from propagation.ports.leases import Lease
 
 
@@ -17,6 +26,9 @@ class ErasureStore(Protocol):
 
     async def all_interactions(self, refs: Sequence[int]) -> Sequence[InteractionRow]:
         """Every interaction of these clients, as user or positive item, in sequence order."""
+
+    async def choices_of(self, users: Sequence[int]) -> Choices:
+        """What these users (refs) chose."""
 
     async def written(self, sequences: Sequence[int]) -> Written:
         """What these interactions wrote, those that are learned."""

@@ -19,5 +19,8 @@ class LeaseStore(Protocol):
     async def acquire_lease(self, name: str, holder: str, ttl_ms: int) -> Lease | None:
         """The lease, new or prolonged; None while another holder's has not expired."""
 
+    async def lease_holder(self, name: str) -> str | None:
+        """Who holds it now; None where nobody does."""
+
     async def release_lease(self, lease: Lease) -> None:
         """Give it back early; does nothing when it was lost."""

@@ -1,6 +1,5 @@
 """What users' interactions were when they were learned: what the numbers need to take some of them back."""
 
-from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 from propagation.model.client import index_of
 from propagation.model.interaction import InteractionRow
 from propagation.model.lineage import RouterMaps
-from propagation.model.withdrawal import Written
+from propagation.model.withdrawal import Choices, Written
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph import ForgettingGraph
 from propagation.workflow.beside import beside
@@ -18,8 +17,8 @@ from propagation.workflow.subtraction import History
 from propagation.workflow.texts import attribute_text, content_text
 
 USERS_A_PART = 200
-CLIENTS_A_READ = 2_000
 Direction = Callable[[int, NDArray[np.float32]], NDArray[np.float32]]
+
 
 def in_routers_of_now(written: Written, rows: Sequence[InteractionRow], maps: RouterMaps) -> Written:
     """The same, in router numbers of the current epoch: through the maps of the runs that were published since."""
@@ -57,33 +56,17 @@ class Histories:
             yield found
 
     async def _part(self, some: Sequence[int], gone: frozenset[int], through: int, direction: Direction) -> list[History]:
-        by_user: dict[int, list[InteractionRow]] = defaultdict(list)
-        for row in await self._store.all_interactions(some):
-            if row.sequence <= through:
-                by_user[row.user].append(row)
-        changed = await self._changed({row.item: row.sequence for rows in by_user.values() for row in reversed(rows)})
-        return [await self._history(user, by_user[user], gone, changed, direction) for user in some]
+        choices = await self._store.choices_of(some)
+        return [await self._history(user, choices, np.flatnonzero((choices.user == user) & (choices.sequence <= through)), gone,
+                                    direction) for user in some]
 
-    async def _changed(self, first: dict[int, int]) -> dict[int, int]:
-        """Items that changed after a sequence of theirs, and when."""
-        found = {}
-        items = sorted(first)
-        for start in range(0, len(items), CLIENTS_A_READ):
-            for client in await self._store.get_clients(items[start : start + CLIENTS_A_READ]):
-                found[client.ref] = client.sequence
-        return found
-
-    async def _history(self, user: int, rows: Sequence[InteractionRow], gone: frozenset[int], changed: dict[int, int],
+    async def _history(self, user: int, choices: Choices, mine: NDArray[np.int64], gone: frozenset[int],
                        direction: Direction) -> History:
+        sequence, item = choices.sequence[mine], choices.item[mine]
         then = {}
-        for place, row in enumerate(rows):
-            if changed.get(row.item, 0) > row.sequence:
-                (client,) = await self._store.get_clients([row.item], row.sequence)
-                content, attributes = await self._embedder.embed([content_text(client), attribute_text(client)])
-                then[place] = (direction(index_of(row.item), content), attributes)
-        sequence = np.array([row.sequence for row in rows], np.int64)
-        return History(user=index_of(user), sequence=sequence, item=np.array([index_of(row.item) for row in rows], np.int64),
-                       weight=np.array([row.weight for row in rows], np.float64),
-                       gone=np.array([row.sequence in gone for row in rows], np.bool_), then=then)
-
-
+        for place in np.flatnonzero(choices.changed[mine] > sequence).tolist():
+            (client,) = await self._store.get_clients([int(item[place])], int(sequence[place]))
+            content, attributes = await self._embedder.embed([content_text(client), attribute_text(client)])
+            then[place] = (direction(index_of(client.ref), content), attributes)
+        return History(user=index_of(user), sequence=sequence, item=item >> 1, weight=choices.weight[mine],
+                       gone=np.isin(sequence, sorted(gone)), then=then)

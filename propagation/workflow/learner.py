@@ -1,6 +1,8 @@
 """Learn: the log's interactions into the numbers, in sequence order, by the holder of the lease (DESIGN, State, 2)."""
 
 import asyncio
+import math
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 
@@ -17,12 +19,14 @@ from propagation.ports.graph import GraphStore
 from propagation.ports.leases import Lease
 from propagation.workflow.catalogue import Catalogue
 from propagation.workflow.checkpointing import restored, snapshot
+from propagation.workflow.holding import PATIENCE_SECONDS, asked_for, taken_over
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.texts import attribute_text, content_text
 from propagation.workflow.view import NumbersView
 
 LEASE = "learn"
 LEASE_MS = 10_000
+LOOK_SECONDS = 0.5
 BLOCK_LEAST, BLOCK_MOST = 256, 2_048
 BLOCKS_A_READ = 16
 TEXTS_A_CALL = 2_000
@@ -54,6 +58,8 @@ class Learner:
         self._behind = False
         self._checkpointed = 0
         self._saving: asyncio.Task[None] | None = None
+        self._asked = False
+        self._looked = -math.inf
         self._staging = False
         self._barred = 0
 
@@ -157,7 +163,7 @@ class Learner:
         if self._ahead:
             await self.reload()
         token = self._lease.token if self._lease is not None else None
-        self._lease = await self._store.acquire_lease(LEASE, self._holder, LEASE_MS)
+        self._lease = await self._kept()
         self._behind |= self._lease is None or self._lease.token != token
         if self._behind:
             await (self.catch_up() if self._lease is None else self.abreast())
@@ -180,6 +186,15 @@ class Learner:
         await self._checkpoint_if_due(self._lease)
         return covered
 
+    async def _kept(self) -> Lease | None:
+        """The lease, unless another process waits to take something back or to evolve: it learns from then on."""
+        if time.monotonic() - self._looked >= LOOK_SECONDS and self._saving is None and not self._staging:
+            self._looked = time.monotonic()
+            self._asked = await asked_for(self._store, LEASE, self._holder)
+            if self._asked and self._lease is not None:
+                await self._store.release_lease(self._lease)
+        return None if self._asked else await self._store.acquire_lease(LEASE, self._holder, LEASE_MS)
+
     def _is_overtaken(self, entries: Sequence[LogEntry]) -> bool:
         """Whether another process opened an epoch, or took something back that this view still holds: its barrier is the newest
         checkpoint."""
@@ -188,12 +203,14 @@ class Learner:
     async def settle(self, ttl_ms: int = SETTLED_MS) -> Lease:
         """Nothing is being written and the view stands where the store's learned blocks end; the learner's lease, at first for as
         long as taking something back may last. Learning goes on under it, so it is not to be given back. Raises LeaseLost where
-        another process learns."""
+        another process takes something back or evolves for longer than is waited for."""
         await self.saved()
         self._saving = None
-        lease = await self._store.acquire_lease(LEASE, self._holder, ttl_ms)
+        lease = await taken_over(self._store, LEASE, self._holder, ttl_ms, PATIENCE_SECONDS)
         if lease is None:
-            raise LeaseLost("another process learns at the moment; try again")
+            raise LeaseLost(f"another process takes something back or evolves, and was not done in {PATIENCE_SECONDS:.0f} s; try"
+                            " again")
+        self._asked = False
         await self.abreast()
         self._lease = lease  # not before: a step under a lease that is new to it catches up first
         return lease

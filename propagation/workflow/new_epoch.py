@@ -20,6 +20,7 @@ from propagation.ports.leases import Lease
 from propagation.routing.clustering import spherical_kmeans
 from propagation.routing.perception import own_attributes
 from propagation.workflow.checkpointing import snapshot
+from propagation.workflow.holding import PATIENCE_SECONDS, taken_over
 from propagation.workflow.learner import LEASE, LEASE_MS, take_clients
 from propagation.workflow.made_with import MadeWith, embedder_name, made_with_name
 from propagation.workflow.numbers import Numbers
@@ -128,9 +129,9 @@ class NewEpoch:
     @asynccontextmanager
     async def _lease(self) -> AsyncIterator[Lease]:
         """The learner's lease, prolonged for as long as the work takes."""
-        lease = await self._store.acquire_lease(LEASE, self._holder, LEASE_MS)
+        lease = await taken_over(self._store, LEASE, self._holder, LEASE_MS, PATIENCE_SECONDS)
         if lease is None:
-            raise LeaseLost("another process learns; bootstrap there, or stop it first")
+            raise LeaseLost("another process learns, and did not let go; bootstrap there, or stop it first")
         keeping = asyncio.create_task(self._keep())
         try:
             yield lease

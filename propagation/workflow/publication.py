@@ -32,7 +32,7 @@ from propagation.ports.vector_index import Collection
 from propagation.workflow import round
 from propagation.workflow.agreed import Agreed, caught_up
 from propagation.workflow.checkpointing import Arrays, lent, snapshot
-from propagation.workflow.holding import holding
+from propagation.workflow.holding import PATIENCE_SECONDS, holding
 from propagation.workflow.index_upkeep import IndexUpkeep
 from propagation.workflow.made_with import embedder_name, made_with_name
 from propagation.workflow.numbers import Numbers
@@ -68,9 +68,10 @@ class Publisher:
     async def publish(self, agreed: Agreed, epoch: Epoch) -> tuple[EvolutionRun, Sequence[ClientText]]:
         """The run as it is stored, and the clients' texts that changed with it. `epoch`: the one that ends. Raises LeaseLost,
         VersionClash: nothing has changed then."""
-        async with holding(self._store, round.LEASE, self._holder, round.LEASE_MS) as rounds, self._learners_lease() as learn:
+        async with (self._learners_lease() as learn,
+                    holding(self._store, round.LEASE, self._holder, round.LEASE_MS, PATIENCE_SECONDS) as rounds):
             if rounds is None:
-                raise LeaseLost("another process runs a round; evolve there, or stop it first")
+                raise LeaseLost(f"another process runs a round, and was not done in {PATIENCE_SECONDS:.0f} s; try again")
             change = await self._map(agreed, epoch)
             texts = await self._texts(change)
             round_ = await self._staged(rounds, agreed, change, epoch)

@@ -19,6 +19,7 @@ from propagation.ports.vector_index import Collection
 from propagation.workflow.beside import beside
 from propagation.workflow.checkpointing import lent
 from propagation.workflow.histories import Histories, in_routers_of_now
+from propagation.workflow.holding import PATIENCE_SECONDS, taken_over
 from propagation.workflow.index_upkeep import IndexUpkeep
 from propagation.workflow.learner import Learner
 from propagation.workflow.numbers import Numbers
@@ -89,9 +90,9 @@ class TakingBack:
 
     async def _still(self) -> tuple[Lease, Lease]:
         lease = await self._learner.settle()
-        round_lease = await self._store.acquire_lease(ROUND_LEASE, self._holder, ROUND_LEASE_MS)
+        round_lease = await taken_over(self._store, ROUND_LEASE, self._holder, ROUND_LEASE_MS, PATIENCE_SECONDS)
         if round_lease is None:
-            raise LeaseLost("another process runs a round at the moment; try again")
+            raise LeaseLost(f"another process runs a round, and was not done in {PATIENCE_SECONDS:.0f} s; try again")
         return lease, round_lease
 
     async def _subtract(self, asked: Asked) -> list[Promoted]:

@@ -6,6 +6,7 @@ the file runs there as it stands), then one query."""
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from importlib.resources import files
 
 from services.failures import UsageProblem
@@ -15,6 +16,7 @@ SUFFIX = ".cypher"
 LARGEST = (1 << 63) - 1
 PARAMS = re.compile(r"^:params\s+\{(.*)\};\s*$", re.MULTILINE)
 PARAMETER = re.compile(r"(\w+)\s*:\s*('(?:[^'\\]|\\.)*'|-?\d+(?:\.\d+)?)")
+TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:]+Z")
 Value = str | int | float
 
 
@@ -35,7 +37,20 @@ class Question:
             if not equals or key not in values:
                 raise UsageProblem(f"--param {assignment}: give KEY=VALUE with a KEY of {', '.join(values)}")
             values[key] = _like(values[key], text, f"--param {assignment}: {key}")
+            self._check(key, text)
         return values
+
+    def _check(self, key: str, text: str) -> None:
+        """Raises UsageProblem on a time that is none, and on none of the words that the file names for a parameter."""
+        sample = str(self.sample[key])
+        if TIME.fullmatch(sample):
+            try:
+                datetime.fromisoformat(text)
+            except ValueError as error:
+                raise UsageProblem(f"--param {key}={ascii(text)[1:-1]}: {key} is a time in UTC, such as {sample}") from error
+        words = re.search(rf"\b{key}: (\w+) or (\w+)(?: ·|$)", self.about, re.MULTILINE)
+        if words and text.casefold() not in (word.casefold() for word in words.groups()):
+            raise UsageProblem(f"--param {key}={ascii(text)[1:-1]}: {key} is {words[1]} or {words[2]}")
 
 
 def questions() -> dict[str, Question]:

@@ -137,6 +137,18 @@ async def test_a_retracted_event_is_a_duplicate_and_its_hash_decides(store):
     assert await store.find_event("e0-0") is None
 
 
+async def test_what_users_chose_with_the_last_change_of_each_item(store):
+    sequences = await lived(store)
+    (changed,) = await store.upsert_clients([change(ClientKind.ITEM, "blue", title="Blue in green")])
+    found = await store.choices_of([BOB, ANN])
+    assert found.user.tolist() == [ANN, ANN, BOB]
+    assert found.sequence.tolist() == [sequences[0], sequences[2], sequences[1]]
+    assert found.item[0] == found.item[2] != found.item[1]
+    assert found.weight.tolist() == [1.0, 1.0, 1.0]
+    assert found.changed.tolist()[0] == found.changed.tolist()[2] == changed.sequence > found.changed.tolist()[1] > 0
+    assert not len((await store.choices_of([])).user)
+
+
 async def test_texts_that_may_cite_are_found_and_rewritten(store):
     sequences = await lived(store)
     found = await store.texts_citing([Trail(BOB, Citing(sequences=frozenset({1})), at=sequences[1]), Trail(BOB, Citing(

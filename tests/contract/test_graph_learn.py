@@ -120,6 +120,7 @@ async def test_one_holder_at_a_time(store, clock):
     mine = await store.acquire_lease("round", "me", 1_000)
     assert await store.acquire_lease("round", "other", 1_000) is None
     assert (await store.acquire_lease("round", "me", 1_000)).token == mine.token
+    assert (await store.lease_holder("round"), await store.lease_holder("nothing")) == ("me", None)
     assert (await store.acquire_lease("learn", "other", 1_000)) is not None
     await store.release_lease(mine)
     theirs = await store.acquire_lease("round", "other", 1_000)

@@ -4,6 +4,7 @@ import pytest
 
 from propagation.adapters.neo4j.statements import load_statements
 from propagation.model.attribute import Attribute
+from services.inspection.questions import questions
 from tests.contract.graph_store import edge, item, known_clients, learn_all, message, reasoned, recorded, run_round, text, user
 from tests.neo4j_server.shared import server_for
 
@@ -29,13 +30,15 @@ def above_seeks(plan, above=""):
 def faults(server):
     """What is wrong with each statement's plan on the database as it is."""
     found = []
-    statements = [statement for statement in load_statements().values() if not statement.name.startswith("opening/")]
-    for statement, plan in zip(statements, server.plans([statement.text for statement in statements]), strict=True):
+    asked = [(one.name, one.scans, one.text) for one in load_statements().values() if not one.name.startswith("opening/")]
+    asked += [(f"inspect/{name}", "".join(line for line in one.about.splitlines() if line.startswith("scans:")), one.query)
+              for name, one in questions().items()]
+    for (name, scans, _), plan in zip(asked, server.plans([query for *_, query in asked]), strict=True):
         for operator, details in operators(plan):
-            if any(name in operator for name in NEVER):
-                found.append(f"{statement.name}: {operator} {details}")
-            if operator == "NodeByLabelScan" and details.split(":")[-1] not in statement.scans:
-                found.append(f"{statement.name}: {operator} {details}")
+            if any(never in operator for never in NEVER):
+                found.append(f"{name}: {operator} {details}")
+            if operator == "NodeByLabelScan" and details.split(":")[-1] not in scans:
+                found.append(f"{name}: {operator} {details}")
     return found
 
 

@@ -21,7 +21,17 @@ from propagation.model.interaction import InteractionRow
 from propagation.model.learned import Staged
 from propagation.model.router import Integrated
 from propagation.model.text import MERGED_OUTCOME, Merged
-from propagation.model.withdrawal import Citing, SentMessage, Standing, StoredText, TakenBack, Trail, Withdrawal, Written
+from propagation.model.withdrawal import (
+    Choices,
+    Citing,
+    SentMessage,
+    Standing,
+    StoredText,
+    TakenBack,
+    Trail,
+    Withdrawal,
+    Written,
+)
 from propagation.ports.leases import Lease
 
 TRAILS_A_READ, TEXTS_A_READ = 500, 2_000
@@ -52,6 +62,9 @@ class Neo4jErasure:
 
     async def all_interactions(self, refs: Sequence[int]) -> Sequence[InteractionRow]:
         return [interaction_of(row) for row in await self._database.table("erasure/interactions", refs=sorted(set(refs)))]
+
+    async def choices_of(self, users: Sequence[int]) -> Choices:
+        return Choices.of(await self._database.table("erasure/choices", refs=sorted(set(users))))
 
     async def written(self, sequences: Sequence[int]) -> Written:
         return await written_by(self._database, sequences)

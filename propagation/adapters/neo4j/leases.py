@@ -21,6 +21,10 @@ class Neo4jLeases:
             "leases/acquire", name=name, holder=holder, ttl=ttl_ms, longest=LONGEST_MS, now=self._time.now()))
         return None if row is None else Lease(name=name, holder=holder, token=row[0], expires=row[1])
 
+    async def lease_holder(self, name: str) -> str | None:
+        holder: str | None = await self._database.value("leases/holder", name=name, longest=LONGEST_MS, now=self._time.now())
+        return holder
+
     async def release_lease(self, lease: Lease) -> None:
         await self._database.write(lambda transaction: transaction.do("leases/release", name=lease.name, token=lease.token))
 

@@ -20,6 +20,7 @@ from propagation.model.withdrawal import Citing, StoredText, Trail
 VERSIONS_A_READ = 10_000
 FEW = 4
 MESSAGE = re.compile(rb"\[null,\d+,\d+\]")
+ASCII, MARKS = bytes(range(128)), ("“".encode(), "”".encode())
 NUMBER = re.compile(rb"[\[,](\d+)(?=[\],])")
 NEWEST = "SELECT max(version) FROM profile_version WHERE ref = ?"
 VERSIONS = ("SELECT version, next_id, body, watermark, dropped FROM profile_version WHERE ref = ? AND version >= ?"
@@ -37,7 +38,7 @@ class Needles:
 
     numbers: frozenset[bytes]
     words: tuple[bytes, ...]
-    folded: tuple[str, ...]
+    folded: tuple[bytes, ...]
     messages: Mapping[bytes, frozenset[bytes] | None]
 
     @classmethod
@@ -54,7 +55,7 @@ class Needles:
             shared[id(citing.words)] = citing.words
         words = [orjson.dumps(word)[1:-1] for word in sorted(frozenset[str]().union(*shared.values()))]
         return cls(frozenset(b"%d" % number for number in numbers), tuple(words),
-                   tuple(word.decode().casefold() for word in words), messages)
+                   tuple(word.decode().casefold().encode() for word in words), messages)
 
     def messages_in(self, plain: bytes) -> Collection[bytes]:
         """Those that a body cites, with whatever attribute. While there is one, a later body of the client may cite it with
@@ -72,9 +73,17 @@ class Needles:
             names = self.messages[key]
             if names is None or any(map(plain.__contains__, names)):
                 return True
-        if messages and any(map(plain.decode().casefold().__contains__, self.folded)):
+        if messages and any(map(_folded(plain).__contains__, self.folded)):
             return True
         return bool(self.numbers) and not self.numbers.isdisjoint(NUMBER.findall(plain))
+
+
+def _folded(plain: bytes) -> bytes:
+    """Case folded; most bodies hold nothing beyond ASCII but the quotation marks of titles, whose case is folded sooner."""
+    strange = plain.translate(None, ASCII)
+    for mark in MARKS:
+        strange = strange.replace(mark, b"")
+    return plain.decode().casefold().encode() if strange else plain.lower()
 
 
 def texts_along(connection: sqlite3.Connection, trails: Sequence[Trail]) -> Iterator[StoredText]:

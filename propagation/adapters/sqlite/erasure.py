@@ -32,13 +32,25 @@ from propagation.model.interaction import InteractionRow, seed_of
 from propagation.model.learned import Staged
 from propagation.model.router import Integrated
 from propagation.model.text import MERGED_OUTCOME, Merged
-from propagation.model.withdrawal import Citing, SentMessage, Standing, StoredText, TakenBack, Trail, Withdrawal, Written
+from propagation.model.withdrawal import (
+    Choices,
+    Citing,
+    SentMessage,
+    Standing,
+    StoredText,
+    TakenBack,
+    Trail,
+    Withdrawal,
+    Written,
+)
 from propagation.ports.leases import Lease
 
 TRAILS_A_READ = 500
 LOG_TRIES, LOG_PAUSE_SECONDS = 300, 0.2
 READERS = ("SELECT m.ref, m.profile_version, m.router, m.router_version, m.outcome FROM json_each(?) e CROSS JOIN merged m"
            " INDEXED BY merged_message ON m.router = e.value->>0 AND m.router_version = e.value->>1 WHERE m.outcome = ?")
+CHOICES = ("SELECT i.user, i.sequence, i.item, i.weight, c.sequence FROM json_each(?) e CROSS JOIN interaction i"
+           " INDEXED BY interaction_user ON i.user = e.value CROSS JOIN client c ON c.ref = i.item ORDER BY e.key, i.sequence")
 PARTS = ("SELECT attribute, ref, sequence FROM integrated WHERE router = ? AND version = ?"
          " AND attribute IN (SELECT value FROM json_each(?))")
 
@@ -63,6 +75,10 @@ class SqliteErasure:
             return [interaction_of(row) for row in rows]
 
         return await self._database.read(work)
+
+    async def choices_of(self, users: Sequence[int]) -> Choices:
+        return await self._database.read(lambda connection: Choices.of(
+            connection.execute(CHOICES, (dumped(sorted(set(users))),)).fetchall()))
 
     async def written(self, sequences: Sequence[int]) -> Written:
         return await self._database.read(lambda connection: written_by(connection, sequences))

@@ -32,6 +32,11 @@ class SqliteLeases:
 
         return await self._database.write(work)
 
+    async def lease_holder(self, name: str) -> str | None:
+        now = self._clock.now_ms()
+        return await self._database.read(lambda connection: one(
+            connection, "SELECT holder FROM lease WHERE name = ? AND expires > ? AND expires <= ?", name, now, now + LONGEST_MS), 1)
+
     async def release_lease(self, lease: Lease) -> None:
         await self._database.write(lambda connection: connection.execute(
             "UPDATE lease SET expires = 0 WHERE name = ? AND token = ?", (lease.name, lease.token)))

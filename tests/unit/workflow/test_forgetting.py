@@ -1,5 +1,6 @@
 """ForgetClient and RetractInteractions through the whole loop: what is gone, and that nothing else is."""
 
+import asyncio
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ from propagation.model.errors import LeaseLost, NotFound
 from propagation.model.interaction import RecordStatus
 from propagation.model.lineage import RouterMap, RouterMaps
 from propagation.model.withdrawal import Standing
+from propagation.workflow import taking_back
 from propagation.workflow.checkpointing import same_numbers
 from propagation.workflow.histories import in_routers_of_now
 from propagation.workflow.learner import Learner
@@ -291,13 +293,47 @@ async def test_another_process_follows_by_the_log(engine):
     other._numbers.close()
 
 
-async def test_a_lease_of_another_process_is_waited_for_by_the_caller(engine):
+async def test_a_round_of_another_process_is_waited_for(engine, monkeypatch):
     await live(engine, 13, 30)
     lease = await engine.store.acquire_lease("round", "another process", 60_000)
-    with pytest.raises(LeaseLost, match="another process runs a round"):
-        await engine.forgetting.forget(user_key(4))
+    with monkeypatch.context() as patch:
+        patch.setattr(taking_back, "PATIENCE_SECONDS", 0.2)
+        with pytest.raises(LeaseLost, match="another process runs a round, and was not done in 0 s"):
+            await engine.forgetting.forget(user_key(4))
+    forgetting = asyncio.create_task(engine.forgetting.forget(user_key(4)))
+    await asyncio.sleep(0.3)
+    assert not forgetting.done()
     await engine.store.release_lease(lease)
-    assert (await engine.forgetting.forget(user_key(4))).events_erased > 0
+    assert (await forgetting).events_erased > 0
+
+
+async def test_who_learns_lets_go_when_another_process_asks(engine):
+    await live(engine, 15, 40)
+    other = Learner(engine.store, Numbers(engine.first_view()), engine.embedder, "another process", engine.first_view)
+    third = Learner(engine.store, Numbers(engine.first_view()), engine.embedder, "a third one", engine.first_view)
+    await other.open()
+    await third.open()
+    settling = asyncio.create_task(other.settle())
+    while not settling.done():
+        await third.step()  # looks for the lease more often than who asked for it
+        await engine.learn()
+        await asyncio.sleep(0.02)
+    assert (await settling).holder == await engine.store.lease_holder("learn") == "another process"
+    await engine.record([event(15_500, 5, 5)])
+    assert (await engine.learn(), await third.step()) == (0, 0)
+    assert await other.step() > 0
+    forgetting = asyncio.create_task(engine.forgetting.forget(user_key(4)))
+    while not forgetting.done():
+        await other.step()
+        await asyncio.sleep(0.02)
+    assert (await forgetting).events_erased > 0
+    assert await engine.store.lease_holder("learn") == engine.holder
+    await engine.record([event(15_501, 5, 5)])
+    await engine.drain()
+    assert await other.step() == 0
+    assert same_numbers(other._numbers.view.state, engine.numbers.view.state) == []
+    other._numbers.close()
+    third._numbers.close()
 
 
 async def test_what_an_evolution_moved_is_subtracted_where_it_is_now(engine):

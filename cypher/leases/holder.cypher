@@ -1,0 +1,7 @@
+// name: leases/holder
+// purpose: who holds a lease now; nothing where nobody does. Times in milliseconds
+// parameters: name, longest, now
+MATCH (l:Lease {name: $name})
+WITH l, coalesce($now, timestamp()) AS now
+WHERE l.expires > now AND l.expires <= now + $longest
+RETURN l.holder
