@@ -57,10 +57,11 @@ class Histories:
 
     async def _part(self, some: Sequence[int], gone: frozenset[int], through: int, direction: Direction) -> list[History]:
         choices = await self._store.choices_of(some)
-        return [await self._history(user, choices, np.flatnonzero((choices.user == user) & (choices.sequence <= through)), gone,
+        going = np.isin(choices.sequence, np.fromiter(gone, np.int64, len(gone)))
+        return [await self._history(user, choices, np.flatnonzero((choices.user == user) & (choices.sequence <= through)), going,
                                     direction) for user in some]
 
-    async def _history(self, user: int, choices: Choices, mine: NDArray[np.int64], gone: frozenset[int],
+    async def _history(self, user: int, choices: Choices, mine: NDArray[np.int64], going: NDArray[np.bool_],
                        direction: Direction) -> History:
         sequence, item = choices.sequence[mine], choices.item[mine]
         then = {}
@@ -69,4 +70,4 @@ class Histories:
             content, attributes = await self._embedder.embed([content_text(client), attribute_text(client)])
             then[place] = (direction(index_of(client.ref), content), attributes)
         return History(user=index_of(user), sequence=sequence, item=item >> 1, weight=choices.weight[mine],
-                       gone=np.isin(sequence, sorted(gone)), then=then)
+                       gone=going[mine], then=then)

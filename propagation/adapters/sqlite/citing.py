@@ -75,7 +75,9 @@ class Needles:
                 return True
         if messages and any(map(_folded(plain).__contains__, self.folded)):
             return True
-        return bool(self.numbers) and not self.numbers.isdisjoint(NUMBER.findall(plain))
+        if not self.numbers or (len(self.numbers) <= FEW and not any(map(plain.__contains__, self.numbers))):
+            return False
+        return not self.numbers.isdisjoint(NUMBER.findall(plain))
 
 
 def _folded(plain: bytes) -> bytes:

@@ -58,7 +58,8 @@ def write_anew(connection: sqlite3.Connection) -> None:
 def residue(path: Path, words: Sequence[bytes]) -> bool:
     """Whether the unused middle of a b-tree page holds one of the words of at least four bytes (shorter ones are anywhere). The
     log was empty a moment ago; what is written meanwhile holds none of them."""
-    long = [word for word in words if len(word) >= LEAST_BYTES]
+    long = {word for word in words if len(word) >= LEAST_BYTES}
+    long = {word for word in long if not any(other != word and other in word for other in long)}
     if not long:
         return False
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as pages:
