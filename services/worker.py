@@ -68,7 +68,7 @@ class Worker:
         self.failing: dict[str, str] = {}
         self.counters = Counters()
         runs = {"evolution": (self.evolve, self._evolved_between)} if engine.settings.propagate else {}
-        self.nightly = by_calendar(schedule, runs, engine.store, engine.holder, clock, self.failing, self.counters)
+        self.nightly = by_calendar(schedule, runs, engine.store, engine.leases, clock, self.failing, self.counters)
         self._jobs = Jobs([Job(INTERVAL, engine.settings.round_interval, self._interval_round),
                            *(Job(f"look at {job.name}", LOOK_SECONDS, job.look, at_once=True) for job in self.nightly)],
                           self.failing, self.counters)

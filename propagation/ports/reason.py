@@ -15,6 +15,9 @@ class ReasonStore(Protocol):
         """The oldest learned interactions that nobody finished or holds, so that one user's are never held by two
         workers and none overtakes an earlier one of its user; None when there are none."""
 
+    async def prolong_claims(self, tokens: Sequence[int], ttl_ms: int) -> None:
+        """Of these claims, those that nobody took over are held for so long from now on."""
+
     async def commit_reasoned(self, claim: ReasonClaim, reasoned: Sequence[Reasoned], *, more: bool = False) -> None:
         """All of it in one commit: texts as new versions, gradients, merges, dead letters. Interactions of the claim
         that are not among `reasoned` are free again, or with `more` still held, to be committed later. Raises LeaseLost when the

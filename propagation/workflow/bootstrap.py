@@ -9,14 +9,14 @@ from propagation.ports.embedder import Embedder, FittableEmbedder
 from propagation.ports.graph import GraphStore
 from propagation.ports.vector_index import VectorIndex
 from propagation.routing.centres import CentrePerception
-from propagation.workflow.holding import holding
+from propagation.workflow.holding import Leases
 from propagation.workflow.index_upkeep import IndexUpkeep, OnProgress, no_progress
 from propagation.workflow.learner import Learner
 from propagation.workflow.made_with import MadeWith, embedder_name, made_with_name
 from propagation.workflow.new_epoch import NewEpoch, catalogue_of
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.policies import QuantileTau
-from propagation.workflow.round import LEASE, LEASE_MS, Stage2
+from propagation.workflow.round import LEASE, Stage2
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.vectors import Vectors
 from propagation.workflow.view import NumbersView, seeded_directions
@@ -41,7 +41,7 @@ class Stage0:
 
     def __init__(self, store: GraphStore, embedder: Embedder, index: VectorIndex, numbers: Numbers, learner: Learner,
                  vectors: Vectors, upkeep: IndexUpkeep, stage2: Stage2, settings: WorkflowSettings, wanted: MadeWith,
-                 holder: str) -> None:
+                 leases: Leases) -> None:
         self._store = store
         self._embedder = embedder
         self._index = index
@@ -52,8 +52,8 @@ class Stage0:
         self._stage2 = stage2
         self._settings = settings
         self._wanted = wanted
-        self._holder = holder
-        self._new_epoch = NewEpoch(store, embedder, numbers, settings, holder)
+        self._leases = leases
+        self._new_epoch = NewEpoch(store, embedder, numbers, settings, leases)
         self._look_after = 0
         self.made_with = wanted
 
@@ -110,10 +110,10 @@ class Stage0:
         """The index anew, and tau of eq. 4 with it where it is a quantile."""
         count = await self._upkeep.reindex(progress)
         if self._settings.policy == "semantic" and self._settings.tau is None:
-            async with holding(self._store, LEASE, self._holder, LEASE_MS) as lease:
+            async with self._leases.holding(LEASE) as lease:
                 if lease is None:
                     raise LeaseHeld(LEASE)
-                await QuantileTau(self._store, self._index, self._embedder.dimension, self._settings.seed, self._holder).fix()
+                await QuantileTau(self._store, self._index, self._embedder.dimension, self._settings.seed, self._leases).fix()
         return count
 
     async def take_epoch(self, number: int) -> None:

@@ -30,6 +30,7 @@ from propagation.workflow.forgetting import Forgetting, Memory
 from propagation.workflow.gate import Gate
 from propagation.workflow.gauging import gauge_of
 from propagation.workflow.held import held_texts
+from propagation.workflow.holding import Leases
 from propagation.workflow.index_feed import IndexFeed
 from propagation.workflow.index_upkeep import IndexUpkeep, OnProgress, no_progress
 from propagation.workflow.interaction import Stage1, turn_of_others
@@ -66,7 +67,7 @@ async def at_once(open_part: Callable[[], Awaitable[None]]) -> None:
 
 
 class Engine:
-    """Record, learn, reason and rounds over one graph. `holder` names this process in leases; reasoning awaits `give_way`
+    """Record, learn, reason and rounds over one graph. `holder` names this process to others; reasoning awaits `give_way`
     after each interaction. `beside`: another process that drafts the texts of claims."""
 
     def __init__(self, store: GraphStore, embedder: Embedder, index: VectorIndex, reasoner: Reasoner, settings: WorkflowSettings,
@@ -77,7 +78,7 @@ class Engine:
         self.index = index
         self.reasoner = reasoner
         self.settings = settings
-        self.holder = holder
+        self.leases = Leases(store, holder, settings.lease_seconds)
         self._reached = False
         wanted = MadeWith(session_k=settings.session.k, taste_k=settings.taste.k, embedder=embedder.name,
                           dimension=embedder.dimension, reasoner=reasoner.name, seed=settings.seed, centres=settings.centres)
@@ -93,27 +94,27 @@ class Engine:
         self.vectors = Vectors(store, embedder, feed, self.numbers, give_way)
         self.recommender = Recommender(store, self.numbers, embedder, self.catalogue, self.unlearned,
                                        RouterWords(store, self.numbers, self.vectors))
-        self.upkeep = IndexUpkeep(store, embedder, index, feed, self.vectors, self.numbers, holder)
-        policy = policy_for(settings, store, index, embedder, self.numbers, holder)
+        self.upkeep = IndexUpkeep(store, embedder, index, feed, self.vectors, self.numbers, self.leases)
+        policy = policy_for(settings, store, index, embedder, self.numbers, self.leases)
         self.cold_start = ColdStart(store, reasoner, policy, self.vectors, settings)
-        self.learner = Learner(store, self.numbers, embedder, holder, self.first_view, self.catalogue, self._take_entries,
+        self.learner = Learner(store, self.numbers, embedder, self.leases, self.first_view, self.catalogue, self._take_entries,
                                self._take_epoch)
         self._stage1 = Stage1(store, reasoner, settings, held_texts(store), give_way)
-        self.reasoning = Reasoning(store, self._stage1, self.vectors, settings, holder, reasoner.width, beside)
+        self.reasoning = Reasoning(store, self._stage1, self.vectors, settings, self.leases, reasoner.width, beside)
         self.past = Past(store)
         self.profiles = ProfileReader(store, reasoner, settings, self.vectors.show, self.past, self._merging)
         self.following = Following(store, embedder, self.vectors, self.unlearned, self._read_again)
         self.tracer = Tracer(store)
         self.ranking = ReasonerRanking(store, reasoner, settings.seed)
         self.stage2 = Stage2(store, reasoner, policy, Perceiver(store, self.vectors.said, index, embedder, self.numbers, settings),
-                             self.vectors, settings, holder, self.cold_start.through, give_way)
+                             self.vectors, settings, self.leases, self.cold_start.through, give_way)
         self.evolution = Evolution(store, reasoner, self.numbers, self.vectors, self.upkeep, self.learner,
-                                   settings, self._learning, self._no_texts, holder)
+                                   settings, self._learning, self._no_texts, self.leases)
         self._evolving = asyncio.Lock()
         self.forgetting = Forgetting(store, embedder, self.numbers, self.learner, self.vectors, self.upkeep,
-                                     Memory(self._forget_texts, self.catalogue, self.unlearned), settings, holder, self._still)
+                                     Memory(self._forget_texts, self.catalogue, self.unlearned), settings, self.leases, self._still)
         self.stage0 = Stage0(store, embedder, index, self.numbers, self.learner, self.vectors, self.upkeep, self.stage2, settings,
-                             wanted, holder)
+                             wanted, self.leases)
 
     @property
     def expenses(self) -> Expenses:
@@ -236,7 +237,7 @@ class Engine:
 
     async def rebuild(self) -> int:
         """The numbers once more from the log, as the newest checkpoint; the sequence they stand at. Raises StoreBusy."""
-        return await rebuild(self.store, self.embedder, self.first_view, self.holder)
+        return await rebuild(self.store, self.embedder, self.first_view, self.leases)
 
     async def reindex(self, progress: OnProgress = no_progress) -> int:
         """Make the vector index again from the graph; how many points it has."""

@@ -15,9 +15,9 @@ from propagation.ports.graph import GraphStore, VersionClash
 from propagation.ports.leases import Lease
 from propagation.ports.reasoner import Reasoner
 from propagation.workflow.agreed import Agreed, Divided
-from propagation.workflow.holding import prolonged
+from propagation.workflow.holding import Leases
 from propagation.workflow.index_upkeep import IndexUpkeep
-from propagation.workflow.learner import LEASE_MS, Learner
+from propagation.workflow.learner import Learner
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.plan import Plan, Planner, divided
 from propagation.workflow.publication import Publisher
@@ -45,15 +45,16 @@ class Evolution:
 
     def __init__(self, store: GraphStore, reasoner: Reasoner, numbers: Numbers, vectors: Vectors, upkeep: IndexUpkeep,
                  learner: Learner, settings: WorkflowSettings, learning: asyncio.Lock,
-                 no_texts: Callable[[], AbstractAsyncContextManager[None]], holder: str) -> None:
+                 no_texts: Callable[[], AbstractAsyncContextManager[None]], leases: Leases) -> None:
         self._store = store
         self._numbers = numbers
         self._learner = learner
         self._settings = settings
         self._learning = learning
         self._no_texts = no_texts
+        self._leases = leases
         self._planner = Planner(store, reasoner, settings)
-        self._publisher = Publisher(store, numbers, vectors, upkeep, holder, self._no_learning, self._learners_lease)
+        self._publisher = Publisher(store, numbers, vectors, upkeep, leases, self._no_learning, self._learners_lease)
         self._undoing = Undoing(store, numbers)
 
     async def run(self, *, dry_run: bool) -> EvolutionRun:
@@ -154,8 +155,8 @@ class Evolution:
         await self._learner.saved()
         with self._learner.staging():
             async with self._learning:
-                lease = await self._learner.settle(LEASE_MS)
-            async with prolonged(self._store, lease, LEASE_MS, shared=True):
+                lease = await self._learner.settle()
+            async with self._leases.prolonged(lease, shared=True):
                 yield lease
 
     @asynccontextmanager

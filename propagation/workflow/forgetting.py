@@ -12,6 +12,7 @@ from propagation.ports.embedder import Embedder
 from propagation.ports.graph import ForgettingGraph, GraphStore
 from propagation.workflow.catalogue import Catalogue
 from propagation.workflow.erasure import Erasure, Forgotten
+from propagation.workflow.holding import Leases
 from propagation.workflow.index_upkeep import IndexUpkeep
 from propagation.workflow.learner import Learner
 from propagation.workflow.numbers import Numbers
@@ -35,7 +36,7 @@ class Forgetting:
     """`still`: nothing in this process learns, reasons, merges or runs a round inside of it; reads and record go on."""
 
     def __init__(self, store: GraphStore, embedder: Embedder, numbers: Numbers, learner: Learner, vectors: Vectors,
-                 upkeep: IndexUpkeep, memory: Memory, settings: WorkflowSettings, holder: str,
+                 upkeep: IndexUpkeep, memory: Memory, settings: WorkflowSettings, leases: Leases,
                  still: Callable[[], AbstractAsyncContextManager[None]]) -> None:
         self._store = store if isinstance(store, ForgettingGraph) else None
         self._memory = memory
@@ -43,7 +44,7 @@ class Forgetting:
         self._erasing = asyncio.Lock()
         if self._store is not None:
             taking_back = TakingBack(self._store, embedder, numbers, learner, vectors, upkeep, settings.min_support,
-                                     holder)
+                                     leases)
             self._retraction, self._erasure = Retraction(self._store, taking_back), Erasure(self._store, taking_back)
 
     @property

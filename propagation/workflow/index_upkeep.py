@@ -1,9 +1,7 @@
 """The vector index kept equal to the graph: found and mended by version, made again, and fed from the outbox. It is derived:
 everything in it can be made again from the graph."""
 
-import asyncio
 import logging
-import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from itertools import groupby
@@ -15,17 +13,15 @@ from propagation.ports.embedder import Embedder
 from propagation.ports.graph import GraphStore
 from propagation.ports.outbox import IndexChange
 from propagation.ports.vector_index import Collection, Point, VectorIndex
-from propagation.workflow.holding import holding
+from propagation.workflow.holding import Leases
 from propagation.workflow.index_feed import IndexFeed
 from propagation.workflow.index_mending import Mending
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.vectors import CLIENTS_A_CALL, COLLECTIONS, Vectors
 from propagation.workflow.view import NumbersView
 
-LEASE = "reindex"
-LEASE_MS = 120_000
-FINDING, FINDING_MS = "index", 20_000
-OTHERS_SECONDS, LOOK_SECONDS = 60.0, 0.2
+LEASE, FINDING = "reindex", "index"
+OTHERS_SECONDS = 60.0
 """How long a start waits for another process that fills an index which was empty."""
 AGE_MS = 5_000
 """What is younger is most likely being written by whoever committed it."""
@@ -39,17 +35,17 @@ def no_progress(done: int, total: int) -> None:
 
 
 class IndexUpkeep:
-    """`mended`: how many points differed when the index was last compared. `holder` names this process in the lease."""
+    """`mended`: how many points differed when the index was last compared."""
 
     def __init__(self, store: GraphStore, embedder: Embedder, index: VectorIndex, feed: IndexFeed, vectors: Vectors,
-                 numbers: Numbers, holder: str) -> None:
+                 numbers: Numbers, leases: Leases) -> None:
         self._store = store
         self._embedder = embedder
         self._index = index
         self._feed = feed
         self._vectors = vectors
         self._numbers = numbers
-        self._holder = holder
+        self._leases = leases
         self._mending = Mending(store, vectors, numbers)
         self.mended = 0
 
@@ -122,7 +118,7 @@ class IndexUpkeep:
     async def reindex(self, progress: OnProgress = no_progress) -> int:
         """Make all of it again from the graph, beside the index that is served, and let it take its place; how many points it
         has. What others committed meanwhile is made good after that. Raises LeaseHeld while another process does this."""
-        async with holding(self._store, LEASE, self._holder, LEASE_MS) as lease:
+        async with self._leases.holding(LEASE) as lease:
             if lease is None:
                 raise LeaseHeld(LEASE)
             successor = await self._index.successor(self._embedder.name, self._embedder.dimension)
@@ -149,15 +145,10 @@ class IndexUpkeep:
     @asynccontextmanager
     async def _finding(self, seconds: float = 0.0) -> AsyncIterator[None]:
         """Nobody else looks for the index, who might make it at the same time. Raises LeaseHeld after so many seconds."""
-        until = time.monotonic() + seconds
-        while True:
-            async with holding(self._store, FINDING, self._holder, FINDING_MS) as lease:
-                if lease is not None:
-                    yield
-                    return
-            if time.monotonic() >= until:
+        async with self._leases.holding(FINDING, seconds) as lease:
+            if lease is None:
                 raise LeaseHeld(FINDING)
-            await asyncio.sleep(LOOK_SECONDS)
+            yield
 
     async def _found(self, seconds: float) -> int:
         """Find the index, and make good what differs; how many points that were. One that is made now, or was lost, is filled

@@ -19,20 +19,18 @@ from propagation.ports.graph import GraphStore
 from propagation.ports.leases import Lease
 from propagation.workflow.catalogue import Catalogue
 from propagation.workflow.checkpointing import restored, snapshot
-from propagation.workflow.holding import PATIENCE_SECONDS, asked_for, taken_over
+from propagation.workflow.holding import PATIENCE_SECONDS, Leases
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.texts import attribute_text, content_text
 from propagation.workflow.view import NumbersView
 
 LEASE = "learn"
-LEASE_MS = 10_000
 LOOK_SECONDS = 0.5
 BLOCK_LEAST, BLOCK_MOST = 256, 2_048
 BLOCKS_A_READ = 16
 TEXTS_A_CALL = 2_000
 CHECKPOINT_EVERY = 50_000
 CHECKPOINT_AT_CLOSE = 5_000
-SETTLED_MS = 120_000
 # What leaves a barrier: numbers that do not follow from the blocks before it.
 BARRED = (EntryKind.BOOTSTRAP, EntryKind.EVOLUTION, EntryKind.RETRACTION, EntryKind.ERASURE)
 
@@ -40,14 +38,14 @@ BARRED = (EntryKind.BOOTSTRAP, EntryKind.EVOLUTION, EntryKind.RETRACTION, EntryK
 class Learner:
     """One step at a time; a process that does not hold the lease follows instead."""
 
-    def __init__(self, store: GraphStore, numbers: Numbers, embedder: Embedder, holder: str,
+    def __init__(self, store: GraphStore, numbers: Numbers, embedder: Embedder, leases: Leases,
                  first_view: Callable[[], NumbersView], catalogue: Catalogue | None = None,
                  on_entries: Callable[[Sequence[LogEntry]], None] | None = None,
                  on_epoch: Callable[[int], Awaitable[None]] | None = None) -> None:
         self._store = store
         self._numbers = numbers
         self._embedder = embedder
-        self._holder = holder
+        self._leases = leases
         self._first_view = first_view
         self._catalogue = catalogue
         self._on_entries = on_entries
@@ -190,23 +188,23 @@ class Learner:
         """The lease, unless another process waits to take something back or to evolve: it learns from then on."""
         if time.monotonic() - self._looked >= LOOK_SECONDS and self._saving is None and not self._staging:
             self._looked = time.monotonic()
-            self._asked = await asked_for(self._store, LEASE, self._holder)
+            self._asked = await self._leases.asked_for(LEASE)
             if self._asked and self._lease is not None:
                 await self._store.release_lease(self._lease)
-        return None if self._asked else await self._store.acquire_lease(LEASE, self._holder, LEASE_MS)
+        return None if self._asked else await self._leases.acquire(LEASE)
 
     def _is_overtaken(self, entries: Sequence[LogEntry]) -> bool:
         """Whether another process opened an epoch, or took something back that this view still holds: its barrier is the newest
         checkpoint."""
         return any(entry.kind in BARRED and entry.sequence > self._barred for entry in entries)
 
-    async def settle(self, ttl_ms: int = SETTLED_MS) -> Lease:
+    async def settle(self) -> Lease:
         """Nothing is being written and the view stands where the store's learned blocks end; the learner's lease, at first for as
         long as taking something back may last. Learning goes on under it, so it is not to be given back. Raises LeaseLost where
         another process takes something back or evolves for longer than is waited for."""
         await self.saved()
         self._saving = None
-        lease = await taken_over(self._store, LEASE, self._holder, ttl_ms, PATIENCE_SECONDS)
+        lease = await self._leases.taken_over(LEASE)
         if lease is None:
             raise LeaseLost(f"another process takes something back or evolves, and was not done in {PATIENCE_SECONDS:.0f} s; try"
                             " again")

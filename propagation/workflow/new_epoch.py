@@ -20,8 +20,8 @@ from propagation.ports.leases import Lease
 from propagation.routing.clustering import spherical_kmeans
 from propagation.routing.perception import own_attributes
 from propagation.workflow.checkpointing import snapshot
-from propagation.workflow.holding import PATIENCE_SECONDS, taken_over
-from propagation.workflow.learner import LEASE, LEASE_MS, take_clients
+from propagation.workflow.holding import Leases
+from propagation.workflow.learner import LEASE, take_clients
 from propagation.workflow.made_with import MadeWith, embedder_name, made_with_name
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.settings import WorkflowSettings
@@ -47,12 +47,12 @@ class NewEpoch:
     """Makes epochs from the catalogue and the log. The caller keeps learn, reason and rounds still meanwhile; reads and
     record go on."""
 
-    def __init__(self, store: GraphStore, embedder: Embedder, numbers: Numbers, settings: WorkflowSettings, holder: str) -> None:
+    def __init__(self, store: GraphStore, embedder: Embedder, numbers: Numbers, settings: WorkflowSettings, leases: Leases) -> None:
         self._store = store
         self._embedder = embedder
         self._numbers = numbers
         self._settings = settings
-        self._holder = holder
+        self._leases = leases
 
     async def open(self, made_with: MadeWith, say: Say) -> Epoch:
         """The next epoch, published. Raises LeaseLost when another process learns."""
@@ -129,17 +129,8 @@ class NewEpoch:
     @asynccontextmanager
     async def _lease(self) -> AsyncIterator[Lease]:
         """The learner's lease, prolonged for as long as the work takes."""
-        lease = await taken_over(self._store, LEASE, self._holder, LEASE_MS, PATIENCE_SECONDS)
+        lease = await self._leases.taken_over(LEASE)
         if lease is None:
             raise LeaseLost("another process learns, and did not let go; bootstrap there, or stop it first")
-        keeping = asyncio.create_task(self._keep())
-        try:
+        async with self._leases.prolonged(lease, shared=True):
             yield lease
-        finally:
-            keeping.cancel()
-            await asyncio.gather(keeping, return_exceptions=True)
-
-    async def _keep(self) -> None:
-        while True:
-            await asyncio.sleep(LEASE_MS / 3_000)
-            await self._store.acquire_lease(LEASE, self._holder, LEASE_MS)

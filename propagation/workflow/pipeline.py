@@ -13,13 +13,13 @@ from propagation.model.profile import EditClash
 from propagation.model.text import ClientText, ReasonClaim, Reasoned, ReasonWork
 from propagation.model.usage import NOTHING, Usage
 from propagation.ports.graph import GraphStore, VersionClash
+from propagation.workflow.claims import Claims
 from propagation.workflow.interaction import Desk, Draft, Stage1, clients_of
 from propagation.workflow.redoing import on_newer_texts
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.turns import Turns
 from propagation.workflow.vectors import Vectors
 
-CLAIM_MS = 600_000
 TRIES = 5
 LOOK_SECONDS = 0.1
 
@@ -35,13 +35,13 @@ class _Clashed(PropagationError):
 class Pipeline:
     """`done` counts interactions; `redone` those that were reasoned again since two edited one line."""
 
-    def __init__(self, store: GraphStore, stage1: Stage1, vectors: Vectors, settings: WorkflowSettings, holder: str,
+    def __init__(self, store: GraphStore, stage1: Stage1, vectors: Vectors, settings: WorkflowSettings, claims: Claims,
                  width: int) -> None:
         self._store = store
         self._stage1 = stage1
         self._vectors = vectors
         self._settings = settings
-        self._holder = holder
+        self._claims = claims
         self._width = width
         self._turns = Turns()
         self._receiving: set[int] = set()
@@ -53,7 +53,7 @@ class Pipeline:
         """Begin what there is room for, and wait until some are done, or for a moment where there is room for more; how many
         are done or under way. Raises what stopped one of them: its interaction is free again, the others go on."""
         while len(self._running) < self._width:
-            claim = await self._store.claim_reason(self._holder, 1, CLAIM_MS)
+            claim = await self._claims.take(1)
             if claim is None:
                 break
             self._running.add(asyncio.create_task(self._one(claim)))
@@ -79,7 +79,8 @@ class Pipeline:
 
     async def _one(self, claim: ReasonClaim) -> None:
         try:
-            await self._reasoned(claim)
+            async with self._claims.held(claim):
+                await self._reasoned(claim)
         except BaseException:
             with suppress(LeaseLost):
                 await asyncio.shield(self._store.commit_reasoned(claim, ()))

@@ -12,14 +12,15 @@ from propagation.routing.point_to_point import PointToPointPolicy
 from propagation.routing.policy import RoutingPolicy
 from propagation.routing.semantic import SemanticPolicy
 from propagation.routing.threshold import AbsoluteTau, Threshold, quantile_tau
+from propagation.workflow.holding import Leases
 from propagation.workflow.numbers import Numbers
-from propagation.workflow.round import LEASE, LEASE_MS
+from propagation.workflow.round import LEASE
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.taste import LiveTaste
 
 
 def policy_for(settings: WorkflowSettings, store: GraphStore, index: VectorIndex, embedder: Embedder,
-               numbers: Numbers, holder: str) -> RoutingPolicy:
+               numbers: Numbers, leases: Leases) -> RoutingPolicy:
     """`settings.policy` over these parts; all four read the same taste routers."""
     match settings.policy:
         case "adoption":
@@ -29,20 +30,20 @@ def policy_for(settings: WorkflowSettings, store: GraphStore, index: VectorIndex
         case "point_to_point":
             return PointToPointPolicy(index, settings.table_edges)
         case "semantic":
-            return SemanticPolicy(embedder, index, threshold_for(settings, store, index, embedder.dimension, holder))
+            return SemanticPolicy(embedder, index, threshold_for(settings, store, index, embedder.dimension, leases))
 
 
-def threshold_for(settings: WorkflowSettings, store: GraphStore, index: VectorIndex, dimension: int, holder: str) -> Threshold:
-    return QuantileTau(store, index, dimension, settings.seed, holder) if settings.tau is None else AbsoluteTau(settings.tau)
+def threshold_for(settings: WorkflowSettings, store: GraphStore, index: VectorIndex, dimension: int, leases: Leases) -> Threshold:
+    return QuantileTau(store, index, dimension, settings.seed, leases) if settings.tau is None else AbsoluteTau(settings.tau)
 
 
 class QuantileTau:
     """The quantile, fixed and recorded with the epoch, by whoever may run rounds; before the first epoch it moves with the
     cosines."""
 
-    def __init__(self, store: GraphStore, index: VectorIndex, dimension: int, seed: int, holder: str) -> None:
+    def __init__(self, store: GraphStore, index: VectorIndex, dimension: int, seed: int, leases: Leases) -> None:
         self._store = store
-        self._holder = holder
+        self._leases = leases
         self._dimension = dimension
         self._index = index
         self._seed = seed
@@ -61,7 +62,7 @@ class QuantileTau:
         tau = quantile_tau(routers, clients, self._seed)
         epoch = await self._store.current_epoch()
         if epoch is not None and len(routers) and len(clients):
-            lease = await self._store.acquire_lease(LEASE, self._holder, LEASE_MS)
+            lease = await self._leases.acquire(LEASE)
             if lease is None:
                 raise LeaseHeld(LEASE)
             await self._store.fix_tau(lease, epoch.number, tau)

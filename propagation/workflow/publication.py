@@ -32,7 +32,7 @@ from propagation.ports.vector_index import Collection
 from propagation.workflow import round
 from propagation.workflow.agreed import Agreed, caught_up
 from propagation.workflow.checkpointing import Arrays, lent, snapshot
-from propagation.workflow.holding import PATIENCE_SECONDS, holding
+from propagation.workflow.holding import PATIENCE_SECONDS, Leases
 from propagation.workflow.index_upkeep import IndexUpkeep
 from propagation.workflow.made_with import embedder_name, made_with_name
 from propagation.workflow.numbers import Numbers
@@ -55,13 +55,13 @@ class Publisher:
     """The caller keeps reason and rounds still; inside of `no_learning` learn is, too, and the view stands where the store does.
     `learners_lease`: the one that this process learns under; it learns on, and keeps it afterwards."""
 
-    def __init__(self, store: GraphStore, numbers: Numbers, vectors: Vectors, upkeep: IndexUpkeep, holder: str,
+    def __init__(self, store: GraphStore, numbers: Numbers, vectors: Vectors, upkeep: IndexUpkeep, leases: Leases,
                  no_learning: StandingStill, learners_lease: LearnersLease) -> None:
         self._store = store
         self._numbers = numbers
         self._vectors = vectors
         self._upkeep = upkeep
-        self._holder = holder
+        self._leases = leases
         self._no_learning = no_learning
         self._learners_lease = learners_lease
 
@@ -69,7 +69,7 @@ class Publisher:
         """The run as it is stored, and the clients' texts that changed with it. `epoch`: the one that ends. Raises LeaseLost,
         VersionClash: nothing has changed then."""
         async with (self._learners_lease() as learn,
-                    holding(self._store, round.LEASE, self._holder, round.LEASE_MS, PATIENCE_SECONDS) as rounds):
+                    self._leases.holding(round.LEASE, PATIENCE_SECONDS) as rounds):
             if rounds is None:
                 raise LeaseLost(f"another process runs a round, and was not done in {PATIENCE_SECONDS:.0f} s; try again")
             change = await self._map(agreed, epoch)

@@ -11,16 +11,16 @@ from propagation.model.finished import Finished
 from propagation.model.text import ReasonClaim
 from propagation.ports.graph import GraphStore, VersionClash
 from propagation.workflow.claim_in_parts import ClaimInParts
+from propagation.workflow.claims import Claims
 from propagation.workflow.drafting import Drafting, OnLoop
+from propagation.workflow.holding import Leases
 from propagation.workflow.interaction import Stage1, clients_of_all
-from propagation.workflow.pipeline import CLAIM_MS as WIDE_CLAIM_MS
 from propagation.workflow.pipeline import Pipeline
 from propagation.workflow.said import Said
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.vectors import Vectors
 
 CLAIM = 512
-CLAIM_MS = 30_000
 CLAIM_SECONDS = 10.0
 PART = 64
 REDONE = 5
@@ -31,20 +31,20 @@ class Reasoning:
     of every client that a commit changed. `beside`: who drafts claims instead of this process. `lockstep`: a replay, in which the
     order of completion changes nothing."""
 
-    def __init__(self, store: GraphStore, stage1: Stage1, vectors: Vectors, settings: WorkflowSettings, holder: str,
+    def __init__(self, store: GraphStore, stage1: Stage1, vectors: Vectors, settings: WorkflowSettings, leases: Leases,
                  width: int, beside: Drafting[Any] | None = None) -> None:
         self._store = store
         self._stage1 = stage1
         self._part = CLAIM if width > 1 else PART
         self.drafting: Drafting[Any] = beside or OnLoop(store, stage1, self._part)
         self.beside = beside is not None
-        self._holder = holder
+        self._claims = Claims(store, leases)
         self._vectors = vectors
         self._unfinished: ReasonClaim | None = None
         self._under_way: ClaimInParts[Any] | None = None
         self._wide = width > 1
         self._showing: asyncio.Task[None] | None = None
-        self.pipeline = Pipeline(store, stage1, vectors, settings, holder, width)
+        self.pipeline = Pipeline(store, stage1, vectors, settings, self._claims, width)
         self.lockstep = False
 
     async def step(self, limit: int = CLAIM) -> int:
@@ -54,7 +54,7 @@ class Reasoning:
         if not self.by_claims:
             return await self.pipeline.step()
         await self._free()
-        claim = await self._store.claim_reason(self._holder, limit, WIDE_CLAIM_MS if self._wide else CLAIM_MS)
+        claim = await self._claims.take(limit)
         if claim is None:
             await self.shown()
             return 0
@@ -85,7 +85,7 @@ class Reasoning:
 
     async def replay_dead_letters(self, limit: int = CLAIM) -> tuple[int, int]:
         """Try the oldest dead letters again, their edits on the current versions, marked late; (mended, failed again)."""
-        claim = await self._store.claim_dead_letters(self._holder, limit, CLAIM_MS)
+        claim = await self._claims.take_dead_letters(limit)
         if claim is None:
             return 0, 0
         late = await self._store.recorded_through()
@@ -112,7 +112,8 @@ class Reasoning:
         claim are loaded again (a reader may have merged many) and it is redone on them: nothing of the lost attempt is kept."""
         self._unfinished = claim
         try:
-            return await self._in_parts(claim, drafting)
+            async with self._claims.held(claim):
+                return await self._in_parts(claim, drafting)
         finally:
             self._under_way = None
 

@@ -9,11 +9,11 @@ from propagation.model.errors import StoreBusy
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph import GraphStore
 from propagation.workflow.checkpointing import restored, snapshot
+from propagation.workflow.holding import Leases
 from propagation.workflow.learner import BLOCKS_A_READ, LEASE, take_clients
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.view import NumbersView
 
-LEASE_MS = 600_000
 FirstView = Callable[[], NumbersView]
 
 
@@ -33,13 +33,12 @@ async def rebuilt(store: GraphStore, embedder: Embedder, first_view: FirstView) 
         numbers.close()
 
 
-async def rebuild(store: GraphStore, embedder: Embedder, first_view: FirstView, holder: str) -> int:
+async def rebuild(store: GraphStore, embedder: Embedder, first_view: FirstView, leases: Leases) -> int:
     """Rebuild and leave the result as the newest checkpoint; the sequence it is at. A process that is running takes it up
     when it next starts. Raises StoreBusy while another holder learns."""
-    lease = await store.acquire_lease(LEASE, holder, LEASE_MS)
-    if lease is None:
-        raise StoreBusy("another process is learning; stop it, then rebuild")
-    view = await rebuilt(store, embedder, first_view)
-    await store.save_checkpoint(lease, snapshot(view, barrier=False))
-    await store.release_lease(lease)
-    return view.applied_through
+    async with leases.holding(LEASE) as lease:
+        if lease is None:
+            raise StoreBusy("another process is learning; stop it, then rebuild")
+        view = await rebuilt(store, embedder, first_view)
+        await store.save_checkpoint(lease, snapshot(view, barrier=False))
+        return view.applied_through

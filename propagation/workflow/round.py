@@ -17,14 +17,13 @@ from propagation.routing.integration import arrived_counts, asked_of, commonness
 from propagation.routing.multicast import changes
 from propagation.routing.policy import Arrival, Perceiving, RoutingPolicy
 from propagation.workflow.beside import beside
-from propagation.workflow.holding import holding
+from propagation.workflow.holding import Leases
 from propagation.workflow.perceiving import Perceived, Perceiver
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.skipped import Skipped, arriving
 from propagation.workflow.vectors import Vectors
 
 LEASE = "round"
-LEASE_MS = 60_000
 EDGES_A_COMMIT = 10_000
 log = logging.getLogger(__name__)
 
@@ -44,7 +43,7 @@ class Stage2:
     `skipped`: the routers whose summary failed in the last round, and why; what arrived there is in the next round."""
 
     def __init__(self, store: GraphStore, reasoner: Reasoner, policy: RoutingPolicy, perceiver: Perceiver, vectors: Vectors,
-                 settings: WorkflowSettings, holder: str, described: Callable[[int], int],
+                 settings: WorkflowSettings, leases: Leases, described: Callable[[int], int],
                  give_way: Callable[[], Awaitable[None]]) -> None:
         self._store = store
         self._reasoner = reasoner
@@ -52,7 +51,7 @@ class Stage2:
         self._perceiver = perceiver
         self._vectors = vectors
         self._settings = settings
-        self._holder = holder
+        self._leases = leases
         self._described = described
         self._give_way = give_way
         self._waiting = Skipped(store)
@@ -67,14 +66,14 @@ class Stage2:
     async def run(self) -> Round | None:
         """One round over everything reasoned so far; None when nothing changed. Raises LeaseHeld when another process runs
         one."""
-        async with holding(self._store, LEASE, self._holder, LEASE_MS) as lease:
+        async with self._leases.holding(LEASE) as lease:
             if lease is None:
                 raise LeaseHeld(LEASE)
             return await self._run(lease, await self.due(), self.policy)
 
     async def first_of_epoch(self, perceiving: Perceiving) -> Round | None:
         """The round that gives a new router set its first profiles: everything that clients hold, not what changed."""
-        async with holding(self._store, LEASE, self._holder, LEASE_MS) as lease:
+        async with self._leases.holding(LEASE) as lease:
             if lease is None:
                 return None
             due = await self.due()

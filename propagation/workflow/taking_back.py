@@ -2,7 +2,8 @@
 before the commit is as if nothing had happened; after it the next start finishes what lagged."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
 from propagation.model.client import Client, ClientKind, kind_of
@@ -19,7 +20,7 @@ from propagation.ports.vector_index import Collection
 from propagation.workflow.beside import beside
 from propagation.workflow.checkpointing import lent
 from propagation.workflow.histories import Histories, in_routers_of_now
-from propagation.workflow.holding import PATIENCE_SECONDS, taken_over
+from propagation.workflow.holding import PATIENCE_SECONDS, Leases
 from propagation.workflow.index_upkeep import IndexUpkeep
 from propagation.workflow.learner import Learner
 from propagation.workflow.numbers import Numbers
@@ -28,7 +29,6 @@ from propagation.workflow.subtraction import Subtraction
 from propagation.workflow.vectors import COLLECTIONS, Vectors
 from propagation.workflow.withdrawing import TextChanges, Withdrawing
 
-ROUND_LEASE_MS = 120_000
 REDONE = 5
 USERS_A_TURN = 16
 log = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ class TakingBack:
     """One at a time, while nothing in this process learns, reasons, merges or runs a round; leases keep other processes still."""
 
     def __init__(self, store: ForgettingGraph, embedder: Embedder, numbers: Numbers, learner: Learner, vectors: Vectors,
-                 upkeep: IndexUpkeep, min_support: int, holder: str) -> None:
+                 upkeep: IndexUpkeep, min_support: int, leases: Leases) -> None:
         self._store = store
         self._numbers = numbers
         self._learner = learner
@@ -74,26 +74,25 @@ class TakingBack:
         self._upkeep = upkeep
         self._histories = Histories(store, embedder)
         self._min_support = min_support
-        self._holder = holder
+        self._leases = leases
 
     async def take_back(self, rows: Sequence[InteractionRow], leaving: Leaving | None = None) -> Outcome:
         """These interactions, or everything of a client, whose interactions they are then. Raises LeaseLost."""
-        lease, round_lease = await self._still()
-        try:
+        async with self._still() as lease:
             asked = Asked(rows, await self._store.written([row.sequence for row in rows]), leaving)
             async with beside(self._changes(asked)) as changes:
                 promoted = await self._subtract(asked)
                 barrier = await self._store.stage_checkpoint(lease, await self._numbers.run(lent, True))
                 return await self._committed(lease, barrier, await changes, promoted, asked)
-        finally:
-            await self._store.release_lease(round_lease)
 
-    async def _still(self) -> tuple[Lease, Lease]:
+    @asynccontextmanager
+    async def _still(self) -> AsyncIterator[Lease]:
+        """Nobody else learns or runs a round; the learner's lease, under which this process goes on."""
         lease = await self._learner.settle()
-        round_lease = await taken_over(self._store, ROUND_LEASE, self._holder, ROUND_LEASE_MS, PATIENCE_SECONDS)
-        if round_lease is None:
-            raise LeaseLost(f"another process runs a round, and was not done in {PATIENCE_SECONDS:.0f} s; try again")
-        return lease, round_lease
+        async with self._leases.prolonged(lease, shared=True), self._leases.holding(ROUND_LEASE, PATIENCE_SECONDS) as rounds:
+            if rounds is None:
+                raise LeaseLost(f"another process runs a round, and was not done in {PATIENCE_SECONDS:.0f} s; try again")
+            yield lease
 
     async def _subtract(self, asked: Asked) -> list[Promoted]:
         """The view without them. Others' trust stays, also that of the users of a forgotten item."""

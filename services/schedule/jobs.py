@@ -4,6 +4,7 @@ from collections.abc import Mapping, MutableMapping
 
 from propagation.ports.clock import Clock
 from propagation.ports.graph import GraphStore
+from propagation.workflow.holding import Leases
 from services.counters import Counters
 from services.schedule.calendar import Calendar
 from services.schedule.nightly import Nightly, Ran, Retry, Run
@@ -12,11 +13,11 @@ from services.settings import ScheduleSettings
 Runs = Mapping[str, tuple[Run, Ran]]
 
 
-def by_calendar(schedule: ScheduleSettings, runs: Runs, store: GraphStore, holder: str, clock: Clock,
+def by_calendar(schedule: ScheduleSettings, runs: Runs, store: GraphStore, leases: Leases, clock: Clock,
                 failing: MutableMapping[str, str], counters: Counters) -> tuple[Nightly, ...]:
     """Those of `runs` (by name) that the schedule has a cron line for."""
     lines = {"evolution": schedule.evolution}
     retry = Retry(schedule.retry_first, schedule.retry_longest)
-    return tuple(Nightly(name, Calendar(line, schedule.time_zone), *run, store, clock, holder, failing, counters, retry,
+    return tuple(Nightly(name, Calendar(line, schedule.time_zone), *run, store, clock, leases, failing, counters, retry,
                          schedule.misfire_grace_time)
                  for name, run in runs.items() if (line := lines[name]) is not None)

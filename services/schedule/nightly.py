@@ -13,12 +13,11 @@ from propagation.model.errors import PropagationError
 from propagation.ports.clock import Clock
 from propagation.ports.graph import GraphStore
 from propagation.ports.leases import Lease
-from propagation.workflow.holding import holding
+from propagation.workflow.holding import Leases
 from services.counters import Counters
 from services.schedule.calendar import Calendar
 from services.schedule.memory import JobMemory, remember, remembered
 
-LEASE_MS = 60_000
 Run = Callable[[], Awaitable[object]]
 Ran = Callable[[int, int], Awaitable[bool]]
 DAY_MS = 86_400_000
@@ -43,7 +42,7 @@ class Nightly:
     that is later than this is left out; None: however late, it is caught up."""
 
     def __init__(self, name: str, calendar: Calendar, run: Run, ran: Ran, store: GraphStore, clock: Clock,
-                 holder: str, failing: MutableMapping[str, str], counters: Counters, retry: Retry,
+                 leases: Leases, failing: MutableMapping[str, str], counters: Counters, retry: Retry,
                  grace: float | None = None) -> None:
         self.name = name
         self._calendar = calendar
@@ -51,7 +50,7 @@ class Nightly:
         self._ran = ran
         self._store = store
         self._clock = clock
-        self._holder = holder
+        self._leases = leases
         self._failing = failing
         self._counters = counters
         self._retry = retry
@@ -63,7 +62,7 @@ class Nightly:
         self._show(memory)
         if memory is not None and not self._is_due(memory):
             return False
-        async with holding(self._store, f"job:{self.name}", self._holder, LEASE_MS) as lease:
+        async with self._leases.holding(f"job:{self.name}") as lease:
             return lease is not None and await self._look_again(lease)
 
     async def when(self) -> tuple[JobMemory | None, datetime | None]:

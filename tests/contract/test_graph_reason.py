@@ -118,6 +118,19 @@ async def test_what_was_committed_of_a_claim_stays_when_it_is_taken_over(store, 
         await store.commit_reasoned(late, [reasoned(sequences[1])], more=True)
 
 
+async def test_a_claim_that_is_prolonged_stands_and_one_that_was_taken_over_does_not_come_back(store, sequences, clock):
+    kept, left = await store.claim_reason("a", 2, 1_000), await store.claim_reason("a", 1, 1_000)
+    clock.ms += 600
+    await store.prolong_claims([kept.token], 1_000)
+    clock.ms += 600
+    taken = await store.claim_reason("b", 10, 1_000)
+    assert claimed(taken) == [sequence for sequence in sequences if sequence not in claimed(kept)]
+    await store.prolong_claims([kept.token, left.token], 1_000)
+    await finish(store, kept)
+    with pytest.raises(LeaseLost):
+        await finish(store, left)
+
+
 async def test_a_claim_that_expired_is_taken_over_and_the_late_commit_refused(store, sequences, clock):
     late = await store.claim_reason("late", 2, 1_000)
     clock.ms += 1_000

@@ -14,7 +14,7 @@ import pytest
 
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.v1 import propagation_pb2 as pb
-from propagation.workflow.reasoning import CLAIM_MS
+from propagation.workflow.settings import WorkflowSettings
 from services.schedule.memory import JobMemory
 from tests.crash.services_on_neo4j import SECONDS, serving, until
 from tests.neo4j_server.shared import server_for
@@ -96,7 +96,7 @@ async def test_takeover_lateness_and_one_night(tmp_path):
         killed = learner_of(server)
         os.kill(killed, signal.SIGKILL)
         await taken_over(server, store, {frozen, killed})
-        await asyncio.sleep(max(0.0, CLAIM_MS / 1_000 + 1 - (time.monotonic() - frozen_at)))
+        await asyncio.sleep(max(0.0, WorkflowSettings().lease_seconds + 1 - (time.monotonic() - frozen_at)))
         os.kill(frozen, signal.SIGCONT)
         await asyncio.sleep(2)
         caller.stopped = True

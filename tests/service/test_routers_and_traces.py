@@ -91,7 +91,7 @@ async def test_a_round_that_did_not_run_says_why(service):
     last = (await stub.RunRound(pb.RunRoundRequest(drain=True))).round
     unchanged = await stub.RunRound(pb.RunRoundRequest(drain=True))
     assert unchanged.note.startswith(f"nothing had changed since round {last.number}")
-    lease = await store.acquire_lease("round", service.engine.holder, 60_000)
+    lease = await store.acquire_lease("round", service.engine.leases.holder, 60_000)
     await store.release_lease(lease)
     await store.acquire_lease("round", "another process", 60_000)
     elsewhere = await stub.RunRound(pb.RunRoundRequest())

@@ -56,6 +56,10 @@ class Neo4jReason:
 
         return await self._database.write(work)
 
+    async def prolong_claims(self, tokens: Sequence[int], ttl_ms: int) -> None:
+        await self._database.write(lambda transaction: transaction.do(
+            "reason/prolong", tokens=list(tokens), ttl=ttl_ms, now=self._time.now()))
+
     async def commit_reasoned(self, claim: ReasonClaim, reasoned: Sequence[Reasoned], *, more: bool = False) -> None:
         claimed = {work.sequence for work in claim.work}
         if strange := [result.sequence for result in reasoned if result.sequence not in claimed]:

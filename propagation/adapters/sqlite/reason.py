@@ -86,6 +86,11 @@ class SqliteReason:
         connection.execute("INSERT INTO claim VALUES (?, ?, ?, ?)", (token, worker, expires, dumped(sequences)))
         return ReasonClaim(token=token, worker=worker, expires=expires, work=tuple(_work(connection, sequences)))
 
+    async def prolong_claims(self, tokens: Sequence[int], ttl_ms: int) -> None:
+        await self._database.write(lambda connection: connection.execute(
+            "UPDATE claim SET expires = ? WHERE token IN (SELECT value FROM json_each(?))",
+            (self._clock.now_ms() + ttl_ms, dumped(tokens))))
+
     async def commit_reasoned(self, claim: ReasonClaim, reasoned: Sequence[Reasoned], *, more: bool = False) -> None:
         await self.commit_packed(claim, packed(reasoned, await bodies_of(texts_of(reasoned))), more=more)
 

@@ -6,11 +6,13 @@ from types import SimpleNamespace
 import pytest
 
 from propagation.model.errors import ReasonerAway, ReasonerUnavailable, StoreUnreachable
+from propagation.ports.graph import VersionClash
 from propagation.workflow.reasoning import CLAIM
 from propagation.workflow.settings import WorkflowSettings
 from services.assembly import engine_of
 from services.clock import SystemClock
 from services.courtesy import Courtesy
+from services.reason_step import RACES_LOST
 from services.settings import ScheduleSettings, Settings
 from services.worker import Worker
 
@@ -87,6 +89,30 @@ async def test_given_up_it_leaves_nothing_running(worker):
     step.cancel()
     await asyncio.gather(step, return_exceptions=True)
     assert reasoning.ended.is_set()
+
+
+async def test_lost_races_are_run_again_and_told_when_they_never_end(worker, monkeypatch):
+    monkeypatch.setattr("services.reason_step.RACE_SECONDS", 0)
+    lost = 0
+
+    async def loses(*_, **__):
+        nonlocal lost
+        lost += 1
+        raise VersionClash(3)
+
+    async def wins(*_, **__):
+        return 0
+
+    monkeypatch.setattr(worker._engine, "reason", loses)
+    assert [await worker.reason.step() for _ in range(RACES_LOST)] == [1] * RACES_LOST
+    monkeypatch.setattr(worker._engine, "reason", wins)
+    assert await worker.reason.step() == 0
+    monkeypatch.setattr(worker._engine, "reason", loses)
+    for _ in range(RACES_LOST):  # counted anew since one was won
+        await worker.reason.step()
+    with pytest.raises(VersionClash):
+        await worker.reason.step()
+    assert lost == 2 * RACES_LOST + 1
 
 
 @pytest.mark.parametrize(("error", "longest"), [(ReasonerAway, 2.0), (StoreUnreachable, 2.0), (ReasonerUnavailable, 30.0)])

@@ -8,6 +8,7 @@ import pytest
 
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.errors import ReasonerFailed
+from propagation.workflow.holding import Leases
 from services.counters import Counters
 from services.schedule.calendar import Calendar
 from services.schedule.nightly import Nightly, Retry
@@ -52,7 +53,7 @@ async def world(tmp_path):
     await store.open()
 
     def replica(name="one", cron="30 2 * * *", **options):
-        return Nightly("evolution", Calendar(cron, "Europe/Berlin"), night.run, night.ran, store, clock, name,
+        return Nightly("evolution", Calendar(cron, "Europe/Berlin"), night.run, night.ran, store, clock, Leases(store, name, 60),
                        options.pop("failing", {}), options.pop("counters", Counters()), Retry(), **options)
 
     yield clock, night, replica

@@ -138,7 +138,7 @@ async def test_a_text_that_somebody_else_wrote_meanwhile_is_gone_on_with(engine)
 
 async def test_a_claim_that_is_given_up_half_way_leaves_nothing_of_it(engine):
     await push(engine, 100, 40)
-    claim = await engine.store.claim_reason(engine.holder, 40, 60_000)
+    claim = await engine.store.claim_reason(engine.leases.holder, 40, 60_000)
     drafting = engine.reasoning.drafting
     parts = drafting.drafts(claim.work, 10.0, lambda: True)
     await anext(parts)
@@ -154,7 +154,7 @@ async def test_a_cancelled_reader_leaves_the_answer_whole(engine):
     await push(engine, 100, 40)
     await engine.reason(limit=1)
     for seconds in (0, 0.001, 0.01, 0.03):
-        claim = await engine.store.claim_reason(engine.holder, 30, 60_000)
+        claim = await engine.store.claim_reason(engine.leases.holder, 30, 60_000)
         parts = engine.reasoning.drafting.drafts(claim.work, 10.0, lambda: True)
         reading = asyncio.create_task(anext(parts))
         await asyncio.sleep(seconds)

@@ -14,6 +14,7 @@ from propagation.model.withdrawal import Standing
 from propagation.workflow import taking_back
 from propagation.workflow.checkpointing import same_numbers
 from propagation.workflow.histories import in_routers_of_now
+from propagation.workflow.holding import Leases
 from propagation.workflow.learner import Learner
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.rebuild import rebuilt
@@ -278,9 +279,13 @@ async def test_whatever_is_forgotten_nothing_of_it_is_left(tmp_path, seed):
         await engine.close()
 
 
+def learner_on(engine, name):
+    return Learner(engine.store, Numbers(engine.first_view()), engine.embedder, Leases(engine.store, name, 10), engine.first_view)
+
+
 async def test_another_process_follows_by_the_log(engine):
     await live(engine, 12, 60)
-    other = Learner(engine.store, Numbers(engine.first_view()), engine.embedder, "another process", engine.first_view)
+    other = learner_on(engine, "another process")
     await other.open()
     view = other._numbers.view
     assert same_numbers(view.state, engine.numbers.view.state) == []
@@ -309,8 +314,8 @@ async def test_a_round_of_another_process_is_waited_for(engine, monkeypatch):
 
 async def test_who_learns_lets_go_when_another_process_asks(engine):
     await live(engine, 15, 40)
-    other = Learner(engine.store, Numbers(engine.first_view()), engine.embedder, "another process", engine.first_view)
-    third = Learner(engine.store, Numbers(engine.first_view()), engine.embedder, "a third one", engine.first_view)
+    other = learner_on(engine, "another process")
+    third = learner_on(engine, "a third one")
     await other.open()
     await third.open()
     settling = asyncio.create_task(other.settle())
@@ -327,7 +332,7 @@ async def test_who_learns_lets_go_when_another_process_asks(engine):
         await other.step()
         await asyncio.sleep(0.02)
     assert (await forgetting).events_erased > 0
-    assert await engine.store.lease_holder("learn") == engine.holder
+    assert await engine.store.lease_holder("learn") == engine.leases.holder
     await engine.record([event(15_501, 5, 5)])
     await engine.drain()
     assert await other.step() == 0

@@ -12,6 +12,7 @@ from propagation.numbers.combiner import packed
 from propagation.numbers.state import State
 from propagation.workflow import learner as learning
 from propagation.workflow.checkpointing import DERIVED, PROFILES, SCRATCH, restored, same_numbers, snapshot
+from propagation.workflow.holding import Leases
 from propagation.workflow.learner import Learner
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.rebuild import rebuild, rebuilt
@@ -27,7 +28,7 @@ class Process:
     def __init__(self, store, holder="me"):
         self.store, self.embedder = store, HashedEmbedder(SEED)
         self.numbers = Numbers(self.first_view())
-        self.learner = Learner(store, self.numbers, self.embedder, holder, self.first_view)
+        self.learner = Learner(store, self.numbers, self.embedder, Leases(store, holder, 10), self.first_view)
 
     def first_view(self):
         dimension = self.embedder.dimension
@@ -120,7 +121,8 @@ async def test_a_rebuild_starts_at_the_newest_barrier(store, monkeypatch):
     await push(store, 4)
     await process.learn()
     await process.learner.close()
-    assert await rebuild(store, process.embedder, process.first_view, "operator") == await store.learned_through()
+    operator = Leases(store, "operator", 10)
+    assert await rebuild(store, process.embedder, process.first_view, operator) == await store.learned_through()
     started = Process(store, "next")
     await started.learner.open()
     assert same_numbers(process.state, started.state) == []

@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 from contextlib import asynccontextmanager, closing
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -13,7 +14,7 @@ from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.client import ClientChange, ClientKey, ClientKind
-from propagation.model.errors import ReasonerUnavailable
+from propagation.model.errors import LeaseLost, ReasonerUnavailable
 from propagation.model.interaction import NewInteraction
 from propagation.model.profile import AddLine, Line, ReplaceLine
 from propagation.ports.reasoner import BackwardAnswer, OptimizeAnswer
@@ -172,6 +173,38 @@ async def test_while_nobody_answers_the_work_waits_and_is_no_dead_letter(tmp_pat
         await engine.drain()
         assert await engine.store.dead_letters(10) == []
     assert len(texts_in(tmp_path / "graph.db")[3]) == 12
+
+
+@pytest.mark.parametrize("width", [1, 4])
+async def test_a_claim_is_held_for_as_long_as_a_model_takes_and_not_after_its_process_died(tmp_path, width):
+    reasoner = Slow(width)
+    answer, answered, others = reasoner.forward, asyncio.Event(), []
+
+    async def waits(*asked):
+        await answered.wait()
+        return await answer(*asked)
+
+    async with opened(tmp_path, reasoner) as engine:
+        engine.leases.seconds = 0.3
+        await engine.upsert_clients(items())
+        await engine.drain()
+        reasoner.forward = waits
+        await engine.record(events(4))
+        await engine.learn()
+        reasoning = asyncio.create_task(engine.drain())
+        for _ in range(10):
+            await asyncio.sleep(0.1)
+            others.append(await engine.store.claim_reason("another", 1, 1_000))
+        answered.set()
+        await reasoning
+        assert others == [None] * 10
+        await engine.record([replace(event, event_id=f"again {n}") for n, event in enumerate(events(4))])
+        await engine.learn()
+        dead = await engine.store.claim_reason("dead", 4, engine.leases.ttl_ms)
+        await asyncio.sleep(0.3)
+        assert await engine.store.claim_reason("another", 4, 1_000) is not None
+        with pytest.raises(LeaseLost):
+            await engine.store.commit_reasoned(dead, ())
 
 
 async def test_closing_in_the_middle_is_as_if_it_had_not_begun(tmp_path):

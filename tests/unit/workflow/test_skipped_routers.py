@@ -14,9 +14,8 @@ from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.client import ClientChange, ClientKey, ClientKind
 from propagation.model.errors import LeaseLost, ReasonerFailed
 from propagation.model.interaction import NewInteraction
-from propagation.workflow import round as stage2
 from propagation.workflow.engine import Engine
-from propagation.workflow.holding import holding
+from propagation.workflow.holding import Leases
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.clock import SystemClock
 
@@ -142,9 +141,9 @@ async def test_what_was_left_out_waits_through_a_publication_that_is_no_round_of
 
 
 @pytest.mark.slow
-async def test_the_lease_is_held_for_as_long_as_a_round_takes(tmp_path, monkeypatch):
-    monkeypatch.setattr(stage2, "LEASE_MS", 240)
+async def test_the_lease_is_held_for_as_long_as_a_round_takes(tmp_path):
     async with opened(tmp_path) as engine:
+        engine.leases.seconds = 0.24
         await lived(engine)
         slow, others = engine.reasoner.summarize, []
 
@@ -162,7 +161,7 @@ async def test_the_lease_is_held_for_as_long_as_a_round_takes(tmp_path, monkeypa
 async def test_a_lease_held_by_another_is_not_given(tmp_path):
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
     await store.open()
-    async with holding(store, "work", "one", 1_000) as first, holding(store, "work", "two", 1_000) as second:
+    async with Leases(store, "one", 1).holding("work") as first, Leases(store, "two", 1).holding("work") as second:
         assert first is not None
         assert second is None
     await store.close()

@@ -16,6 +16,7 @@ import asyncio, json, sys
 from services.kernel_cache import use_kernel_cache
 use_kernel_cache()
 from tests.unit.workflow.test_warm_up import life, signatures
+from propagation.workflow.holding import Leases
 from propagation.workflow.warm_up import warm_up
 warm_up()
 before = signatures()
@@ -58,7 +59,7 @@ async def life(path: str) -> None:
                      Wish(user_id="u1", limit=3, categories=("jazz",), propagate=False)):
             await engine.recommender.recommend(wish)
         if turn == 1:
-            await rebuild(engine.store, HashedEmbedder(engine.settings.seed), engine.first_view, "test")
+            await rebuild(engine.store, HashedEmbedder(engine.settings.seed), engine.first_view, engine.leases)
         if turn == 2:
             for kind, name in ((ClientKind.USER, "u1"), (ClientKind.ITEM, "i1")):
                 await engine.forgetting.forget(ClientKey(kind=kind, id=name))

@@ -1,0 +1,57 @@
+"""Claims of this process: each stands as long as a lease, and is prolonged for as long as it is worked on."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+from propagation.model.errors import PropagationError
+from propagation.model.text import ReasonClaim
+from propagation.ports.graph import GraphStore
+from propagation.workflow.holding import PROLONGED_A_LIFE, Leases
+
+
+class Claims:
+    """Where one is lost all the same (this process stood still for longer than it stands), its commit raises LeaseLost."""
+
+    def __init__(self, store: GraphStore, leases: Leases) -> None:
+        self._store = store
+        self._leases = leases
+        self._held: set[int] = set()
+        self._keeping: asyncio.Task[None] | None = None
+        self._none = asyncio.Event()
+
+    async def take(self, limit: int) -> ReasonClaim | None:
+        """The next interactions (see ReasonStore.claim_reason)."""
+        return await self._store.claim_reason(self._leases.holder, limit, self._leases.ttl_ms)
+
+    async def take_dead_letters(self, limit: int) -> ReasonClaim | None:
+        """The oldest dead letters (see ReasonStore.claim_dead_letters)."""
+        return await self._store.claim_dead_letters(self._leases.holder, limit, self._leases.ttl_ms)
+
+    @contextlib.asynccontextmanager
+    async def held(self, claim: ReasonClaim) -> AsyncIterator[None]:
+        """It is prolonged, with all others that are held, until the body ends; it is not given back."""
+        self._held.add(claim.token)
+        if self._keeping is None:
+            self._none.clear()
+            self._keeping = asyncio.create_task(self._keep())
+        try:
+            yield
+        finally:
+            self._held.discard(claim.token)
+            if not self._held:
+                self._none.set()
+                keeping, self._keeping = self._keeping, None
+                await asyncio.gather(keeping, return_exceptions=True)
+
+    async def _keep(self) -> None:
+        while not await self._ends_within(self._leases.seconds / PROLONGED_A_LIFE):
+            with contextlib.suppress(PropagationError):  # a graph that is away: the commit is told
+                await self._store.prolong_claims(sorted(self._held), self._leases.ttl_ms)
+
+    async def _ends_within(self, seconds: float) -> bool:
+        try:
+            await asyncio.wait_for(self._none.wait(), seconds)
+        except TimeoutError:
+            return False
+        return True
