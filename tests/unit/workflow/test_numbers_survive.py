@@ -1,5 +1,7 @@
 """The numbers after a restart, a rebuild, a failed commit and beside another learner: bit for bit what they were."""
 
+import asyncio
+
 import numpy as np
 import pytest
 
@@ -48,6 +50,8 @@ async def store(tmp_path):
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
     await store.open()
     yield store
+    saving = asyncio.all_tasks() - {asyncio.current_task()}  # of processes that crashed
+    await asyncio.gather(*saving, return_exceptions=True)
     await store.close()
 
 
