@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from propagation.model.client import Client
 from propagation.model.interaction import InteractionRow
 from propagation.model.learned import Staged
 from propagation.model.text import Merged
@@ -61,8 +60,8 @@ class ErasureStore(Protocol):
         dropped. Raises LeaseLost, VersionClash (a text has another version meanwhile, or one that was committed since `read_at`
         rests on what goes): nothing is changed then, but that past versions of texts may cite it no longer."""
 
-    async def wipe(self, client: Client | None) -> None:
-        """Nothing of a client that was forgotten (None: of whatever was deleted) is left in the database's files, nor in a
+    async def wipe(self) -> None:
+        """Nothing of clients that were forgotten is left in the database's files, nor in a
         write-ahead log, nor in parts of dropped checkpoints. Who is forgotten meanwhile stays due."""
 
     async def wiping_due(self) -> bool:

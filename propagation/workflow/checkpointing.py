@@ -1,5 +1,8 @@
 """The view as a checkpoint and back: used rows only, neighbours as a CSR matrix, what can be derived left out."""
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,7 +12,7 @@ from propagation.numbers.evolve import retire_spare_rows
 from propagation.numbers.growth import with_room
 from propagation.numbers.packing import packed_neighbours, refill_seen, unpack_neighbours
 from propagation.numbers.state import BY_ITEM, BY_SEEN, BY_USER, NO_LIMITS, SEEN, Bank, State
-from propagation.workflow.patching import patched
+from propagation.workflow.patching import ROWS, VALUES, patched
 from propagation.workflow.view import NumbersView
 
 BANKS = ("session", "taste")
@@ -19,6 +22,9 @@ NEIGHBOURS = ("neighbour", "together")
 DERIVED = ("seen_set",)
 LATER = ("day", "day_mass")  # what checkpoints of the first release lack
 PROFILES = ("user_profile", "item_profile")  # not learned: filled from texts, by way of the vector index
+# What taking something back changes in the rows of the users and items that it is about, and nowhere else.
+OWN_OF_USERS = ("user_content", "user_attributes", "history", "session.trust", "taste.trust")
+OWN_OF_ITEMS = ("content", "attributes", "session.mass", "taste.mass")
 PACKED = ("near_items", "near_weights", "combiner")
 ITEM_ROWS = tuple(name for name in BY_ITEM if name not in (*SCRATCH, *NEIGHBOURS, *PROFILES))
 USER_ROWS = tuple(name for name in BY_USER if name not in PROFILES)
@@ -46,6 +52,26 @@ def lent(view: NumbersView, barrier: bool) -> Checkpoint:
                    f"{name}.centres": bank.centres}
     arrays["combiner"] = packed(view.combiner)
     return Checkpoint(sequence=view.applied_through, epoch=view.epoch, barrier=barrier, arrays=arrays)
+
+
+def lent_own(view: NumbersView) -> Checkpoint:
+    """Of a barrier, most of it: what is known by row before anything is taken back. To be completed by `lent_rest`."""
+    found = lent(view, barrier=True)
+    return replace(found, arrays={name: found.arrays[name] for name in (*OWN_OF_USERS, *OWN_OF_ITEMS)})
+
+
+def lent_rest(view: NumbersView, users: Iterable[int], items: Iterable[int]) -> Checkpoint:
+    """What completes `lent_own` once something of these users (rows) and items (rows) was taken back: their rows as they are now,
+    however they were written before, and all other arrays."""
+    found = lent(view, barrier=True)
+    arrays = dict(found.arrays)
+    for names, known, given in ((OWN_OF_USERS, view.users, users), (OWN_OF_ITEMS, view.items, items)):
+        rows = np.array(sorted(row for row in set(given) if row < known), np.int64)
+        for name in names:
+            array = arrays.pop(name)
+            if len(rows):
+                arrays |= {name + ROWS: rows, name + VALUES: array[rows]}
+    return replace(found, arrays=arrays)
 
 
 def restored(checkpoint: Checkpoint, seed: int, limits: tuple[float, float] = NO_LIMITS) -> NumbersView:

@@ -50,4 +50,4 @@ class Erasure:
 
     async def wipe(self, forgotten: Forgotten) -> None:
         """Raises StoreBusy where the files cannot be wiped now: the next start wipes them."""
-        await self._store.wipe(forgotten.client)
+        await self._store.wipe()

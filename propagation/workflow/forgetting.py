@@ -62,7 +62,7 @@ class Forgetting:
         """At start, after the index was compared with the graph: traces in the file, where a process stopped before it had wiped
         them."""
         if self._store is not None and await self._store.wiping_due():
-            await self._store.wipe(None)
+            await self._store.wipe()
 
     async def retract(self, event_ids: Sequence[str]) -> Retracted:
         """Take events back, with what they wrote. Raises LeaseLost, Unsupported."""

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
-from propagation.model.client import Client, ClientKind, kind_of
+from propagation.model.client import Client, ClientKind, index_of, kind_of
 from propagation.model.errors import LeaseLost
 from propagation.model.interaction import InteractionRow
 from propagation.model.learned import Staged
@@ -18,7 +18,7 @@ from propagation.ports.leases import Lease
 from propagation.ports.outbox import IndexChange
 from propagation.ports.vector_index import Collection
 from propagation.workflow.beside import beside
-from propagation.workflow.checkpointing import lent
+from propagation.workflow.checkpointing import lent_own, lent_rest
 from propagation.workflow.histories import Histories, in_routers_of_now
 from propagation.workflow.holding import PATIENCE_SECONDS, Leases
 from propagation.workflow.index_upkeep import IndexUpkeep
@@ -80,9 +80,11 @@ class TakingBack:
         """These interactions, or everything of a client, whose interactions they are then. Raises LeaseLost."""
         async with self._still() as lease:
             asked = Asked(rows, await self._store.written([row.sequence for row in rows]), leaving)
-            async with beside(self._changes(asked)) as changes:
+            known = self._store.stage_checkpoint(lease, await self._numbers.run(lent_own))
+            async with beside(self._changes(asked)) as changes, beside(known) as begun:
                 promoted = await self._subtract(asked)
-                barrier = await self._store.stage_checkpoint(lease, await self._numbers.run(lent, True))
+                rest = await self._numbers.run(lent_rest, *_own_rows(asked))
+                barrier = await self._store.stage_checkpoint(lease, rest, await begun)
                 return await self._committed(lease, barrier, await changes, promoted, asked)
 
     @asynccontextmanager
@@ -163,3 +165,10 @@ def _withdrawal(asked: Asked, promoted: Sequence[Promoted], changes: TextChanges
     client = leaving.client
     return replace(retraction, kind=EntryKind.ERASURE, refs=(client.ref,), erased=client.ref, sent_under=leaving.sent_under,
                    unmapped=leaving.said, words=tuple(word for word in (client.title, client.key.id) if word))
+
+
+def _own_rows(asked: Asked) -> tuple[list[int], list[int]]:
+    """(Users, items) whose own numbers these interactions are in, as rows."""
+    refs = {ref for row in asked.rows for ref in (row.user, row.item)} | ({asked.leaving.client.ref} if asked.leaving else set())
+    users = [index_of(ref) for ref in refs if kind_of(ref) == ClientKind.USER]
+    return users, [index_of(ref) for ref in refs if kind_of(ref) == ClientKind.ITEM]

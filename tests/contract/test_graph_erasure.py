@@ -234,9 +234,9 @@ async def test_what_is_taken_back_while_somebody_wipes_stays_due(store, monkeypa
         await sweep()
 
     monkeypatch.setattr(store, "sweep_checkpoints", taken_back_meanwhile)
-    await store.wipe(None)
+    await store.wipe()
     assert await store.wiping_due()
-    await store.wipe(None)
+    await store.wipe()
     assert not await store.wiping_due()
 
 
@@ -260,7 +260,7 @@ async def test_any_unicode_is_forgotten(store, name):
     (ref,) = await store.find_refs([change(ClientKind.USER, name).key])
     await take_back(store, await lease_of(store), erasure(ref), checkpoint(0, barrier=True))
     assert await store.wiping_due()
-    await store.wipe(None)
+    await store.wipe()
     assert not await store.wiping_due()
     assert (await store.standings([name]))[0][0] == Standing.FORGOTTEN
     assert await store.find_refs([change(ClientKind.USER, name).key]) == [None]

@@ -291,7 +291,7 @@ async def test_numbers_of_older_checkpoints_are_in_no_page_once_it_is_wiped(path
     erasure = Withdrawal(kind=EntryKind.ERASURE, refs=(user(0),), interactions=rows, erased=user(0))
     await take_back(store, lease, erasure, checkpoint(1, barrier=True))
     assert numbers[:64].tobytes() in path.read_bytes() + path.with_name("graph.db-wal").read_bytes()
-    await store.wipe(None)
+    await store.wipe()
     assert numbers[:64].tobytes() not in path.read_bytes() + path.with_name("graph.db-wal").read_bytes()
     await store.close()
 

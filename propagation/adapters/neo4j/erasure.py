@@ -16,7 +16,6 @@ from propagation.adapters.neo4j.taking_back import take_back
 from propagation.adapters.neo4j.texts import merged_of
 from propagation.adapters.neo4j.time import Time
 from propagation.adapters.neo4j.versions import text_of
-from propagation.model.client import Client
 from propagation.model.interaction import InteractionRow
 from propagation.model.learned import Staged
 from propagation.model.router import Integrated
@@ -140,7 +139,7 @@ class Neo4jErasure:
     async def wiping_due(self) -> bool:
         return bool(await self._database.value("erasure/is_due"))
 
-    async def wipe(self, client: Client | None) -> None:
+    async def wipe(self) -> None:
         """What is marked in blocks is written, what was taken back is swept. What the server leaves in free parts of its files and
         in its transaction log is its own; docs/erasure.md says how an operator gets rid of it. What another process takes back
         meanwhile stays due."""

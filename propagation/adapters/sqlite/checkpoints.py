@@ -63,6 +63,7 @@ class SqliteCheckpoints:
                     await self._put_parts(id_, some)
                     some = []
         await self._put_parts(id_, some)
+        await self._database.alone(_into_the_file)
         return Staged(id_, checkpoint.sequence)
 
     async def _put_parts(self, id_: int, parts: list[Part]) -> None:
@@ -96,6 +97,11 @@ def completed(connection: sqlite3.Connection, id_: int) -> None:
         raise LeaseLost("another checkpoint was begun before this one was complete")
     connection.execute("DELETE FROM checkpoint WHERE id < ?1 AND id <> coalesce((SELECT max(id) FROM checkpoint"
                        " WHERE complete AND barrier), 0)", (id_,))
+
+
+def _into_the_file(connection: sqlite3.Connection) -> None:
+    """What the log holds of it, now: else a later commit would move it, which somebody waits for."""
+    connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
 
 def _continued(connection: sqlite3.Connection, id_: int, sequence: int) -> int:

@@ -5,6 +5,7 @@ the interpreter lock, however many rows it carries."""
 
 import asyncio
 import contextlib
+import os
 import queue
 import sqlite3
 import threading
@@ -52,6 +53,7 @@ class Database:
         self._here: sqlite3.Connection | None = None
         self._lock: Lock | None = None
         self._place: tuple[int, int] | None = None
+        self._handle: int | None = None
 
     def open(self) -> None:
         """Lock the file for this process, check and migrate the schema, start the threads."""
@@ -83,7 +85,17 @@ class Database:
             writer, self._writer = self._writer, None
             self._queue.put(None)
             writer.join()
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
         self._release_lock()
+
+    def handle(self) -> int:
+        """Of the file itself, read and written beside SQLite. It stays open for as long as the connections are: closing any
+        descriptor of the file drops all of SQLite's locks on it, and the log could be taken away by another process."""
+        if self._handle is None:
+            self._handle = os.open(self.path, os.O_RDWR)
+        return self._handle
 
     async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` in a transaction shared with whatever else waits; returns after the durable commit. A caller that is

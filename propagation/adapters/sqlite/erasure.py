@@ -3,7 +3,8 @@
 import asyncio
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from propagation.adapters.sqlite.checkpoints import SqliteCheckpoints
 from propagation.adapters.sqlite.citing import Needles, is_said, naming, texts_along
@@ -18,15 +19,15 @@ from propagation.adapters.sqlite.rows import dumped
 from propagation.adapters.sqlite.taking_back import take_back
 from propagation.adapters.sqlite.texts import bodies_of
 from propagation.adapters.sqlite.wiping import (
-    SMALL_BYTES,
     empty_log,
     forgotten_times,
-    residue,
+    has_to_be_written_anew,
+    overwrite,
+    remains,
     taken_back_through,
     wiped,
     write_anew,
 )
-from propagation.model.client import Client
 from propagation.model.errors import StoreBusy
 from propagation.model.interaction import InteractionRow, seed_of
 from propagation.model.learned import Staged
@@ -128,32 +129,34 @@ class SqliteErasure:
     async def wiping_due(self) -> bool:
         return await self._database.read(forgotten_times) > 0
 
-    async def wipe(self, client: Client | None) -> None:
+    async def wipe(self) -> None:
         times = await self._database.read(forgotten_times)
         await self._checkpoints.sweep_checkpoints()  # what is dropped after the file was written anew stays in its free pages
-        await self._empty_log()
-        if client is None or await asyncio.to_thread(self._has_residue, _rows_of(client)):
+        await self._with_empty_log(empty_log)
+        handle = self._database.handle()
+        if has_to_be_written_anew(handle):
             await self._database.alone(write_anew)
-            await self._empty_log()
+            await self._with_empty_log(empty_log)
+        else:
+            await self._overwrite(handle)
         await self._database.write(lambda connection: wiped(connection, times))
 
-    def _has_residue(self, words: Sequence[bytes]) -> bool:
-        """A small file is written anew without asking."""
-        return self._database.path.stat().st_size <= SMALL_BYTES or residue(self._database.path, words)
+    async def _overwrite(self, handle: int) -> None:
+        """What lies in the unused middles of pages; commits go on but for a moment at a time."""
+        start: int | None = 0
+        while start is not None:
+            pages, start = await asyncio.to_thread(remains, handle, start)
+            if pages:
+                await self._with_empty_log(partial(overwrite, self._database.path, handle, pages))
 
-    async def _empty_log(self) -> None:
+    async def _with_empty_log(self, work: Callable[[sqlite3.Connection], bool]) -> None:
+        """`work`, which says whether it could empty the write-ahead log. Raises StoreBusy where it never can."""
         for _ in range(LOG_TRIES):
-            if await self._database.alone(empty_log):
+            if await self._database.alone(work):
                 return
             await asyncio.sleep(LOG_PAUSE_SECONDS)
         raise StoreBusy(f"{self._database.path}: a reader keeps the write-ahead log from being emptied; what was deleted may still"
                         " be in it. The next start of the service empties it")
-
-
-def _rows_of(client: Client) -> list[bytes]:
-    """As its row holds the client, id and texts together, and its title alone."""
-    row = client.key.id + client.title + client.description + dumped(client.attributes) + dumped(client.categories)
-    return [row.encode(), client.title.encode()]
 
 
 def _standings(connection: sqlite3.Connection, event_ids: Sequence[str]) -> Iterator[tuple[Standing, InteractionRow | None]]:

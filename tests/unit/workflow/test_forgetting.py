@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from propagation.adapters.sqlite import wiping
 from propagation.model.client import ClientChange, index_of
 from propagation.model.errors import LeaseLost, NotFound
 from propagation.model.interaction import RecordStatus
@@ -38,6 +39,13 @@ from tests.unit.workflow.lived import (
 async def engine(tmp_path):
     async with begun(engine_on(tmp_path)) as engine:
         yield engine
+
+
+@pytest.fixture(params=["written anew", "in place"])
+def wiping_way(request, monkeypatch):
+    """As a small file is wiped, and as a large one."""
+    if request.param == "in place":
+        monkeypatch.setattr(wiping, "SMALL_BYTES", 0)
 
 
 async def is_sound(engine):
@@ -79,6 +87,7 @@ async def masses_add_up(engine):
     assert {(int(key) >> 32, int(key) & 0xFFFFFFFF) for key in state.seen_set if key >= 0} == pairs
 
 
+@pytest.mark.usefixtures("wiping_way")
 async def test_nothing_of_a_user_is_left(engine, tmp_path):
     events = await live(engine, 1, 120)
     key = user_key(3)
@@ -112,6 +121,7 @@ async def others_are_untouched(engine, before, ref, left):
                 assert kept[line.id] == line
 
 
+@pytest.mark.usefixtures("wiping_way")
 async def test_nothing_of_an_item_is_left(engine, tmp_path):
     events = await live(engine, 2, 120)
     key = item_key(3)
@@ -253,6 +263,7 @@ async def test_an_items_changed_text_is_subtracted_as_it_was(engine):
     await is_sound(engine)
 
 
+@pytest.mark.usefixtures("wiping_way")
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 async def test_whatever_is_forgotten_nothing_of_it_is_left(tmp_path, seed):
