@@ -249,9 +249,9 @@ class Learner:
 
 
 def follows(view: NumbersView, block: LearnedBlock) -> bool:
-    """Whether the view can take this block as its next: of its epoch, from where it stands, increments of trust there."""
-    whole = block.trust.shape[2] > 0 or not len(block.sequence)
-    return whole and block.epoch == view.epoch and block.after == view.applied_through
+    """Whether the view can take this block as its next: of its epoch, from where it stands, with what a barrier takes from those
+    before it (increments of trust and the combiner, which a block without interactions has, too)."""
+    return len(block.combiner) > 0 and block.epoch == view.epoch and block.after == view.applied_through
 
 
 def erased_in(entries: Sequence[LogEntry]) -> list[int]:

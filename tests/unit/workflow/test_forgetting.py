@@ -309,6 +309,21 @@ async def test_another_process_follows_by_the_log(engine):
     other._numbers.close()
 
 
+async def test_a_process_that_stood_still_over_clients_and_a_forgetting_follows(engine):
+    """What it missed begins with a block of no interactions, of which the barrier has left nothing to follow by."""
+    await live(engine, 16, 60)
+    other = learner_on(engine, "another process")
+    await other.open()
+    await engine.upsert_clients([ClientChange(key=user_key(900), title="Somebody new")])
+    while await engine.learn():
+        pass
+    await engine.forgetting.forget(user_key(4))
+    assert await other.step() == 0
+    await other.abreast()
+    assert same_numbers(other._numbers.view.state, engine.numbers.view.state) == []
+    other._numbers.close()
+
+
 async def test_a_round_of_another_process_is_waited_for(engine, monkeypatch):
     await live(engine, 13, 30)
     lease = await engine.store.acquire_lease("round", "another process", 60_000)
