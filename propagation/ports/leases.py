@@ -22,5 +22,9 @@ class LeaseStore(Protocol):
     async def lease_holder(self, name: str) -> str | None:
         """Who holds it now; None where nobody does."""
 
+    async def show_life(self, holder: str, ttl_ms: int) -> int:
+        """This process lives, for so long from now on. What processes that showed life before, and do no more, still hold open is
+        ended, for a frozen one may hold locks that everybody waits for; how much that was."""
+
     async def release_lease(self, lease: Lease) -> None:
         """Give it back early; does nothing when it was lost."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from propagation.model.errors import StoreCorrupt
 from propagation.model.learned import Checkpoint
 from propagation.numbers.combiner import packed, unpack
 from propagation.numbers.evolve import retire_spare_rows
@@ -75,7 +76,16 @@ def lent_rest(view: NumbersView, users: Iterable[int], items: Iterable[int]) -> 
 
 
 def restored(checkpoint: Checkpoint, seed: int, limits: tuple[float, float] = NO_LIMITS) -> NumbersView:
-    """The view as a checkpoint left it. Its arrays are taken out one by one, so that hardly more than one copy is held."""
+    """The view as a checkpoint left it. Its arrays are taken out one by one, so that hardly more than one copy is held. Raises
+    StoreCorrupt where it lacks one."""
+    try:
+        return _restored(checkpoint, seed, limits)
+    except KeyError as lacking:
+        raise StoreCorrupt(f"the checkpoint of the numbers at sequence {checkpoint.sequence} lacks {lacking.args[0]}; restore a"
+                           " back-up") from lacking
+
+
+def _restored(checkpoint: Checkpoint, seed: int, limits: tuple[float, float]) -> NumbersView:
     arrays = patched(checkpoint.arrays)
     view = NumbersView(_f32(arrays.pop("session.centres")), _f32(arrays.pop("taste.centres")), seed, checkpoint.epoch,
                        limits)

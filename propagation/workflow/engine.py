@@ -133,6 +133,7 @@ class Engine:
         await asyncio.to_thread(warm_up)
         await reach(self.store.open)
         self._reached = True
+        await self.leases.live()
         await self.stage0.restore(adopt=adopt)
         await self.cold_start.open(await self.store.learned_through())
         await asyncio.gather(reach(self.learner.open), self.catalogue.load(self.store))
@@ -157,6 +158,7 @@ class Engine:
             await self.learner.close()
             await self.upkeep.close()
         self.numbers.close()
+        await self.leases.stop_living()
         await self.store.close()
 
     async def upsert_clients(self, changes: Sequence[ClientChange]) -> Sequence[ClientOutcome]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import time
 from collections.abc import AsyncIterator
 
@@ -12,6 +13,7 @@ PROLONGED_A_LIFE = 3
 PATIENCE_SECONDS = 30.0
 """How long a caller waits for what another process holds."""
 ASKED_MS, LOOK_SECONDS = 5_000, 0.1
+log = logging.getLogger(__name__)
 
 
 class Leases:
@@ -22,6 +24,7 @@ class Leases:
         self._store = store
         self.holder = holder
         self.seconds = seconds
+        self._living: asyncio.Task[None] | None = None
 
     @property
     def ttl_ms(self) -> int:
@@ -46,6 +49,28 @@ class Leases:
         finally:
             with contextlib.suppress(PropagationError):  # what is not given back expires
                 await self._store.release_lease(lease)
+
+    async def live(self) -> None:
+        """Show life thrice in the time that a lease stands, from now until `stop_living`."""
+        await self._show_life()
+        self._living = asyncio.create_task(self._go_on_living())
+
+    async def stop_living(self) -> None:
+        """What this process holds expires."""
+        if self._living is not None:
+            self._living.cancel()
+            await asyncio.gather(self._living, return_exceptions=True)
+            self._living = None
+
+    async def _go_on_living(self) -> None:
+        while True:
+            await asyncio.sleep(self.seconds / PROLONGED_A_LIFE)
+            with contextlib.suppress(PropagationError):  # a graph that is away
+                await self._show_life()
+
+    async def _show_life(self) -> None:
+        if ended := await self._store.show_life(self.holder, self.ttl_ms):
+            log.warning("ended %d transactions of processes that show no life any more", ended)
 
     async def taken_over(self, name: str, patience: float = PATIENCE_SECONDS) -> Lease | None:
         """The lease, as soon as who has it gives it back, and who keeps it until it is asked for (see `asked_for`) is asked for

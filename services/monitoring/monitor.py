@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import grpc
 
 from propagation.model.client import ClientKind
+from propagation.model.errors import PropagationError
 from propagation.ports.graph import GraphStore
 from propagation.ports.vector_index import VectorIndex
 from propagation.workflow.engine import Engine
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from services.monitoring.traces import Traces
 
 DEAD_LETTERS_COUNTED = 100_000
+STORE_SECONDS = 3.0
 
 
 class Monitor:
@@ -65,20 +67,28 @@ class Monitor:
                 await asyncio.to_thread(self._traces.close)
 
     async def _look(self, engine: Engine, worker: Worker) -> None:
-        """What only shows when it is looked at."""
-        metrics, store = self._metrics, engine.store
-        recorded, reasoned = await store.recorded_through(), await store.reasoned_through()
-        learned = engine.numbers.view.applied_through
-        _set(metrics.sequence, {"recorded": recorded, "learned": learned, "reasoned": reasoned})
-        _set(metrics.lag, {"learned": max(recorded - learned, 0), "reasoned": max(recorded - reasoned, 0)})
-        letters = await store.dead_letters(DEAD_LETTERS_COUNTED)
-        _set(metrics.queue, {"outbox": await store.count_changes(), "dead_letters": len(letters), "merges": worker.merges_waiting})
-        _set(metrics.clients, {kind.name.lower(): await store.count_clients(kind) for kind in ClientKind})
+        """What only shows when it is looked at: what this process knows, and what the store says, where it answers."""
+        metrics = self._metrics
+        for gauge in (metrics.sequence, metrics.lag, metrics.queue, metrics.clients, metrics.failing):
+            gauge.clear()
+        _set(metrics.sequence, {"learned": engine.numbers.view.applied_through})
+        _set(metrics.queue, {"merges": worker.merges_waiting})
         for budget in engine.expenses.budgets:
             metrics.budget_used.labels(budget.name).set(budget.used)
             metrics.budget_limit.labels(budget.name).set(budget.limit)
-        metrics.failing.clear()
         _set(metrics.failing, dict.fromkeys(worker.failing, 1))
+        with contextlib.suppress(PropagationError, TimeoutError):
+            async with asyncio.timeout(STORE_SECONDS):
+                await self._ask(engine)
+
+    async def _ask(self, engine: Engine) -> None:
+        metrics, store = self._metrics, engine.store
+        recorded, reasoned = await store.recorded_through(), await store.reasoned_through()
+        learned, letters = engine.numbers.view.applied_through, await store.dead_letters(DEAD_LETTERS_COUNTED)
+        _set(metrics.sequence, {"recorded": recorded, "learned": learned, "reasoned": reasoned})
+        _set(metrics.lag, {"learned": max(recorded - learned, 0), "reasoned": max(recorded - reasoned, 0)})
+        _set(metrics.queue, {"outbox": await store.count_changes(), "dead_letters": len(letters)})
+        _set(metrics.clients, {kind.name.lower(): await store.count_clients(kind) for kind in ClientKind})
 
 
 def _set(gauge: Any, values: Mapping[str, float]) -> None:

@@ -151,6 +151,11 @@ async def test_a_back_up_holds_nothing_that_a_process_had_begun(path, tmp_path):
         "2 leases of a process that is gone", "1 claim of a process that is gone", "2 rows of a round that was never published"]
     SqliteFiles(path).drop_leftovers()
     assert SqliteFiles(path).leftovers() == []
+    begun = path.with_name(path.name + ".partial")
+    begun.write_bytes(bytes(3 << 20))
+    assert SqliteFiles(path).leftovers() == [f"{begun} (3 MiB), a copy that a killed command had begun"]
+    SqliteFiles(path).drop_leftovers()
+    assert not begun.exists()
 
 
 def test_what_is_none_of_ours_is_not_looked_into(tmp_path):

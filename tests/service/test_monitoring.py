@@ -14,6 +14,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from prometheus_client.parser import text_string_to_metric_families
 
 from propagation.adapters.openai.options import OpenAIOptions
+from propagation.model.errors import StoreUnreachable
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.settings import WorkflowSettings
 from services.access import Access
@@ -71,6 +72,29 @@ async def lived(started):
         await stub.RecordInteractions(EVENTS)
         await stub.RecordInteractions(EVENTS)
         await stub.RunRound(pb.RunRoundRequest(drain=True))
+
+
+async def test_a_store_that_is_away_leaves_out_what_only_it_knows(tmp_path, monkeypatch):
+    async def away(*_):
+        raise StoreUnreachable("nobody answers")
+
+    async def frozen(*_):
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(monitor, "STORE_SECONDS", 0.1)
+    async with service(tmp_path, MonitoringSettings(port=0)) as started:
+        await lived(started)
+        for stands in (away, frozen):
+            with monkeypatch.context() as patch:
+                patch.setattr(started.worker, "failing", {"learn": "nobody answers"})
+                patch.setattr(monitor.Monitor, "_ask", stands)
+                status, text = await asked(started.metrics)
+            found = values(text)
+            assert status == 200
+            assert found["propagation_failing", "learn"] == 1
+            assert ("propagation_sequence", "learned") in found
+            assert ("propagation_sequence", "recorded") not in found
+        assert ("propagation_sequence", "recorded") in values((await asked(started.metrics))[1])
 
 
 async def test_what_happened_is_counted_and_everything_a_dashboard_asks_for_is_there(tmp_path):

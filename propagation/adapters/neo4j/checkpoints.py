@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from propagation.adapters.neo4j.database import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.leases import check_fence
 from propagation.adapters.neo4j.sweeping import Sweeping
-from propagation.model.errors import LeaseLost
+from propagation.model.errors import LeaseLost, StoreCorrupt
 from propagation.model.learned import Checkpoint, Staged
 from propagation.ports.leases import Lease
 
@@ -57,12 +57,17 @@ class Neo4jCheckpoints:
         await self.sweeping.sweep()
 
     async def newest_checkpoint(self, *, barrier: bool = False) -> Checkpoint | None:
-        """Read piece by piece; where another one takes its place meanwhile, that one is read."""
+        """Read piece by piece; where another one takes its place meanwhile, that one is read. Raises StoreCorrupt where pieces are
+        gone and none does."""
+        lacking = None
         while (row := await self._database.row("checkpoints/newest", barrier=barrier)) is not None:
             id_, sequence, epoch, is_barrier = row
             arrays = await self._arrays(id_)
             if arrays is not None:
                 return Checkpoint(sequence=sequence, epoch=epoch, barrier=is_barrier, arrays=arrays)
+            if id_ == lacking:
+                raise StoreCorrupt(f"the checkpoint of the numbers at sequence {sequence} lacks a piece; restore a back-up")
+            lacking = id_
         return None
 
     async def _arrays(self, id_: int) -> dict[str, NDArray[Any]] | None:

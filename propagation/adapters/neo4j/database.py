@@ -53,7 +53,8 @@ class Transaction:
 
 
 class Neo4jDatabase:
-    """One server, one database. `sent` counts statements; what is begun `beside` ends before it is closed."""
+    """One server, one database. `sent` counts statements; what is begun `beside` ends before it is closed. Transactions say of
+    which `process` they are, once it shows life."""
 
     def __init__(self, settings: Neo4jSettings, statements: Mapping[str, Statement]) -> None:
         self.settings = settings
@@ -61,6 +62,7 @@ class Neo4jDatabase:
         self._driver: AsyncDriver | None = None
         self.beside = Beside()
         self.sent = 0
+        self.process = ""
 
     def connect(self) -> AsyncDriver:
         """The driver; nothing is asked yet."""
@@ -103,7 +105,8 @@ class Neo4jDatabase:
         try:
             async with asyncio.timeout(self.settings.answer_seconds), self._driver.session(
                     database=self.settings.database) as session:
-                bounded = unit_of_work(timeout=self.settings.answer_seconds)(work)  # a frozen process holds no lock for longer
+                told = {"process": self.process} if self.process else None
+                bounded = unit_of_work(told, self.settings.answer_seconds)(work)
                 return await (session.execute_read if mode == "READ" else session.execute_write)(bounded)
         except (Neo4jError, DriverError, TimeoutError) as error:
             raise translated(error, self.settings.uri, writing=mode == "WRITE") from error

@@ -25,6 +25,13 @@ class Neo4jLeases:
         holder: str | None = await self._database.value("leases/holder", name=name, longest=LONGEST_MS, now=self._time.now())
         return holder
 
+    async def show_life(self, holder: str, ttl_ms: int) -> int:
+        alive = await self._database.write(lambda transaction: transaction.value(
+            "leases/live", holder=holder, ttl=ttl_ms, now=self._time.now()))
+        self._database.process = holder
+        return int(await self._database.write(lambda transaction: transaction.value(
+            "leases/end_stalled", database=self._database.settings.database, alive=alive, longer=ttl_ms)) or 0)
+
     async def release_lease(self, lease: Lease) -> None:
         await self._database.write(lambda transaction: transaction.do("leases/release", name=lease.name, token=lease.token))
 

@@ -14,9 +14,9 @@ WAIT_FOR_INDEXES_SECONDS = 300
 async def open_database(database: Neo4jDatabase) -> None:
     """Connect, look, then bring the schema to this release's. Raises StoreUnreachable, StoreRefused, StoreUnsupported,
     StoreForeign, SchemaTooNew, StoreCorrupt."""
-    driver = database.connect()
     uri = database.settings.uri
     try:
+        driver = database.connect()
         server = await driver.get_server_info()
     except (Neo4jError, DriverError, OSError) as error:
         raise translated(error, uri, writing=False) from error
@@ -29,6 +29,8 @@ async def open_database(database: Neo4jDatabase) -> None:
                                " was touched. Name an empty database, or another server")
     steps = schema_steps()
     newest = steps[-1][0]
+    if not isinstance(stored, int | None):
+        raise StoreCorrupt(f"{uri} says that its schema is {stored!r}, which is no number; restore a back-up")
     if stored is not None and stored > newest:
         raise SchemaTooNew(f"{uri} has schema {stored}, this release knows up to {newest}; upgrade the service")
     texts = [text for _, found in steps for text in found]

@@ -16,6 +16,7 @@ FULL = ("Neo.DatabaseError.Transaction.TransactionLogError", "Neo.DatabaseError.
         "Neo.ClientError.General.WriteOnReadOnlyAccessDatabase")
 TOOK_TOO_LONG = ("Neo.ClientError.Transaction.TransactionTimedOut",
                  "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration")
+ENDED = "Neo.ClientError.Transaction.Terminated"
 STOPPED = "Neo.DatabaseError.Transaction.TransactionStartFailed"
 """What a database answers to everything after such an error, until its server is started again, however much room there is."""
 
@@ -32,6 +33,9 @@ def translated(error: Exception, uri: str, *, writing: bool) -> Exception:
                                 " restart the server")
     if isinstance(error, Neo4jError) and error.code in TOOK_TOO_LONG:
         return StoreUnreachable(f"{uri} ended what took longer than neo4j.answer_seconds; nothing of it is there")
+    if isinstance(error, Neo4jError) and error.code == ENDED:
+        return StoreUnreachable(f"{uri} ended this at somebody's word: another process, where this one stood still for longer than"
+                                " lease_seconds, or an operator; nothing of it is there")
     if isinstance(error, TransientError):
         return StoreUnreachable(f"{uri} asks to try again later ({error.code}); it did so until neo4j.retry_seconds passed")
     if isinstance(error, ConfigurationError):

@@ -9,6 +9,7 @@ from propagation.adapters.sqlite.backup import OnProgress, backup, check_ours
 from propagation.adapters.sqlite.exchange import compact, held, restore
 from propagation.adapters.sqlite.export import export, import_export
 from propagation.adapters.sqlite.file import connect, migrations, open_reader, translated
+from propagation.adapters.sqlite.in_place import begun
 from propagation.adapters.sqlite.leftovers import drop_leftovers, leftovers
 
 SQLITE_HEADER = b"SQLite format 3\0"
@@ -49,7 +50,9 @@ class SqliteFiles:
         """What killed processes left behind, with how many of each. Raises StoreBusy while a service holds the database,
         StoreCorrupt where it is none of ours, SchemaTooNew."""
         with self._held(open_reader) as reader:
-            return leftovers(reader) if _older(reader) is None else []
+            copies = [f"{path} ({path.stat().st_size >> 20:,} MiB), a copy that a killed command had begun"
+                      for path in begun(self._database)]
+            return [*(leftovers(reader) if _older(reader) is None else ()), *copies]
 
     def drop_leftovers(self) -> None:
         """Remove them. Raises the same."""
@@ -57,6 +60,8 @@ class SqliteFiles:
             connection.execute("BEGIN IMMEDIATE")
             drop_leftovers(connection)
             connection.execute("COMMIT")
+            for path in begun(self._database):
+                path.unlink()
 
     @contextmanager
     def _held(self, opening: Callable[[Path], sqlite3.Connection]) -> Iterator[sqlite3.Connection]:

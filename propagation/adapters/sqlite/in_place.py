@@ -1,7 +1,7 @@
 """A file under its final name is whole: it is made beside it, made durable, then renamed."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -32,6 +32,12 @@ def refuse_existing(final: Path, *, replace: bool) -> None:
     """Raises PropagationError."""
     if final.exists() and not replace:
         raise PropagationError(f"{final} is there already and would be overwritten; name another file, or say --force")
+
+
+def begun(final: Path) -> Sequence[Path]:
+    """What a killed process left of this file. To be asked by who keeps others from making it."""
+    partial = final.with_name(final.name + PARTIAL)
+    return [path for end in ("", *BESIDE) if (path := partial.with_name(partial.name + end)).exists()]
 
 
 def _remove(partial: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.client import ClientChange, ClientKey, ClientKind
-from propagation.model.errors import StoreFull
+from propagation.model.errors import StoreCorrupt, StoreFull
 from propagation.model.interaction import NewInteraction
 from propagation.numbers.combiner import packed
 from propagation.numbers.state import State
@@ -89,6 +89,17 @@ def test_a_checkpoint_holds_every_array_or_knows_why_not():
     view = NumbersView(seeded_directions(K, 4, 1), seeded_directions(K, 4, 2), SEED, epoch=0)
     kept = {name.split(".")[0] for name in snapshot(view, barrier=False).arrays}
     assert set(State._fields) <= kept | {*SCRATCH, *DERIVED, *PROFILES, "neighbour", "together", "today", "limits", "seed"}
+
+
+async def test_a_checkpoint_that_lacks_an_array_is_named(store):
+    process = Process(store)
+    await process.learner.open()
+    await push(store, 1)
+    await process.learn()
+    found = snapshot(process.numbers.view, barrier=False)
+    found.arrays.pop("user_content")
+    with pytest.raises(StoreCorrupt, match=f"the checkpoint of the numbers at sequence {found.sequence} lacks user_content"):
+        restored(found, SEED)
 
 
 async def test_a_checkpoint_and_back_is_the_same(store, monkeypatch):
