@@ -192,7 +192,8 @@ class PropagationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def WatchPropagation(self, request, context):
-        """From now on, or from after the event that bore the given resume token. Each event is told once; a watcher reads at its own
+        """From now on, or from after the event that bore the given resume token. Each event is told once, those of a kind in their order
+        (rounds with their messages; merges; evolutions), kinds as they are come upon; a watcher reads at its own
         pace and holds nobody up. Events that retention or erasure dropped, and those that an open stream left unread for too
         long (some 10,000), are told as one GAP with how many they are; the latter are still there for an earlier token. The token
         that the stream begins with is in its initial metadata, propagation-resume-token. Ends with OK where the service stops.

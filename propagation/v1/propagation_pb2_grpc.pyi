@@ -60,7 +60,8 @@ class PropagationServiceStub:
     TracePropagation: _grpc.UnaryUnaryMultiCallable[_propagation_pb2.TracePropagationRequest, _propagation_pb2.TracePropagationResponse]
     """The paths from an event, a client or an attribute to every profile it reached, or back from a profile's line."""
     WatchPropagation: _grpc.UnaryStreamMultiCallable[_propagation_pb2.WatchPropagationRequest, _propagation_pb2.WatchPropagationResponse]
-    """From now on, or from after the event that bore the given resume token. Each event is told once; a watcher reads at its own
+    """From now on, or from after the event that bore the given resume token. Each event is told once, those of a kind in their order
+    (rounds with their messages; merges; evolutions), kinds as they are come upon; a watcher reads at its own
     pace and holds nobody up. Events that retention or erasure dropped, and those that an open stream left unread for too
     long (some 10,000), are told as one GAP with how many they are; the latter are still there for an earlier token. The token
     that the stream begins with is in its initial metadata, propagation-resume-token. Ends with OK where the service stops.
@@ -94,7 +95,8 @@ class PropagationServiceAsyncStub(PropagationServiceStub):
     TracePropagation: _aio.UnaryUnaryMultiCallable[_propagation_pb2.TracePropagationRequest, _propagation_pb2.TracePropagationResponse]  # type: ignore[assignment]
     """The paths from an event, a client or an attribute to every profile it reached, or back from a profile's line."""
     WatchPropagation: _aio.UnaryStreamMultiCallable[_propagation_pb2.WatchPropagationRequest, _propagation_pb2.WatchPropagationResponse]  # type: ignore[assignment]
-    """From now on, or from after the event that bore the given resume token. Each event is told once; a watcher reads at its own
+    """From now on, or from after the event that bore the given resume token. Each event is told once, those of a kind in their order
+    (rounds with their messages; merges; evolutions), kinds as they are come upon; a watcher reads at its own
     pace and holds nobody up. Events that retention or erasure dropped, and those that an open stream left unread for too
     long (some 10,000), are told as one GAP with how many they are; the latter are still there for an earlier token. The token
     that the stream begins with is in its initial metadata, propagation-resume-token. Ends with OK where the service stops.
@@ -191,7 +193,8 @@ class PropagationServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _propagation_pb2.WatchPropagationRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_propagation_pb2.WatchPropagationResponse], _abc.AsyncIterator[_propagation_pb2.WatchPropagationResponse]]:
-        """From now on, or from after the event that bore the given resume token. Each event is told once; a watcher reads at its own
+        """From now on, or from after the event that bore the given resume token. Each event is told once, those of a kind in their order
+        (rounds with their messages; merges; evolutions), kinds as they are come upon; a watcher reads at its own
         pace and holds nobody up. Events that retention or erasure dropped, and those that an open stream left unread for too
         long (some 10,000), are told as one GAP with how many they are; the latter are still there for an earlier token. The token
         that the stream begins with is in its initial metadata, propagation-resume-token. Ends with OK where the service stops.
