@@ -69,7 +69,8 @@ class Neo4jReason:
 
         async def work(transaction: Transaction) -> None:
             if await transaction.value("reason/take", token=claim.token) is None:
-                raise LeaseLost(f"claim {claim.token} of worker {claim.worker!r} expired and was taken over")
+                raise LeaseLost(f"claim {claim.token} of worker {claim.worker!r} stands no more: it expired and was taken over, or"
+                                " something was taken back, or routers evolved, meanwhile")
             await hold_clients(transaction, [text for text, _ in texts])
             await put_texts_out(transaction, [text for text, _ in texts], self._time.now())
             await put_texts(transaction, self._time.now(), rows,

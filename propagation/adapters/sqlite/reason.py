@@ -100,7 +100,8 @@ class SqliteReason:
 
         def work(connection: sqlite3.Connection) -> None:
             if one(connection, HELD_STILL if more else GIVEN_BACK, claim.token) is None:
-                raise LeaseLost(f"claim {claim.token} of worker {claim.worker!r} expired and was taken over")
+                raise LeaseLost(f"claim {claim.token} of worker {claim.worker!r} stands no more: it expired and was taken over, or"
+                                " something was taken back, or routers evolved, meanwhile")
             if strange := [done.sequence for done in reasoned.finished if done.sequence not in claimed]:
                 raise LeaseLost(f"claim {claim.token} does not hold interaction {strange[0]}")
             put_packed(connection, reasoned, self._directory.now())
