@@ -195,10 +195,10 @@ def _sentence(error: ErrorDetails, given: Mapping[str, Given]) -> str:
     """One line: key, value, where it came from, and what it may be."""
     key = ".".join(str(part) for part in error["loc"]).removeprefix(UNPREFIXED)
     source = given.get(key)
-    problem = error["msg"].replace("Input should", "must").replace("Value error, ", "")
+    problem = error["msg"].replace("Input should", "must").replace("String should", "must").replace("Value error, ", "")
     if source is None:
         return f"{key or 'settings'}: {problem}"
-    return f"{key} is {'a secret' if is_secret(key) else repr(source.value)} ({source.origin}): {problem}"
+    return f"{key} is {'a secret' if is_secret(key) else repr(_without_password(source.value))} ({source.origin}): {problem}"
 
 
 def is_secret(key: str) -> bool:

@@ -3,7 +3,7 @@
 // parameters: database, alive, longer
 SHOW TRANSACTIONS
 YIELD transactionId AS open, database AS home, metaData AS told, elapsedTime AS since
-WHERE home = $database AND told.process IS NOT NULL AND NOT told.process IN $alive AND since.milliseconds > $longer
+WHERE home = toLower($database) AND told.propagation_process IS NOT NULL AND NOT told.propagation_process IN $alive AND since.milliseconds > $longer
 TERMINATE TRANSACTIONS open
 YIELD message
 RETURN count(message)

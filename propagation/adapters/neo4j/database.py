@@ -105,7 +105,7 @@ class Neo4jDatabase:
         try:
             async with asyncio.timeout(self.settings.answer_seconds), self._driver.session(
                     database=self.settings.database) as session:
-                told = {"process": self.process} if self.process else None
+                told = {"propagation_process": self.process} if self.process else None
                 bounded = unit_of_work(told, self.settings.answer_seconds)(work)
                 return await (session.execute_read if mode == "READ" else session.execute_write)(bounded)
         except (Neo4jError, DriverError, TimeoutError) as error:

@@ -10,7 +10,7 @@ class Neo4jSettings(Term):
     (deadlocks, a restart) is repeated before the caller is told. `answer_seconds`: how long any call may take, retries included (a
     server that froze is one that does not answer). `uri`: scheme, host and port; who asks stands in `user` and `password`."""
 
-    uri: str = Field("bolt://127.0.0.1:7687", pattern=r"^(bolt|neo4j)(\+s|\+ssc)?://[^@/\s]+$")
+    uri: str = Field("bolt://127.0.0.1:7687", pattern=r"^(bolt|neo4j)(\+s|\+ssc)?://[^@/\s]+(/[^@\s]*)?$")
     user: str = Field("neo4j", min_length=1)
     password: SecretStr = SecretStr("")
     database: str = Field("neo4j", min_length=1)

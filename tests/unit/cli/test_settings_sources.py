@@ -117,3 +117,15 @@ def test_a_buffer_is_shown_as_it_is_in_force_with_a_language_model(load):
     assert buffer("reasoner=openai") == 3
     assert buffer("reasoner=openai", "buffer=5") == 5
     assert buffer("reasoner=openai", "taste.k=20") == 3
+
+
+@pytest.mark.parametrize("uri", ["bolt://neo4j:hidden@127.0.0.1:7687", "127.0.0.1:7687", "http://127.0.0.1:7474"])
+def test_an_address_of_neo4j_is_a_scheme_and_a_host_and_holds_no_password(uri):
+    with pytest.raises(SettingsError, match=r"neo4j\.uri is .*: must match pattern") as refused:
+        load_settings(None, {"PROPAGATION_NEO4J__URI": uri}, {})
+    assert "hidden" not in str(refused.value)
+
+
+@pytest.mark.parametrize("uri", ["bolt://[::1]:7687", "neo4j+s://graph.example", "neo4j://graph.example:7687/?policy=eu"])
+def test_addresses_of_neo4j(uri):
+    assert load_settings(None, {"PROPAGATION_NEO4J__URI": uri}, {}).settings.neo4j.uri == uri
