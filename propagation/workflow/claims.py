@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 
-from propagation.model.errors import PropagationError
 from propagation.model.text import ReasonClaim
 from propagation.ports.graph import GraphStore
 from propagation.workflow.holding import PROLONGED_A_LIFE, Leases
@@ -46,7 +45,7 @@ class Claims:
 
     async def _keep(self) -> None:
         while not await self._ends_within(self._leases.seconds / PROLONGED_A_LIFE):
-            with contextlib.suppress(PropagationError):  # a graph that is away: the commit is told
+            with contextlib.suppress(Exception):  # a graph that is away: the commit is told
                 await self._store.prolong_claims(sorted(self._held), self._leases.ttl_ms)
 
     async def _ends_within(self, seconds: float) -> bool:

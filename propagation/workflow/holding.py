@@ -65,8 +65,10 @@ class Leases:
     async def _go_on_living(self) -> None:
         while True:
             await asyncio.sleep(self.seconds / PROLONGED_A_LIFE)
-            with contextlib.suppress(PropagationError):  # a graph that is away
+            try:
                 await self._show_life()
+            except Exception as error:  # it must not end: others would end what this process has open
+                log.warning("life was not shown: %s", error)
 
     async def _show_life(self) -> None:
         if ended := await self._store.show_life(self.holder, self.ttl_ms):
@@ -111,7 +113,7 @@ class Leases:
             due = time.monotonic() + pause
             try:
                 again = await self.acquire(lease.name)
-            except PropagationError:  # a graph that is away: who works under it is told
+            except Exception:  # a graph that is away: who works under it is told by its commit
                 await asyncio.sleep(LOOK_SECONDS)
                 continue
             if again is None:

@@ -171,6 +171,7 @@ class Database:
 
     def _run_alone(self, work: Work, done: "Future[object]", connection: sqlite3.Connection) -> None:
         try:
+            self._check_place()
             done.set_result(work(connection))
         except Exception as error:
             done.set_exception(self._translated(error))

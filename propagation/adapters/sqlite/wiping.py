@@ -90,13 +90,19 @@ def overwrite(path: Path, handle: int, pages: Pages, connection: sqlite3.Connect
     size = _size_of_pages(handle)
     with closing(connect(path)) as other:
         other.execute("BEGIN IMMEDIATE")
-        for number in pages:
-            first, last = _middle(os.pread(handle, HEADER, number * size))
-            if last > first:
-                os.pwrite(handle, _zeros(last - first), number * size + first)
-        os.fsync(handle)
-        other.execute("INSERT INTO progress VALUES (?, 1) ON CONFLICT DO UPDATE SET value = value + 1", (OVERWRITTEN,))
-        other.execute("COMMIT")
+        if path.with_name(path.name + "-wal").stat().st_size:  # another program committed: its pages may go into the file meanwhile
+            return False
+        try:
+            for number in pages:
+                first, last = _middle(os.pread(handle, HEADER, number * size))
+                if first < last <= size:
+                    os.pwrite(handle, _zeros(last - first), number * size + first)
+            os.fsync(handle)
+            other.execute("INSERT INTO progress VALUES (?, 1) ON CONFLICT DO UPDATE SET value = value + 1", (OVERWRITTEN,))
+            other.execute("COMMIT")
+        except BaseException:
+            connection.execute("PRAGMA shrink_memory")  # nothing was committed that would tell it
+            raise
     return True
 
 
