@@ -61,8 +61,9 @@ class ErasureStore(Protocol):
         rests on what goes): nothing is changed then, but that past versions of texts may cite it no longer."""
 
     async def wipe(self) -> None:
-        """Nothing of clients that were forgotten is left in the database's files, nor in a
-        write-ahead log, nor in parts of dropped checkpoints. Who is forgotten meanwhile stays due."""
+        """Nothing that names clients that were forgotten, or that they said, is left in the database's files, nor in a write-ahead
+        log. Of numbers without names, which checkpoints are, an adapter may leave dropped ones in free space of a large file until
+        others take it (docs/erasure.md). Who is forgotten meanwhile stays due."""
 
     async def wiping_due(self) -> bool:
         """Whether a client was forgotten and `wipe` did not finish since. Of a retraction nothing has to be wiped."""

@@ -10,9 +10,11 @@ from random import Random
 
 import pytest
 
-from propagation.adapters.sqlite import wiping
+from propagation.adapters.sqlite import middles
 from propagation.adapters.sqlite.database import Database
 from propagation.adapters.sqlite.file import connect
+from propagation.adapters.sqlite.middles import Middles
+from propagation.adapters.sqlite.write_ahead_log import empty_log
 
 GONE, KEPT = b"said by somebody who left", "said by somebody who stayed"
 OPENED_AND_CLOSED = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT * FROM said').fetchone(); c.close()"
@@ -44,24 +46,42 @@ async def database(tmp_path):
                 for key in keys[start : start + 500]]
         await database.write(lambda connection, rows=rows: connection.executemany("INSERT INTO said VALUES (?, ?)", rows))
     await database.write(lambda connection: connection.execute("DELETE FROM said WHERE id % 3"))
-    assert await database.alone(wiping.empty_log)
+    assert await database.alone(empty_log)
     yield database
     database.close()
 
 
-async def wiped(database):
-    """How many pages held something."""
-    handle, start, count = database.handle(), 0, 0
+async def looked_through(database):
+    """(What looks, how many pages held something); those are overwritten."""
+    looking, start, count = Middles(database.path, database.handle()), 0, 0
+    assert await database.alone(looking.begin)
     while start is not None:
-        pages, start = wiping.remains(handle, start)
+        pages, start = looking.found(start)
         count += len(pages)
-        assert await database.alone(partial(wiping.overwrite, database.path, handle, pages))
+        assert await database.alone(partial(looking.overwrite, pages))
+    return looking, count
+
+
+async def wiped(database):
+    looking, count = await looked_through(database)
+    assert await database.alone(partial(looking.overwrite, None))
+    assert looking.complete
     return count
 
 
 def bytes_of(database):
-    beside = database.path.with_name("graph.db-wal")
-    return database.path.read_bytes() + (beside.read_bytes() if beside.exists() else b"")
+    """Read over the database's own descriptor: to close another takes its locks away."""
+    found, beside = os.pread(database.handle(), os.fstat(database.handle()).st_size, 0), database.path.with_name("graph.db-wal")
+    return found + (beside.read_bytes() if beside.exists() else b"")
+
+
+async def said_and_deleted(database, count):
+    """By somebody, in an order that splits pages: copies of rows stay in their middles."""
+    for start in range(0, count, 500):
+        rows = [(100_000 + key * 7_919 % count, f"{GONE.decode()} {key * 31 % 997} {'.' * (key % 90)}")
+                for key in range(start, start + 500)]
+        await database.write(lambda connection, rows=rows: connection.executemany("INSERT INTO said VALUES (?, ?)", rows))
+    await database.write(lambda connection: connection.execute("DELETE FROM said WHERE id >= 100000"))
 
 
 async def kept(database):
@@ -74,7 +94,7 @@ async def test_nothing_is_left_in_pages_and_everything_else_stays(database):
     assert await wiped(database) > 0
     assert GONE not in bytes_of(database)
     assert await kept(database) == before
-    assert wiping.remains(database.handle(), 0) == ([], None)
+    assert (await looked_through(database))[1] == 0
     with closing(connect(database.path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
@@ -84,16 +104,35 @@ async def test_pages_in_the_writers_memory_do_not_bring_it_back(database):
     await wiped(database)
     await database.write(lambda connection: connection.execute("UPDATE said SET text = text || '!'"))
     assert GONE not in bytes_of(database)
-    assert await database.alone(wiping.empty_log)
+    assert await database.alone(empty_log)
     assert GONE not in bytes_of(database)
 
 
 async def test_in_parts(database, monkeypatch):
-    monkeypatch.setattr(wiping, "LOOKED_AT_ONCE", 16 << 12)
-    monkeypatch.setattr(wiping, "OVERWRITTEN_AT_ONCE", 3)
+    monkeypatch.setattr(middles, "LOOKED_AT_ONCE", 16 << 12)
+    monkeypatch.setattr(middles, "OVERWRITTEN_AT_ONCE", 3)
     await wiped(database)
     assert GONE not in bytes_of(database)
     assert len(await kept(database)) == 2_000
+
+
+async def test_what_comes_to_pages_that_were_looked_at_already_is_overwritten_too(database):
+    looking, _ = await looked_through(database)
+    await said_and_deleted(database, 4_000)
+    assert GONE in bytes_of(database)
+    assert await database.alone(partial(looking.overwrite, None))
+    assert looking.complete
+    assert GONE not in bytes_of(database)
+    assert len(await kept(database)) == 2_000
+
+
+async def test_a_log_that_was_begun_anew_meanwhile_does_not_say_what_was_written(database):
+    looking, _ = await looked_through(database)
+    await said_and_deleted(database, 500)
+    await database.alone(lambda connection: connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchone())
+    await database.write(lambda connection: connection.execute("INSERT INTO said VALUES (-1, 'after')"))
+    assert await database.alone(partial(looking.overwrite, None))
+    assert not looking.complete
 
 
 async def test_a_reader_who_keeps_the_log_puts_it_off(database):
@@ -101,8 +140,9 @@ async def test_a_reader_who_keeps_the_log_puts_it_off(database):
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM said").fetchone()
         await database.write(lambda connection: connection.execute("DELETE FROM said WHERE id = 0"))
-        pages, _ = wiping.remains(database.handle(), 0)
-        assert not await database.alone(partial(wiping.overwrite, database.path, database.handle(), pages))
+        looking = Middles(database.path, database.handle())
+        pages, _ = looking.found(0)
+        assert not await database.alone(partial(looking.overwrite, pages))
         reader.execute("ROLLBACK")
     await wiped(database)
     assert GONE not in bytes_of(database)

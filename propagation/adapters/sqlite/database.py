@@ -92,9 +92,12 @@ class Database:
 
     def handle(self) -> int:
         """Of the file itself, read and written beside SQLite. It stays open for as long as the connections are: closing any
-        descriptor of the file drops all of SQLite's locks on it, and the log could be taken away by another process."""
+        descriptor of the file drops all of SQLite's locks on it, and the log could be taken away by another process. Raises
+        StoreCorrupt where the file was replaced."""
         if self._handle is None:
             self._handle = os.open(self.path, os.O_RDWR)
+        found = os.fstat(self._handle)
+        self._check((found.st_dev, found.st_ino))
         return self._handle
 
     async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -202,7 +205,10 @@ class Database:
 
     def _check_place(self) -> None:
         """What is written to a file that was removed or replaced is gone with it. Raises StoreCorrupt."""
-        if _place_of(self.path) != self._place:
+        self._check(_place_of(self.path))
+
+    def _check(self, place: tuple[int, int] | None) -> None:
+        if place != self._place:
             raise StoreCorrupt(f"{self.path} was removed or replaced while the service held it; nothing more is acknowledged: stop"
                                " the service, then put the file back or restore a back-up")
 

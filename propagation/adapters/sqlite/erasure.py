@@ -13,21 +13,20 @@ from propagation.adapters.sqlite.directory import Directory
 from propagation.adapters.sqlite.forgotten import forgotten_among
 from propagation.adapters.sqlite.learned_rows import written_by
 from propagation.adapters.sqlite.messages import brief_versions, last_round
+from propagation.adapters.sqlite.middles import Middles
 from propagation.adapters.sqlite.reason import ROW, interaction_of
 from propagation.adapters.sqlite.record import signed
 from propagation.adapters.sqlite.rows import dumped
 from propagation.adapters.sqlite.taking_back import take_back
 from propagation.adapters.sqlite.texts import bodies_of
 from propagation.adapters.sqlite.wiping import (
-    empty_log,
     forgotten_times,
     has_to_be_written_anew,
-    overwrite,
-    remains,
     taken_back_through,
     wiped,
     write_anew,
 )
+from propagation.adapters.sqlite.write_ahead_log import empty_log
 from propagation.model.errors import StoreBusy
 from propagation.model.interaction import InteractionRow, seed_of
 from propagation.model.learned import Staged
@@ -48,6 +47,7 @@ from propagation.ports.leases import Lease
 
 TRAILS_A_READ = 500
 LOG_TRIES, LOG_PAUSE_SECONDS = 300, 0.2
+PASSES = 5
 READERS = ("SELECT m.ref, m.profile_version, m.router, m.router_version, m.outcome FROM json_each(?) e CROSS JOIN merged m"
            " INDEXED BY merged_message ON m.router = e.value->>0 AND m.router_version = e.value->>1 WHERE m.outcome = ?")
 CHOICES = ("SELECT i.user, i.sequence, i.item, i.weight, c.sequence FROM json_each(?) e CROSS JOIN interaction i"
@@ -132,9 +132,9 @@ class SqliteErasure:
     async def wipe(self) -> None:
         times = await self._database.read(forgotten_times)
         await self._checkpoints.sweep_checkpoints()  # what is dropped after the file was written anew stays in its free pages
-        await self._with_empty_log(empty_log)
         handle = self._database.handle()
         if has_to_be_written_anew(handle):
+            await self._with_empty_log(empty_log)
             await self._database.alone(write_anew)
             await self._with_empty_log(empty_log)
         else:
@@ -142,12 +142,19 @@ class SqliteErasure:
         await self._database.write(lambda connection: wiped(connection, times))
 
     async def _overwrite(self, handle: int) -> None:
-        """What lies in the unused middles of pages; commits go on but for a moment at a time."""
-        start: int | None = 0
-        while start is not None:
-            pages, start = await asyncio.to_thread(remains, handle, start)
-            if pages:
-                await self._with_empty_log(partial(overwrite, self._database.path, handle, pages))
+        """What lies in the unused middles of pages; commits go on but for a moment at a time. Raises StoreBusy."""
+        middles = Middles(self._database.path, handle)
+        for _ in range(PASSES):
+            await self._with_empty_log(middles.begin)
+            start: int | None = 0
+            while start is not None:
+                pages, start = await asyncio.to_thread(middles.found, start)
+                if pages:
+                    await self._with_empty_log(partial(middles.overwrite, pages))
+            await self._with_empty_log(partial(middles.overwrite, None))
+            if middles.complete:
+                return
+        raise self._not_wiped("so much is written meanwhile that it is not known where")
 
     async def _with_empty_log(self, work: Callable[[sqlite3.Connection], bool]) -> None:
         """`work`, which says whether it could empty the write-ahead log. Raises StoreBusy where it never can."""
@@ -155,8 +162,11 @@ class SqliteErasure:
             if await self._database.alone(work):
                 return
             await asyncio.sleep(LOG_PAUSE_SECONDS)
-        raise StoreBusy(f"{self._database.path}: a reader keeps the write-ahead log from being emptied; what was deleted may still"
-                        " be in it. The next start of the service empties it")
+        raise self._not_wiped("a reader keeps the write-ahead log from being emptied")
+
+    def _not_wiped(self, why: str) -> StoreBusy:
+        return StoreBusy(f"{self._database.path}: {why}; what was deleted may still be in the file or its log. The next start of"
+                         " the service takes it out")
 
 
 def _standings(connection: sqlite3.Connection, event_ids: Sequence[str]) -> Iterator[tuple[Standing, InteractionRow | None]]:
