@@ -38,6 +38,7 @@ class Metrics:
         self.lag = self._gauge("lag", "Entries of the log that wait", "to_be")
         self.queue = self._gauge("queue", "What waits, by queue", "of")
         self.clients = self._gauge("clients", "Clients", "kind")
+        self.answers = self._gauge("answers", "1 where a part answered when it was asked for these metrics, else 0", "part")
         self.failing = self._gauge("failing", "1 while a step or job fails", "job")
         self.budget_used = self._gauge("budget_used", "What is used of a budget", "budget")
         self.budget_limit = self._gauge("budget_limit", "The limit of a budget", "budget")

@@ -52,9 +52,12 @@ class Monitor:
         self._metrics.show_counters(worker.counters)
         self._metrics.show_spending(lambda: engine.expenses.this_run)
 
+        looking = asyncio.Lock()
+
         async def text() -> bytes:
-            await self._look(engine, worker)
-            return await asyncio.to_thread(self._metrics.text)
+            async with looking:  # what one sets another would clear
+                await self._look(engine, worker)
+                return await asyncio.to_thread(self._metrics.text)
 
         try:
             if self._settings.port is None:
@@ -77,9 +80,12 @@ class Monitor:
             metrics.budget_used.labels(budget.name).set(budget.used)
             metrics.budget_limit.labels(budget.name).set(budget.limit)
         _set(metrics.failing, dict.fromkeys(worker.failing, 1))
+        answered = False
         with contextlib.suppress(PropagationError, TimeoutError):
             async with asyncio.timeout(STORE_SECONDS):
                 await self._ask(engine)
+            answered = True
+        _set(metrics.answers, {"store": answered})
 
     async def _ask(self, engine: Engine) -> None:
         metrics, store = self._metrics, engine.store

@@ -94,7 +94,11 @@ async def test_a_store_that_is_away_leaves_out_what_only_it_knows(tmp_path, monk
             assert found["propagation_failing", "learn"] == 1
             assert ("propagation_sequence", "learned") in found
             assert ("propagation_sequence", "recorded") not in found
-        assert ("propagation_sequence", "recorded") in values((await asked(started.metrics))[1])
+            assert found["propagation_answers", "store"] == 0
+        texts = await asyncio.gather(*[asked(started.metrics) for _ in range(5)])
+        for _, text in texts:
+            assert ("propagation_sequence", "recorded") in values(text), "who asks at the same time clears nothing of another's"
+            assert values(text)["propagation_answers", "store"] == 1
 
 
 async def test_what_happened_is_counted_and_everything_a_dashboard_asks_for_is_there(tmp_path):
