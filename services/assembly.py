@@ -2,8 +2,10 @@
 running is imported and asked for only where it is chosen."""
 
 import os
+import secrets
 import socket
 from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
 from typing import cast
 
 from propagation.adapters.numpy.index import NumpyIndex
@@ -76,9 +78,10 @@ def as_they_are(store: GraphStore, index: VectorIndex) -> tuple[GraphStore, Vect
     return store, index
 
 
+@cache
 def holder_name() -> str:
-    """Of this process, in leases and traces."""
-    return f"{socket.gethostname()}:{os.getpid()}"
+    """Of this process, in leases and traces. Containers that share a host's name may also share process numbers."""
+    return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
 
 
 def engine_of(settings: Settings, give_way: Callable[[], Awaitable[None]] = turn_of_others, clock: Clock | None = None,

@@ -1,5 +1,5 @@
 // name: leases/live
-// purpose: a process lives for so long from now on; all that do, and nothing more of those that stopped a day ago. Times in milliseconds
+// purpose: a process lives for so long from now on; those that did and do no more, and nothing of those that stopped a day ago. Times in milliseconds
 // parameters: holder, ttl, now
 MERGE (l:Lease {name: 'alive:' + $holder})
 SET l.holder = $holder, l.token = 1, l.expires = coalesce($now, timestamp()) + $ttl
@@ -9,4 +9,4 @@ CALL (now) {
   WHERE gone.name STARTS WITH 'alive:' AND gone.expires < now - 86400000
   DELETE gone
 }
-RETURN COLLECT { MATCH (other:Lease) WHERE other.name STARTS WITH 'alive:' AND other.expires > now RETURN other.holder }
+RETURN COLLECT { MATCH (other:Lease) WHERE other.name STARTS WITH 'alive:' AND other.expires <= now RETURN other.holder }

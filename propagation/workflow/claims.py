@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 from propagation.model.text import ReasonClaim
 from propagation.ports.graph import GraphStore
-from propagation.workflow.holding import PROLONGED_A_LIFE, Leases
+from propagation.workflow.holding import LOOK_SECONDS, PROLONGED_A_LIFE, Leases
 
 
 class Claims:
@@ -17,7 +17,6 @@ class Claims:
         self._leases = leases
         self._held: set[int] = set()
         self._keeping: asyncio.Task[None] | None = None
-        self._none = asyncio.Event()
 
     async def take(self, limit: int) -> ReasonClaim | None:
         """The next interactions (see ReasonStore.claim_reason)."""
@@ -32,25 +31,22 @@ class Claims:
         """It is prolonged, with all others that are held, until the body ends; it is not given back."""
         self._held.add(claim.token)
         if self._keeping is None:
-            self._none.clear()
             self._keeping = asyncio.create_task(self._keep())
         try:
             yield
         finally:
             self._held.discard(claim.token)
-            if not self._held:
-                self._none.set()
+            if not self._held and self._keeping is not None:
                 keeping, self._keeping = self._keeping, None
+                keeping.cancel()
                 await asyncio.gather(keeping, return_exceptions=True)
 
     async def _keep(self) -> None:
-        while not await self._ends_within(self._leases.seconds / PROLONGED_A_LIFE):
-            with contextlib.suppress(Exception):  # a graph that is away: the commit is told
+        pause = self._leases.seconds / PROLONGED_A_LIFE
+        while True:
+            await asyncio.sleep(pause)
+            pause = self._leases.seconds / PROLONGED_A_LIFE
+            try:
                 await self._store.prolong_claims(sorted(self._held), self._leases.ttl_ms)
-
-    async def _ends_within(self, seconds: float) -> bool:
-        try:
-            await asyncio.wait_for(self._none.wait(), seconds)
-        except TimeoutError:
-            return False
-        return True
+            except Exception:  # one ended at this moment, or the graph is away: then the commit is told
+                pause = LOOK_SECONDS

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +52,6 @@ class Evolution:
         self._settings = settings
         self._learning = learning
         self._no_texts = no_texts
-        self._leases = leases
         self._planner = Planner(store, reasoner, settings)
         self._publisher = Publisher(store, numbers, vectors, upkeep, leases, self._no_learning, self._learners_lease)
         self._undoing = Undoing(store, numbers)
@@ -154,9 +153,9 @@ class Evolution:
         """Under which a barrier is staged, too. Raises LeaseLost where another process learns."""
         await self._learner.saved()
         with self._learner.staging():
-            async with self._learning:
-                lease = await self._learner.settle()
-            async with self._leases.prolonged(lease, shared=True):
+            async with AsyncExitStack() as until_published:
+                async with self._learning:
+                    lease = await until_published.enter_async_context(self._learner.settled())
                 yield lease
 
     @asynccontextmanager

@@ -10,6 +10,9 @@ from propagation.model.errors import PropagationError
 from propagation.ports.leases import Lease, LeaseStore
 
 PROLONGED_A_LIFE = 3
+LIFE, LOOKS_A_LIFE = 2 / 3, 4
+"""Of the time that a lease stands, for how long a process lives that shows no life; how often in that time it looks. Who sees it
+silent twice ends what it holds open: before its leases are over."""
 PATIENCE_SECONDS = 30.0
 """How long a caller waits for what another process holds."""
 ASKED_MS, LOOK_SECONDS = 5_000, 0.1
@@ -51,7 +54,7 @@ class Leases:
                 await self._store.release_lease(lease)
 
     async def live(self) -> None:
-        """Show life thrice in the time that a lease stands, from now until `stop_living`."""
+        """Show life, from now until `stop_living`."""
         await self._show_life()
         self._living = asyncio.create_task(self._go_on_living())
 
@@ -63,15 +66,18 @@ class Leases:
             self._living = None
 
     async def _go_on_living(self) -> None:
+        pause = self.seconds * LIFE / LOOKS_A_LIFE
         while True:
-            await asyncio.sleep(self.seconds / PROLONGED_A_LIFE)
+            await asyncio.sleep(pause)
+            pause = self.seconds * LIFE / LOOKS_A_LIFE
             try:
                 await self._show_life()
             except Exception as error:  # it must not end: others would end what this process has open
                 log.warning("life was not shown: %s", error)
+                pause = LOOK_SECONDS
 
     async def _show_life(self) -> None:
-        if ended := await self._store.show_life(self.holder, self.ttl_ms):
+        if ended := await self._store.show_life(self.holder, int(self.ttl_ms * LIFE)):
             log.warning("ended %d transactions of processes that show no life any more", ended)
 
     async def taken_over(self, name: str, patience: float = PATIENCE_SECONDS) -> Lease | None:

@@ -163,10 +163,16 @@ class Learner:
         token = self._lease.token if self._lease is not None else None
         self._lease = await self._kept()
         self._behind |= self._lease is None or self._lease.token != token
-        if self._behind:
-            await (self.catch_up() if self._lease is None else self.abreast())
         if self._lease is None:
+            if self._behind:
+                await self.catch_up()
             return 0
+        async with self._leases.prolonged(self._lease, shared=True):  # an embedder may be slow
+            if self._behind:
+                await self.abreast()
+            return await self._learn(self._lease)
+
+    async def _learn(self, lease: Lease) -> int:
         after = self._numbers.view.applied_through
         part = await self._store.read_log(after, self._block)
         if part.through == after:
@@ -177,11 +183,11 @@ class Learner:
         await self._take_clients(part)  # may be taken again: an embedder that does not answer leaves nothing to start over from
         self._ahead = True
         block = await self._numbers.run(NumbersView.learn, part.interactions, part.through)
-        await self._store.commit_learned(self._lease, block)
+        await self._store.commit_learned(lease, block)
         self._ahead = False
         covered = part.through - after
         self._block = min(self._block * 2, BLOCK_MOST) if covered == self._block else BLOCK_LEAST
-        await self._checkpoint_if_due(self._lease)
+        await self._checkpoint_if_due(lease)
         return covered
 
     async def _kept(self) -> Lease | None:
@@ -198,10 +204,11 @@ class Learner:
         checkpoint."""
         return any(entry.kind in BARRED and entry.sequence > self._barred for entry in entries)
 
-    async def settle(self) -> Lease:
-        """Nothing is being written and the view stands where the store's learned blocks end; the learner's lease, at first for as
-        long as taking something back may last. Learning goes on under it, so it is not to be given back. Raises LeaseLost where
-        another process takes something back or evolves for longer than is waited for."""
+    @asynccontextmanager
+    async def settled(self) -> AsyncIterator[Lease]:
+        """Nothing is being written and the view stands where the store's learned blocks end; the learner's lease, prolonged until
+        the body ends. Learning goes on under it, so it is not given back. Raises LeaseLost where another process takes something
+        back or evolves for longer than is waited for."""
         await self.saved()
         self._saving = None
         lease = await self._leases.taken_over(LEASE)
@@ -209,9 +216,10 @@ class Learner:
             raise LeaseLost(f"another process takes something back or evolves, and was not done in {PATIENCE_SECONDS:.0f} s; try"
                             " again")
         self._asked = False
-        await self.abreast()
-        self._lease = lease  # not before: a step under a lease that is new to it catches up first
-        return lease
+        async with self._leases.prolonged(lease, shared=True):
+            await self.abreast()
+            self._lease = lease  # not before: a step under a lease that is new to it catches up first
+            yield lease
 
     def changing(self) -> None:
         """The view is about to differ from the store: unless `changed` follows, the next step starts from the store again."""

@@ -20,7 +20,7 @@ class WorkflowSettings(Term):
 
     policy: Literal["adoption", "semantic", "point_to_point", "placebo"] = "adoption"
     seed: int = Field(7, ge=0)
-    lease_seconds: float = Field(10.0, ge=1, le=600)
+    lease_seconds: float = Field(10.0, ge=1, le=300)
     session: BankSettings = BankSettings()
     taste: BankSettings = BankSettings()
     bootstrap_items: int = Field(500, ge=1)

@@ -90,8 +90,7 @@ class TakingBack:
     @asynccontextmanager
     async def _still(self) -> AsyncIterator[Lease]:
         """Nobody else learns or runs a round; the learner's lease, under which this process goes on."""
-        lease = await self._learner.settle()
-        async with self._leases.prolonged(lease, shared=True), self._leases.holding(ROUND_LEASE, PATIENCE_SECONDS) as rounds:
+        async with self._learner.settled() as lease, self._leases.holding(ROUND_LEASE, PATIENCE_SECONDS) as rounds:
             if rounds is None:
                 raise LeaseLost(f"another process runs a round, and was not done in {PATIENCE_SECONDS:.0f} s; try again")
             yield lease

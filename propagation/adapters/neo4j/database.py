@@ -14,6 +14,7 @@ from propagation.adapters.neo4j.translation import translated
 from propagation.model.errors import StoreBusy
 
 CONNECT_SECONDS = 5.0
+APART = 2
 RETRY_AFTER_SECONDS = 0.05
 THERE_ALREADY = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
 T = TypeVar("T")
@@ -60,24 +61,29 @@ class Neo4jDatabase:
         self.settings = settings
         self._statements = statements
         self._driver: AsyncDriver | None = None
+        self._apart: AsyncDriver | None = None
         self.beside = Beside()
         self.sent = 0
         self.process = ""
 
     def connect(self) -> AsyncDriver:
         """The driver; nothing is asked yet."""
+        self._driver, self._apart = self._connected(self.settings.connections), self._connected(APART)
+        return self._driver
+
+    def _connected(self, connections: int) -> AsyncDriver:
         settings = self.settings
-        self._driver = AsyncGraphDatabase.driver(
+        return AsyncGraphDatabase.driver(
             settings.uri, auth=(settings.user, settings.password.get_secret_value()), connection_timeout=CONNECT_SECONDS,
             max_transaction_retry_time=settings.retry_seconds, initial_retry_delay=RETRY_AFTER_SECONDS,
-            max_connection_pool_size=settings.connections, notifications_min_severity="OFF")
-        return self._driver
+            max_connection_pool_size=connections, notifications_min_severity="OFF")
 
     async def close(self) -> None:
         await self.beside.done()
-        if self._driver is not None:
-            driver, self._driver = self._driver, None
-            await driver.close()
+        drivers, self._driver, self._apart = (self._driver, self._apart), None, None
+        for driver in drivers:
+            if driver is not None:
+                await driver.close()
 
     def query(self, name: str, parameters: Mapping[str, object]) -> str:
         """The statement of a file, counted. Raises KeyError on another name, TypeError on other parameters than declared."""
@@ -96,17 +102,23 @@ class Neo4jDatabase:
         a new leader), never after a commit whose answer was lost. Raises StoreUnreachable, StoreFull."""
         return await self._run("WRITE", work)
 
-    async def _run(self, mode: str, work: Callable[[Transaction], Awaitable[T]]) -> T:
-        return await self._managed(mode, lambda transaction: work(Transaction(transaction, self)))
+    async def write_apart(self, work: Callable[[Transaction], Awaitable[T]], seconds: float) -> T:
+        """As `write`, within so many seconds and over connections of its own: also where all others wait for locks."""
+        return await self._managed("WRITE", lambda transaction: work(Transaction(transaction, self)), self._apart,
+                                   min(seconds, self.settings.answer_seconds))
 
-    async def _managed(self, mode: str, work: Callable[[AsyncManagedTransaction], Awaitable[T]]) -> T:
-        if self._driver is None:
+    async def _run(self, mode: str, work: Callable[[Transaction], Awaitable[T]]) -> T:
+        return await self._managed(mode, lambda transaction: work(Transaction(transaction, self)), self._driver,
+                                   self.settings.answer_seconds)
+
+    async def _managed(self, mode: str, work: Callable[[AsyncManagedTransaction], Awaitable[T]], driver: AsyncDriver | None,
+                       seconds: float) -> T:
+        if driver is None:
             raise StoreBusy(f"{self.settings.uri} is closed")
         try:
-            async with asyncio.timeout(self.settings.answer_seconds), self._driver.session(
-                    database=self.settings.database) as session:
+            async with asyncio.timeout(seconds), driver.session(database=self.settings.database) as session:
                 told = {"propagation_process": self.process} if self.process else None
-                bounded = unit_of_work(told, self.settings.answer_seconds)(work)
+                bounded = unit_of_work(told, seconds)(work)
                 return await (session.execute_read if mode == "READ" else session.execute_write)(bounded)
         except (Neo4jError, DriverError, TimeoutError) as error:
             raise translated(error, self.settings.uri, writing=mode == "WRITE") from error
@@ -117,7 +129,7 @@ class Neo4jDatabase:
             await (await transaction.run(text)).consume()
 
         try:
-            await self._managed("WRITE", work)
+            await self._managed("WRITE", work, self._driver, self.settings.answer_seconds)
         except Neo4jError as error:
             if error.code != THERE_ALREADY:
                 raise

@@ -15,6 +15,7 @@ class Neo4jLeases:
     def __init__(self, database: Neo4jDatabase, time: Time) -> None:
         self._database = database
         self._time = time
+        self._silent: frozenset[str] = frozenset()
 
     async def acquire_lease(self, name: str, holder: str, ttl_ms: int) -> Lease | None:
         row = await self._database.write(lambda transaction: transaction.row(
@@ -26,11 +27,15 @@ class Neo4jLeases:
         return holder
 
     async def show_life(self, holder: str, ttl_ms: int) -> int:
-        alive = await self._database.write(lambda transaction: transaction.value(
-            "leases/live", holder=holder, ttl=ttl_ms, now=self._time.now()))
+        within = ttl_ms / 1_000
+        silent: frozenset[str] = frozenset(await self._database.write_apart(lambda transaction: transaction.value(
+            "leases/live", holder=holder, ttl=ttl_ms, now=self._time.now()), within))
         self._database.process = holder
-        return int(await self._database.write(lambda transaction: transaction.value(
-            "leases/end_stalled", database=self._database.settings.database, alive=alive, longer=ttl_ms)) or 0)
+        still, self._silent = sorted(silent & self._silent), silent
+        if not still:
+            return 0
+        return int(await self._database.write_apart(lambda transaction: transaction.value(
+            "leases/end_stalled", silent=still, longer=ttl_ms), within) or 0)
 
     async def release_lease(self, lease: Lease) -> None:
         await self._database.write(lambda transaction: transaction.do("leases/release", name=lease.name, token=lease.token))

@@ -338,13 +338,18 @@ async def test_a_round_of_another_process_is_waited_for(engine, monkeypatch):
     assert (await forgetting).events_erased > 0
 
 
+async def lease_of(learner):
+    async with learner.settled() as lease:
+        return lease
+
+
 async def test_who_learns_lets_go_when_another_process_asks(engine):
     await live(engine, 15, 40)
     other = learner_on(engine, "another process")
     third = learner_on(engine, "a third one")
     await other.open()
     await third.open()
-    settling = asyncio.create_task(other.settle())
+    settling = asyncio.create_task(lease_of(other))
     while not settling.done():
         await third.step()  # looks for the lease more often than who asked for it
         await engine.learn()
