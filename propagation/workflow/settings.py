@@ -37,7 +37,7 @@ class WorkflowSettings(Term):
     tau: float | None = Field(None, ge=-1, le=1)
     centres: Literal["items", "attributes"] = "items"
     user_mass_per_day: float = Field(0.0, ge=0)
-    mass_min_support: int = Field(1, ge=1)
+    mass_min_support: int = Field(1, ge=1, le=1_000_000)
     holdout: int = Field(2_000, ge=1)
     evolve_most: int = Field(8, ge=1, le=64)
     evolve_support: int = Field(30, ge=1)

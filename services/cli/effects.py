@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from propagation.model.wording import counted
-from services.cli.output import print_table
+from services.cli.output import console, print_table
 from services.cli.protocols import Outcome, Progress, embedder_of, print_cost, with_bar
 from services.failures import UsageProblem
 
@@ -27,6 +27,8 @@ LOOP_EVENTS = 10_000
 LEAST = {"k": 2.0, "tau": -1.0, "buffer": 1.0, "evolution": 1.0}
 MOST = {"k": 4096.0, "tau": 1.0, "buffer": 64.0, "evolution": 10_000.0}
 EVERY_MERGE = 1 << 40
+NOTHING_EVOLVED = ("No run went live at any of these values, so all rows are the same pass: take more events (--first), or smaller"
+                   " workflow.evolve_support and workflow.holdout.")
 LOOPED = {"buffer": "buffer", "evolution": "evolve_every_rounds"}
 
 
@@ -44,6 +46,8 @@ def measured(vary: str, dataset: "Dataset", stream: "Stream", settings: "Setting
                  f"{effect.ranked:,} ranked; median of {counted(effect.seeds, 'seed')}")
         for named, (headers, rows) in ((title, effect_levels(effect)), ("the same, paired", effect_gains(effect))):
             print_table(named, headers, rows, headers)
+        if of == "evolution" and not any(point.counts["published"] for point in effect.points):
+            console().print(NOTHING_EVOLVED, markup=False)
         print_cost(effect.seconds, embedder_of(settings).name, FOOTING)
 
     def draw(path: Path) -> None:

@@ -72,6 +72,14 @@ def test_evolution_is_compared_with_none_on_the_same_events(dataset, tmp_path, m
     assert "nth round" in (tmp_path / "evolution.svg").read_text()
 
 
+@pytest.mark.slow
+def test_that_nothing_evolved_is_said(dataset, monkeypatch, capsys):
+    monkeypatch.setattr(Judged, "published", False)
+    outcome = vary("evolution=3", dataset, first=200)
+    outcome.show()
+    assert "No run went live" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("wrong", ["evolution=0", "evolution=default",
                                    "k", "k=", "k=two", "k=1", "k=2.5", "tau=2", "buffer=0", "buffer=default", "other=1"])
 def test_what_cannot_be_varied_is_refused(wrong, dataset):
