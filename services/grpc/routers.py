@@ -41,6 +41,8 @@ class Routers(Servicer):
         (bank, *_) = _banks(request)
         if not request.HasField("number"):
             raise InvalidInput("number", "is missing; routers are numbered from 0")
+        if request.number < 0:
+            raise InvalidInput("number", f"is {request.number}; routers are numbered from 0")
         at = await self._at(request)
         size = page_size_of(request.page_size if request.HasField("page_size") else None)
         question = f"members {bank} {request.number} {at}"

@@ -59,6 +59,13 @@ async def test_a_token_of_another_question_is_refused(service):
     assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
 
 
+@pytest.mark.parametrize(("number", "code"), [(-1, "INVALID_ARGUMENT"), (10_000, "NOT_FOUND"), (None, "INVALID_ARGUMENT")])
+async def test_a_router_that_there_is_not(service, number, code):
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await service.stub.GetRouter(pb.GetRouterRequest(number=number))
+    assert caught.value.code().name == code
+
+
 async def test_without_propagation_what_was_heard_is_left_out(service):
     await travelled(service)
     answer = await service.stub.GetProfile(pb.GetProfileRequest(key=ANN, propagate=False))
