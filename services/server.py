@@ -23,6 +23,7 @@ from services.kernel_cache import kernels_are_kept
 from services.listening import bind, refuse_open_address, refuse_taken_port
 from services.monitoring.wanted import monitoring_of
 from services.opening import Opening, Stopped
+from services.places import places_of
 from services.security.door import Door
 from services.security.limits import Limits
 from services.security.tokens import read_tokens
@@ -97,9 +98,10 @@ async def running(settings: Settings, clock: Clock | None = None,
     courtesy, clock = Courtesy(), clock or SystemClock()
     engine = engine_of(settings, courtesy.give_way, clock, monitoring.around)
     worker = Worker(engine, courtesy, settings.schedule, clock)
-    servicer, opening = PropagationService(engine, worker), Opening(stopping)
+    places = places_of(settings)
+    servicer, opening = PropagationService(engine, worker, places), Opening(stopping)
     server = new_server(servicer, courtesy, worker.timings, door, opening, settings.server.max_message_bytes,
-                        monitoring.interceptors())
+                        places, monitoring.interceptors())
     health = Health(server)
     address = bind(server, settings.server)
     service = Running(address, engine, worker, server, servicer, health, door)

@@ -9,6 +9,7 @@ from propagation.model.client import ClientKey
 from propagation.model.errors import InvalidInput, NotFound
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
+from services.places import NOWHERE, Places
 from services.worker import Worker
 
 Context = grpc.aio.ServicerContext[Any, Any]
@@ -19,9 +20,10 @@ TO_ANSWER = 0.9
 class Servicer:
     """Checks, asks the engine, converts; decides nothing."""
 
-    def __init__(self, engine: Engine, worker: Worker) -> None:
+    def __init__(self, engine: Engine, worker: Worker, places: Places = NOWHERE) -> None:
         self._engine = engine
         self._worker = worker
+        self._places = places
         self.stopping = asyncio.Event()
 
     async def _ref(self, key: ClientKey) -> int:

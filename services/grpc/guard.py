@@ -18,6 +18,7 @@ from services.grpc.base import Context
 from services.grpc.roles import SERVICE, calling
 from services.grpc.status import DETAILS_KEY, status_of, unexpected
 from services.opening import Opening
+from services.places import Places
 from services.security.door import Door, Metadata
 from services.security.limits import Limits
 from services.timings import Timings
@@ -39,10 +40,12 @@ def request_id_of(details: grpc.HandlerCallDetails) -> str:
 
 class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in its stubs only
     """No stack trace reaches a client, and no user text or token a log. `door` says who comes in; `courtesy` knows of every call
-    that waits for its answer, and `timings` how long each took (streams, which last as long as their callers like, left out)."""
+    that waits for its answer, and `timings` how long each took (streams, which last as long as their callers like, left out);
+    `places` are told to operators alone."""
 
-    def __init__(self, courtesy: Courtesy, timings: Timings, door: Door, opening: Opening) -> None:
+    def __init__(self, courtesy: Courtesy, timings: Timings, door: Door, opening: Opening, places: Places) -> None:
         self._courtesy = courtesy
+        self._places = places
         self._opening = opening
         self._timings = timings
         self._door = door
@@ -58,11 +61,11 @@ class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in
         if not handler.response_streaming:
             make, call = ((grpc.stream_unary_rpc_method_handler, handler.stream_unary) if handler.request_streaming
                           else (grpc.unary_unary_rpc_method_handler, handler.unary_unary))
-            answering = _answering(call, method, request_id, self._courtesy, self._timings, enter)
+            answering = _answering(call, method, request_id, self._courtesy, self._timings, enter, self._places)
             return make(answering, parse, handler.response_serializer)
         make, call = ((grpc.stream_stream_rpc_method_handler, handler.stream_stream) if handler.request_streaming
                       else (grpc.unary_stream_rpc_method_handler, handler.unary_stream))
-        return make(_streaming(call, method, request_id, enter), parse, handler.response_serializer)
+        return make(_streaming(call, method, request_id, enter, self._places), parse, handler.response_serializer)
 
 
 def _entering(door: Door, opening: Opening, method: str, metadata: Metadata) -> Enter:
@@ -105,7 +108,7 @@ def _parsing(parse: Callable[[bytes], Any], *, streaming: bool) -> Callable[[byt
 
 
 def _answering(call: Callable[[Any, Context], Awaitable[Any]], method: str, request_id: str,
-               courtesy: Courtesy, timings: Timings, enter: Enter) -> Callable[..., Awaitable[Any]]:
+               courtesy: Courtesy, timings: Timings, enter: Enter, places: Places) -> Callable[..., Awaitable[Any]]:
     name = method.rpartition("/")[2]
 
     async def guarded(request: Any, context: Context) -> Any:
@@ -117,13 +120,13 @@ def _answering(call: Callable[[Any, Context], Awaitable[Any]], method: str, requ
                     raise InvalidInput("request", "is not a message of this call: its bytes are broken, or a text is not UTF-8")
                 return await call(request, context)
             except Exception as error:
-                await _fail(error, context, method, request_id)
+                await _fail(error, context, method, request_id, places)
 
     return guarded
 
 
 def _streaming(call: Callable[[Any, Context], AsyncGenerator[Any, None]], method: str, request_id: str,
-               enter: Enter) -> Callable[..., Any]:
+               enter: Enter, places: Places) -> Callable[..., Any]:
     async def guarded(request: Any, context: Context) -> None:
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             try:
@@ -133,7 +136,7 @@ def _streaming(call: Callable[[Any, Context], AsyncGenerator[Any, None]], method
                     async for answer in answers:
                         await context.write(answer)
             except Exception as error:
-                await _fail(error, context, method, request_id)
+                await _fail(error, context, method, request_id, places)
 
     return guarded
 
@@ -145,7 +148,7 @@ def _in_time(context: Context) -> None:
         raise OutOfTime
 
 
-async def _fail(error: Exception, context: Context, method: str, request_id: str) -> NoReturn:
+async def _fail(error: Exception, context: Context, method: str, request_id: str, places: Places) -> NoReturn:
     """Ends the call with what went wrong. grpc's own errors say that the call is over already: its caller left, or its deadline
     passed, and nobody is there to be told."""
     if isinstance(error, grpc.aio.AbortError):
@@ -153,7 +156,8 @@ async def _fail(error: Exception, context: Context, method: str, request_id: str
     if isinstance(error, grpc.aio.BaseError):
         _unheard(method, error)
     if isinstance(error, PropagationError):
-        code, status = status_of(error)
+        caller = calling.get(None)
+        code, status = status_of(error, str if caller is not None and caller.sees_places else places.hidden)
         log.info("request refused", method=method, code=code.name, error=type(error).__name__)
     else:
         code, status = unexpected(request_id)

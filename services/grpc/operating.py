@@ -10,6 +10,7 @@ from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
 from services.grpc.base import Context, Servicer
 from services.grpc.evolving import run_to_proto
+from services.grpc.roles import Caller, caller_of
 from services.schedule.nightly import Nightly
 from services.timings import Timings
 from services.version import release
@@ -28,6 +29,11 @@ class Operating(Servicer):
         """What fails, and what waits because it was told to."""
         pause = self._engine.reasoner.pause
         return {**self._worker.failing, "reasoner": pause} if pause else self._worker.failing
+
+    def _told(self, caller: Caller) -> dict[str, str]:
+        """As `_failing`, as this caller may know it."""
+        failing = self._failing()
+        return failing if caller.sees_places else {job: self._places.hidden(text) for job, text in failing.items()}
 
     async def RunRound(self, request: pb.RunRoundRequest, context: Context) -> pb.RunRoundResponse:
         try:
@@ -63,7 +69,7 @@ class Operating(Servicer):
             last_evolution=run_to_proto(evolutions[0]) if evolutions else None,
             dead_letters=len(letters), newest_dead_letters=[
                 pb.DeadLetter(sequence=sequence, reason=reason) for sequence, reason in letters[:-DEAD_LETTERS_SHOWN - 1:-1]],
-            version=release(), policy=engine.settings.policy, failing=self._failing(), reasoner=engine.reasoner.name,
+            version=release(), policy=engine.settings.policy, failing=self._told(caller_of(context)), reasoner=engine.reasoner.name,
             embedder=engine.embedder.name, propagate=engine.settings.propagate, spending=spending_to_proto(engine),
             budgets=[pb.Budget(name=one.name, used=one.used, limit=one.limit) for one in engine.expenses.budgets],
             gauge=None if gauge is None else gauge_to_proto(gauge, course=request.history),

@@ -43,6 +43,11 @@ class Caller:
         """Users by id; a caller without it sees counts."""
         return Role.ANALYST in self.roles
 
+    @property
+    def sees_places(self) -> bool:
+        """Where the service keeps what it keeps: files, servers."""
+        return Role.ADMIN in self.roles
+
     def needs(self, role: Role, what: str) -> None:
         """Raises NotAllowed."""
         if role not in self.roles:

@@ -21,6 +21,7 @@ from services.grpc.tracing import Tracing
 from services.grpc.watching import Watching
 from services.grpc.writing import Writing
 from services.opening import Opening
+from services.places import Places
 from services.security.door import Door
 from services.timings import Timings
 
@@ -63,9 +64,9 @@ class Health:
 
 
 def new_server(service: PropagationService, courtesy: Courtesy, timings: Timings, door: Door, opening: Opening,
-               max_message_bytes: int, before: Sequence[grpc.aio.ServerInterceptor] = ()) -> grpc.aio.Server:  # type: ignore[type-arg]  # its stubs'
+               max_message_bytes: int, places: Places, before: Sequence[grpc.aio.ServerInterceptor] = ()) -> grpc.aio.Server:  # type: ignore[type-arg]  # its stubs'
     """A server of `service` with reflection. Not started, no port yet. `before`: what every call passes first."""
-    server = grpc.aio.server(interceptors=[*before, Guard(courtesy, timings, door, opening)], options=[
+    server = grpc.aio.server(interceptors=[*before, Guard(courtesy, timings, door, opening, places)], options=[
         ("grpc.max_concurrent_streams", CALLS_A_CONNECTION),
         ("grpc.max_receive_message_length", max_message_bytes), ("grpc.max_send_message_length", max_message_bytes),
         ("grpc.so_reuseport", 0), ("grpc.keepalive_time_ms", LONGEST_IDLE_MS),

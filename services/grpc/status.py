@@ -1,5 +1,7 @@
 """Our errors as gRPC statuses with rich details (google.rpc.Status in grpc-status-details-bin)."""
 
+from collections.abc import Callable
+
 import grpc
 from google.protobuf.any_pb2 import Any as AnyMessage
 from google.protobuf.message import Message
@@ -39,14 +41,15 @@ CODES: dict[type[errors.PropagationError], tuple[grpc.StatusCode, str]] = {
 }
 
 
-def status_of(error: errors.PropagationError) -> tuple[grpc.StatusCode, Status]:
-    """The code, and the status with a BadRequest (a wrong field) or an ErrorInfo (anything else)."""
+def status_of(error: errors.PropagationError, told: Callable[[str], str]) -> tuple[grpc.StatusCode, Status]:
+    """The code, and the status with a BadRequest (a wrong field) or an ErrorInfo (anything else). `told`: a text as this caller may
+    know it."""
     if isinstance(error, errors.InvalidInput):
         detail = BadRequest(field_violations=[BadRequest.FieldViolation(field=error.field, description=error.problem)])
         return _status(grpc.StatusCode.INVALID_ARGUMENT, str(error), detail)
     code, reason = CODES.get(type(error), (grpc.StatusCode.FAILED_PRECONDITION, "REFUSED"))
-    facts = {name: str(value) for name, value in vars(error).items()}
-    return _status(code, str(error), ErrorInfo(reason=reason, domain=DOMAIN, metadata=facts))
+    facts = {name: told(str(value)) for name, value in vars(error).items()}
+    return _status(code, told(str(error)), ErrorInfo(reason=reason, domain=DOMAIN, metadata=facts))
 
 
 def unexpected(request_id: str) -> tuple[grpc.StatusCode, Status]:

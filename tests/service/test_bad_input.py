@@ -138,7 +138,7 @@ async def test_a_deadline_that_leaves_no_time_is_told_with_details():
 
     with pytest.raises(OutOfTime) as caught:
         _in_time(Hurried())
-    code, status = status_of(caught.value)
+    code, status = status_of(caught.value, str)
     info = ErrorInfo()
     assert code == grpc.StatusCode.DEADLINE_EXCEEDED
     assert status.details[0].Unpack(info)

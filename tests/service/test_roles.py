@@ -3,6 +3,7 @@
 import grpc
 import pytest
 
+from propagation.model.errors import StoreFull
 from propagation.v1 import propagation_pb2 as pb
 from services.security.roles import Role
 from tests.service.test_routers_and_traces import ANN, travelled
@@ -45,3 +46,24 @@ async def test_counts_take_the_place_of_users_ids(read_only):
     assert max(member.count for member in members) == 3
     for text in (*map(str, trace.paths), *map(str, members), str(answer.profile.lines)):
         assert not any(name in text for name in ("ann", "bob", "cid"))
+
+
+@pytest.mark.parametrize(("roles", "told"), [((Role.READ,), False), ((Role.READ, Role.ADMIN), True)])
+async def test_only_operators_are_told_where_the_file_lies(serving, tmp_path, monkeypatch, roles, told):
+    async with serving(roles=roles) as client:
+        place = str(tmp_path / "graph.db")
+        full = StoreFull(f"{place}: database or disk is full")
+        monkeypatch.setattr(client.worker, "failing", {"disk": str(full)})
+        status = await client.stub.GetStatus(pb.GetStatusRequest())
+        assert ("database or disk is full" in status.failing["disk"], place in status.failing["disk"]) == (True, told)
+
+        async def refused(_):
+            raise full
+
+        monkeypatch.setattr(client.engine.store, "find_refs", refused)
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await client.stub.GetProfile(pb.GetProfileRequest(key=ANN))
+        assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert place in str(caught.value.details()) or not told
+        assert told or place.encode() not in dict(caught.value.trailing_metadata())["grpc-status-details-bin"]
+        assert told or place not in caught.value.details()
