@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 PART_BYTES = 1 << 20
 PARTS_A_SWEEP = 16
 PARTS_AT_ONCE = 24
-Part = tuple[str, int, str, str, bytes]
+Part = tuple[str, int, str, str, memoryview]
 
 
 class SqliteCheckpoints:
@@ -145,7 +145,7 @@ def _parts(name: str, array: NDArray[np.generic]) -> Iterator[Part]:
     data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     shape = dumped(list(array.shape))
     for part, start in enumerate(range(0, max(len(data), 1), PART_BYTES)):
-        yield name, part, array.dtype.str, shape, data[start : start + PART_BYTES].tobytes()
+        yield name, part, array.dtype.str, shape, data[start : start + PART_BYTES].data
 
 
 def _newest(connection: sqlite3.Connection, barrier: bool) -> Checkpoint | None:

@@ -3,7 +3,7 @@ SQLite never looks at (https://sqlite.org/fileformat2.html, section 1.6)."""
 
 import os
 import sqlite3
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from propagation.adapters.sqlite.file import connect
 from propagation.adapters.sqlite.write_ahead_log import empty_log, log_of, pages_in, salt_of
 
 LOOKED_AT_ONCE = 16 << 20
-OVERWRITTEN_AT_ONCE = 8_192
+OVERWRITTEN_AT_ONCE = 24_576
 OVERWRITTEN = "overwritten"
 # First byte of a b-tree page -> bytes of its header; an overflow or free page starts with the number of another page, below 2^24
 # (or, in a file beyond PAGES_TOLD_APART, one that may look like a header).
@@ -22,7 +22,8 @@ LENGTHS[[2, 5, 10, 13]] = 12, 12, 8, 8
 HEADER, MOST_FRAGMENTS = 8, 60
 PAGES_TOLD_APART = 2 << 24
 ZEROS = bytes(65_536)
-Pages = list[int]
+Found = dict[int, tuple[int, int]]
+"""Number of a page, from 0 -> the first byte of its unused middle, and the first after it."""
 
 
 class Middles:
@@ -39,25 +40,26 @@ class Middles:
 
     def begin(self, connection: sqlite3.Connection) -> bool:
         """What is written from now on is known. As `overwrite`."""
-        began = self.overwrite((), connection)
+        began = self.overwrite({}, connection)
         self._written, self._unknown = set(), False
         return began
 
-    def found(self, start: int) -> tuple[Pages, int | None]:
-        """(Numbers of b-tree pages, from a byte of the file on, whose unused middle holds anything; where to go on, None at the
-        end.)"""
+    def found(self, start: int) -> tuple[Found, int | None]:
+        """(B-tree pages, from a byte of the file on, whose unused middle holds anything; where to go on, None at the end.)"""
         end = os.fstat(self._handle).st_size
-        block, found = bytearray(LOOKED_AT_ONCE), Pages()
+        block, found = bytearray(LOOKED_AT_ONCE), Found()
         while start < end:
             read = os.preadv(self._handle, [memoryview(block)[: min(LOOKED_AT_ONCE, end - start)]], start)
-            found += [(start + first) // self._size for first, last in _middles(block, read // self._size, self._size)
-                      if not block.startswith(ZEROS[: last - first], first, last)]
+            for first, last in _middles(block, read // self._size, self._size):
+                if not block.startswith(ZEROS[: last - first], first, last):
+                    number, at = divmod(start + first, self._size)
+                    found[number] = at, at + last - first
             start += LOOKED_AT_ONCE
             if len(found) >= OVERWRITTEN_AT_ONCE:
                 break
         return found, start if start < end else None
 
-    def overwrite(self, pages: Collection[int] | None, connection: sqlite3.Connection) -> bool:
+    def overwrite(self, pages: Found | None, connection: sqlite3.Connection) -> bool:
         """Zeros into the unused middle of these pages, None of all that were written since it began; False where a reader keeps
         the log from being emptied. Outside of a transaction of `connection`, the writer's; nobody commits meanwhile. It is an
         ordinary commit of another connection that makes this one read the pages again, in whose memory they are as they were."""
@@ -70,7 +72,7 @@ class Middles:
             if log_of(self._path).stat().st_size:  # another program committed: its pages may go into the file meanwhile
                 return False
             try:
-                self._put_zeros(sorted(self._written) if pages is None else pages)
+                self._put_zeros(dict.fromkeys(sorted(self._written), (0, 0)) if pages is None else pages)
                 other.execute("INSERT INTO progress VALUES (?, 1) ON CONFLICT DO UPDATE SET value = value + 1", (OVERWRITTEN,))
                 other.execute("COMMIT")
             except BaseException:
@@ -84,10 +86,11 @@ class Middles:
         """Whether it is known which pages were written since it began: the log was begun anew by nobody else."""
         return not self._unknown
 
-    def _put_zeros(self, pages: Collection[int]) -> None:
-        for number in pages:
-            head = os.pread(self._handle, HEADER, number * self._size)
-            first, last = _middle(head) if len(head) == HEADER else (0, 0)  # the file may have become shorter
+    def _put_zeros(self, pages: Found) -> None:
+        for number, (first, last) in pages.items():
+            if number in self._written or self._unknown:  # since it was looked at, or maybe
+                head = os.pread(self._handle, HEADER, number * self._size)
+                first, last = _middle(head) if len(head) == HEADER else (0, 0)  # the file may have become shorter
             if first < last <= self._size:
                 os.pwrite(self._handle, ZEROS[: last - first], number * self._size + first)
         if pages:
