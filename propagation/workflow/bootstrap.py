@@ -53,7 +53,7 @@ class Stage0:
         self._settings = settings
         self._wanted = wanted
         self._leases = leases
-        self._new_epoch = NewEpoch(store, embedder, numbers, settings, leases)
+        self._new_epoch = NewEpoch(store, embedder, numbers, settings)
         self._look_after = 0
         self.made_with = wanted
 
@@ -69,12 +69,16 @@ class Stage0:
         self._look_after = changed_clients + needed - with_text
         return with_text >= needed
 
-    async def run(self, say: Say) -> Epoch:
-        """Open the next epoch and go live on it. The caller keeps learn, reason and rounds still meanwhile."""
-        epoch = await self._new_epoch.open(self._wanted, say)
-        self.made_with = self._wanted
-        await self._take_embedder(epoch.number)
-        await self._learner.reload()
+    async def run(self, say: Say, *, first: bool) -> Epoch | None:
+        """Open the next epoch and go live on it. The caller keeps learn, reason and rounds still meanwhile. `first`: None where
+        there is one already, for another process was quicker. Raises LeaseLost where another process goes on learning."""
+        async with self._learner.settled() as lease:
+            if first and self._numbers.view.epoch:
+                return None
+            epoch = await self._new_epoch.open(lease, self._wanted, say)
+            self.made_with = self._wanted
+            await self._take_embedder(epoch.number)
+            await self._learner.reload()
         say("embedding profiles, attributes and routers")
         await self._upkeep.reindex()
         if self._settings.propagate and self._stage2.policy.summarises:

@@ -202,7 +202,7 @@ class Engine:
         if covered:
             async with self._bootstrapping:  # a second caller looks again once the first is done
                 if await self.stage0.due(self.cold_start.changes):
-                    await self.init()
+                    await self._open_epoch(no_words, first=True)
         return covered
 
     def _take_entries(self, entries: Sequence[LogEntry]) -> None:
@@ -216,11 +216,16 @@ class Engine:
     async def init(self, say: Say = no_words) -> Epoch:
         """Stage 0, now: fit the embedder, find the routers' centres, learn everything again, and open an epoch; reads and
         record go on meanwhile. `say` is told each step in a few words. Raises LeaseLost when another process learns."""
+        epoch = await self._open_epoch(say, first=False)
+        assert epoch is not None, "the next one"
+        return epoch
+
+    async def _open_epoch(self, say: Say, *, first: bool) -> Epoch | None:
         async with self._reasoning:
             while await self._describe():
                 pass
         async with self._evolving, self._learning, self._no_reasoning(), self._rounding:
-            epoch = await self.stage0.run(say)
+            epoch = await self.stage0.run(say, first=first)
             self.following.embedded()
             return epoch
 

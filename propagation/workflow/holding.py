@@ -66,15 +66,17 @@ class Leases:
             self._living = None
 
     async def _go_on_living(self) -> None:
-        pause = self.seconds * LIFE / LOOKS_A_LIFE
+        pause, told = self.seconds * LIFE / LOOKS_A_LIFE, False
         while True:
             await asyncio.sleep(pause)
             pause = self.seconds * LIFE / LOOKS_A_LIFE
             try:
                 await self._show_life()
+                told = False
             except Exception as error:  # it must not end: others would end what this process has open
-                log.warning("life was not shown: %s", error)
-                pause = LOOK_SECONDS
+                if not told:
+                    log.warning("life is not shown, until the graph answers: %s", error)
+                pause, told = LOOK_SECONDS, True
 
     async def _show_life(self) -> None:
         if ended := await self._store.show_life(self.holder, int(self.ttl_ms * LIFE)):

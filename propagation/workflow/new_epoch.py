@@ -4,15 +4,13 @@ All of it is worked out beside the live view and published as a new epoch in one
 had happened, a crash after it is mended at start (the index only lags)."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model.client import Client, ClientKind
 from propagation.model.epoch import Epoch
-from propagation.model.errors import LeaseLost
 from propagation.model.learned import LearnedBlock
 from propagation.ports.embedder import Embedder, FittableEmbedder
 from propagation.ports.graph import GraphStore
@@ -20,8 +18,7 @@ from propagation.ports.leases import Lease
 from propagation.routing.clustering import spherical_kmeans
 from propagation.routing.perception import own_attributes
 from propagation.workflow.checkpointing import snapshot
-from propagation.workflow.holding import Leases
-from propagation.workflow.learner import LEASE, take_clients
+from propagation.workflow.learner import take_clients
 from propagation.workflow.made_with import MadeWith, embedder_name, made_with_name
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.settings import WorkflowSettings
@@ -47,31 +44,29 @@ class NewEpoch:
     """Makes epochs from the catalogue and the log. The caller keeps learn, reason and rounds still meanwhile; reads and
     record go on."""
 
-    def __init__(self, store: GraphStore, embedder: Embedder, numbers: Numbers, settings: WorkflowSettings, leases: Leases) -> None:
+    def __init__(self, store: GraphStore, embedder: Embedder, numbers: Numbers, settings: WorkflowSettings) -> None:
         self._store = store
         self._embedder = embedder
         self._numbers = numbers
         self._settings = settings
-        self._leases = leases
 
-    async def open(self, made_with: MadeWith, say: Say) -> Epoch:
-        """The next epoch, published. Raises LeaseLost when another process learns."""
+    async def open(self, lease: Lease, made_with: MadeWith, say: Say) -> Epoch:
+        """The next epoch, published under the learner's lease, by a process whose view stands where learn does."""
         current = await self._store.current_epoch()
         number = current.number + 1 if current else 1
-        async with self._lease() as lease:
-            say("fitting the embedder on the catalogue")
-            catalogue = await catalogue_of(self._store)
-            embedder, state = await self._fitted([content_text(item) for item in catalogue])
-            say("finding the routers' centres")
-            view = await self._view(embedder, catalogue, number)
-            say("learning all interactions again")
-            await self._relearn(lease, view, embedder)
-            if state is not None:
-                await self._store.put_blob(embedder_name(number), state, lease)
-            await self._store.put_blob(made_with_name(number), made_with.blob, lease)
-            epoch = Epoch(number=number, sequence=0, session_k=self._settings.session.k, taste_k=self._settings.taste.k,
-                          tau=self._settings.tau, embedder=embedder.name, era=number)
-            sequence = await self._store.open_epoch(lease, epoch, snapshot(view, barrier=True))
+        say("fitting the embedder on the catalogue")
+        catalogue = await catalogue_of(self._store)
+        embedder, state = await self._fitted([content_text(item) for item in catalogue])
+        say("finding the routers' centres")
+        view = await self._view(embedder, catalogue, number)
+        say("learning all interactions again")
+        await self._relearn(lease, view, embedder)
+        if state is not None:
+            await self._store.put_blob(embedder_name(number), state, lease)
+        await self._store.put_blob(made_with_name(number), made_with.blob, lease)
+        epoch = Epoch(number=number, sequence=0, session_k=self._settings.session.k, taste_k=self._settings.taste.k,
+                      tau=self._settings.tau, embedder=embedder.name, era=number)
+        sequence = await self._store.open_epoch(lease, epoch, snapshot(view, barrier=True))
         return epoch.model_copy(update={"sequence": sequence})
 
     async def _fitted(self, texts: list[str]) -> tuple[Embedder, bytes | None]:
@@ -125,12 +120,3 @@ class NewEpoch:
             after = blocks[-1].through
         recorded = np.concatenate([block.sequence for block in blocks])
         return np.concatenate([block.negatives for block in blocks])[np.searchsorted(recorded, sequences)]
-
-    @asynccontextmanager
-    async def _lease(self) -> AsyncIterator[Lease]:
-        """The learner's lease, prolonged for as long as the work takes."""
-        lease = await self._leases.taken_over(LEASE)
-        if lease is None:
-            raise LeaseLost("another process learns, and did not let go; bootstrap there, or stop it first")
-        async with self._leases.prolonged(lease, shared=True):
-            yield lease

@@ -60,7 +60,7 @@ class Caller:
 
 def learner_of(server):
     """The process that holds the learner's lease, as its holder names it."""
-    return int(re.search(r":(\d+)$", server.run("MATCH (l:Lease {name: 'learn'}) RETURN l.holder")[0][0])[1])
+    return int(re.search(r":(\d+):[0-9a-f]+$", server.run("MATCH (l:Lease {name: 'learn'}) RETURN l.holder")[0][0])[1])
 
 
 async def taken_over(server, store, gone):

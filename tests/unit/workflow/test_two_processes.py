@@ -213,6 +213,38 @@ async def test_an_epoch_that_one_opened_is_the_others_too(two):
     assert await ids(there, "ann") == await ids(here, "ann")
 
 
+async def test_a_bootstrap_that_is_due_for_both_is_one(two, monkeypatch):
+    here, there = two
+    epoch = await epoch_that_the_other_has_not_met(here, there)
+    await takes_the_lease_of(here)
+
+    async def due(_):
+        return True  # as it found before the other opened the epoch
+
+    monkeypatch.setattr(there.stage0, "due", due)
+    await push(here, "ann", 7)
+    there.learner._behind = False
+    assert await there.learn() > 0
+    assert (await there.store.current_epoch()).number == epoch.number == there.numbers.view.epoch
+    await is_as_rebuilt(there)
+
+
+async def test_an_epoch_is_opened_on_what_others_learned_meanwhile(two):
+    here, there = two
+    await epoch_that_the_other_has_not_met(here, there)
+    await push(here, "ann", 7, 9)
+    await here.drain()  # the other's view stands where it stood
+    await takes_the_lease_of(here)
+    epoch = await there.init()
+    assert epoch.number == 2
+    await is_as_rebuilt(there)
+    assert there.numbers.view.applied_through == await there.store.learned_through()
+    while await here.learn():
+        pass
+    await here.follow()
+    assert same_numbers(here.numbers.view.state, there.numbers.view.state) == []
+
+
 async def forgets(engine):
     await engine.forgetting.forget(ClientKey(kind=ClientKind.USER, id="bob"))
 
