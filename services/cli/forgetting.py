@@ -1,9 +1,11 @@
 """`propagation retract`, `forget` and `export-client`: what people may ask of what is held on them."""
 
+import contextlib
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
@@ -70,13 +72,31 @@ def forget(user: User = None, item: Item = None, yes: Yes = False, address: Addr
 def export_client(user: User = None, item: Item = None, output: Output = None, address: Address = LOOPBACK) -> None:
     """Everything held on a client, as JSON Lines: texts, events, profile versions, filter rules, gradients, edges, merges, weights.
 
-    Each line says in `what` which kind of record it is."""
+    Each line says in `what` which kind of record it is. FILE is there when it is whole, readable by this user alone."""
     key = _key(user, item)
     if output is None:
         ask(address, lambda stub: _write(stub, key, lambda line: print(line)))
         return
-    with output.open("w", encoding="utf-8") as file:
+    with _whole(output) as file:
         ask(address, lambda stub: _write(stub, key, lambda line: print(line, file=file)))
+
+
+@contextlib.contextmanager
+def _whole(output: Path) -> Iterator[TextIO]:
+    """A file that has its name once everything is in it; what is no file by itself (a pipe, a link, such as /dev/stdout) is written
+    as it is."""
+    if output.is_symlink() or (output.exists() and not output.is_file()):
+        with output.open("w", encoding="utf-8") as stream:
+            yield stream
+        return
+    partial = output.with_name(f"{output.name}.partial")
+    try:
+        with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+            yield file
+        partial.replace(output)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
 
 
 async def _write(stub: "PropagationServiceAsyncStub", key: "ClientKey", write: Callable[[str], None]) -> None:

@@ -305,7 +305,7 @@ def _many_events(folder):
     return source
 
 
-def test_events_are_retracted_and_clients_exported_and_forgotten(service):
+def test_events_are_retracted_and_clients_exported_and_forgotten(service, tmp_path):
     at = ("--address", service.address)
     asked = run("retract", "cid-0", *at)
     assert (asked.returncode, "--yes" in asked.stderr) == (2, True)
@@ -315,6 +315,19 @@ def test_events_are_retracted_and_clients_exported_and_forgotten(service):
     lines = [json.loads(line) for line in run("export-client", "--user", "cid", *at).stdout.splitlines()]
     named = [line["event_id"] for line in lines if line["what"] in ("event", "retracted_event")]
     assert named == ["cid-1", "cid-2", "cid-3", "cid-0"]
+    to = tmp_path / "cid.jsonl"
+    assert run("export-client", "--user", "cid", "-o", str(to), *at).returncode == 0
+    assert [json.loads(line) for line in to.read_text().splitlines()] == lines
+    assert to.stat().st_mode & 0o777 == 0o600
+    assert run("export-client", "--user", "nobody", "-o", str(to), *at).returncode == 6
+    assert len(to.read_text().splitlines()) == len(lines), "what is there stays where there is nothing new"
+    assert [file.name for file in tmp_path.iterdir()] == [to.name]
+    link = tmp_path / "link"
+    link.symlink_to(to)
+    to.write_text("")
+    assert run("export-client", "--user", "cid", "-o", str(link), *at).returncode == 0
+    assert link.is_symlink(), "as /dev/stdout is"
+    assert len(to.read_text().splitlines()) == len(lines)
     assert run("forget", *at).returncode == 2
     assert answer("forget", "--user", "cid", "--yes", *at)["events_erased"] == 3
     assert run("forget", "--user", "cid", "--yes", *at).returncode == 6
