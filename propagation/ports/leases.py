@@ -23,9 +23,9 @@ class LeaseStore(Protocol):
         """Who holds it now; None where nobody does."""
 
     async def show_life(self, holder: str, ttl_ms: int) -> int:
-        """This process lives, for so long from now on. What processes that showed life before, and showed none at this call nor at
-        the one before, have held open for as long is ended, for a frozen one may hold locks that everybody waits for; how much that
-        was. Two calls: after the store itself stood still nobody has shown life for a moment."""
+        """This process lives, for so long from now on (0: it ends). What processes that showed life before, and showed none at this
+        call nor at the one before, have held open for as long is ended, for a frozen one may hold locks that everybody waits for;
+        how much that was. Two calls: after the store itself stood still nobody has shown life for a moment."""
 
     async def release_lease(self, lease: Lease) -> None:
         """Give it back early; does nothing when it was lost."""

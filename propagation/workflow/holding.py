@@ -64,6 +64,8 @@ class Leases:
             self._living.cancel()
             await asyncio.gather(self._living, return_exceptions=True)
             self._living = None
+            with contextlib.suppress(PropagationError):  # else the others look for what it has open, for a day
+                await self._store.show_life(self.holder, 0)
 
     async def _go_on_living(self) -> None:
         pause, told = self.seconds * LIFE / LOOKS_A_LIFE, False

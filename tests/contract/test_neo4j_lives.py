@@ -12,7 +12,7 @@ from tests.contract.graph_store import known_clients, user
 from tests.neo4j_server.shared import server_for
 
 pytestmark = pytest.mark.neo4j
-TTL_MS = 500
+TTL_MS = 2_000
 
 
 @contextlib.asynccontextmanager
@@ -65,3 +65,12 @@ async def test_locks_of_a_process_that_stands_still_are_gone_and_those_of_one_th
         assert time.monotonic() - start < 10
         assert await other.get_blob("late") == (b"here" if lives else None)
         assert await other.load_texts([user(0)])
+
+
+async def test_who_ends_is_looked_for_no_more(tmp_path):
+    async with two_stores(tmp_path) as (ends, other):
+        await ends.show_life("ends", TTL_MS)
+        assert await ends.show_life("ends", 0) == 0
+        for _ in range(2):
+            await other.show_life("other", TTL_MS)
+        assert server_for(tmp_path).run("MATCH (l:Lease) RETURN l.name") == [["alive:other"]]

@@ -5,6 +5,7 @@ from propagation.adapters.neo4j.time import Time
 from propagation.model.errors import LeaseLost
 from propagation.ports.leases import Lease
 
+LEAST_SECONDS = 2.0
 LONGEST_MS = 600_000
 """No lease is longer: one that seems so was given before the clock jumped back, and has expired."""
 
@@ -27,12 +28,12 @@ class Neo4jLeases:
         return holder
 
     async def show_life(self, holder: str, ttl_ms: int) -> int:
-        within = ttl_ms / 1_000
+        within = max(ttl_ms / 1_000, LEAST_SECONDS)
         silent: frozenset[str] = frozenset(await self._database.write_apart(lambda transaction: transaction.value(
             "leases/live", holder=holder, ttl=ttl_ms, now=self._time.now()), within))
         self._database.process = holder
         still, self._silent = sorted(silent & self._silent), silent
-        if not still:
+        if not (still and ttl_ms):
             return 0
         return int(await self._database.write_apart(lambda transaction: transaction.value(
             "leases/end_stalled", silent=still, longer=ttl_ms), within) or 0)
