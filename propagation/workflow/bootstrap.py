@@ -55,6 +55,7 @@ class Stage0:
         self._leases = leases
         self._new_epoch = NewEpoch(store, embedder, numbers, settings)
         self._look_after = 0
+        self._adopting = False
         self.made_with = wanted
 
     async def due(self, changed_clients: int) -> bool:
@@ -75,8 +76,9 @@ class Stage0:
         async with self._learner.settled() as lease:
             if first and self._numbers.view.epoch:
                 return None
+            self._learner.changing()
             epoch = await self._new_epoch.open(lease, self._wanted, say)
-            self.made_with = self._wanted
+            self.made_with, self._adopting = self._wanted, False
             await self._take_embedder(epoch.number)
             await self._learner.reload()
         say("embedding profiles, attributes and routers")
@@ -99,16 +101,19 @@ class Stage0:
             self.made_with = self._wanted
         else:
             self.made_with = MadeWith.of_blob(blob)
+        self._adopting = adopt
         if not adopt:
             self.made_with.check(self._wanted)
         if self.made_with.embedder == self._wanted.embedder:
             await self._take_embedder(number)
 
     async def open_index(self, *, adopt: bool) -> None:
-        """At start, after the view: the index as the graph has it."""
+        """At start, after the view: the index as the graph has it. One that is to be of other settings waits for its epoch."""
         await self._vectors.load()
         if not adopt or self.made_with == self._wanted:
             await self._upkeep.open()
+        else:
+            self._upkeep.wait("the vector index is made anew with the next epoch")
 
     async def reindex(self, progress: OnProgress = no_progress) -> int:
         """The index anew, and tau of eq. 4 with it where it is a quantile."""
@@ -122,11 +127,12 @@ class Stage0:
 
     async def take_epoch(self, number: int) -> None:
         """The numbers go over to an epoch, that another process may have opened: so does the embedder. Raises
-        IncompatibleSettings where it was opened under other settings than this process'."""
+        IncompatibleSettings where it was opened under other settings than this process', unless these are to be adopted."""
         if blob := await self._store.get_blob(made_with_name(number)):
             self.made_with = MadeWith.of_blob(blob)
         if self.made_with.embedder == self._wanted.embedder:
-            self.made_with.check(self._wanted)
+            if not self._adopting:
+                self.made_with.check(self._wanted)
             await self._take_embedder(number)
 
     async def _take_embedder(self, epoch: int) -> None:

@@ -226,7 +226,8 @@ class Engine:
                 pass
         async with self._evolving, self._learning, self._no_reasoning(), self._rounding:
             epoch = await self.stage0.run(say, first=first)
-            self.following.embedded()
+            if epoch is not None:
+                self.following.embedded()
             return epoch
 
     async def evolve(self, *, dry_run: bool = False, undo: int | None = None) -> EvolutionRun:

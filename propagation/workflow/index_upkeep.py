@@ -64,6 +64,10 @@ class IndexUpkeep:
             self._feed.failed(error)
             await self._fill_view_from_texts()
 
+    def wait(self, why: str) -> None:
+        """Nothing is written to the index until it is made again (`reindex`)."""
+        self._feed.problem = why
+
     async def due(self) -> bool:
         """Whether `step` has something to do; an index that does not answer gives it nothing. Takes out of the outbox what the
         index has."""
