@@ -1,6 +1,7 @@
 """Learn: the log's interactions into the numbers, in sequence order, by the holder of the lease (DESIGN, State, 2)."""
 
 import asyncio
+import logging
 import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -24,6 +25,7 @@ from propagation.workflow.numbers import Numbers
 from propagation.workflow.texts import attribute_text, content_text
 from propagation.workflow.view import NumbersView
 
+log = logging.getLogger(__name__)
 LEASE = "learn"
 LOOK_SECONDS = 0.5
 BLOCK_LEAST, BLOCK_MOST = 256, 2_048
@@ -120,14 +122,15 @@ class Learner:
     async def reload(self) -> None:
         """The view anew from the store: the newest checkpoint and what was learned after it. Of another epoch than the view's: it
         is told first, so that what follows is read with that epoch's embedder."""
-        self._barred = await self._store.recorded_through()  # a checkpoint that is read after it knows of all up to it
+        self._ahead = True  # what follows may fail or be cut short: then the next step starts here again
+        barred = await self._store.recorded_through()  # a checkpoint that is read after it knows of all up to it
         checkpoint = await self._store.newest_checkpoint()
         if checkpoint is not None and checkpoint.epoch != self._numbers.view.epoch and self._on_epoch is not None:
             await self._on_epoch(checkpoint.epoch)
         fresh = self._first_view() if checkpoint is None else await asyncio.to_thread(restored, checkpoint, self._numbers.view.seed)
         self._checkpointed = int(fresh.state.clock[INTERACTIONS])
         await self._numbers.run(NumbersView.become, fresh)
-        self._ahead, self._behind = False, True
+        self._barred, self._ahead, self._behind = barred, False, True
         await self._follow_on()
 
     async def catch_up(self) -> None:
@@ -210,6 +213,8 @@ class Learner:
         the body ends. Learning goes on under it, so it is not given back. Raises LeaseLost where another process takes something
         back or evolves for longer than is waited for."""
         await self.saved()
+        if self._saving is not None and not self._saving.cancelled() and (failure := self._saving.exception()):
+            log.warning("a checkpoint was not saved: %s", failure)
         self._saving = None
         lease = await self._leases.taken_over(LEASE)
         if lease is None:

@@ -1,6 +1,6 @@
 """Two engines on one graph and one index, as two processes are: what one commits, the other's views follow."""
 
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.client import ClientChange, ClientKey, ClientKind, index_of
-from propagation.model.errors import InvalidInput, LeaseHeld
+from propagation.model.errors import InvalidInput, LeaseHeld, StoreUnreachable
 from propagation.model.interaction import NewInteraction
 from propagation.workflow.checkpointing import same_numbers
 from propagation.workflow.engine import Engine
@@ -334,3 +334,28 @@ async def test_who_was_forgotten_by_one_is_in_no_memory_of_the_other(two):
     assert there.catalogue.title_of(item) == ""
     for mine, theirs in zip(profiles(here), profiles(there), strict=True):
         np.testing.assert_array_equal(mine, theirs)
+
+
+async def test_a_view_that_could_not_be_read_again_at_a_barrier_is_read_at_the_next_step(two, monkeypatch):
+    """The other one forgot somebody, and nothing was learned since: only the barrier tells it."""
+    here, there = two
+    for user in ("ann", "bob"):
+        await push(here, user, 1, 3, 5)
+    await here.drain()
+    await there.learn()
+    await there.forgetting.forget(ClientKey(kind=ClientKind.USER, id="ann"))
+    await there.store.release_lease(there.learner._lease)
+    read, failed = here.store.newest_checkpoint, []
+
+    async def once(*_):
+        if not failed:
+            failed.append(True)
+            raise StoreUnreachable("the graph is away")
+        return await read()
+
+    monkeypatch.setattr(here.store, "newest_checkpoint", once, raising=False)
+    for _ in range(3):
+        with suppress(StoreUnreachable):
+            await here.learn()
+    assert failed
+    assert same_numbers(here.numbers.view.state, there.numbers.view.state) == []
