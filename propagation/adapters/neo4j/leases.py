@@ -32,11 +32,11 @@ class Neo4jLeases:
         silent: frozenset[str] = frozenset(await self._database.write_apart(lambda transaction: transaction.value(
             "leases/live", holder=holder, ttl=ttl_ms, now=self._time.now()), within))
         self._database.process = holder
-        still, self._silent = sorted(silent & self._silent), silent
-        if not (still and ttl_ms):
-            return 0
-        return int(await self._database.write_apart(lambda transaction: transaction.value(
-            "leases/end_stalled", silent=still, longer=ttl_ms), within) or 0)
+        still, self._silent = sorted(silent & self._silent), frozenset()  # a server that stands still now is looked at anew
+        ended = 0 if not (still and ttl_ms) else await self._database.write_apart(lambda transaction: transaction.value(
+            "leases/end_stalled", silent=still, longer=ttl_ms), within)
+        self._silent = silent
+        return int(ended or 0)
 
     async def release_lease(self, lease: Lease) -> None:
         await self._database.write(lambda transaction: transaction.do("leases/release", name=lease.name, token=lease.token))

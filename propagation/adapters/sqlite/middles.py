@@ -3,7 +3,7 @@ SQLite never looks at (https://sqlite.org/fileformat2.html, section 1.6)."""
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -22,9 +22,6 @@ LENGTHS[[2, 5, 10, 13]] = 12, 12, 8, 8
 HEADER, MOST_FRAGMENTS = 8, 60
 PAGES_TOLD_APART = 2 << 24
 ZEROS = bytes(65_536)
-Found = dict[int, tuple[int, int]]
-"""Number of a page, from 0 -> the first byte of its unused middle, and the first after it."""
-
 
 class Middles:
     """Of one large file, while commits go on. A page's content may move to another number meanwhile: pages that were written since
@@ -40,26 +37,26 @@ class Middles:
 
     def begin(self, connection: sqlite3.Connection) -> bool:
         """What is written from now on is known. As `overwrite`."""
-        began = self.overwrite({}, connection)
+        began = self.overwrite((), connection)
         self._written, self._unknown = set(), False
         return began
 
-    def found(self, start: int) -> tuple[Found, int | None]:
-        """(B-tree pages, from a byte of the file on, whose unused middle holds anything; where to go on, None at the end.)"""
+    def found(self, start: int) -> tuple[list[int], int | None]:
+        """(B-tree pages by number from 0, from a byte of the file on, whose unused middle holds anything; where to go on, None at
+        the end.)"""
         end = os.fstat(self._handle).st_size
-        block, found = bytearray(LOOKED_AT_ONCE), Found()
+        block, found = bytearray(LOOKED_AT_ONCE), list[int]()
         while start < end:
             read = os.preadv(self._handle, [memoryview(block)[: min(LOOKED_AT_ONCE, end - start)]], start)
             for first, last in _middles(block, read // self._size, self._size):
                 if not block.startswith(ZEROS[: last - first], first, last):
-                    number, at = divmod(start + first, self._size)
-                    found[number] = at, at + last - first
+                    found.append((start + first) // self._size)
             start += LOOKED_AT_ONCE
             if len(found) >= OVERWRITTEN_AT_ONCE:
                 break
         return found, start if start < end else None
 
-    def overwrite(self, pages: Found | None, connection: sqlite3.Connection) -> bool:
+    def overwrite(self, pages: Sequence[int] | None, connection: sqlite3.Connection) -> bool:
         """Zeros into the unused middle of these pages, None of all that were written since it began; False where a reader keeps
         the log from being emptied. Outside of a transaction of `connection`, the writer's; nobody commits meanwhile. It is an
         ordinary commit of another connection that makes this one read the pages again, in whose memory they are as they were."""
@@ -72,7 +69,7 @@ class Middles:
             if log_of(self._path).stat().st_size:  # another program committed: its pages may go into the file meanwhile
                 return False
             try:
-                self._put_zeros(dict.fromkeys(sorted(self._written), (0, 0)) if pages is None else pages)
+                self._put_zeros(sorted(self._written) if pages is None else pages)
                 other.execute("INSERT INTO progress VALUES (?, 1) ON CONFLICT DO UPDATE SET value = value + 1", (OVERWRITTEN,))
                 other.execute("COMMIT")
             except BaseException:
@@ -86,11 +83,10 @@ class Middles:
         """Whether it is known which pages were written since it began: the log was begun anew by nobody else."""
         return not self._unknown
 
-    def _put_zeros(self, pages: Found) -> None:
-        for number, (first, last) in pages.items():
-            if number in self._written or self._unknown:  # since it was looked at, or maybe
-                head = os.pread(self._handle, HEADER, number * self._size)
-                first, last = _middle(head) if len(head) == HEADER else (0, 0)  # the file may have become shorter
+    def _put_zeros(self, pages: Sequence[int]) -> None:
+        for number in pages:  # each may have been written since it was looked at, also by another program
+            head = os.pread(self._handle, HEADER, number * self._size)
+            first, last = _middle(head) if len(head) == HEADER else (0, 0)  # the file may have become shorter
             if first < last <= self._size:
                 os.pwrite(self._handle, ZEROS[: last - first], number * self._size + first)
         if pages:
