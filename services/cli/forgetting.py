@@ -90,13 +90,23 @@ def _whole(output: Path) -> Iterator[TextIO]:
             yield stream
         return
     partial = output.with_name(f"{output.name}.partial")
-    try:
-        with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+    partial.unlink(missing_ok=True)  # of one that was killed, or somebody else's
+    with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        try:
             yield file
-        partial.replace(output)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
+            file.flush()
+            os.fsync(file.fileno())
+            if not _is_at(file, partial):
+                raise UsageProblem(f"{partial} was taken away meanwhile: is another export to {output.name} under way?")
+            partial.replace(output)
+        except BaseException:
+            if _is_at(file, partial):
+                partial.unlink()
+            raise
+
+
+def _is_at(file: TextIO, path: Path) -> bool:
+    return path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno()))
 
 
 async def _write(stub: "PropagationServiceAsyncStub", key: "ClientKey", write: Callable[[str], None]) -> None:

@@ -1,5 +1,7 @@
 """RunRound and GetStatus: what an operator asks."""
 
+from collections.abc import Callable
+
 from propagation.model.client import ClientKind
 from propagation.model.errors import LeaseHeld
 from propagation.model.gauge import Gauge
@@ -10,7 +12,7 @@ from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
 from services.grpc.base import Context, Servicer
 from services.grpc.evolving import run_to_proto
-from services.grpc.roles import Caller, caller_of
+from services.grpc.roles import caller_of
 from services.schedule.nightly import Nightly
 from services.timings import Timings
 from services.version import release
@@ -29,11 +31,6 @@ class Operating(Servicer):
         """What fails, and what waits because it was told to."""
         pause = self._engine.reasoner.pause
         return {**self._worker.failing, "reasoner": pause} if pause else self._worker.failing
-
-    def _told(self, caller: Caller) -> dict[str, str]:
-        """As `_failing`, as this caller may know it."""
-        failing = self._failing()
-        return failing if caller.sees_places else {job: self._places.hidden(text) for job, text in failing.items()}
 
     async def RunRound(self, request: pb.RunRoundRequest, context: Context) -> pb.RunRoundResponse:
         try:
@@ -61,6 +58,7 @@ class Operating(Servicer):
         letters = await store.dead_letters(DEAD_LETTERS_COUNTED)
         gauge = await engine.gauge()
         evolutions = await store.evolution_runs(1)
+        told = str if caller_of(context).sees_places else self._places.hidden
         return pb.GetStatusResponse(
             recorded_through=recorded, learned_through=learned, reasoned_through=reasoned, learn_lag=recorded - learned,
             reason_lag=recorded - reasoned, users=await store.count_clients(ClientKind.USER),
@@ -68,13 +66,14 @@ class Operating(Servicer):
             bootstrapped=epoch is not None, last_round=None if last is None else round_to_proto(last),
             last_evolution=run_to_proto(evolutions[0]) if evolutions else None,
             dead_letters=len(letters), newest_dead_letters=[
-                pb.DeadLetter(sequence=sequence, reason=reason) for sequence, reason in letters[:-DEAD_LETTERS_SHOWN - 1:-1]],
-            version=release(), policy=engine.settings.policy, failing=self._told(caller_of(context)), reasoner=engine.reasoner.name,
-            embedder=engine.embedder.name, propagate=engine.settings.propagate, spending=spending_to_proto(engine),
+                pb.DeadLetter(sequence=sequence, reason=told(reason)) for sequence, reason in letters[:-DEAD_LETTERS_SHOWN - 1:-1]],
+            version=release(), policy=engine.settings.policy, failing={job: told(text) for job, text in self._failing().items()},
+            reasoner=engine.reasoner.name, embedder=engine.embedder.name, propagate=engine.settings.propagate,
+            spending=spending_to_proto(engine),
             budgets=[pb.Budget(name=one.name, used=one.used, limit=one.limit) for one in engine.expenses.budgets],
             gauge=None if gauge is None else gauge_to_proto(gauge, course=request.history),
             rounds=[round_to_proto(done) for done in await store.last_rounds(ROUNDS_SHOWN)] if request.history else (),
-            jobs=[await job_to_proto(job) for job in self._worker.nightly],
+            jobs=[await job_to_proto(job, told) for job in self._worker.nightly],
             reach=[reach_to_proto(reach) for reach in await store.reach(REACH_MERGES)] if request.history else (),
             parts=parts_to_proto(self._worker.timings))
 
@@ -112,7 +111,7 @@ def gauge_to_proto(gauge: Gauge, *, course: bool) -> pb.Gauge:
                           without=point.without) for point in gauge.course] if course else ())
 
 
-async def job_to_proto(job: Nightly) -> pb.ScheduledJob:
+async def job_to_proto(job: Nightly, told: Callable[[str], str]) -> pb.ScheduledJob:
     memory, due = await job.when()
     out = pb.ScheduledJob(name=job.name)
     if due is not None:
@@ -120,7 +119,7 @@ async def job_to_proto(job: Nightly) -> pb.ScheduledJob:
     if memory is not None and memory.finished:
         out.last.FromMilliseconds(memory.finished)
     if memory is not None and memory.failures:
-        out.failures, out.error = memory.failures, memory.error
+        out.failures, out.error = memory.failures, told(memory.error)
         out.retry.FromMilliseconds(memory.retry_at)
     return out
 
