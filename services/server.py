@@ -123,7 +123,7 @@ async def running(settings: Settings, clock: Clock | None = None,
     finally:
         told.cancel()
     try:
-        worker.start(health.store_there)
+        await worker.start(health.store_there)
         opening.done()
         try:
             async with monitoring.shown(engine, worker, settings.server, door) as metrics:

@@ -10,6 +10,7 @@ from propagation.adapters.neo4j.learn import Neo4jLearn
 from propagation.adapters.neo4j.leases import Neo4jLeases
 from propagation.adapters.neo4j.opening import open_database
 from propagation.adapters.neo4j.outbox import Neo4jOutbox
+from propagation.adapters.neo4j.plans import make_plans
 from propagation.adapters.neo4j.reason import Neo4jReason
 from propagation.adapters.neo4j.record import Neo4jRecords
 from propagation.adapters.neo4j.retention import Neo4jRetention
@@ -45,6 +46,9 @@ class Neo4jStore(Neo4jRecords, Neo4jClients, Neo4jLearn, Neo4jReason, Neo4jRound
         except BaseException:
             await self.database.close()
             raise
+
+    async def prepare(self) -> None:
+        await make_plans(self.database)
 
     async def close(self) -> None:
         await self.database.close()

@@ -53,6 +53,9 @@ class SqliteStore(SqliteRecords, SqliteClients, SqliteLearn, SqliteReason, Sqlit
         self._directory.load(connection)
         free_all(connection)
 
+    async def prepare(self) -> None:
+        """Nothing: a statement is planned in less than a millisecond."""
+
     async def close(self) -> None:
         await self.swept()
         self.database.close()
