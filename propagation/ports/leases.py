@@ -1,5 +1,6 @@
 """Leases with fencing tokens: one holder at a time, and a late one is harmless."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -22,10 +23,13 @@ class LeaseStore(Protocol):
     async def lease_holder(self, name: str) -> str | None:
         """Who holds it now; None where nobody does."""
 
-    async def show_life(self, holder: str, ttl_ms: int) -> int:
-        """This process lives, for so long from now on (0: it ends). What processes that showed life before, and showed none at this
-        call nor at the one before, have held open for as long is ended, for a frozen one may hold locks that everybody waits for;
-        how much that was. Two calls: after the store itself stood still nobody has shown life for a moment."""
+    async def show_life(self, holder: str, ttl_ms: int, within: float) -> frozenset[str]:
+        """This process lives, for so long from now on (0: it ends). Who showed life before and shows none now. Raises
+        StoreUnreachable after `within` seconds."""
+
+    async def end_stalled(self, holders: Sequence[str], longer_ms: int, within: float) -> int:
+        """What these processes have held open for longer is ended, with the locks that it holds; how much that was. Raises
+        StoreUnreachable after `within` seconds."""
 
     async def release_lease(self, lease: Lease) -> None:
         """Give it back early; does nothing when it was lost."""

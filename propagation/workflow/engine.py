@@ -35,6 +35,7 @@ from propagation.workflow.index_feed import IndexFeed
 from propagation.workflow.index_upkeep import IndexUpkeep, OnProgress, no_progress
 from propagation.workflow.interaction import Stage1, turn_of_others
 from propagation.workflow.learner import Learner, erased_in
+from propagation.workflow.living import Life
 from propagation.workflow.made_with import MadeWith
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.past import Past
@@ -79,6 +80,7 @@ class Engine:
         self.reasoner = reasoner
         self.settings = settings
         self.leases = Leases(store, holder, settings.lease_seconds)
+        self.life = Life(store, holder, settings.lease_seconds)
         self._reached = False
         wanted = MadeWith(session_k=settings.session.k, taste_k=settings.taste.k, embedder=embedder.name,
                           dimension=embedder.dimension, reasoner=reasoner.name, seed=settings.seed, centres=settings.centres)
@@ -133,7 +135,7 @@ class Engine:
         await asyncio.to_thread(warm_up)
         await reach(self.store.open)
         self._reached = True
-        await self.leases.live()
+        await self.life.begin()
         await self.stage0.restore(adopt=adopt)
         await self.cold_start.open(await self.store.learned_through())
         await asyncio.gather(reach(self.learner.open), self.catalogue.load(self.store))
@@ -158,7 +160,7 @@ class Engine:
             await self.learner.close()
             await self.upkeep.close()
         self.numbers.close()
-        await self.leases.stop_living()
+        await self.life.end()
         await self.store.close()
 
     async def upsert_clients(self, changes: Sequence[ClientChange]) -> Sequence[ClientOutcome]:

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import logging
 import time
 from collections.abc import AsyncIterator
 
@@ -10,13 +9,9 @@ from propagation.model.errors import PropagationError
 from propagation.ports.leases import Lease, LeaseStore
 
 PROLONGED_A_LIFE = 3
-LIFE, LOOKS_A_LIFE = 2 / 3, 4
-"""Of the time that a lease stands, for how long a process lives that shows no life; how often in that time it looks. Who sees it
-silent twice ends what it holds open: before its leases are over."""
 PATIENCE_SECONDS = 30.0
 """How long a caller waits for what another process holds."""
 ASKED_MS, LOOK_SECONDS = 5_000, 0.1
-log = logging.getLogger(__name__)
 
 
 class Leases:
@@ -27,7 +22,6 @@ class Leases:
         self._store = store
         self.holder = holder
         self.seconds = seconds
-        self._living: asyncio.Task[None] | None = None
 
     @property
     def ttl_ms(self) -> int:
@@ -52,37 +46,6 @@ class Leases:
         finally:
             with contextlib.suppress(PropagationError):  # what is not given back expires
                 await self._store.release_lease(lease)
-
-    async def live(self) -> None:
-        """Show life, from now until `stop_living`."""
-        await self._show_life()
-        self._living = asyncio.create_task(self._go_on_living())
-
-    async def stop_living(self) -> None:
-        """What this process holds expires."""
-        if self._living is not None:
-            self._living.cancel()
-            await asyncio.gather(self._living, return_exceptions=True)
-            self._living = None
-            with contextlib.suppress(PropagationError):  # else the others look for what it has open, for a day
-                await self._store.show_life(self.holder, 0)
-
-    async def _go_on_living(self) -> None:
-        pause, told = self.seconds * LIFE / LOOKS_A_LIFE, False
-        while True:
-            await asyncio.sleep(pause)
-            pause = self.seconds * LIFE / LOOKS_A_LIFE
-            try:
-                await self._show_life()
-                told = False
-            except Exception as error:  # it must not end: others would end what this process has open
-                if not told:
-                    log.warning("life is not shown, until the graph answers: %s", error)
-                pause, told = LOOK_SECONDS, True
-
-    async def _show_life(self) -> None:
-        if ended := await self._store.show_life(self.holder, int(self.ttl_ms * LIFE)):
-            log.warning("ended %d transactions of processes that show no life any more", ended)
 
     async def taken_over(self, name: str, patience: float = PATIENCE_SECONDS) -> Lease | None:
         """The lease, as soon as who has it gives it back, and who keeps it until it is asked for (see `asked_for`) is asked for

@@ -1,11 +1,12 @@
 """LeaseStore and BlobStore on Neo4j."""
 
+from collections.abc import Sequence
+
 from propagation.adapters.neo4j.database import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.time import Time
 from propagation.model.errors import LeaseLost
 from propagation.ports.leases import Lease
 
-LEAST_SECONDS = 2.0
 LONGEST_MS = 600_000
 """No lease is longer: one that seems so was given before the clock jumped back, and has expired."""
 
@@ -16,7 +17,6 @@ class Neo4jLeases:
     def __init__(self, database: Neo4jDatabase, time: Time) -> None:
         self._database = database
         self._time = time
-        self._silent: frozenset[str] = frozenset()
 
     async def acquire_lease(self, name: str, holder: str, ttl_ms: int) -> Lease | None:
         row = await self._database.write(lambda transaction: transaction.row(
@@ -27,15 +27,15 @@ class Neo4jLeases:
         holder: str | None = await self._database.value("leases/holder", name=name, longest=LONGEST_MS, now=self._time.now())
         return holder
 
-    async def show_life(self, holder: str, ttl_ms: int) -> int:
-        within = max(ttl_ms / 1_000, LEAST_SECONDS)
-        silent: frozenset[str] = frozenset(await self._database.write_apart(lambda transaction: transaction.value(
-            "leases/live", holder=holder, ttl=ttl_ms, now=self._time.now()), within))
+    async def show_life(self, holder: str, ttl_ms: int, within: float) -> frozenset[str]:
+        silent = await self._database.write_apart(lambda transaction: transaction.value(
+            "leases/live", holder=holder, ttl=ttl_ms, now=self._time.now()), within)
         self._database.process = holder
-        still, self._silent = sorted(silent & self._silent), frozenset()  # a server that stands still now is looked at anew
-        ended = 0 if not (still and ttl_ms) else await self._database.write_apart(lambda transaction: transaction.value(
-            "leases/end_stalled", silent=still, longer=ttl_ms), within)
-        self._silent = silent
+        return frozenset(silent)
+
+    async def end_stalled(self, holders: Sequence[str], longer_ms: int, within: float) -> int:
+        ended = await self._database.write_apart(lambda transaction: transaction.value(
+            "leases/end_stalled", silent=list(holders), longer=longer_ms), within)
         return int(ended or 0)
 
     async def release_lease(self, lease: Lease) -> None:

@@ -1,6 +1,7 @@
 """LeaseStore and BlobStore on SQLite."""
 
 import sqlite3
+from collections.abc import Sequence
 
 from propagation.adapters.sqlite.database import Database
 from propagation.adapters.sqlite.rows import one
@@ -37,8 +38,11 @@ class SqliteLeases:
         return await self._database.read(lambda connection: one(
             connection, "SELECT holder FROM lease WHERE name = ? AND expires > ? AND expires <= ?", name, now, now + LONGEST_MS), 1)
 
-    async def show_life(self, holder: str, ttl_ms: int) -> int:
+    async def show_life(self, holder: str, ttl_ms: int, within: float) -> frozenset[str]:
         """One process holds the file."""
+        return frozenset()
+
+    async def end_stalled(self, holders: Sequence[str], longer_ms: int, within: float) -> int:
         return 0
 
     async def release_lease(self, lease: Lease) -> None:
