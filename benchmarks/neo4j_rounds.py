@@ -66,16 +66,16 @@ async def _first_table(run: Run, settings: Settings, town: Town) -> float:
 async def _timed_first_round(engine: Engine) -> tuple[float, Round]:
     """Learns, describes, opens the epoch; (seconds of its round, what it did)."""
     found: list[tuple[float, Round]] = []
-    run_first = engine.stage2.first_of_epoch
+    run_one = engine.stage2.run
 
-    async def timed(perceiving):  # type: ignore[no-untyped-def]  # as it is
+    async def timed() -> Round | None:
         started = time.monotonic()
-        done = await run_first(perceiving)
+        done = await run_one()
         if done is not None:
             found.append((time.monotonic() - started, done))
         return done
 
-    engine.stage2.first_of_epoch = timed  # type: ignore[method-assign]
+    engine.stage2.run = timed  # type: ignore[method-assign]
     await engine.drain()
     return max(found, key=lambda one: one[1].edges_opened)
 

@@ -8,7 +8,6 @@ from propagation.model.errors import LeaseHeld
 from propagation.ports.embedder import Embedder, FittableEmbedder
 from propagation.ports.graph import GraphStore
 from propagation.ports.vector_index import VectorIndex
-from propagation.routing.centres import CentrePerception
 from propagation.workflow.holding import Leases
 from propagation.workflow.index_upkeep import IndexUpkeep, OnProgress, no_progress
 from propagation.workflow.learner import Learner
@@ -78,15 +77,12 @@ class Stage0:
                 return None
             self._learner.changing()
             epoch = await self._new_epoch.open(lease, self._wanted, say)
+            self._stage2.new_epoch()
             self.made_with, self._adopting = self._wanted, False
             await self._take_embedder(epoch.number)
             await self._learner.reload()
         say("embedding profiles, attributes and routers")
         await self._upkeep.reindex()
-        if self._settings.propagate and self._stage2.policy.summarises:
-            say("writing the routers' first profiles")
-            centres = self._numbers.view.state.taste.centres
-            await self._stage2.first_of_epoch(CentrePerception(self._embedder, centres))
         log.info("epoch %d is open at sequence %d", epoch.number, epoch.sequence)
         return epoch
 

@@ -1,14 +1,14 @@
 """The whole loop on given ports: what a service, a replay and a test run."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
 from propagation.model.client import ClientChange, ClientKind, ClientOutcome, index_of
 from propagation.model.epoch import Epoch
-from propagation.model.errors import IncompatibleSettings
+from propagation.model.errors import IncompatibleSettings, LeaseHeld
 from propagation.model.evolution import EvolutionRun
 from propagation.model.gauge import Gauge
 from propagation.model.interaction import NewInteraction
@@ -20,6 +20,7 @@ from propagation.ports.graph import GraphStore
 from propagation.ports.reasoner import Reasoner
 from propagation.ports.record import Recorded
 from propagation.ports.vector_index import VectorIndex
+from propagation.routing.centres import CentrePerception
 from propagation.workflow.bootstrap import Say, Stage0, first_view, no_words
 from propagation.workflow.catalogue import Catalogue
 from propagation.workflow.cold_start import ColdStart
@@ -109,7 +110,7 @@ class Engine:
         self.tracer = Tracer(store)
         self.ranking = ReasonerRanking(store, reasoner, settings.seed)
         self.stage2 = Stage2(store, reasoner, policy, Perceiver(store, self.vectors.said, index, embedder, self.numbers, settings),
-                             self.vectors, settings, self.leases, self.cold_start.through, give_way)
+                             self.vectors, settings, self.leases, self.cold_start.through, give_way, self._by_centres)
         self.evolution = Evolution(store, reasoner, self.numbers, self.vectors, self.upkeep, self.learner,
                                    settings, self._learning, self._no_texts, self.leases)
         self._evolving = asyncio.Lock()
@@ -177,7 +178,7 @@ class Engine:
         self.unlearned.recorded(events, recorded.outcomes, entries=bool(recorded.created))
         return recorded
 
-    @asynccontextmanager
+    @contextlib.asynccontextmanager
     async def _still(self) -> AsyncIterator[None]:
         """Nothing in this process learns, reasons, merges, evolves or runs a round; reads and record go on."""
         async with self._evolving, self._stillness(), self._merging.alone():
@@ -228,9 +229,17 @@ class Engine:
                 pass
         async with self._evolving, self._learning, self._no_reasoning(), self._rounding:
             epoch = await self.stage0.run(say, first=first)
-            if epoch is not None:
-                self.following.embedded()
+            if epoch is None:
+                return None
+            self.following.embedded()
+            if self.settings.propagate and (await self.stage2.due()).first:
+                say("writing the routers' first profiles")
+                with contextlib.suppress(LeaseHeld):  # it stays due
+                    await self.stage2.run()
             return epoch
+
+    def _by_centres(self) -> CentrePerception:
+        return CentrePerception(self.embedder, self.numbers.view.state.taste.centres)
 
     async def evolve(self, *, dry_run: bool = False, undo: int | None = None) -> EvolutionRun:
         """Evolve the routers now (RecNet 2.4), or with `undo` lead a run back; reads and record go on meanwhile, and learn but
@@ -273,20 +282,20 @@ class Engine:
                 await self.reasoning.shown()
             return done
 
-    @asynccontextmanager
+    @contextlib.asynccontextmanager
     async def _no_reasoning(self) -> AsyncIterator[None]:
         """What is under way ends first, and nothing new is begun."""
         async with self._reasoning:
             await self.reasoning.settle()
             yield
 
-    @asynccontextmanager
+    @contextlib.asynccontextmanager
     async def _no_texts(self) -> AsyncIterator[None]:
         """Nothing reasons or runs a round."""
         async with self._no_reasoning(), self._rounding:
             yield
 
-    @asynccontextmanager
+    @contextlib.asynccontextmanager
     async def _stillness(self) -> AsyncIterator[None]:
         async with self._no_texts(), self._learning:
             yield

@@ -30,21 +30,24 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Due:
-    """What a round would have now: the clients that changed after the last boundary, and up to the next."""
+    """What a round would have now: the clients that changed after the last boundary, and up to the next. `first`: the routers of a
+    bootstrap have no profiles yet, and everybody is in the round that gives them."""
 
     changed: Sequence[int]
     after: int
     boundary: int
+    first: bool = False
 
 
 class Stage2:
     """Runs one round at a time under the round lease. `described`: the sequence up to which all clients are described,
     at most the one it is given. `give_way` is awaited between routers; what computes over all edges does so beside the loop.
-    `skipped`: the routers whose summary failed in the last round, and why; what arrived there is in the next round."""
+    `skipped`: the routers whose summary failed in the last round, and why; what arrived there is in the next round.
+    `first`: by what a bootstrap's first round perceives, when no router has a profile."""
 
     def __init__(self, store: GraphStore, reasoner: Reasoner, policy: RoutingPolicy, perceiver: Perceiver, vectors: Vectors,
                  settings: WorkflowSettings, leases: Leases, described: Callable[[int], int],
-                 give_way: Callable[[], Awaitable[None]]) -> None:
+                 give_way: Callable[[], Awaitable[None]], first: Callable[[], Perceiving]) -> None:
         self._store = store
         self._reasoner = reasoner
         self.policy = policy
@@ -54,6 +57,8 @@ class Stage2:
         self._leases = leases
         self._described = described
         self._give_way = give_way
+        self._first = first
+        self._first_done = False
         self._waiting = Skipped(store)
         self.skipped: dict[int, str] = {}
 
@@ -61,7 +66,15 @@ class Stage2:
         last = await self._store.last_round()
         after = last.boundary if last else 0
         boundary = max(after, self._described(await self._store.reasoned_through()))
+        if not self._first_done:
+            if await self._lacks_first(last):
+                return Due(changed=sorted(await self._store.text_versions()), after=0, boundary=boundary, first=True)
+            self._first_done = True
         return Due(changed=list(await self._store.changed_clients(after, boundary)), after=after, boundary=boundary)
+
+    def new_epoch(self) -> None:
+        """This process opens one, whose first round is due."""
+        self._first_done = False
 
     async def run(self) -> Round | None:
         """One round over everything reasoned so far; None when nothing changed. Raises LeaseHeld when another process runs
@@ -69,16 +82,17 @@ class Stage2:
         async with self._leases.holding(LEASE) as lease:
             if lease is None:
                 raise LeaseHeld(LEASE)
-            return await self._run(lease, await self.due(), self.policy)
-
-    async def first_of_epoch(self, perceiving: Perceiving) -> Round | None:
-        """The round that gives a new router set its first profiles: everything that clients hold, not what changed."""
-        async with self._leases.holding(LEASE) as lease:
-            if lease is None:
-                return None
+            self._first_done = False  # another process may have opened an epoch, and died before its first round
             due = await self.due()
-            everyone = sorted(await self._store.text_versions())
-            return await self._run(lease, Due(changed=everyone, after=0, boundary=due.boundary), perceiving)
+            return await self._run(lease, due, self._first() if due.first else self.policy)
+
+    async def _lacks_first(self, last: Round | None) -> bool:
+        """Whether no round was published since the newest bootstrap, whose routers have profiles to be written."""
+        current = await self._store.current_epoch() if self.policy.summarises else None
+        if current is None or (last is not None and last.sequence > current.sequence):
+            return False
+        era = next((epoch for epoch in await self._store.epochs() if epoch.number == current.era), current)
+        return last is None or last.sequence <= era.sequence
 
     async def _run(self, lease: Lease, due: Due, perceiving: Perceiving) -> Round | None:
         """What is due is asked under the lease: another process' round cannot come between."""
