@@ -16,21 +16,28 @@ class Preparing:
     def __init__(self, prepare: Callable[[], Awaitable[None]]) -> None:
         self._prepare = prepare
         self._task: asyncio.Task[None] | None = None
+        self._stopped = False
 
-    async def begin(self) -> None:
-        """From the start, also where it is under way: its server may be a new one."""
-        await self.stop()
-        self._task = asyncio.create_task(self._run())
+    def begin(self) -> None:
+        """From the start, also where it is under way: its server may be a new one. Nothing once it was stopped."""
+        if not self._stopped:
+            before, self._task = self._task, asyncio.create_task(self._after(self._task))
+            if before is not None:
+                before.cancel()
 
     async def stop(self) -> None:
-        """Cuts it short."""
+        """Cuts it short, for good."""
+        self._stopped = True
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-            self._task = None
 
-    async def _run(self) -> None:
+    async def _after(self, before: asyncio.Task[None] | None) -> None:
+        if before is not None:
+            await asyncio.gather(before, return_exceptions=True)
         try:
             await self._prepare()
         except PropagationError as error:
             log.info("first reads will take longer", reason=str(error))
+        except Exception:
+            log.exception("first reads will take longer")

@@ -24,6 +24,7 @@ from services.listening import bind, refuse_open_address, refuse_taken_port
 from services.monitoring.wanted import monitoring_of
 from services.opening import Opening, Stopped
 from services.places import places_of
+from services.preparing import Preparing
 from services.security.door import Door
 from services.security.limits import Limits
 from services.security.tokens import read_tokens
@@ -122,8 +123,16 @@ async def running(settings: Settings, clock: Clock | None = None,
         raise
     finally:
         told.cancel()
+    preparing = Preparing(engine.store.prepare)
+
+    async def store_there(there: bool) -> None:
+        await health.store_there(there)
+        if there:
+            preparing.begin()
+
     try:
-        await worker.start(health.store_there)
+        worker.start(store_there)
+        preparing.begin()
         opening.done()
         try:
             async with monitoring.shown(engine, worker, settings.server, door) as metrics:
@@ -132,6 +141,7 @@ async def running(settings: Settings, clock: Clock | None = None,
         finally:
             await service.stop(settings.server.grace_seconds)
             await worker.stop()
+            await preparing.stop()
     finally:
         await engine.close()
     log.info("stopped")

@@ -27,7 +27,6 @@ from propagation.workflow.engine import Engine
 from services.counters import Counters
 from services.courtesy import Courtesy
 from services.jobs import Job, Jobs
-from services.preparing import Preparing
 from services.reason_step import ReasonStep
 from services.schedule.jobs import by_calendar
 from services.settings import ScheduleSettings
@@ -65,7 +64,6 @@ class Worker:
         self._tasks: list[asyncio.Task[None]] = []
         self._evolving: set[asyncio.Task[EvolutionRun]] = set()
         self._unstoppable: set[asyncio.Future[Any]] = set()
-        self._preparing = Preparing(engine.store.prepare)
         self.reason = ReasonStep(engine, courtesy, self._waited_for, self._steps.moved, self._wake["round"].set)
         self.failing: dict[str, str] = {}
         self.counters = Counters()
@@ -75,17 +73,12 @@ class Worker:
                            *(Job(f"look at {job.name}", LOOK_SECONDS, job.look, at_once=True) for job in self.nightly)],
                           self.failing, self.counters)
 
-    async def start(self, tell: Told = told_nobody) -> None:
+    def start(self, tell: Told = told_nobody) -> None:
         """`tell`: see StoreWatch."""
-        async def told(there: bool) -> None:
-            await tell(there)
-            await (self._preparing.begin() if there else self._preparing.stop())
-
-        await self._preparing.begin()
         steps: dict[str, Callable[[], Awaitable[int]]] = {
             "learn": self._learn, "reason": self.reason.step, "round": self._due_round, "merge": self._merge_next,
             "retention": self._retain, "index": self._carry,
-            "follow": StoreWatch(self._engine.follow, told).step}
+            "follow": StoreWatch(self._engine.follow, tell).step}
         self._tasks = [asyncio.create_task(self._loop(name, step), name=name) for name, step in steps.items()]
         self._jobs.start()
 
@@ -94,7 +87,6 @@ class Worker:
         self._stopping.set()
         self._engine.reasoning.drafting.hurry()
         self._engine.hurry(STOP_SECONDS)
-        await self._preparing.stop()
         await self._jobs.stop()
         await asyncio.gather(*self._evolving, return_exceptions=True)
         for wake in self._wake.values():

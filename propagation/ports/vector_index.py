@@ -65,7 +65,8 @@ class Successor(IndexWriter, Protocol):
 
 class VectorIndex(IndexWriter, Protocol):
     async def ensure(self, embedder: str, dimension: int) -> bool:
-        """First of all calls: collections exist, for this embedder and dimension; whether some were made now, and are empty.
+        """First of all calls but `successor` (what needs an index raises IndexUnavailable before it): collections exist, for this
+        embedder and dimension; whether some were made now, and are empty.
         Processes that make them at the same time may make too many. Raises IncompatibleSettings naming
         `propagation reindex` where they were made for others, IndexUnavailable where it cannot be reached; then it may be
         called again."""

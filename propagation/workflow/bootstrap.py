@@ -109,7 +109,7 @@ class Stage0:
         if not adopt or self.made_with == self._wanted:
             await self._upkeep.open()
         else:
-            self._upkeep.wait("the vector index is made anew with the next epoch")
+            self._upkeep.put_off("the vector index is made anew with the next epoch")
 
     async def reindex(self, progress: OnProgress = no_progress) -> int:
         """The index anew, and tau of eq. 4 with it where it is a quantile."""

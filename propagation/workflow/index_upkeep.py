@@ -64,8 +64,8 @@ class IndexUpkeep:
             self._feed.failed(error)
             await self._fill_view_from_texts()
 
-    def wait(self, why: str) -> None:
-        """Nothing is written to the index until it is made again (`reindex`)."""
+    def put_off(self, why: str) -> None:
+        """Nothing is written to the index until it was made again, or found and compared."""
         self._feed.problem = why
 
     async def due(self) -> bool:
@@ -122,13 +122,17 @@ class IndexUpkeep:
     async def reindex(self, progress: OnProgress = no_progress) -> int:
         """Make all of it again from the graph, beside the index that is served, and let it take its place; how many points it
         has. What others committed meanwhile is made good after that. Raises LeaseHeld while another process does this."""
-        async with self._leases.holding(LEASE) as lease:
-            if lease is None:
-                raise LeaseHeld(LEASE)
-            successor = await self._index.successor(self._embedder.name, self._embedder.dimension)
-            count = await self._mending.mend(successor, progress)
-            await successor.publish()
-            await self.mend()
+        try:
+            async with self._leases.holding(LEASE) as lease:
+                if lease is None:
+                    raise LeaseHeld(LEASE)
+                successor = await self._index.successor(self._embedder.name, self._embedder.dimension)
+                count = await self._mending.mend(successor, progress)
+                await successor.publish()
+                await self.mend()
+        except BaseException as error:  # an epoch may be open whose embedder this index does not have
+            self._feed.problem = self._feed.problem or f"the vector index was not made again: {error}"
+            raise
         self._feed.problem = ""
         return count
 

@@ -378,3 +378,14 @@ async def test_above_finds_all_of_many_where_most_share_an_attribute(qdrant):
         assert len(hits) == len(found)
         assert hits == sorted(hits, key=lambda hit: (-hit.score, hit.key))
         np.testing.assert_allclose([hit.score for hit in hits], [cosines[hit.key // 2] for hit in hits], atol=1e-5)
+
+
+async def test_an_index_that_was_not_found_yet_is_unavailable(reopen):
+    index, vector = await reopen(), np.ones(DIMENSION, np.float32)
+    asked = (lambda: index.upsert(Collection.USERS, [Point(key=2, version=1, vector=vector)]),
+             lambda: index.delete(Collection.USERS, [2]), lambda: index.nearest(Collection.USERS, vector, 1),
+             lambda: index.above(Collection.USERS, vector, 0.5, frozenset({"a"})), lambda: index.vectors(Collection.USERS, [2]),
+             lambda: index.versions(Collection.USERS))
+    for ask in asked:
+        with pytest.raises(IndexUnavailable, match="not found yet"):
+            await ask()

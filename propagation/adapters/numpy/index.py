@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from propagation.adapters.numpy.points import PointStore
 from propagation.adapters.numpy.shelves import Shelves
-from propagation.model.errors import IncompatibleSettings
+from propagation.model.errors import IncompatibleSettings, IndexUnavailable
 from propagation.ports.vector_index import Collection, Hit, Point, Successor
 
 
@@ -17,7 +17,7 @@ class NumpyIndex:
 
     def __init__(self, points: PointStore) -> None:
         self._points = points
-        self._served = Shelves(points, 0, 0)
+        self._served: Shelves | None = None
 
     async def ensure(self, embedder: str, dimension: int) -> bool:
         kept = await self._points.get_description()
@@ -34,23 +34,23 @@ class NumpyIndex:
         return kept is None
 
     async def upsert(self, collection: Collection, points: Sequence[Point]) -> None:
-        await self._served.upsert(collection, points)
+        await self._shelves().upsert(collection, points)
 
     async def delete(self, collection: Collection, keys: Sequence[int | str]) -> None:
-        await self._served.delete(collection, keys)
+        await self._shelves().delete(collection, keys)
 
     async def nearest(self, collection: Collection, vector: NDArray[np.float32], limit: int) -> Sequence[Hit]:
-        return await self._served.nearest(collection, vector, limit)
+        return await self._shelves().nearest(collection, vector, limit)
 
     async def above(self, collection: Collection, vector: NDArray[np.float32], tau: float,
                     sharing: frozenset[str]) -> Sequence[Hit]:
-        return await self._served.above(collection, vector, tau, sharing)
+        return await self._shelves().above(collection, vector, tau, sharing)
 
     async def vectors(self, collection: Collection, keys: Sequence[int | str]) -> dict[int | str, NDArray[np.float32]]:
-        return await self._served.vectors(collection, keys)
+        return await self._shelves().vectors(collection, keys)
 
     async def versions(self, collection: Collection) -> dict[int | str, int]:
-        return await self._served.versions(collection)
+        return await self._shelves().versions(collection)
 
     async def successor(self, embedder: str, dimension: int) -> Successor:
         kept = await self._points.get_description()
@@ -64,6 +64,11 @@ class NumpyIndex:
             self._served = shelves
 
         return _NumpySuccessor(shelves, publish)
+
+    def _shelves(self) -> Shelves:
+        if self._served is None:
+            raise IndexUnavailable("the vector index was not found yet; it is looked for again")
+        return self._served
 
     async def close(self) -> None:
         """The point store is closed by whoever opened it."""

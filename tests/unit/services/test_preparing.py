@@ -28,7 +28,7 @@ def store():
 
 async def test_nobody_waits_for_it(store):
     preparing = Preparing(store.prepare)
-    await preparing.begin()
+    preparing.begin()
     await asyncio.sleep(0)
     assert (store.begun, store.ended) == (1, 0)
     store.go_on.set()
@@ -39,9 +39,10 @@ async def test_nobody_waits_for_it(store):
 
 async def test_begun_again_it_starts_over(store):
     preparing = Preparing(store.prepare)
-    await preparing.begin()
+    preparing.begin()
     await asyncio.sleep(0)
-    await preparing.begin()
+    preparing.begin()
+    await asyncio.sleep(0.01)
     store.go_on.set()
     await asyncio.sleep(0.01)
     assert (store.begun, store.ended) == (2, 1)
@@ -50,12 +51,13 @@ async def test_begun_again_it_starts_over(store):
 
 async def test_stopped_it_is_cut_short(store):
     preparing = Preparing(store.prepare)
-    await preparing.begin()
+    preparing.begin()
     await asyncio.sleep(0)
     await preparing.stop()
+    preparing.begin()
     store.go_on.set()
     await asyncio.sleep(0.01)
-    assert (store.begun, store.ended) == (1, 0)
+    assert (store.begun, store.ended) == (1, 0), "what went on meanwhile may find the store again"
 
 
 async def test_a_store_that_is_away_is_logged_and_no_more():
@@ -64,7 +66,19 @@ async def test_a_store_that_is_away_is_logged_and_no_more():
 
     preparing = Preparing(away)
     with capture_logs() as logs:
-        await preparing.begin()
+        preparing.begin()
         await asyncio.sleep(0.01)
         await preparing.stop()
     assert [(line["log_level"], line["reason"]) for line in logs] == [("info", "bolt://there does not answer")]
+
+
+async def test_a_fault_is_logged_with_where_it_happened():
+    async def broken():
+        raise KeyError("no such statement")
+
+    preparing = Preparing(broken)
+    with capture_logs() as logs:
+        preparing.begin()
+        await asyncio.sleep(0.01)
+        await preparing.stop()
+    assert [(line["log_level"], line["exc_info"]) for line in logs] == [("error", True)]
