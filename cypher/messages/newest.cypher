@@ -1,16 +1,21 @@
 // name: messages/newest
-// purpose: the newest published message of each router: its key
+// purpose: the newest published message of each router: its key, and whether it is of the newest bootstrap or later
 // parameters: routers, at
 CALL () {
   MATCH (d:Round)
   WHERE d.number > 0 AND ($at IS NULL OR d.sequence <= $at)
   RETURN d.number AS last ORDER BY d.number DESC LIMIT 1
 }
+CALL () {
+  OPTIONAL MATCH (e:Epoch)
+  WHERE e.number >= 0 AND ($at IS NULL OR e.sequence <= $at)
+  RETURN coalesce(e.era, 0) AS era ORDER BY e.number DESC LIMIT 1
+}
 UNWIND $routers AS number
 CALL (number, last) {
   MATCH (m:Message)
   WHERE m.router = number AND m.round > 0 AND m.round <= last
-  RETURN m.version AS version ORDER BY m.router DESC, m.round DESC LIMIT 1
+  RETURN m.version AS version, m.epoch AS epoch ORDER BY m.router DESC, m.round DESC LIMIT 1
 }
-WITH number, version ORDER BY number
-RETURN collect([number, version])
+WITH number, version, epoch >= era AS current ORDER BY number
+RETURN collect([number, version, current])

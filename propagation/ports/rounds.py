@@ -76,8 +76,12 @@ class RoundStore(Protocol):
         to it, and supersedes nothing. `integrated` is shortened, see `router_versions`."""
 
     async def router_versions(self, routers: Sequence[int], at: int | None = None) -> Sequence[RouterVersion]:
-        """The newest published version of each router (`at` a sequence: the newest then), by router. `integrated` is shortened to
-        one part of each of at most two senders: enough to say whether a message comes from one client alone."""
+        """The newest published version of each router (`at` a sequence: the newest then), by router; none of one that has said
+        nothing since the newest bootstrap: it was another community. `integrated` is shortened to one part of each of at most two
+        senders: enough to say whether a message comes from one client alone."""
+
+    async def version_numbers(self, routers: Sequence[int]) -> Mapping[int, int]:
+        """The newest published version's number of each router that ever said something; bootstraps do not begin it anew."""
 
     async def router_version(self, router: int, version: int) -> RouterVersion | None:
         """One published version, whole; None where there is none, or where retention dropped it."""

@@ -51,13 +51,11 @@ def arrived_counts(arrivals: Sequence[Arrival]) -> dict[str, int]:
     return arrived
 
 
-def asked_of(router: int, before: RouterVersion | None, arrivals: Sequence[Arrival], epoch: int, common: Mapping[str, float],
+def asked_of(router: int, before: RouterVersion | None, arrivals: Sequence[Arrival], common: Mapping[str, float],
              examples: Sequence[str]) -> Integration:
-    """What eq. 3 asks of a router. A router of an earlier epoch was another community, of which only the version number goes
-    on."""
+    """What eq. 3 asks of a router."""
     arrived = arrived_counts(arrivals)
-    same = before if before is not None and before.epoch == epoch else None
-    return Integration(router, same, arrived, standing_after(same, arrived), common, examples)
+    return Integration(router, before, arrived, standing_after(before, arrived), common, examples)
 
 
 def integrated(asked: Integration, answer: Summary, version: int, arrivals: Sequence[Arrival], round_number: int,
@@ -70,11 +68,11 @@ def integrated(asked: Integration, answer: Summary, version: int, arrivals: Sequ
         integrated=_integrated(arrivals), written_by=written_by)
 
 
-def verbatim(router: int, before: RouterVersion | None, arrivals: Sequence[Arrival], round_number: int, epoch: int,
-             name: str, text: str) -> RouterVersion:
+def verbatim(router: int, version: int, arrivals: Sequence[Arrival], round_number: int, epoch: int, name: str,
+             text: str) -> RouterVersion:
     """Without eq. 3: the sender's profile as it is, carrying its attributes (point-to-point)."""
     return RouterVersion(
-        router=router, version=before.version + 1 if before else 1, round=round_number, epoch=epoch, name=name, text=text,
+        router=router, version=version, round=round_number, epoch=epoch, name=name, text=text,
         attributes=tuple(dict.fromkeys(arrival.attribute for arrival in arrivals)), integrated=_integrated(arrivals))
 
 

@@ -36,7 +36,8 @@ def first_view(made_with: MadeWith, limits: tuple[float, float]) -> NumbersView:
 
 
 class Stage0:
-    """`made_with`: what the open data was made with; until it is opened, what the settings say."""
+    """`made_with`: what the open data was made with; until it is opened, what the settings say. `anew`: numbers and index are of
+    other settings than this process', so that they are not read, and made anew by the next epoch."""
 
     def __init__(self, store: GraphStore, embedder: Embedder, index: VectorIndex, numbers: Numbers, learner: Learner,
                  vectors: Vectors, upkeep: IndexUpkeep, stage2: Stage2, settings: WorkflowSettings, wanted: MadeWith,
@@ -52,9 +53,9 @@ class Stage0:
         self._settings = settings
         self._wanted = wanted
         self._leases = leases
-        self._new_epoch = NewEpoch(store, embedder, numbers, settings)
+        self._new_epoch = NewEpoch(store, embedder, settings)
         self._look_after = 0
-        self._adopting = False
+        self.anew = False
         self.made_with = wanted
 
     async def due(self, changed_clients: int) -> bool:
@@ -72,13 +73,13 @@ class Stage0:
     async def run(self, say: Say, *, first: bool) -> Epoch | None:
         """Open the next epoch and go live on it. The caller keeps learn, reason and rounds still meanwhile. `first`: None where
         there is one already, for another process was quicker. Raises LeaseLost where another process goes on learning."""
-        async with self._learner.settled() as lease:
+        async with self._learner.settled(abreast=not self.anew) as lease:
             if first and self._numbers.view.epoch:
                 return None
             self._learner.changing()
             epoch = await self._new_epoch.open(lease, self._wanted, say)
             self._stage2.new_epoch()
-            self.made_with, self._adopting = self._wanted, False
+            self.made_with, self.anew = self._wanted, False
             await self._take_embedder(epoch.number)
             await self._learner.reload()
         say("embedding profiles, attributes and routers")
@@ -97,19 +98,19 @@ class Stage0:
             self.made_with = self._wanted
         else:
             self.made_with = MadeWith.of_blob(blob)
-        self._adopting = adopt
+        self.anew = adopt and self.made_with != self._wanted
         if not adopt:
             self.made_with.check(self._wanted)
         if self.made_with.embedder == self._wanted.embedder:
             await self._take_embedder(number)
 
-    async def open_index(self, *, adopt: bool) -> None:
+    async def open_index(self) -> None:
         """At start, after the view: the index as the graph has it. One that is to be of other settings waits for its epoch."""
         await self._vectors.load()
-        if not adopt or self.made_with == self._wanted:
-            await self._upkeep.open()
-        else:
+        if self.anew:
             self._upkeep.put_off("the vector index is made anew with the next epoch")
+        else:
+            await self._upkeep.open()
 
     async def reindex(self, progress: OnProgress = no_progress) -> int:
         """The index anew, and tau of eq. 4 with it where it is a quantile."""
@@ -123,12 +124,11 @@ class Stage0:
 
     async def take_epoch(self, number: int) -> None:
         """The numbers go over to an epoch, that another process may have opened: so does the embedder. Raises
-        IncompatibleSettings where it was opened under other settings than this process', unless these are to be adopted."""
+        IncompatibleSettings where it was opened under other settings than this process'."""
         if blob := await self._store.get_blob(made_with_name(number)):
             self.made_with = MadeWith.of_blob(blob)
         if self.made_with.embedder == self._wanted.embedder:
-            if not self._adopting:
-                self.made_with.check(self._wanted)
+            self.made_with.check(self._wanted)
             await self._take_embedder(number)
 
     async def _take_embedder(self, epoch: int) -> None:

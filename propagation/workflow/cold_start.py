@@ -79,9 +79,10 @@ class ColdStart:
         """Whether entries of the log are yet to be looked at."""
         return bool(self._waiting)
 
-    async def step(self) -> dict[int, ClientText]:
+    async def step(self, *, welcome: bool = True) -> dict[int, ClientText]:
         """Describe some 2,000 clients of the next entries, else those that the reasoner failed on some time ago; the texts
-        that changed. Raises VersionClash: nothing is lost, the same clients come again."""
+        that changed. `welcome`: new ones hear at once what their routers said last. Raises VersionClash: nothing is lost, the same
+        clients come again."""
         refs: dict[int, None] = {}
         taken = 0
         for entry in self._waiting:
@@ -90,20 +91,20 @@ class ColdStart:
             refs.update(dict.fromkeys(entry.refs))
             taken += 1
         if not taken:
-            return await self._again()
+            return await self._again(welcome)
         sequence = self._waiting[taken - 1].sequence
-        changed = await self._describe(list(refs), sequence)
+        changed = await self._describe(list(refs), sequence, welcome)
         await self._store.put_blob(PROGRESS, str(sequence).encode())
         for _ in range(taken):
             self._waiting.popleft()
         return changed
 
-    async def _again(self) -> dict[int, ClientText]:
+    async def _again(self, welcome: bool) -> dict[int, ClientText]:
         if not self._failed or time.monotonic() < self._retry_at:
             return {}
-        return await self._describe(sorted(self._failed)[:CLIENTS_A_STEP], await self._store.recorded_through())
+        return await self._describe(sorted(self._failed)[:CLIENTS_A_STEP], await self._store.recorded_through(), welcome)
 
-    async def _describe(self, refs: Sequence[int], sequence: int) -> dict[int, ClientText]:
+    async def _describe(self, refs: Sequence[int], sequence: int, welcome: bool) -> dict[int, ClientText]:
         taken_back = await self._store.taken_back_through()
         clients = {client.ref: client for client in await self._store.get_clients(refs)}
         before = await self._store.load_texts(list(clients))
@@ -112,7 +113,8 @@ class ColdStart:
         own = {ref: text for (ref, old), part in zip(before.items(), edits, strict=True)
                if (text := self._own_text(old, part, failed)) is not old}
         await self._vectors.take_texts(own.values())
-        welcomed, merged, merging = await self._welcome([ref for ref in own if not before[ref].profile.version], clients, own)
+        new = [ref for ref in own if welcome and not before[ref].profile.version]
+        welcomed, merged, merging = await self._welcome(new, clients, own)
         if own:
             await self._store.commit_texts([*own.values(), *welcomed.values()], merged, sequence, taken_back,
                                            (usage + merging).author)

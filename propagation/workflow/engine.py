@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from functools import partial
 from typing import Any
 
 from propagation.model.client import ClientChange, ClientKind, ClientOutcome, index_of
@@ -139,9 +138,10 @@ class Engine:
         await self.life.begin()
         await self.stage0.restore(adopt=adopt)
         await self.cold_start.open(await self.store.learned_through())
-        await asyncio.gather(reach(self.learner.open), self.catalogue.load(self.store))
-        await self.following.open(self.numbers.view.applied_through)
-        await reach(partial(self.stage0.open_index, adopt=adopt))
+        learned = await self.store.learned_through()
+        await asyncio.gather(self.catalogue.load(self.store), *(() if self.stage0.anew else (reach(self.learner.open),)))
+        await self.following.open(max(learned, self.numbers.view.applied_through))
+        await reach(self.stage0.open_index)
         await reach(self.forgetting.finish)
 
     async def follow(self) -> int:
@@ -225,7 +225,7 @@ class Engine:
 
     async def _open_epoch(self, say: Say, *, first: bool) -> Epoch | None:
         async with self._reasoning:
-            while await self._describe():
+            while await self._describe(welcome=False):  # by routers that are to say other things
                 pass
         async with self._evolving, self._learning, self._no_reasoning(), self._rounding:
             epoch = await self.stage0.run(say, first=first)
@@ -306,10 +306,10 @@ class Engine:
         self.reasoner.hurry(seconds)
         self.embedder.hurry(seconds)
 
-    async def _describe(self) -> int:
-        texts = await self.cold_start.step()
+    async def _describe(self, *, welcome: bool = True) -> int:
+        texts = await self.cold_start.step(welcome=welcome)
         while not texts and self.cold_start.waiting:  # thousands of clients without text may come before those with one
-            texts = await self.cold_start.step()
+            texts = await self.cold_start.step(welcome=welcome)
         self.reasoning.drafting.committed(texts)
         return len(texts)
 

@@ -63,7 +63,7 @@ class Evolution:
             return await self._kept(EvolutionRun(verdict=NOT_YET), dry_run)
         maps = await self._store.router_maps()
         sight, tail = await self._look()
-        versions = await self._versions(sight.routers, epoch)
+        versions = await self._versions(sight.routers)
         told = await told_of(self._store, maps, await self._gathered_through(), tail.judged_from, epoch.era)
         await asyncio.to_thread(take_back, sight)
         plan = await self._planner.plan(sight, told, versions, maps, tail.judged_from)
@@ -108,9 +108,8 @@ class Evolution:
             tail = await tail_of(self._store, view.applied_through, view.epoch, self._settings.holdout)
             return await self._numbers.run(sight_of, tail), tail
 
-    async def _versions(self, routers: int, epoch: Epoch) -> dict[int, RouterVersion]:
-        found = await self._store.router_versions(range(routers))
-        return {version.router: version for version in found if version.epoch >= epoch.era}
+    async def _versions(self, routers: int) -> dict[int, RouterVersion]:
+        return {version.router: version for version in await self._store.router_versions(range(routers))}
 
     async def _gathered_through(self) -> int:
         """Gradients up to here have done their work: T of the last run that was published."""

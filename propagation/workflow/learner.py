@@ -208,10 +208,10 @@ class Learner:
         return any(entry.kind in BARRED and entry.sequence > self._barred for entry in entries)
 
     @asynccontextmanager
-    async def settled(self) -> AsyncIterator[Lease]:
-        """Nothing is being written and the view stands where the store's learned blocks end; the learner's lease, prolonged until
-        the body ends. Learning goes on under it, so it is not given back. Raises LeaseLost where another process takes something
-        back or evolves for longer than is waited for."""
+    async def settled(self, *, abreast: bool = True) -> AsyncIterator[Lease]:
+        """Nothing is being written and the view stands where the store's learned blocks end (unless not even that is to be read);
+        the learner's lease, prolonged until the body ends. Learning goes on under it, so it is not given back. Raises LeaseLost
+        where another process takes something back or evolves for longer than is waited for."""
         await self.saved()
         if self._saving is not None and not self._saving.cancelled() and (failure := self._saving.exception()):
             log.warning("a checkpoint was not saved: %s", failure)
@@ -222,7 +222,8 @@ class Learner:
                             " again")
         self._asked = False
         async with self._leases.prolonged(lease, shared=True):
-            await self.abreast()
+            if abreast:
+                await self.abreast()
             self._lease = lease  # not before: a step under a lease that is new to it catches up first
             yield lease
 

@@ -1,7 +1,7 @@
 """A new epoch (RecNet 2.2.1): the embedder fitted, the routers' centres found, everything learned again on them.
 
 All of it is worked out beside the live view and published as a new epoch in one commit: a crash before it is as if nothing
-had happened, a crash after it is mended at start (the index only lags)."""
+had happened, a crash after it is mended at start (the index lags, and the first round is due)."""
 
 import asyncio
 from collections.abc import Callable
@@ -44,14 +44,13 @@ class NewEpoch:
     """Makes epochs from the catalogue and the log. The caller keeps learn, reason and rounds still meanwhile; reads and
     record go on."""
 
-    def __init__(self, store: GraphStore, embedder: Embedder, numbers: Numbers, settings: WorkflowSettings) -> None:
+    def __init__(self, store: GraphStore, embedder: Embedder, settings: WorkflowSettings) -> None:
         self._store = store
         self._embedder = embedder
-        self._numbers = numbers
         self._settings = settings
 
     async def open(self, lease: Lease, made_with: MadeWith, say: Say) -> Epoch:
-        """The next epoch, published under the learner's lease, by a process whose view stands where learn does."""
+        """The next epoch, published under the learner's lease."""
         current = await self._store.current_epoch()
         number = current.number + 1 if current else 1
         say("fitting the embedder on the catalogue")
@@ -97,7 +96,7 @@ class NewEpoch:
     async def _relearn(self, lease: Lease, view: NumbersView, embedder: Embedder) -> None:
         """Stage the whole log, learned again on the new start, with the negatives that were recorded."""
         numbers = Numbers(view)
-        through = self._numbers.view.applied_through
+        through = await self._store.learned_through()
         try:
             while view.applied_through < through:
                 first = view.applied_through == 0

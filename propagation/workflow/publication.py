@@ -106,7 +106,7 @@ class Publisher:
         """Whole but for where it begins (`through`), and the start shares, which hang on that."""
         numbering = agreed.numbering
         touched = sorted({router for change in numbering.changes for router in change.before})
-        versions = {version.router: version.version for version in await self._store.router_versions(touched)}
+        versions = dict(await self._store.version_numbers(touched))
         return RouterMap(
             run=0, through=agreed.through, from_epoch=epoch.number, to_epoch=epoch.number + 1, home=numbering.home,
             routers=numbering.routers, retired=numbering.retired, centres=self._numbers.view.state.taste.centres.copy(),
@@ -142,7 +142,7 @@ class Publisher:
 
     async def _spoken(self, texts: Sequence[NewText], round_number: int, epoch: int) -> list[RouterVersion]:
         numbers = [text.router for text in texts]
-        before = {version.router: version.version for version in await self._store.router_versions(numbers)}
+        before = await self._store.version_numbers(numbers)
         return [RouterVersion(router=text.router, version=before.get(text.router, 0) + 1, round=round_number, epoch=epoch,
                               name=text.name, text=text.text, attributes=text.attributes, standing=text.standing,
                               written_by=text.written_by) for text in texts]

@@ -3,10 +3,9 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from propagation.model.client import Client, ClientKind, kind_of
-from propagation.model.epoch import Epoch
 from propagation.model.errors import LeaseHeld, ReasonerFailed, ReasonerUnavailable
 from propagation.model.round import Round
 from propagation.model.router import RouterVersion, RoutingEdge
@@ -107,7 +106,7 @@ class Stage2:
         self._vectors.canonical.update(perceived.mapped)
         await self._vectors.take_said(perceived.remapped)
         groups = await arriving(perceived.arrivals, epoch, left, perceiving)
-        versions, failed = await self._integrate(round_, groups, epoch, current)
+        versions, failed = await self._integrate(round_, groups, epoch)
         async with beside(self._stage(lease, round_, perceived, versions)) as staging:
             closed, opened = await self._multicast(due.changed, versions)
             await asyncio.gather(staging, self._stage_edges(lease, round_, closed, opened))
@@ -120,15 +119,16 @@ class Stage2:
         await self._vectors.show_round(done, perceived.remapped, perceived.fresh, versions)
         return done
 
-    async def _integrate(self, round_: Round, groups: Mapping[int, Sequence[Arrival]], epoch: int,
-                         current: Epoch | None) -> tuple[list[RouterVersion], dict[int, str]]:
+    async def _integrate(self, round_: Round, groups: Mapping[int, Sequence[Arrival]],
+                         epoch: int) -> tuple[list[RouterVersion], dict[int, str]]:
         """(new versions of the routers that something arrived at, and why each of the others failed)."""
         routers = sorted({*self._vectors.routers, *groups})
-        before = {version.router: of_now(version, current) for version in await self._store.router_versions(routers)}
+        numbers = await self._store.version_numbers(routers)
         if not self.policy.summarises:
-            return await self._verbatim(round_, groups, before, epoch), {}
+            return await self._verbatim(round_, groups, numbers, epoch), {}
+        before = {version.router: version for version in await self._store.router_versions(routers)}
         titles = await self._titles({arrival.ref for group in groups.values() for arrival in group})
-        asked = await asyncio.to_thread(_asked, groups, before, epoch, titles)
+        asked = await asyncio.to_thread(_asked, groups, before, titles)
         versions: list[RouterVersion] = []
         failed: dict[int, str] = {}
         for one, (summary, author) in zip(asked, await self._summaries(asked), strict=True):
@@ -136,7 +136,7 @@ class Stage2:
                 failed[one.router] = str(summary)
                 log.warning("router %d is left out of round %d, and due in the next: %s", one.router, round_.number, summary)
                 continue
-            number = before[one.router].version + 1 if one.router in before else 1
+            number = numbers.get(one.router, 0) + 1
             versions.append(integrated(one, summary, number, groups[one.router], round_.number, epoch, author))
             await self._give_way()
         return versions, failed
@@ -157,13 +157,13 @@ class Stage2:
             await self._give_way()
         return out
 
-    async def _verbatim(self, round_: Round, groups: Mapping[int, Sequence[Arrival]], before: Mapping[int, RouterVersion],
+    async def _verbatim(self, round_: Round, groups: Mapping[int, Sequence[Arrival]], numbers: Mapping[int, int],
                         epoch: int) -> list[RouterVersion]:
         """Every group has one sender (point-to-point)."""
         senders = {router: group[0].ref for router, group in groups.items()}
         texts = await self._store.load_texts(sorted(senders.values()))
         clients = {client.ref: client for client in await self._store.get_clients(sorted(senders.values()))}
-        return [verbatim(router, before.get(router), group, round_.number, epoch,
+        return [verbatim(router, numbers.get(router, 0) + 1, group, round_.number, epoch,
                          _sender_name(clients[senders[router]]),
                          texts[senders[router]].profile.text) for router, group in groups.items()]
 
@@ -194,19 +194,13 @@ class Stage2:
                                for start in range(0, max(len(closed), len(opened)), EDGES_A_COMMIT)))
 
 
-def _asked(groups: Mapping[int, Sequence[Arrival]], before: Mapping[int, RouterVersion], epoch: int,
+def _asked(groups: Mapping[int, Sequence[Arrival]], before: Mapping[int, RouterVersion],
            titles: Mapping[int, str]) -> list[Integration]:
     """What eq. 3 asks of each router that something arrived at. Runs beside the loop: a round may have thousands of arrivals."""
-    common = _common({router: version for router, version in before.items() if version.epoch == epoch}, groups)
-    return [asked_of(router, before.get(router), group, epoch, common,
+    common = _common(before, groups)
+    return [asked_of(router, before.get(router), group, common,
                      list(dict.fromkeys(titles[arrival.ref] for arrival in group if arrival.ref in titles)))
             for router, group in groups.items()]
-
-
-def of_now(version: RouterVersion, current: Epoch | None) -> RouterVersion:
-    """As written in the current epoch, where its router is still the same: since the newest bootstrap, whatever evolved since."""
-    same = current is not None and version.epoch >= current.era
-    return replace(version, epoch=current.number) if current and same else version
 
 
 def _sender_name(client: Client) -> str:

@@ -21,6 +21,7 @@ from services.schedule.memory import JobMemory, remember, remembered
 Run = Callable[[], Awaitable[object]]
 Ran = Callable[[int, int], Awaitable[bool]]
 DAY_MS = 86_400_000
+MOST_DOUBLINGS = 64
 log = structlog.get_logger()
 
 
@@ -32,7 +33,7 @@ class Retry:
     longest: float = 3_600.0
 
     def after_ms(self, failures: int) -> int:
-        return int(1_000 * min(self.first * 2.0 ** (failures - 1), self.longest))
+        return int(1_000 * min(self.first * 2.0 ** min(failures - 1, MOST_DOUBLINGS), self.longest))
 
 
 class Nightly:

@@ -7,10 +7,23 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from propagation.model.attribute import Attribute
+from propagation.model.epoch import Epoch
 from propagation.model.errors import LeaseLost
 from propagation.model.log import EntryKind
 from propagation.model.router import Integrated
-from tests.contract.graph_store import MAKERS, TurnedClock, edge, item, known_clients, message, recorded, run_round, text, user
+from tests.contract.graph_store import (
+    MAKERS,
+    TurnedClock,
+    checkpoint,
+    edge,
+    item,
+    known_clients,
+    message,
+    recorded,
+    run_round,
+    text,
+    user,
+)
 
 ANN, BOB = user(0), user(1)
 
@@ -152,6 +165,31 @@ async def test_the_newest_version_of_each_router(store):
     await run_round(store, versions=(message(3, 3, BOB),), publish=False)
     assert [(version.router, version.version) for version in await store.router_versions([5, 3])] == [(3, 2), (5, 1)]
     assert [(version.router, version.version) for version in await store.contributions(ANN, 1)] == [(3, 1)]
+
+
+async def test_a_router_of_an_earlier_bootstrap_was_another_community(store):
+    """Numbers go on; an evolution's epoch is of its bootstrap's era."""
+    async def epoch(number, era):
+        await store.open_epoch(learning, Epoch(number=number, sequence=0, session_k=4, taste_k=6, era=era),
+                               checkpoint(0, barrier=True, epoch=number))
+
+    async def newest(at=None):
+        return [(version.router, version.version) for version in await store.router_versions([5, 4, 3], at)]
+
+    learning = await store.acquire_lease("learn", "me", 100_000)
+    before = [replace(message(router, 1, ANN), epoch=0) for router in (3, 4, 5)]
+    await run_round(store, versions=tuple(before))
+    assert await newest() == [(3, 1), (4, 1), (5, 1)]
+    await epoch(1, 1)
+    at = await store.recorded_through()
+    assert await newest() == []
+    await run_round(store, versions=(message(3, 2, ANN), message(5, 2, ANN)))
+    assert await newest() == [(3, 2), (5, 2)]
+    await epoch(2, 1)
+    await run_round(store, versions=(replace(message(3, 3, ANN), epoch=2),))
+    assert await newest() == [(3, 3), (5, 2)]
+    assert await store.version_numbers([5, 4, 3, 9]) == {3: 3, 4: 1, 5: 2}
+    assert (await newest(at - 1), await newest(at)) == ([(3, 1), (4, 1), (5, 1)], [])
 
 
 async def test_clients_changed_between_two_sequences(store):

@@ -1,6 +1,7 @@
 """Back-up, restore, export, import and compaction of a database file: whole, refused when they must be, and without loss."""
 
 import asyncio
+import os
 import shutil
 import sqlite3
 from contextlib import closing
@@ -333,3 +334,36 @@ def test_an_export_is_what_a_person_can_read(kept, tmp_path):
     bodies = [row["profile_version"]["body"] for row in rows if "profile_version" in row]
     assert bodies
     assert all(isinstance(lines, list) and isinstance(rules, list) for lines, rules in bodies)
+
+
+@pytest.mark.parametrize("way", ["backup", "export"])
+async def test_what_is_no_file_is_never_replaced(tmp_path, way):
+    """A device, for who may write to /dev."""
+    store = new(tmp_path / "graph.db")
+    await store.open()
+    await store.close()
+    pipe, folder = tmp_path / "pipe", tmp_path / "folder"
+    os.mkfifo(pipe)
+    folder.mkdir()
+    for target in (pipe, folder):
+        for replace in (False, True):
+            with pytest.raises(PropagationError, match="is no file and is left alone"):
+                getattr(SqliteFiles(tmp_path / "graph.db"), way)(target, silent, replace=replace)
+    assert (pipe.is_fifo(), folder.is_dir()) == (True, True)
+
+
+async def test_what_a_link_leads_to_is_replaced_and_the_link_stays(tmp_path):
+    store = new(tmp_path / "graph.db")
+    await store.open()
+    await store.close()
+    (tmp_path / "volume").mkdir()
+    link, kept = tmp_path / "copy.db", tmp_path / "volume" / "copy.db"
+    link.symlink_to(kept)
+    files = SqliteFiles(tmp_path / "graph.db")
+    files.backup(link, silent)
+    assert kept.is_file()
+    with pytest.raises(PropagationError, match="is there already"):
+        files.backup(link, silent)
+    files.backup(link, silent, replace=True)
+    SqliteFiles(link).restore(tmp_path / "graph.db", silent, replace=True)
+    assert (link.is_symlink(), [path.name for path in kept.parent.iterdir() if "lock" not in path.name]) == (True, ["copy.db"])

@@ -164,7 +164,7 @@ async def test_routers_explain_the_lift_by_community(service):
 
 async def test_waiting_for_a_sequence_that_does_not_come(service):
     with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await service.stub.Recommend(pb.RecommendRequest(user_id="u0", min_sequence=10**9), timeout=0.5)
+        await service.stub.Recommend(pb.RecommendRequest(user_id="u0", min_sequence=10**9), timeout=2)
     assert caught.value.code() == grpc.StatusCode.UNAVAILABLE
     assert "reached 0" in caught.value.details()
 

@@ -41,8 +41,12 @@ class Neo4jMessages:
         return list((await self.brief([(router, version) for router, version in keys])).values())
 
     async def router_versions(self, routers: Sequence[int], at: int | None = None) -> Sequence[RouterVersion]:
-        keys = await self._database.table("messages/newest", routers=sorted(set(routers)), at=at)
-        return list((await self.brief([(router, version) for router, version in keys])).values())
+        newest = await self._database.table("messages/newest", routers=sorted(set(routers)), at=at)
+        return list((await self.brief([(router, version) for router, version, current in newest if current])).values())
+
+    async def version_numbers(self, routers: Sequence[int]) -> Mapping[int, int]:
+        newest = await self._database.table("messages/newest", routers=sorted(set(routers)), at=None)
+        return {router: version for router, version, _ in newest}
 
     async def router_version(self, router: int, version: int) -> RouterVersion | None:
         brief = (await self.brief([(router, version)])).get((router, version))

@@ -92,11 +92,17 @@ def brief_versions(connection: sqlite3.Connection, keys: Sequence[tuple[int, int
 
 
 def newest_versions(connection: sqlite3.Connection, routers: Sequence[int], at: int | None = None) -> list[RouterVersion]:
-    """The newest published version of each router, or the newest at a sequence, by router."""
-    keys = connection.execute("SELECT v.router, max(v.version) FROM json_each(?) e CROSS JOIN router_version v"
-                              " ON v.router = e.value WHERE v.round <= ? GROUP BY v.router ORDER BY v.router",
-                              (dumped(list(routers)), last_round(connection, at))).fetchall()
-    return list(brief_versions(connection, keys).values())
+    """The newest published version of each router since the newest bootstrap, or since the newest at a sequence, by router."""
+    era = one(connection, "SELECT era FROM epoch WHERE sequence <= coalesce(?, sequence) ORDER BY number DESC LIMIT 1", at) or 0
+    newest = version_numbers(connection, routers, at)
+    return [version for version in brief_versions(connection, list(newest.items())).values() if version.epoch >= era]
+
+
+def version_numbers(connection: sqlite3.Connection, routers: Sequence[int], at: int | None = None) -> dict[int, int]:
+    """The newest published version's number of each router, or of the newest at a sequence, by router."""
+    return dict(connection.execute("SELECT v.router, max(v.version) FROM json_each(?) e CROSS JOIN router_version v"
+                                   " ON v.router = e.value WHERE v.round <= ? GROUP BY v.router ORDER BY v.router",
+                                   (dumped(list(routers)), last_round(connection, at))).fetchall())
 
 
 def whole_version(connection: sqlite3.Connection, router: int, version: int) -> RouterVersion | None:

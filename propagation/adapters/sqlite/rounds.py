@@ -14,6 +14,7 @@ from propagation.adapters.sqlite.messages import (
     messages_of,
     newest_versions,
     parts_with,
+    version_numbers,
     waiting_messages,
     whole_version,
 )
@@ -167,6 +168,9 @@ class SqliteRounds:
 
     async def router_versions(self, routers: Sequence[int], at: int | None = None) -> Sequence[RouterVersion]:
         return await self._database.read(lambda connection: newest_versions(connection, routers, at))
+
+    async def version_numbers(self, routers: Sequence[int]) -> Mapping[int, int]:
+        return await self._database.read(lambda connection: version_numbers(connection, routers))
 
     async def router_version(self, router: int, version: int) -> RouterVersion | None:
         return await self._database.read(lambda connection: whole_version(connection, router, version))

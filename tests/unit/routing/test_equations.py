@@ -38,7 +38,7 @@ class TableEmbedder:
 
 def integrate(before, arrivals, round_number, epoch, router=4):
     """Eq. 3 with an answer that says nothing: what is asked, and the version it makes."""
-    asked = asked_of(router, before, arrivals, epoch, {}, [])
+    asked = asked_of(router, before, arrivals, {}, [])
     return integrated(asked, Summary(f"router {router}", "A text."), before.version + 1 if before else 1, arrivals, round_number,
                       epoch)
 
@@ -106,12 +106,6 @@ def test_eq3_a_router_takes_what_arrived_into_its_profile():
     assert dict(after.standing) == {"jazz": pytest.approx(3.9), "soul": pytest.approx(0.95)}
     assert after.attributes == ("jazz",)
     assert after.senders == {ANN, BOB}
-
-
-def test_eq3_a_router_of_an_earlier_epoch_was_another_community():
-    before = RouterVersion(router=4, version=2, round=1, epoch=1, name="", text="", standing=(("jazz", 2.0),))
-    after = integrate(before, [arrival("opera")], 5, 2)
-    assert (after.version, dict(after.standing)) == (3, {"opera": 1.0})
 
 
 async def test_eq4_cosine_above_tau_times_a_shared_attribute(index):

@@ -67,6 +67,12 @@ async def pass_time(clock, jobs, until, step=LOOK):
             await job.look()
 
 
+def test_a_run_that_fails_for_years_is_tried_again_at_the_longest_distance():
+    retry = Retry(60, 3_600)
+    assert [retry.after_ms(failures) for failures in (1, 2, 6, 7, 1_024, 1_025, 10**6)] == [
+        60_000, 120_000, 1_920_000, 3_600_000, 3_600_000, 3_600_000, 3_600_000]
+
+
 def nights(runs):
     return [run.astimezone(BERLIN).date() for run in runs]
 
