@@ -6,11 +6,11 @@ CALL () {
   WHERE d.number > 0 AND ($at IS NULL OR d.sequence <= $at)
   RETURN d.number AS last ORDER BY d.number DESC LIMIT 1
 }
-CALL () {
-  OPTIONAL MATCH (e:Epoch)
+WITH last, coalesce(COLLECT {
+  MATCH (e:Epoch)
   WHERE e.number >= 0 AND ($at IS NULL OR e.sequence <= $at)
-  RETURN coalesce(e.era, 0) AS era ORDER BY e.number DESC LIMIT 1
-}
+  RETURN e.era ORDER BY e.number DESC LIMIT 1
+}[0], 0) AS era
 UNWIND $routers AS number
 CALL (number, last) {
   MATCH (m:Message)

@@ -75,13 +75,16 @@ class Planner:
         alike = await asyncio.to_thread(likeness, sight.mass, sight.total, sight.adoptions, sight.totals)
         cases, directions = Cases(versions, alike), sight.directions
         free = frozenset(range(sight.routers)) - sight.retired
+        room = self._settings.k_most - len(free)
         decided: list[tuple[RouterCase, RouterDecision]] = []
         communities: dict[int, Community] = {}
         undecided: dict[int, str] = {}
         for router in asked:
             if router not in free or len(decided) == self._settings.evolve_most:
                 continue
-            community = await asyncio.to_thread(community_of, router, written, directions, self._settings.seed)
+            community = None
+            if room > 0:
+                community = await asyncio.to_thread(community_of, router, written, directions, self._settings.seed)
             case = await asyncio.to_thread(cases.of, router, told[router], community, free)
             try:
                 decision = await self._decision(case)
@@ -94,6 +97,7 @@ class Planner:
                 free -= set(_routers(case, decision))
                 if decision.kind == EvolutionKind.SPLIT and community is not None:
                     communities[router] = community
+                    room -= 1
         numbering = numbered([_change(*one) for one in decided], sight.routers, sight.retired)
         texts = [text for (case, decision), change in zip(decided, numbering.changes, strict=True)
                  for text in _texts(case, decision, change.after)]

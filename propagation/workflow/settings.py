@@ -16,7 +16,8 @@ class BankSettings(Term):
 
 class WorkflowSettings(Term):
     """Sizes and limits of the loop. An evolution is judged on the last `holdout` interactions, changes at most `evolve_most`
-    routers, of those with `evolve_support` gradients; it runs before every n-th round where `evolve_every_rounds` says so."""
+    routers, of those with `evolve_support` gradients, and splits none where there are `evolve_k_most` taste routers (None: twice
+    `taste.k`, or 16 more where that is more); it runs before every n-th round where `evolve_every_rounds` says so."""
 
     policy: Literal["adoption", "semantic", "point_to_point", "placebo"] = "adoption"
     seed: int = Field(7, ge=0)
@@ -41,6 +42,7 @@ class WorkflowSettings(Term):
     holdout: int = Field(2_000, ge=1)
     evolve_most: int = Field(8, ge=1, le=64)
     evolve_support: int = Field(30, ge=1)
+    evolve_k_most: int | None = Field(None, ge=1, le=8_192)
     evolve_every_rounds: int | None = Field(None, ge=1)
     propagate: bool = True
     auto_create: bool = False
@@ -49,6 +51,11 @@ class WorkflowSettings(Term):
     def limits(self) -> tuple[float, float]:
         """(`mass_min_support`, `user_mass_per_day`), as the numbers take them (State.limits)."""
         return float(self.mass_min_support), self.user_mass_per_day
+
+    @property
+    def k_most(self) -> int:
+        """How many taste routers evolution lets there be."""
+        return self.evolve_k_most or max(2 * self.taste.k, self.taste.k + 16)
 
     def update_size_for(self, clients: int) -> int:
         """How many changed clients make a round: the setting, else 1% of clients, at least 60."""

@@ -1,6 +1,7 @@
 """`propagation retract`, `forget` and `export-client`: what people may ask of what is held on them."""
 
 import contextlib
+import fcntl
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -90,23 +91,51 @@ def _whole(output: Path) -> Iterator[TextIO]:
             yield stream
         return
     partial = output.with_name(f"{output.name}.partial")
-    partial.unlink(missing_ok=True)  # of one that was killed, or somebody else's
-    with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+    with open(_mine(partial), "w", encoding="utf-8") as file:
         try:
             yield file
             file.flush()
             os.fsync(file.fileno())
-            if not _is_at(file, partial):
-                raise UsageProblem(f"{partial} was taken away meanwhile: is another export to {output.name} under way?")
             partial.replace(output)
         except BaseException:
-            if _is_at(file, partial):
-                partial.unlink()
+            partial.unlink(missing_ok=True)
             raise
 
 
-def _is_at(file: TextIO, path: Path) -> bool:
-    return path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno()))
+def _mine(partial: Path) -> int:
+    """A new file of this process, locked for as long as it is open: what a killed command left has no lock, and is taken away."""
+    while True:
+        _take_away(partial)
+        try:
+            made = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            continue
+        if _locks(made) and partial.exists() and os.path.samestat(partial.stat(), os.fstat(made)):
+            return made
+        os.close(made)
+
+
+def _take_away(partial: Path) -> None:
+    if partial.is_symlink():
+        partial.unlink(missing_ok=True)
+    try:
+        left = os.open(partial, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return
+    try:
+        if not _locks(left):
+            raise UsageProblem(f"another export to {partial.stem} is under way ({partial}); wait for it, or name another file")
+        partial.unlink(missing_ok=True)
+    finally:
+        os.close(left)
+
+
+def _locks(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 async def _write(stub: "PropagationServiceAsyncStub", key: "ClientKey", write: Callable[[str], None]) -> None:

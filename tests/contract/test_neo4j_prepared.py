@@ -5,6 +5,7 @@ import re
 import pytest
 
 from propagation.adapters.neo4j.store import Neo4jStore
+from propagation.model.client import ClientKey, ClientKind
 from tests.contract.graph_store import TurnedClock
 from tests.neo4j_server.shared import server_for
 
@@ -37,6 +38,16 @@ async def read(store):
     await store.contributions(10**9, 10)
     for event_id in ("a", "order-1", "a longer one of nobody's"):
         await store.find_event(event_id)
+    await store.find_refs([ClientKey(kind=ClientKind.USER, id="nobody")])
+    await store.find_refs([ClientKey(kind=ClientKind.ITEM, id="nothing")])
+    await store.router_versions(range(10**9, 10**9 + 80))
+    await store.count_members(range(10**9, 10**9 + 80))
+    await store.members_of(10**9, 1)
+    await store.router_version(10**9, 1)
+    await store.text_at(10**9, 1)
+    await store.router_maps()
+    await store.router_lineage()
+    await store.taken_back_through()
 
 
 @pytest.mark.neo4j

@@ -159,6 +159,18 @@ async def test_a_back_up_holds_nothing_that_a_process_had_begun(path, tmp_path):
     assert not begun.exists()
 
 
+async def test_a_copy_that_was_begun_beside_it_goes_when_it_is_opened(path, caplog):
+    """What is erased from the file later would stay in it."""
+    begun = [path.with_name(f"{path.name}.partial{end}") for end in ("", "-wal")]
+    for part in begun:
+        part.write_bytes(bytes(3 << 20))
+    store = new(path)
+    await store.open()
+    assert [part for part in begun if part.exists()] == []
+    await store.close()
+    assert "graph.db.partial" in caplog.text
+
+
 def test_what_is_none_of_ours_is_not_looked_into(tmp_path):
     (tmp_path / "text").write_text("no database, whatever its name says" * 100)
     with sqlite3.connect(tmp_path / "theirs.db") as theirs:

@@ -2,6 +2,7 @@
 second) is run in one of its own; what is about words and codes through the same entry point in this one, which has imported
 everything."""
 
+import fcntl
 import gc
 import io
 import json
@@ -325,6 +326,14 @@ def test_events_are_retracted_and_clients_exported_and_forgotten(service, tmp_pa
     elsewhere.unlink()
     assert run("export-client", "--user", "nobody", "-o", str(to), *at).returncode == 6
     assert len(to.read_text().splitlines()) == len(lines), "what is there stays where there is nothing new"
+    assert [file.name for file in tmp_path.iterdir()] == [to.name]
+    partial = to.with_name("cid.jsonl.partial")
+    with partial.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        second = run("export-client", "--user", "cid", "-o", str(to), *at)
+        assert (second.returncode, "under way" in second.stderr) == (2, True)
+        assert partial.exists()
+    assert run("export-client", "--user", "cid", "-o", str(to), *at).returncode == 0, "whose command was killed"
     assert [file.name for file in tmp_path.iterdir()] == [to.name]
     link = tmp_path / "link"
     link.symlink_to(to)

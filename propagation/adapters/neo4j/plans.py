@@ -44,6 +44,8 @@ READS: tuple[tuple[str, tuple[int, ...], Sized], ...] = (
     ("messages/contributions", ONE, lambda _: {"ref": NOBODY}),
     ("edges/count", (11,), lambda count: {"routers": _numbers(count), "at": None}),
     ("edges/members", ONE, lambda _: {"router": NOBODY, "limit": 1, "at": None}),
+    ("erasure/taken_back_through", ONE, lambda _: {}),
+    ("rounds/sequences", FEW, lambda count: {"numbers": _numbers(count)}),
     ("evolution/maps", ONE, lambda _: {}),
     ("evolution/lineage", ONE, lambda _: {}),
 )

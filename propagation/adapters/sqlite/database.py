@@ -5,6 +5,7 @@ the interpreter lock, however many rows it carries."""
 
 import asyncio
 import contextlib
+import logging
 import os
 import queue
 import sqlite3
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from propagation.adapters.sqlite.file import in_snapshot, make_file, open_file, open_reader, translated
+from propagation.adapters.sqlite.in_place import drop_begun
 from propagation.adapters.sqlite.lock import Lock, take_lock
 from propagation.model.errors import StoreBusy, StoreCorrupt
 
@@ -22,6 +24,7 @@ GROUP = 64
 READERS = 4
 FEW_ROWS = 64
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 Work = Callable[[sqlite3.Connection], object]
 Mark = tuple[int, ...]
 Waiting = tuple[Work, "Future[object]", bool]
@@ -62,6 +65,8 @@ class Database:
         self._lock = take_lock(self.path)
         try:
             connection = open_file(self.path, self._max_bytes)
+            if left := drop_begun(self.path):
+                log.warning("took away %s: a copy that a killed command had begun", ", ".join(path.name for path in left))
         except BaseException as error:
             self._release_lock()
             raise translated(error, self.path) from error

@@ -9,7 +9,7 @@ from propagation.adapters.sqlite.backup import OnProgress, backup, check_ours
 from propagation.adapters.sqlite.exchange import compact, held, restore
 from propagation.adapters.sqlite.export import export, import_export
 from propagation.adapters.sqlite.file import connect, migrations, open_reader, translated
-from propagation.adapters.sqlite.in_place import begun
+from propagation.adapters.sqlite.in_place import begun, drop_begun
 from propagation.adapters.sqlite.leftovers import drop_leftovers, leftovers
 
 SQLITE_HEADER = b"SQLite format 3\0"
@@ -60,8 +60,7 @@ class SqliteFiles:
             connection.execute("BEGIN IMMEDIATE")
             drop_leftovers(connection)
             connection.execute("COMMIT")
-            for path in begun(self._database):
-                path.unlink()
+            drop_begun(self._database)
 
     @contextmanager
     def _held(self, opening: Callable[[Path], sqlite3.Connection]) -> Iterator[sqlite3.Connection]:

@@ -45,6 +45,14 @@ def begun(final: Path) -> Sequence[Path]:
     return [path for end in ("", *BESIDE) if (path := partial.with_name(partial.name + end)).exists()]
 
 
+def drop_begun(final: Path) -> Sequence[Path]:
+    """Take it away, for it holds what may be erased from the file later; what that was. By who keeps others from making it."""
+    left = begun(final)
+    for path in left:
+        path.unlink(missing_ok=True)
+    return left
+
+
 def _remove(partial: Path) -> None:
     for end in ("", *BESIDE):
         partial.with_name(partial.name + end).unlink(missing_ok=True)

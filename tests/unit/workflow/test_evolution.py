@@ -20,7 +20,7 @@ from propagation.ports.graph import VersionClash
 from propagation.workflow.checkpointing import same_numbers, snapshot
 from propagation.workflow.engine import Engine
 from propagation.workflow.rebuild import rebuilt
-from propagation.workflow.settings import BankSettings
+from propagation.workflow.settings import BankSettings, WorkflowSettings
 from tests.unit.workflow.evolving import STYLES, catalogue, engine_on, lived, push, stream, written_mass
 from tests.unit.workflow.test_two_processes import Shared
 
@@ -113,6 +113,24 @@ async def test_a_router_that_holds_two_communities_is_split_between_them(made, m
     sides = {style: {bool(halves.in_second[row]) for row, mine in users.items() if mine == style} for style in STYLES[:3]}
     assert all(len(side) == 1 for side in sides.values()), sides
     assert len({side for both in sides.values() for side in both}) == 2
+
+
+async def test_there_are_never_more_routers_than_the_setting_lets_there_be(made, monkeypatch):
+    monkeypatch.setattr(Judged, "published", True)
+    seen_halves = []
+
+    def splits(case):
+        seen_halves.append(case.halves is not None)
+        return EvolutionKind.SPLIT if case.halves is not None else None
+
+    engine = await made(STYLES[:3], 240, Told(splits), evolve_k_most=3, evolve_support=1)
+    for part in range(3):
+        await push(engine, stream(STYLES[:3], 60, seed=50 + part))
+        await engine.evolve()
+        assert len(engine.numbers.view.routers) <= 3
+    assert len(engine.numbers.view.routers) == 3
+    assert not seen_halves[-1]
+    assert (WorkflowSettings().k_most, WorkflowSettings(taste=BankSettings(k=2)).k_most) == (160, 18)
 
 
 async def test_two_routers_that_hold_one_community_are_merged(made):
