@@ -49,6 +49,6 @@ async def _replayed(database: Path, seed: int) -> None:
 if __name__ == "__main__":
     use_kernel_cache()
     samples = [body for seed in SEEDS for body in bodies(seed)[::EVERY]]
-    trained = zstandard.train_dictionary(BYTES, samples, level=3)
+    trained = zstandard.train_dictionary(BYTES, list[bytes | bytearray | memoryview[int]](samples), level=3)
     Path(sys.argv[1]).write_bytes(trained.as_bytes())
     print(f"{len(samples):,} bodies of {sum(map(len, samples)) // len(samples):,} bytes; dictionary of {len(trained):,} bytes")

@@ -50,7 +50,8 @@ class Tally:
 
 async def unary(channel: grpc.aio.Channel, calls: Iterator[bytes], callers: int, until: float, tally: Tally) -> None:
     """`callers` at once, each waiting for its ack before its next call."""
-    record = channel.unary_unary(PREFIX + "RecordInteractions", response_deserializer=pb.RecordInteractionsResponse.FromString)
+    record = channel.unary_unary(PREFIX + "RecordInteractions", None,
+                                 response_deserializer=pb.RecordInteractionsResponse.FromString)
 
     async def caller() -> None:
         while time.monotonic() < until and (call := next(calls, None)) is not None:
@@ -63,9 +64,9 @@ async def unary(channel: grpc.aio.Channel, calls: Iterator[bytes], callers: int,
 
 async def stream(channel: grpc.aio.Channel, calls: Iterator[bytes], until: float, tally: Tally) -> None:
     """One stream, one message an event; at most STREAM_WINDOW of them without an ack."""
-    open_stream = channel.stream_stream(PREFIX + "StreamInteractions",
+    open_stream = channel.stream_stream(PREFIX + "StreamInteractions", None,
                                         response_deserializer=pb.StreamInteractionsResponse.FromString)
-    call = open_stream()
+    call = open_stream()  # type: ignore[call-arg]  # aio: written to below
     window = asyncio.Semaphore(STREAM_WINDOW)
 
     async def write() -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from propagation.evaluation.kernels.expectation import DRAWN, expected, log_factorials
 from propagation.model.client import ClientChange, ClientKey, ClientKind, index_of
+from propagation.model.errors import InvalidInput
 from propagation.model.interaction import NewInteraction
 from propagation.numbers.combiner import START_WEIGHT, Combiner, new_combiner
 from propagation.numbers.features import FEATURES, PROPAGATED, Feature
@@ -40,7 +41,8 @@ class Looped:
 async def ranked_in_loop(engine: Engine, clients: Iterable[ClientChange], events: Sequence[NewInteraction],
                          progress: Callable[[int], None] = lambda done: None) -> Looped:
     """Of an opened, empty engine, that nobody else uses. Reported on the last three fifths of the events. Only a user's first
-    event of each step of 16 is ranked, against all unseen items: all that the user did before it is learned by then."""
+    event of each step of 16 is ranked, against all unseen items: all that the user did before it is learned by then. Raises
+    InvalidInput where there is nothing to rank."""
     await replay(engine, clients, ())
     engine.numbers.view.combiner = _combiner()
     found: list[tuple[int, tuple[float, ...], bool]] = []
@@ -50,6 +52,9 @@ async def ranked_in_loop(engine: Engine, clients: Iterable[ClientChange], events
             found += [one for event in _first_of_each_user(part) if (one := await _ranked(engine, event))]
         await replay(engine, (), part, step=STEP)
         progress(min(start + STEP, len(events)))
+    if not found:
+        raise InvalidInput("events", f"from event {2 * len(events) // 5:,} on, none can be ranked: each is the first of its user, a"
+                           " repeat of what the user had, or leaves nothing unseen to compare with")
     return Looped(np.array([user for user, _, _ in found], np.int64), np.array([gains for _, gains, _ in found]),
                   float(np.mean([ruled for _, _, ruled in found])))
 
