@@ -1,9 +1,10 @@
 """The vector index compared with the graph by version, and what differs made again."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from propagation.model.client import kind_of
+from propagation.model.router import RouterVersion
 from propagation.ports.graph import GraphStore
 from propagation.ports.vector_index import Collection, IndexWriter, Point
 from propagation.workflow.numbers import Numbers
@@ -67,14 +68,22 @@ class Mending:
     async def routers(self, writer: IndexWriter) -> int:
         """The same of routers alone. One without a profile yet stands at its centre, as version 0; a retired one is not there."""
         kept = await writer.versions(Collection.ROUTERS)
-        centres, routers = self._numbers.view.state.taste.centres, self._vectors.routers
-        versions = {version.router: version for version in await self._store.router_versions(routers)}
-        stored = {router: versions[router].version if router in versions else UNWRITTEN for router in routers}
+        versions = {version.router: version for version in await self._store.router_versions(self._vectors.routers)}
+        stored = {router: versions[router].version if router in versions else UNWRITTEN for router in self._vectors.routers}
         stale = [router for router in stored if kept.get(router) != stored[router]]
         gone = [key for key, version in kept.items() if version > stored.get(int(key), -1)]
         if gone:
             await writer.delete(Collection.ROUTERS, gone)
-        unwritten = [Point(key=router, version=UNWRITTEN, vector=centres[router]) for router in stale if router not in versions]
-        written = await self._vectors.points_of_routers([versions[router] for router in stale if router in versions])
-        await writer.upsert(Collection.ROUTERS, [*unwritten, *written])
+        await writer.upsert(Collection.ROUTERS, await self._points(stale, versions))
         return len(stale)
+
+    async def points_of_routers(self, routers: Sequence[int]) -> list[Point]:
+        """As the graph has them now, of those that there are."""
+        there = sorted(set(self._vectors.routers).intersection(routers))
+        return await self._points(there, {version.router: version for version in await self._store.router_versions(there)})
+
+    async def _points(self, routers: Sequence[int], versions: Mapping[int, RouterVersion]) -> list[Point]:
+        centres = self._numbers.view.state.taste.centres
+        unwritten = [Point(key=router, version=UNWRITTEN, vector=centres[router]) for router in routers if router not in versions]
+        written = await self._vectors.points_of_routers([versions[router] for router in routers if router in versions])
+        return [*unwritten, *written]

@@ -206,7 +206,7 @@ class IndexUpkeep:
             known = await self._store.get_attributes([str(key) for key in keys])
             return await self._vectors.points_of_attributes([name for name, found in known.items() if found.canonical is None])
         if collection == Collection.ROUTERS:
-            return await self._vectors.points_of_routers(await self._store.router_versions([int(key) for key in keys]))
+            return await self._mending.points_of_routers([int(key) for key in keys])
         texts = await self._store.load_texts([int(key) for key in keys])
         points = await self._vectors.points_of(text for text in texts.values() if text.profile.version)
         await self._vectors.into_view(points)
