@@ -91,10 +91,10 @@ class Stage0:
         """At start, before the view: check what the data was made with, and take the epoch's embedder. Raises
         IncompatibleSettings, unless told to `adopt` the new settings."""
         epoch = await self._store.current_epoch()
-        number = epoch.number if epoch else 0
-        blob = await self._store.get_blob(made_with_name(number))
+        era = epoch.era if epoch else 0
+        blob = await self._store.get_blob(made_with_name(era))
         if blob is None or not await self._store.learned_through():
-            await self._store.put_blob(made_with_name(number), self._wanted.blob)
+            await self._store.put_blob(made_with_name(era), self._wanted.blob)
             self.made_with = self._wanted
         else:
             self.made_with = MadeWith.of_blob(blob)
@@ -102,7 +102,7 @@ class Stage0:
         if not adopt:
             self.made_with.check(self._wanted)
         if self.made_with.embedder == self._wanted.embedder:
-            await self._take_embedder(number)
+            await self._take_embedder(era)
 
     async def open_index(self) -> None:
         """At start, after the view: the index as the graph has it. One that is to be of other settings waits for its epoch."""
@@ -125,12 +125,13 @@ class Stage0:
     async def take_epoch(self, number: int) -> None:
         """The numbers go over to an epoch, that another process may have opened: so does the embedder. Raises
         IncompatibleSettings where it was opened under other settings than this process'."""
-        if blob := await self._store.get_blob(made_with_name(number)):
+        era = next((epoch.era for epoch in await self._store.epochs() if epoch.number == number), number)
+        if blob := await self._store.get_blob(made_with_name(era)):
             self.made_with = MadeWith.of_blob(blob)
         if self.made_with.embedder == self._wanted.embedder:
             self.made_with.check(self._wanted)
-            await self._take_embedder(number)
+            await self._take_embedder(era)
 
-    async def _take_embedder(self, epoch: int) -> None:
-        if epoch and isinstance(self._embedder, FittableEmbedder):
-            self._embedder.restore(await self._store.get_blob(embedder_name(epoch)))
+    async def _take_embedder(self, era: int) -> None:
+        if era and isinstance(self._embedder, FittableEmbedder):
+            self._embedder.restore(await self._store.get_blob(embedder_name(era)))

@@ -41,11 +41,12 @@ WORDS = {"session_k": "session.k", "taste_k": "taste.k", "embedder": "the embedd
          "reasoner": "the reasoner", "seed": "seed", "centres": "centres"}
 
 
-def made_with_name(epoch: int) -> str:
-    """The blob that holds an epoch's settings; published with the epoch, since nothing reads it before."""
-    return f"made_with:{epoch}"
+def made_with_name(era: int) -> str:
+    """The blob that holds the settings of a bootstrap and of all epochs that come from it; published with the bootstrap's, since
+    nothing reads it before. 0: before any bootstrap."""
+    return f"made_with:{era}"
 
 
-def embedder_name(epoch: int) -> str:
-    """The blob that holds the state of an epoch's embedder."""
-    return f"embedder:{epoch}"
+def embedder_name(era: int) -> str:
+    """The blob that holds the state of their embedder, some megabytes."""
+    return f"embedder:{era}"

@@ -34,7 +34,6 @@ from propagation.workflow.agreed import Agreed, caught_up
 from propagation.workflow.checkpointing import Arrays, lent, snapshot
 from propagation.workflow.holding import PATIENCE_SECONDS, Leases
 from propagation.workflow.index_upkeep import IndexUpkeep
-from propagation.workflow.made_with import embedder_name, made_with_name
 from propagation.workflow.numbers import Numbers
 from propagation.workflow.patching import patch_of
 from propagation.workflow.plan import NewText
@@ -75,7 +74,6 @@ class Publisher:
             change = await self._map(agreed, epoch)
             texts = await self._texts(change)
             round_ = await self._staged(rounds, agreed, change, epoch)
-            await self._copy_blobs(learn, epoch.number)
             agreed = await self._nearly(agreed)
             centres = await asyncio.to_thread(_centres, await self._numbers.run(_at_one_moment), change, agreed)
             before, staged = await self._begun(learn, epoch)
@@ -166,13 +164,6 @@ class Publisher:
                     out.append(replace(text, profile=profile, filter_memory=memory))
             await asyncio.sleep(0)
         return out
-
-    async def _copy_blobs(self, learn: Lease, epoch: int) -> None:
-        """What the data was made with, and the embedder, are those of the epoch that ends."""
-        for name in (made_with_name, embedder_name):
-            blob = await self._store.get_blob(name(epoch))
-            if blob is not None:
-                await self._store.put_blob(name(epoch + 1), blob, learn)
 
 
 def _publication(agreed: Agreed, change: RouterMap, epoch: Epoch, start: Staged, round_: Round,

@@ -115,6 +115,28 @@ async def test_a_router_that_holds_two_communities_is_split_between_them(made, m
     assert len({side for both in sides.values() for side in both}) == 2
 
 
+async def test_an_evolution_keeps_no_copy_of_the_embedder(made, monkeypatch, tmp_path):
+    """It is the bootstrap's, of some megabytes, in hundreds of nights too."""
+    monkeypatch.setattr(Judged, "published", True)
+    engine = await made(STYLES[:3], 240, Told(EvolutionKind.REWRITE))
+    run = await engine.evolve()
+    assert run.published
+    epoch = await engine.store.current_epoch()
+    assert (epoch.number, epoch.era) == (2, 1)
+    names = engine.store.database
+    kept = await names.read(lambda connection: [name for (name,) in connection.execute(
+        "SELECT name FROM meta WHERE name LIKE 'embedder:%' OR name LIKE 'made_with:%' ORDER BY name")])
+    assert kept == ["embedder:1", "made_with:0", "made_with:1"]
+    await engine.close()
+    again = engine_on(tmp_path / "0.db", Told(EvolutionKind.REWRITE))
+    await again.open()
+    try:
+        assert again.embedder.name == epoch.embedder
+        assert again.upkeep.mended == 0
+    finally:
+        await again.close()
+
+
 async def test_there_are_never_more_routers_than_the_setting_lets_there_be(made, monkeypatch):
     monkeypatch.setattr(Judged, "published", True)
     seen_halves = []
