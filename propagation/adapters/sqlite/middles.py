@@ -23,6 +23,7 @@ HEADER, MOST_FRAGMENTS = 8, 60
 PAGES_TOLD_APART = 2 << 24
 ZEROS = bytes(65_536)
 
+
 class Middles:
     """Of one large file, while commits go on. A page's content may move to another number meanwhile: pages that were written since
     the first were looked at are overwritten too."""
