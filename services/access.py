@@ -26,9 +26,10 @@ class Access:
 
     @classmethod
     def of_environment(cls, environment: Mapping[str, str]) -> "Access":
+        """Raises UsageProblem."""
         ca, certificate, key = (Path(environment[name]) if environment.get(name) else None for name in (CA, CERTIFICATE, KEY))
         tls = environment.get(TLS, "").lower() in ("1", "true", "yes") or any((ca, certificate, key))
-        return cls(environment.get(TOKEN, ""), tls, ca, certificate, key)
+        return cls(_token(environment.get(TOKEN, "")), tls, ca, certificate, key)
 
     def channel(self, address: str, options: Any) -> grpc.aio.Channel:
         """To HOST:PORT. Raises UsageProblem: a token never crosses a network in plain text."""
@@ -43,6 +44,14 @@ class Access:
 
     def _credentials(self) -> grpc.ChannelCredentials:
         return grpc.ssl_channel_credentials(*(_read(path) for path in (self.ca, self.key, self.certificate)))
+
+
+def _token(given: str) -> str:
+    """Without the newline of the file that it was read from. Raises UsageProblem where it cannot be sent."""
+    token = given.strip()
+    if not (token.isascii() and token.isprintable() and " " not in token):
+        raise UsageProblem(f"{TOKEN} is no token: it has a space, a line break or a letter that none has")
+    return token
 
 
 class _Unary(grpc.aio.UnaryUnaryClientInterceptor):  # type: ignore[type-arg]  # generic in its stubs only

@@ -13,7 +13,8 @@ def configure_logging(log_format: Literal["console", "json"]) -> None:
         structlog.contextvars.merge_contextvars, structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True)]
     if log_format == "json":
-        last: list[structlog.typing.Processor] = [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer()]
+        last: list[structlog.typing.Processor] = [structlog.processors.ExceptionRenderer(
+            structlog.tracebacks.ExceptionDictTransformer(show_locals=False)), structlog.processors.JSONRenderer()]
     else:
         last = [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback)]
     structlog.configure(processors=[*shared, *last], wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),

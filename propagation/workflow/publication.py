@@ -71,6 +71,10 @@ class Publisher:
                     self._leases.holding(round.LEASE, PATIENCE_SECONDS) as rounds):
             if rounds is None:
                 raise LeaseLost(f"another process runs a round, and was not done in {PATIENCE_SECONDS:.0f} s; try again")
+            current = await self._store.current_epoch()
+            if current is None or current.number != epoch.number:
+                raise LeaseLost("another process evolved the routers meanwhile, and this plan was for those that it found; look at"
+                                " them, and try again")
             change = await self._map(agreed, epoch)
             texts = await self._texts(change)
             round_ = await self._staged(rounds, agreed, change, epoch)

@@ -5,6 +5,7 @@ import contextlib
 import re
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from functools import partial
 from typing import Any, NoReturn
 
 import grpc
@@ -25,6 +26,7 @@ from services.timings import Timings
 
 # No call is answered in less: what would be done in it, the caller would not learn of.
 LEAST_SECONDS = 0.005
+ADMITTED_SECONDS = 1.0
 REQUEST_ID = re.compile(r"[\w.:/+=-]{1,128}", re.ASCII)
 Enter = Callable[[Any, Context], Any]
 log = structlog.get_logger()
@@ -65,7 +67,8 @@ class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in
             return make(answering, parse, handler.response_serializer)
         make, call = ((grpc.stream_stream_rpc_method_handler, handler.stream_stream) if handler.request_streaming
                       else (grpc.unary_stream_rpc_method_handler, handler.unary_stream))
-        return make(_streaming(call, method, request_id, enter, self._places), parse, handler.response_serializer)
+        still = partial(self._door.admits_still, method, handler_call_details.invocation_metadata or ())
+        return make(_streaming(call, method, request_id, enter, still, self._places), parse, handler.response_serializer)
 
 
 def _entering(door: Door, opening: Opening, method: str, metadata: Metadata) -> Enter:
@@ -125,20 +128,51 @@ def _answering(call: Callable[[Any, Context], Awaitable[Any]], method: str, requ
     return guarded
 
 
-def _streaming(call: Callable[[Any, Context], AsyncGenerator[Any, None]], method: str, request_id: str,
-               enter: Enter, places: Places) -> Callable[..., Any]:
+def _streaming(call: Callable[[Any, Context], AsyncGenerator[Any, None] | Awaitable[None]], method: str, request_id: str,
+               enter: Enter, still: Callable[[str], None], places: Places) -> Callable[..., Any]:
+    """A generator of answers; or, as grpc's health service has it, a coroutine that writes them itself."""
     async def guarded(request: Any, context: Context) -> None:
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             try:
                 request = enter(request, context)
                 _in_time(context)
-                async with contextlib.aclosing(call(request, context)) as answers:
-                    async for answer in answers:
-                        await context.write(answer)
+                async with _while_admitted(partial(still, context.peer())):
+                    answering = call(request, context)
+                    if isinstance(answering, Awaitable):
+                        return await answering
+                    async with contextlib.aclosing(answering) as answers:
+                        async for answer in answers:
+                            await context.write(answer)
             except Exception as error:
                 await _fail(error, context, method, request_id, places)
 
     return guarded
+
+
+@contextlib.asynccontextmanager
+async def _while_admitted(still: Callable[[], None]) -> AsyncIterator[None]:
+    """Cuts the body short when its caller may do this no more; looked at every second. Raises what `still` raised."""
+    streaming, refused = asyncio.current_task(), list[PropagationError]()
+
+    async def look() -> None:
+        while not refused:
+            await asyncio.sleep(ADMITTED_SECONDS)
+            try:
+                still()
+            except PropagationError as error:
+                refused.append(error)
+        if streaming is not None:
+            streaming.cancel()
+
+    looking = asyncio.create_task(look())
+    try:
+        yield
+    except asyncio.CancelledError:
+        if refused and streaming is not None and not streaming.uncancel():
+            raise refused[0] from None
+        raise
+    finally:
+        looking.cancel()
 
 
 def _in_time(context: Context) -> None:

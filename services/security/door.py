@@ -37,6 +37,10 @@ class Door:
         self.limits.call(caller.name)
         return caller
 
+    def admits_still(self, method: str, metadata: Metadata, peer: str) -> None:
+        """Asked again while a stream goes on: tokens are taken back. Raises NotAuthenticated, NotAllowed."""
+        self._caller(method, metadata, peer)
+
     def _caller(self, method: str, metadata: Metadata, peer: str) -> Caller:
         if self._tokens is None or method in OPEN:
             return Caller(ALL_ROLES if self._tokens is None else frozenset(), _host(peer))

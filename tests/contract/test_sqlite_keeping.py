@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from propagation.adapters.sqlite import exchange
 from propagation.adapters.sqlite.file import migrations
 from propagation.adapters.sqlite.files import SqliteFiles
 from propagation.adapters.sqlite.store import SqliteStore
@@ -379,3 +380,28 @@ async def test_what_a_link_leads_to_is_replaced_and_the_link_stays(tmp_path):
     files.backup(link, silent, replace=True)
     SqliteFiles(link).restore(tmp_path / "graph.db", silent, replace=True)
     assert (link.is_symlink(), [path.name for path in kept.parent.iterdir() if "lock" not in path.name]) == (True, ["copy.db"])
+
+
+@pytest.mark.parametrize("way", ["compact", "restore"])
+async def test_nothing_takes_the_place_of_a_file_whose_log_somebody_reads(tmp_path, way, monkeypatch):
+    """The log cannot be folded into the file then, and must not go: it holds what was acknowledged."""
+    monkeypatch.setattr(exchange, "FOLD_MS", 50)
+    path, copy = tmp_path / "graph.db", tmp_path / "copy.db"
+    store = new(path)
+    await store.open()
+    await recorded(store, ("u", "before"))
+    SqliteFiles(path).backup(copy, silent)
+    reader = sqlite3.connect(path)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM interaction").fetchone()
+    await recorded(store, *[("u", "i")] * 30)
+    await store.close()
+    whole = contents(path)
+    replacing = SqliteFiles(path).compact if way == "compact" else lambda: SqliteFiles(path).restore(copy, silent, replace=True)
+    with pytest.raises(StoreBusy, match="another program reads it"):
+        replacing()
+    assert contents(path) == whole
+    assert SqliteFiles(path).leftovers() == []
+    reader.close()
+    replacing()
+    assert (contents(path) == whole) == (way == "compact")

@@ -21,9 +21,17 @@ STOPPED = "Neo.DatabaseError.Transaction.TransactionStartFailed"
 """What a database answers to everything after such an error, until its server is started again, however much room there is."""
 
 
+LOCKED_OUT = "Neo.ClientError.Security.AuthenticationRateLimit"
+NO_DATABASE = "Neo.ClientError.Database.DatabaseNotFound"
+
+
 def translated(error: Exception, uri: str, *, writing: bool) -> Exception:
     """An error of the driver or the server as one that says what to do; one that only a fault of ours can cause, as it is.
     `writing`: an answer that was lost may be that of a commit."""
+    if isinstance(error, Neo4jError) and error.code == LOCKED_OUT:
+        return StoreUnreachable(f"{uri} takes no logins of this user for some seconds, after too many with a wrong password")
+    if isinstance(error, Neo4jError) and error.code == NO_DATABASE:
+        return StoreRefused(f"{uri}: {_line(error.message)}; set neo4j.database to one that is there")
     if isinstance(error, AuthError | Forbidden):
         return StoreRefused(f"{uri} refuses this user or password ({error.code}); set neo4j.user and PROPAGATION_NEO4J__PASSWORD")
     if isinstance(error, Neo4jError) and error.code in FULL:

@@ -1,6 +1,5 @@
 """The place of a database taken by another file: restored, imported, or compacted."""
 
-import contextlib
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -9,11 +8,12 @@ from pathlib import Path
 from propagation.adapters.sqlite.backup import OnProgress, check_ours, settle
 from propagation.adapters.sqlite.check import findings
 from propagation.adapters.sqlite.file import connect, open_file, open_reader, translated
-from propagation.adapters.sqlite.in_place import made_in_place
+from propagation.adapters.sqlite.in_place import BESIDE, made_in_place
 from propagation.adapters.sqlite.lock import take_lock
-from propagation.model.errors import StoreCorrupt
+from propagation.model.errors import StoreBusy, StoreCorrupt
 
 PAGES_A_STEP = 1_024
+FOLD_MS = 5_000
 
 
 @contextmanager
@@ -29,10 +29,15 @@ def held(database: Path) -> Iterator[None]:
 @contextmanager
 def in_place_of(database: Path, *, replace: bool) -> Iterator[Path]:
     """The path to write another database to, which takes the place of `database`. SQLite's log of the old one is folded into
-    it first: found beside the new one, it would be played into that. Raises StoreBusy, PropagationError."""
+    it first: found beside the new one, it would be played into that. Raises StoreBusy, also where another program reads the old
+    one so that its log cannot be folded; StoreFull, PropagationError."""
+    database = database.resolve()
     with held(database), made_in_place(database, replace=replace) as partial:
+        _fold_log(database)  # what keeps it from that is told before the work
         yield partial
         _fold_log(database)
+        for end in BESIDE:
+            database.with_name(database.name + end).unlink(missing_ok=True)
 
 
 def restore(copy: Path, database: Path, progress: OnProgress, *, replace: bool = False) -> None:
@@ -73,9 +78,19 @@ def compact(database: Path) -> tuple[int, int]:
 
 
 def _fold_log(database: Path) -> None:
-    """Of a database that is damaged, or of none of ours, only the log goes."""
-    if database.exists():
-        with contextlib.suppress(sqlite3.Error), closing(connect(database)) as old:
-            old.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    for end in ("-wal", "-shm", "-journal"):
-        database.with_name(database.name + end).unlink(missing_ok=True)
+    """All of it, so that the file alone is whole; of a database that is damaged, or of none of SQLite's, there is nothing to save.
+    Raises StoreBusy, StoreFull."""
+    if not database.exists():
+        return
+    try:
+        with closing(connect(database)) as old:
+            old.execute(f"PRAGMA busy_timeout={FOLD_MS}")
+            busy = old.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+    except sqlite3.Error as error:
+        told = translated(error, database)
+        if isinstance(told, StoreCorrupt):
+            return
+        raise told from error
+    if busy:
+        raise StoreBusy(f"{database}: another program reads it (an export, a back-up?), so that its log cannot be folded into it;"
+                        " wait for that program, then try again: nothing was replaced")

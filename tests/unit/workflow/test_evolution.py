@@ -11,7 +11,7 @@ from propagation.adapters.numpy.index import NumpyIndex
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.points import SqlitePoints
-from propagation.model.errors import InvalidInput, ReasonerFailed, StoreBusy
+from propagation.model.errors import InvalidInput, LeaseLost, ReasonerFailed, StoreBusy
 from propagation.model.evolution import EvolutionKind
 from propagation.model.router_case import RouterDecision
 from propagation.numbers.features import Feature
@@ -113,6 +113,24 @@ async def test_a_router_that_holds_two_communities_is_split_between_them(made, m
     sides = {style: {bool(halves.in_second[row]) for row, mine in users.items() if mine == style} for style in STYLES[:3]}
     assert all(len(side) == 1 for side in sides.values()), sides
     assert len({side for both in sides.values() for side in both}) == 2
+
+
+async def test_a_plan_for_routers_that_another_process_evolved_meanwhile_is_not_published(made, monkeypatch):
+    monkeypatch.setattr(Judged, "published", True)
+    engine = await made(STYLES[:3], 240, Told(EvolutionKind.REWRITE))
+    publish = engine.evolution._publisher.publish
+
+    async def twice(agreed, epoch):
+        await publish(agreed, epoch)
+        return await publish(agreed, epoch)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(engine.evolution._publisher, "publish", twice)
+        with pytest.raises(LeaseLost, match="another process evolved the routers meanwhile"):
+            await engine.evolve()
+    assert [epoch.number for epoch in await engine.store.epochs()] == [1, 2]
+    await push(engine, stream(STYLES[:3], 60, seed=5))
+    assert (await engine.evolve()).published
 
 
 async def test_an_evolution_keeps_no_copy_of_the_embedder(made, monkeypatch, tmp_path):
