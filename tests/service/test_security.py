@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import ssl
 import time
 from contextlib import asynccontextmanager
 
@@ -17,6 +18,7 @@ from services.access import Access
 from services.client import connected
 from services.errors import NotLoopback
 from services.failures import Refused, UsageProblem
+from services.grpc import guard
 from services.grpc.roles import NEEDED
 from services.listening import refuse_open_address
 from services.security import watched
@@ -24,7 +26,7 @@ from services.security.roles import Role
 from services.security.tls import BrokenTls
 from services.security.tokens import BrokenTokens, new_token, read_tokens, write_tokens
 from services.server import running
-from services.settings import LimitSettings, ServerSettings, Settings, TlsSettings
+from services.settings import LimitSettings, MonitoringSettings, ServerSettings, Settings, TlsSettings
 from tests.service.certificates import authority, signed
 from tests.service.conftest import SMALL
 
@@ -51,8 +53,8 @@ def tokens(tmp_path):
 
 
 @asynccontextmanager
-async def service(tmp_path, **server):
-    settings = Settings(database=tmp_path / "graph.db", reasoning_in="loop",
+async def service(tmp_path, monitoring=MonitoringSettings(), **server):  # noqa: B008  # a value
+    settings = Settings(monitoring=monitoring, database=tmp_path / "graph.db", reasoning_in="loop",
                         server=ServerSettings(port=0, grace_seconds=0.2, **server),
                         workflow=WorkflowSettings(**SMALL, auto_create=True))
     async with running(settings) as started:
@@ -152,6 +154,47 @@ async def test_tokens_are_taken_back_and_given_while_it_runs(tmp_path, tokens, m
         assert await status(fresh) == grpc.StatusCode.OK
 
 
+async def to_its_end(stream):
+    while await stream.read() is not grpc.aio.EOF:
+        pass
+
+
+async def test_a_stream_ends_with_its_token(tmp_path, tokens, monkeypatch):
+    path, secrets = tokens
+    monkeypatch.setattr(watched, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(guard, "ADMITTED_SECONDS", 0.05)
+    async with service(tmp_path, tokens=path) as started, grpc.aio.insecure_channel(started.address) as channel:
+        stub = PropagationServiceStub(channel)
+        watching = stub.WatchPropagation(pb.WatchPropagationRequest(), metadata=bearer(secrets[Role.READ]))
+        streaming = stub.StreamInteractions(metadata=bearer(secrets[Role.WRITE]))
+        await streaming.write(pb.StreamInteractionsRequest(interaction=EVENTS.interactions[0]))
+        assert (await streaming.read()).outcome.sequence
+        await watching.initial_metadata()
+        _, left = new_token("left", [Role.WRITE])
+        write_tokens(path, [left])
+        for stream in (watching, streaming):
+            with pytest.raises(grpc.aio.AioRpcError) as caught:
+                await asyncio.wait_for(to_its_end(stream), 5)
+            assert caught.value.code() == grpc.StatusCode.UNAUTHENTICATED
+
+
+async def test_health_is_watched_without_a_token(tmp_path, tokens, monkeypatch):
+    monkeypatch.setattr(guard, "ADMITTED_SECONDS", 0.05)
+    async with service(tmp_path, tokens=tokens[0]) as started, grpc.aio.insecure_channel(started.address) as channel:
+        watching = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest())
+        assert (await watching.read()).status == health_pb2.HealthCheckResponse.SERVING
+        await asyncio.sleep(0.2)
+        await started.health.store_there(False)
+        assert (await watching.read()).status == health_pb2.HealthCheckResponse.NOT_SERVING
+
+
+@pytest.mark.parametrize("token", ["my read.secret", "my-read.s\u00e9cret", "one\ntwo"])
+def test_what_is_no_token_is_said_before_it_is_sent(token):
+    with pytest.raises(UsageProblem, match="PROPAGATION_TOKEN is no token"):
+        Access.of_environment({"PROPAGATION_TOKEN": token})
+    assert Access.of_environment({"PROPAGATION_TOKEN": "my-read.secret\n"}).token == "my-read.secret"
+
+
 async def test_between_looks_a_hangup_reads_them_again_at_once(tmp_path, tokens, monkeypatch):
     path, secrets = tokens
     monkeypatch.setattr(watched, "LOOK_SECONDS", 1_000.0)
@@ -179,6 +222,32 @@ async def test_a_new_certificate_is_shown_to_new_connections(tmp_path, pki, monk
         key.write_bytes(renewed.key.read_bytes())
         async with connected(started.address, Access(tls=True, ca=other.certificate)) as stub:
             assert (await stub.GetStatus(STATUS)).version
+
+
+async def test_metrics_show_a_new_certificate_too(tmp_path, pki, monkeypatch):
+    monkeypatch.setattr(watched, "LOOK_SECONDS", 0.0)
+    ca, server, _, other = pki
+    mine, key, renewed = tmp_path / "mine.pem", tmp_path / "mine.key", signed(tmp_path, "renewed", other)
+
+    async def shows(issuer):
+        context = ssl.create_default_context(cafile=issuer.certificate)
+        try:
+            reader, writer = await asyncio.open_connection("127.0.0.1", int(started.metrics.rpartition(":")[2]), ssl=context)
+        except ssl.SSLCertVerificationError:
+            return False
+        writer.write(b"GET /metrics HTTP/1.1\r\n\r\n")
+        answer = await reader.read()
+        writer.close()
+        return answer.startswith(b"HTTP/1.1 200")
+
+    mine.write_bytes(server.certificate.read_bytes())
+    key.write_bytes(server.key.read_bytes())
+    async with service(tmp_path, MonitoringSettings(port=0), tls=TlsSettings(certificate=mine, key=key)) as started:
+        assert [await shows(ca), await shows(other)] == [True, False]
+        mine.write_bytes(renewed.certificate.read_bytes())
+        assert [await shows(ca), await shows(other)] == [True, False], "a certificate without its key yet is not taken"
+        key.write_bytes(renewed.key.read_bytes())
+        assert [await shows(ca), await shows(other)] == [False, True]
 
 
 async def test_calls_and_bytes_a_second_are_limited_by_client(tmp_path, tokens):
