@@ -86,7 +86,7 @@ async def _examined(engine: "Engine", settings: "Settings") -> list[Finding]:
     opened = [Finding(f"{settings.graph} opens, its schema and settings fit this release", "")]
     problems = await engine.store.check()
     stored = [Finding("stored data", problem, "restore a back-up, or export what is readable") for problem in problems]
-    return [*opened, *(stored or [Finding("stored data", "")]), await _numbers(engine), _index(engine),
+    return [*opened, *(stored or [Finding("stored data", "")]), await numbers_of(engine), _index(engine),
             *([_disk(settings)] if settings.store == "sqlite" else [])]
 
 
@@ -99,10 +99,12 @@ def _index(engine: "Engine") -> Finding:
     return Finding(looked_at, f"{stale:,} points of other versions" if stale else "", wrong=False, done=made_good)
 
 
-async def _numbers(engine: "Engine") -> Finding:
-    """In memory nothing may be ahead of, nor behind, what was committed."""
-    learned, applied = await engine.store.learned_through(), engine.numbers.view.applied_through
-    behind = "" if learned == applied else f"reach sequence {applied}, the log {learned}"
+async def numbers_of(engine: "Engine") -> Finding:
+    """In memory nothing may be ahead of, nor behind, what was committed; other processes may learn on meanwhile."""
+    before = await engine.store.learned_through()
+    await engine.learner.abreast()
+    applied, learned = engine.numbers.view.applied_through, await engine.store.learned_through()
+    behind = "" if before <= applied <= learned else f"reach sequence {applied}, the log {learned}"
     return Finding("numbers against the log", behind, "`propagation rebuild`" if behind else "")
 
 

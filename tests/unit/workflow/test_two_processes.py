@@ -18,6 +18,7 @@ from propagation.workflow.engine import Engine
 from propagation.workflow.rebuild import rebuilt
 from propagation.workflow.recommend import Wish
 from propagation.workflow.settings import BankSettings, WorkflowSettings
+from services.cli.doctor import numbers_of
 from services.clock import SystemClock
 
 SETTINGS = WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, auto_create=True, update_size=1_000,
@@ -359,3 +360,13 @@ async def test_a_view_that_could_not_be_read_again_at_a_barrier_is_read_at_the_n
             await here.learn()
     assert failed
     assert same_numbers(here.numbers.view.state, there.numbers.view.state) == []
+
+
+async def test_doctor_looks_while_another_process_learns(two):
+    one, looking = two
+    await push(one, "ann", 1, 2, 3)
+    await one.drain()
+    assert looking.numbers.view.applied_through < await looking.store.learned_through()
+    assert not (await numbers_of(looking)).problem
+    looking.numbers.view.applied_through += 1
+    assert "reach sequence" in (await numbers_of(looking)).problem
