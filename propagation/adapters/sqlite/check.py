@@ -45,6 +45,10 @@ QUESTIONS = (
     ("the edge from router {} to client {} ended after it was opened anew",
      "SELECT e.router, e.ref FROM edge e JOIN edge_past p ON p.ref = e.ref AND p.router = e.router AND p.closed > e.opened"
      " WHERE p.closed <= (SELECT coalesce(max(number), 0) FROM round)"),
+    ("epoch {}, which the log opens at sequence {}, is missing",
+     "SELECT number, sequence FROM log WHERE kind IN ('bootstrap', 'evolution') AND sequence NOT IN (SELECT sequence FROM epoch)"),
+    ("the map of evolution {} is missing, by which stored weights are read",
+     "SELECT run FROM evolution_run WHERE published AND run NOT IN (SELECT run FROM router_map)"),
     ("client {} has merged through round {}, which was never published",
      "SELECT ref, watermark FROM profile_version WHERE watermark > (SELECT coalesce(max(number), 0) FROM round)"),
 )

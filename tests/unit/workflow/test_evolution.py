@@ -145,6 +145,18 @@ async def test_an_evolution_keeps_no_copy_of_the_embedder(made, monkeypatch, tmp
     kept = await names.read(lambda connection: [name for (name,) in connection.execute(
         "SELECT name FROM meta WHERE name LIKE 'embedder:%' OR name LIKE 'made_with:%' ORDER BY name")])
     assert kept == ["embedder:1", "made_with:0", "made_with:1"]
+    assert await engine.store.check() == []
+    await names.write(lambda connection: connection.execute("DELETE FROM router_map"))
+    assert await engine.store.check() == ["the map of evolution 1 is missing, by which stored weights are read"]
+    await names.write(lambda connection: connection.execute("DELETE FROM epoch WHERE number = 2"))
+    assert f"epoch 2, which the log opens at sequence {epoch.sequence}, is missing" in await engine.store.check()
+
+
+async def test_a_restart_finds_the_embedder_of_the_bootstrap(made, monkeypatch, tmp_path):
+    monkeypatch.setattr(Judged, "published", True)
+    engine = await made(STYLES[:3], 240, Told(EvolutionKind.REWRITE))
+    await engine.evolve()
+    epoch = await engine.store.current_epoch()
     await engine.close()
     again = engine_on(tmp_path / "0.db", Told(EvolutionKind.REWRITE))
     await again.open()
