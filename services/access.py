@@ -28,6 +28,8 @@ class Access:
     def of_environment(cls, environment: Mapping[str, str]) -> "Access":
         """Raises UsageProblem."""
         ca, certificate, key = (Path(environment[name]) if environment.get(name) else None for name in (CA, CERTIFICATE, KEY))
+        if (certificate is None) != (key is None):
+            raise UsageProblem(f"{CERTIFICATE} and {KEY} belong together; set both")
         tls = environment.get(TLS, "").lower() in ("1", "true", "yes") or any((ca, certificate, key))
         return cls(_token(environment.get(TOKEN, "")), tls, ca, certificate, key)
 

@@ -188,6 +188,12 @@ async def test_health_is_watched_without_a_token(tmp_path, tokens, monkeypatch):
         assert (await watching.read()).status == health_pb2.HealthCheckResponse.NOT_SERVING
 
 
+@pytest.mark.parametrize("alone", ["PROPAGATION_TLS_CERTIFICATE", "PROPAGATION_TLS_KEY"])
+def test_a_certificate_without_its_key_is_said_before_it_is_shown(alone):
+    with pytest.raises(UsageProblem, match="belong together"):
+        Access.of_environment({alone: "/somewhere.pem"})
+
+
 @pytest.mark.parametrize("token", ["my read.secret", "my-read.s\u00e9cret", "one\ntwo"])
 def test_what_is_no_token_is_said_before_it_is_sent(token):
     with pytest.raises(UsageProblem, match="PROPAGATION_TOKEN is no token"):

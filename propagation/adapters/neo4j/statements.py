@@ -15,8 +15,8 @@ FOLDER = "cypher"
 SUFFIX = ".cypher"
 NOT_STATEMENTS = frozenset({"schema", "inspect"})
 HEADER = re.compile(r"^//\s*(name|purpose|parameters|scans)\s*:\s*(.*)$", re.MULTILINE)
-NOT_CODE = re.compile(r"//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|`[^`]*`", re.DOTALL)
-PARAMETER = re.compile(r"\$([A-Za-z_]\w*)")
+NOT_CODE = re.compile(r"//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|(?<!\$)`[^`]*`", re.DOTALL)
+PARAMETER = re.compile(r"\$(?:`([^`]*)`|(\w+))")
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def parsed(place: str, text: str) -> Statement:
     if header["name"] != place:
         raise BrokenData(place + SUFFIX, 1, "name", f"is {header['name']!r}; name it as its path, {place!r}")
     declared = frozenset() if header["parameters"] == "none" else frozenset(re.split(r"[,\s]+", header["parameters"]))
-    used = frozenset(PARAMETER.findall(NOT_CODE.sub(" ", text)))
+    used = frozenset(quoted or plain for quoted, plain in PARAMETER.findall(NOT_CODE.sub(" ", text)))
     if used - declared:
         raise BrokenData(place + SUFFIX, 1, "parameters", f"does not name ${min(used - declared)}, which the statement uses")
     if declared - used:

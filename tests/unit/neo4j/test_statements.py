@@ -25,6 +25,9 @@ def test_a_file_says_its_name_purpose_and_parameters():
     (GOOD.replace("ref, now", "ref"), r"a/b\.cypher.*does not name \$now"),
     (GOOD.replace("ref, now", "ref, now, limit"), "names limit"),
     (GOOD.replace("ref, now", "none"), "does not name"),
+    (GOOD.replace("RETURN c", "RETURN c, $`no w`"), r"does not name \$no w"),
+    (GOOD.replace("RETURN c", "RETURN c, $été"), r"does not name \$été"),
+    (GOOD.replace("RETURN c", "RETURN c, $0"), r"does not name \$0"),
     (GOOD.replace("a/b", "a/c"), "'a/c'"),
     (GOOD.replace("// purpose: says it\n", ""), "purpose"),
     (GOOD.replace("// parameters: ref, now\n", ""), "parameters")])
