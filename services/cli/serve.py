@@ -6,7 +6,7 @@ import typer
 
 from services.cli.options import Assignments, Config, Database, settings_of
 
-Host = Annotated[str | None, typer.Option(help="Address to bind; other than loopback needs --insecure.")]
+Host = Annotated[str | None, typer.Option(help="Address to bind; other than loopback needs TLS and tokens, or --insecure.")]
 Port = Annotated[int | None, typer.Option(help="Port to bind; 0 takes a free one.")]
 Insecure = Annotated[bool | None, typer.Option("--insecure", help="Bind other addresses without TLS and tokens.")]
 AutoCreate = Annotated[bool | None, typer.Option("--auto-create", help="Create unknown users and items with their first event.")]

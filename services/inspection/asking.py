@@ -20,7 +20,8 @@ def asked(settings: Neo4jSettings, question: Question, parameters: Mapping[str, 
         from services.inspection.wording import in_words
     except ImportError as error:
         raise NotInstalled("propagation inspect", "inspect") from error
-    profile = ConnectionProfile(settings.uri, auth=(settings.user, settings.password.get_secret_value()))
+    one = settings.uri.replace("neo4j", "bolt", 1) if settings.uri.startswith("neo4j") else settings.uri  # all that py2neo speaks
+    profile = ConnectionProfile(one, auth=(settings.user, settings.password.get_secret_value()))
     try:
         with closing(Connector(profile, init_size=1)) as connector:  # it would try for ever to open its first one later
             answer = connector.auto_run(question.query, dict(parameters), graph_name=settings.database, readonly=True)

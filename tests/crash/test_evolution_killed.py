@@ -11,7 +11,7 @@ from propagation.workflow.checkpointing import same_numbers
 from propagation.workflow.rebuild import rebuilt
 from tests.unit.workflow.evolving import STYLES, engine_on, lived, push, stream
 
-BEFORE = ("stage_checkpoint", "stage_edges", "put_blob")
+BEFORE = ("stage_checkpoint", "stage_edges", "stage_routers")
 AFTER = "publish_evolution"
 
 
