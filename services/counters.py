@@ -13,6 +13,11 @@ class Counters:
     def add(self, name: str, label: str = "", by: int = 1) -> None:
         self._counts[name, label] += by
 
+    def begin(self, name: str, *labels: str) -> None:
+        """At nothing: what is first counted later would be no increase to whoever looks."""
+        for label in labels:
+            self.add(name, label, 0)
+
     def snapshot(self) -> Mapping[tuple[str, str], int]:
         """A copy."""
         return dict(self._counts)

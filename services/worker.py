@@ -79,6 +79,10 @@ class Worker:
             "learn": self._learn, "reason": self.reason.step, "round": self._due_round, "merge": self._merge_next,
             "retention": self._retain, "index": self._carry,
             "follow": StoreWatch(self._engine.follow, tell).step}
+        self.counters.begin("round_routers_skipped_total", "")
+        self.counters.begin("steps_failed_total", *steps)
+        for counted in ("jobs_run_total", "jobs_failed_total", "jobs_missed_total"):
+            self.counters.begin(counted, *(job.name for job in self.nightly))
         self._tasks = [asyncio.create_task(self._loop(name, step), name=name) for name, step in steps.items()]
         self._jobs.start()
 

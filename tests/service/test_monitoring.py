@@ -113,6 +113,7 @@ async def test_what_happened_is_counted_and_everything_a_dashboard_asks_for_is_t
     assert recorded >= learned >= 12
     assert found["propagation_lag", "learned"] == recorded - learned
     assert found["propagation_rounds_total",] == 1
+    assert found["propagation_steps_failed_total", "learn"] == found["propagation_jobs_missed_total", "evolution"] == 0
     assert found["propagation_messages_sent_total",] > 0
     assert found["propagation_profile_versions_total",] > 0
     assert found["propagation_rpc_seconds_count", "OK", "RecordInteractions"] == 2
