@@ -232,7 +232,7 @@ class Engine:
             if epoch is None:
                 return None
             self.following.embedded()
-            if self.settings.propagate and (await self.stage2.due()).first:
+            if self.settings.propagate and self.stage2.policy.summarises:
                 say("writing the routers' first profiles")
                 with contextlib.suppress(LeaseHeld):  # it stays due
                     await self.stage2.run()

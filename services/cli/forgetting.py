@@ -16,6 +16,7 @@ from services.cli.exits import ExitCode
 from services.cli.options import LOOPBACK, Address, AsJson
 from services.cli.output import console, print_json
 from services.failures import UsageProblem
+from services.whole_file import whole
 
 if TYPE_CHECKING:
     from propagation.v1.propagation_pb2 import ClientKey
@@ -91,15 +92,8 @@ def _whole(output: Path) -> Iterator[TextIO]:
             yield stream
         return
     partial = output.with_name(f"{output.name}.partial")
-    with open(_mine(partial), "w", encoding="utf-8") as file:
-        try:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-            partial.replace(output)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
+    with whole(_mine(partial), partial, output) as file:
+        yield file
 
 
 def _mine(partial: Path) -> int:

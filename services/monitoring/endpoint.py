@@ -8,9 +8,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from services.errors import NotAllowed, PortTaken
 from services.security.door import Door, NotAuthenticated
 from services.security.limits import TooMuch
-from services.security.tls import BrokenTls
-from services.security.watched import Watched
-from services.settings import ServerSettings, TlsSettings
+from services.security.tls import server_context
+from services.settings import ServerSettings
 
 HEAD_BYTES = 16 << 10
 SECONDS = 10.0
@@ -35,7 +34,7 @@ async def metrics_endpoint(host: str, port: int, server: ServerSettings, door: D
             await writer.wait_closed()
 
     try:
-        listening = await asyncio.start_server(answer, host, port, limit=HEAD_BYTES, ssl=_tls(server.tls))
+        listening = await asyncio.start_server(answer, host, port, limit=HEAD_BYTES, ssl=server_context(server.tls))
     except OSError as error:
         raise PortTaken(f"{host}:{port}") from error
     async with listening:
@@ -59,30 +58,3 @@ async def _answered(head: list[str], peer: str, door: Door, text: Text) -> tuple
     except TooMuch as error:
         return "429 Too Many Requests", f"{error}\n".encode()
     return "200 OK", await text() if words[0] == "GET" else b""
-
-
-def _tls(tls: TlsSettings) -> ssl.SSLContext | None:
-    """Each handshake shows the certificate as its files say by then."""
-    if tls.certificate is None or tls.key is None:
-        return None
-    newest = Watched(tuple(path for path in (tls.certificate, tls.key, tls.client_ca) if path is not None), lambda: _context(tls))
-    context = _context(tls)
-
-    def shown(connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
-        connection.context = newest.now()
-
-    context.sni_callback = shown  # is called where no name is asked for, too
-    return context
-
-
-def _context(tls: TlsSettings) -> ssl.SSLContext:
-    """Raises BrokenTls."""
-    try:
-        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        context.load_cert_chain(tls.certificate or "", tls.key)
-        if tls.client_ca is not None:
-            context.load_verify_locations(tls.client_ca)
-            context.verify_mode = ssl.CERT_REQUIRED
-    except (OSError, ssl.SSLError) as error:
-        raise BrokenTls(f"{tls.certificate}, {tls.key}: {error}") from error
-    return context

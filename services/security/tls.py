@@ -21,7 +21,6 @@ def server_credentials(tls: TlsSettings) -> grpc.ServerCredentials | None:
     if tls.certificate is None or tls.key is None:
         raise BrokenTls("server.tls: certificate and key belong together; name both")
     certificate, key, client_ca = tls.certificate, tls.key, tls.client_ca
-    paths = tuple(path for path in (certificate, key, client_ca) if path is not None)
 
     def read() -> grpc.ServerCertificateConfiguration:
         _check_pair(certificate, key)
@@ -29,10 +28,41 @@ def server_credentials(tls: TlsSettings) -> grpc.ServerCredentials | None:
         return grpc.ssl_server_certificate_configuration([(read_file(key), read_file(certificate))], root_certificates=roots)
 
     try:
-        watched = Watched(paths, read)
+        watched = Watched(_files(tls), read)
     except OSError as error:
         raise BrokenTls(f"server.tls: {error.filename}: {error.strerror}") from error
     return grpc.dynamic_ssl_server_credentials(watched.now(), watched.now, require_client_authentication=client_ca is not None)
+
+
+def server_context(tls: TlsSettings) -> ssl.SSLContext | None:
+    """The same for what is no gRPC: None where no certificate is named; each handshake shows the files as they are then. Raises
+    BrokenTls."""
+    if tls.certificate is None or tls.key is None:
+        return None
+    watched = Watched(_files(tls), lambda: _context(tls))
+    context = watched.now()
+
+    def shown(connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
+        connection.context = watched.now()
+
+    context.sni_callback = shown  # is called where no name is asked for, too
+    return context
+
+
+def _context(tls: TlsSettings) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(tls.certificate or "", tls.key)
+        if tls.client_ca is not None:
+            context.load_verify_locations(tls.client_ca)
+            context.verify_mode = ssl.CERT_REQUIRED
+    except (OSError, ssl.SSLError) as error:
+        raise BrokenTls(f"{tls.certificate}, {tls.key}: {error}") from error
+    return context
+
+
+def _files(tls: TlsSettings) -> tuple[Path, ...]:
+    return tuple(path for path in (tls.certificate, tls.key, tls.client_ca) if path is not None)
 
 
 def _check_pair(certificate: Path, key: Path) -> None:

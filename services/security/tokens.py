@@ -11,6 +11,7 @@ from pathlib import Path
 
 from propagation.model.errors import PropagationError
 from services.security.roles import Role
+from services.whole_file import whole
 
 SECRET_BYTES = 32
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
@@ -72,15 +73,8 @@ def write_tokens(path: Path, tokens: Iterable[Token]) -> None:
     """In place of what was there, in one step: a service that looks meanwhile sees the old file or the new one."""
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(HEADER + "".join(token.line for token in tokens))
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
+    with whole(descriptor, beside, path) as file:
+        file.write(HEADER + "".join(token.line for token in tokens))
 
 
 def _parsed(line: str, place: str) -> Token:

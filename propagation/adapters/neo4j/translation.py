@@ -17,12 +17,10 @@ FULL = ("Neo.DatabaseError.Transaction.TransactionLogError", "Neo.DatabaseError.
 TOOK_TOO_LONG = ("Neo.ClientError.Transaction.TransactionTimedOut",
                  "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration")
 ENDED = "Neo.ClientError.Transaction.Terminated"
-STOPPED = "Neo.DatabaseError.Transaction.TransactionStartFailed"
-"""What a database answers to everything after such an error, until its server is started again, however much room there is."""
-
-
 LOCKED_OUT = "Neo.ClientError.Security.AuthenticationRateLimit"
 NO_DATABASE = "Neo.ClientError.Database.DatabaseNotFound"
+STOPPED = "Neo.DatabaseError.Transaction.TransactionStartFailed"
+"""What a database answers to everything after such an error, until its server is started again, however much room there is."""
 
 
 def translated(error: Exception, uri: str, *, writing: bool) -> Exception:

@@ -18,8 +18,8 @@ def made_in_place(final: Path, *, replace: bool) -> Iterator[Path]:
     replaced, or is no file."""
     final = final.resolve()
     refuse_existing(final, replace=replace)
+    drop_begun(final)
     partial = final.with_name(final.name + PARTIAL)
-    _remove(partial)
     os.close(os.open(partial, os.O_RDWR | os.O_CREAT, 0o600))
     try:
         yield partial
@@ -27,7 +27,7 @@ def made_in_place(final: Path, *, replace: bool) -> Iterator[Path]:
         os.replace(partial, final)
         _sync(final.parent)
     finally:
-        _remove(partial)
+        drop_begun(final)
 
 
 def refuse_existing(final: Path, *, replace: bool) -> None:
@@ -51,11 +51,6 @@ def drop_begun(final: Path) -> Sequence[Path]:
     for path in left:
         path.unlink(missing_ok=True)
     return left
-
-
-def _remove(partial: Path) -> None:
-    for end in ("", *BESIDE):
-        partial.with_name(partial.name + end).unlink(missing_ok=True)
 
 
 def _sync(path: Path) -> None:

@@ -61,6 +61,12 @@ def test_routers_say_something(undisturbed):
     assert len(edges) > ITEMS / 2
 
 
+async def the_round_comes(engine, undisturbed):
+    assert await engine.round_is_due()
+    await engine.run_round()
+    assert await said(engine) == undisturbed
+
+
 async def test_a_process_that_ended_before_it(tmp_path, undisturbed, monkeypatch):
     async with opened(tmp_path / "ended") as engine:
         await recorded(engine)
@@ -69,9 +75,7 @@ async def test_a_process_that_ended_before_it(tmp_path, undisturbed, monkeypatch
             await engine.init()
         assert await engine.store.last_round() is None
     async with opened(tmp_path / "ended") as engine:
-        assert await engine.round_is_due()
-        await engine.run_round()
-        assert await said(engine) == undisturbed
+        await the_round_comes(engine, undisturbed)
         assert not (await engine.stage2.due()).first
 
 
@@ -82,9 +86,7 @@ async def test_a_reasoner_that_was_away(tmp_path, undisturbed, monkeypatch):
             patched.setattr(engine.reasoner, "summarize", unavailable)
             with pytest.raises(ReasonerUnavailable):
                 await engine.init()
-        assert await engine.round_is_due()
-        await engine.run_round()
-        assert await said(engine) == undisturbed
+        await the_round_comes(engine, undisturbed)
 
 
 async def test_another_process_that_ran_a_round_meanwhile(tmp_path, undisturbed):
@@ -94,9 +96,7 @@ async def test_another_process_that_ran_a_round_meanwhile(tmp_path, undisturbed)
         assert held is not None
         await engine.init()
         await engine.store.release_lease(held)
-        assert await engine.round_is_due()
-        await engine.run_round()
-        assert await said(engine) == undisturbed
+        await the_round_comes(engine, undisturbed)
 
 
 async def test_every_bootstrap_has_one_and_only_what_changed_is_in_the_next(tmp_path, undisturbed):
