@@ -18,7 +18,7 @@ from pathlib import Path
 from benchmarks.groups import BENCH, LIFE, LLM, NEO4J
 from benchmarks.run import Run
 from benchmarks.targets import TARGETS
-from services.kernel_cache import use_kernel_cache
+from services.runtime.kernel_cache import use_kernel_cache
 
 ROOT = Path(__file__).parent.parent
 STATES = ROOT / ".cache" / "bench"

@@ -1,5 +1,5 @@
 """The dictionary under which bodies of profile versions are packed, trained on generated towns: `python -m
-benchmarks.body_dictionary FILE`. A released dictionary is never replaced (propagation/adapters/sqlite/bodies.py): a new one is
+benchmarks.body_dictionary FILE`. A released dictionary is never replaced (propagation/adapters/sqlite/reason/text_bodies.py): a new one is
 the next form's."""
 
 import asyncio
@@ -11,12 +11,12 @@ from pathlib import Path
 
 import zstandard
 
-from propagation.adapters.sqlite.bodies import plain_body
-from propagation.datasets.town import generate_town
+from propagation.adapters.sqlite.reason.text_bodies import plain_body
+from propagation.datasets.generated_town import generate_town
 from services.assembly import engine_of
-from services.cli.replay import checked
-from services.kernel_cache import use_kernel_cache
-from services.settings import Settings
+from services.cli.research.replay import checked
+from services.config.settings import Settings
+from services.runtime.kernel_cache import use_kernel_cache
 
 SEEDS, EVENTS, BATCH = (1, 2, 3), 3_000, 500
 BYTES = 12_288

@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.background import RATE, background
+from benchmarks.life.background import RATE, background
+from benchmarks.life.states import copy_of
 from benchmarks.run import Figures, Run
-from benchmarks.service import Service, serving
-from benchmarks.states import copy_of
-from benchmarks.town import SIDES, Town, catalogue_town
-from propagation.numbers.features import READ_ROUTERS
+from benchmarks.service.real_service import Service, serving
+from benchmarks.service.town import SIDES, Town, catalogue_town
 from propagation.numbers.learn import increments_of
-from propagation.numbers.trust import routing_weights
-from propagation.ports.graph import GraphStore
+from propagation.numbers.rules.features import READ_ROUTERS
+from propagation.numbers.rules.trust import routing_weights
+from propagation.ports.graph.graph_store import GraphStore
 from propagation.v1 import propagation_pb2 as pb
-from propagation.workflow.view import NumbersView
+from propagation.workflow.views.numbers_view import NumbersView
 from services.assembly import engine_of, graph_store
-from services.client import connected
-from services.settings import Settings
+from services.client.stub import connected
+from services.config.settings import Settings
 
 if TYPE_CHECKING:
     from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub

@@ -9,20 +9,20 @@ from functools import cache
 from typing import cast
 
 from propagation.adapters.numpy.index import NumpyIndex
-from propagation.adapters.sqlite.files import SqliteFiles
-from propagation.adapters.sqlite.points import SqlitePoints
+from propagation.adapters.sqlite.index.points import SqlitePoints
+from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.ports.clock import Clock
-from propagation.ports.graph import GraphStore
+from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.vector_index import VectorIndex
 from propagation.workflow.engine import Engine
-from propagation.workflow.interaction import turn_of_others
+from propagation.workflow.reason.interaction import turn_of_others
 from propagation.workflow.settings import WorkflowSettings
-from services.clock import SystemClock
+from services.config.settings import Settings
 from services.reasoners import models_of
-from services.reasoning.beside import Beside
-from services.reasoning.frames import Begin
-from services.settings import Settings
+from services.reasoning.pipe_protocol import Begin
+from services.reasoning.process_drafting import Beside
+from services.runtime.clock import SystemClock
 
 
 def laptop_store(settings: Settings, clock: Clock | None = None) -> SqliteStore:
@@ -46,7 +46,7 @@ def numpy_index(settings: Settings, store: GraphStore) -> VectorIndex:
     """Its points lie where the graph does."""
     if isinstance(store, SqliteStore):
         return NumpyIndex(SqlitePoints(store.database))
-    from propagation.adapters.neo4j.points import Neo4jPoints
+    from propagation.adapters.neo4j.index.points import Neo4jPoints
     from propagation.adapters.neo4j.store import Neo4jStore
 
     assert isinstance(store, Neo4jStore), "the settings know two stores"

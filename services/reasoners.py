@@ -2,13 +2,13 @@
 
 import os
 
+from propagation.adapters.fallback.reasoner import StandingIn
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
-from propagation.adapters.openai.spending import SpendingStore
-from propagation.adapters.standing_in import StandingIn
+from propagation.adapters.openai.endpoint.budget import SpendingStore
 from propagation.ports.embedder import Embedder
 from propagation.ports.reasoner import Reasoner
-from services.settings import Settings
+from services.config.settings import Settings
 
 
 def models_of(settings: Settings, store: SpendingStore, holder: str) -> tuple[Reasoner, Embedder]:

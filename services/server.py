@@ -14,24 +14,24 @@ import structlog
 from propagation.ports.clock import Clock
 from propagation.workflow.engine import Engine
 from services.assembly import engine_of, holder_name
-from services.clock import SystemClock
-from services.collector import rare_collections
-from services.compiling import compiled
-from services.courtesy import Courtesy
+from services.config.settings import ServerSettings, Settings
 from services.grpc.service import Health, PropagationService, new_server
-from services.kernel_cache import kernels_are_kept
-from services.listening import bind, refuse_open_address, refuse_taken_port
-from services.monitoring.wanted import monitoring_of
-from services.opening import Opening, Stopped
-from services.places import places_of
-from services.preparing import Preparing
-from services.security.door import Door
-from services.security.limits import Limits
+from services.monitoring.setup import monitoring_of
+from services.runtime.clock import SystemClock
+from services.runtime.gc_thresholds import rare_collections
+from services.runtime.kernel_cache import kernels_are_kept
+from services.runtime.kernel_process import compiled
+from services.runtime.logging_setup import configure_logging
+from services.runtime.path_redaction import places_of
+from services.runtime.readiness import Opening, Stopped
+from services.security.address import bind, refuse_open_address, refuse_taken_port
+from services.security.admission import Door
+from services.security.rate_limits import Limits
+from services.security.reloaded_file import Watched
 from services.security.tokens import read_tokens
-from services.security.watched import Watched
-from services.settings import ServerSettings, Settings
-from services.telemetry import configure_logging
-from services.worker import Worker
+from services.worker.call_priority import Courtesy
+from services.worker.query_warm_up import Preparing
+from services.worker.worker import Worker
 
 SWITCH_SECONDS = 0.0005
 LONG_SECONDS = 10.0

@@ -2,7 +2,7 @@
 
 import signal
 
-from services.kernel_cache import use_kernel_cache
+from services.runtime.kernel_cache import use_kernel_cache
 
 use_kernel_cache()
 

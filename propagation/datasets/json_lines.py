@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from propagation.datasets.columns import Event, Events
-from propagation.datasets.form import Dataset, assembled
-from propagation.datasets.reading import Checked, Given, Ids, find, lines_of, moment, plain_name, unique, within, written_moment
-from propagation.model.client import ClientChange, ClientKey, ClientKind
+from propagation.datasets.dataset import Dataset, assembled
+from propagation.datasets.event_columns import Event, Events
+from propagation.datasets.line_reader import Checked, Given, Ids, find, lines_of, moment, plain_name, unique, within, written_moment
+from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
 from propagation.model.errors import BrokenData
-from propagation.model.given import checked_list, checked_metadata, checked_negative, checked_text, checked_weight
+from propagation.model.validation import checked_list, checked_metadata, checked_negative, checked_text, checked_weight
 
 CLIENTS, EVENTS = "clients.jsonl", "events.jsonl"
 KINDS = {"user": ClientKind.USER, "item": ClientKind.ITEM}

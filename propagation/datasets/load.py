@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from propagation.datasets.form import Dataset
+from propagation.datasets.dataset import Dataset
 from propagation.datasets.json_lines import load_json_lines
+from propagation.datasets.line_reader import find, plain_name
 from propagation.datasets.movielens_100k import load_movielens_100k
 from propagation.datasets.movielens_later import load_movielens_csv, load_movielens_dat
-from propagation.datasets.reading import find, plain_name
 from propagation.datasets.recbole import atomic_files, load_recbole
 from propagation.model.errors import BrokenData
 

@@ -5,10 +5,10 @@ import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 
-from propagation.datasets.cleaning import cleaned, split_list
-from propagation.datasets.reading import csv_rows, event_metadata, find, number
-from propagation.model.client import TEXT_MAX_CHARS, ClientChange, ClientKey, ClientKind
-from propagation.model.wording import counted
+from propagation.datasets.line_reader import csv_rows, event_metadata, find, number
+from propagation.datasets.text_cleaning import cleaned, split_list
+from propagation.model.clients.client import TEXT_MAX_CHARS, ClientChange, ClientKey, ClientKind
+from propagation.model.plurals import counted
 
 YEAR = re.compile(r"\s*\((\d{4})\)\s*$")
 ARTICLE_LAST = re.compile(r"^(.*), (The|A|An|Les|Le|La|L'|Il|El|Das|Der|Die|Los|Las|Un|Une)(?=$| \()", re.IGNORECASE)

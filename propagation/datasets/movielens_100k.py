@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from propagation.datasets.cleaning import entries
-from propagation.datasets.columns import Events
-from propagation.datasets.form import Dataset, assembled
+from propagation.datasets.dataset import Dataset, assembled
+from propagation.datasets.event_columns import Events
+from propagation.datasets.line_reader import Ids, described, fields, find, lines_of, moment, plain_name, title_of, unique
 from propagation.datasets.movielens import Ratings, film, joined_note, read_descriptions
-from propagation.datasets.reading import Ids, described, fields, find, lines_of, moment, plain_name, title_of, unique
-from propagation.model.client import ClientChange, ClientKey, ClientKind
+from propagation.datasets.text_cleaning import entries
+from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
 from propagation.model.errors import BrokenData
 
 LATIN = "latin-1"

@@ -4,13 +4,13 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from propagation.datasets.cleaning import entries
-from propagation.datasets.columns import Events
-from propagation.datasets.form import Dataset, assembled
+from propagation.datasets.dataset import Dataset, assembled
+from propagation.datasets.event_columns import Events
+from propagation.datasets.line_reader import Ids, csv_rows, described, fields, find, lines_of, moment, plain_name, title_of, unique
 from propagation.datasets.movielens import Ratings, film, genres_of, joined_note, read_descriptions
-from propagation.datasets.reading import Ids, csv_rows, described, fields, find, lines_of, moment, plain_name, title_of, unique
-from propagation.model.attribute import normalised
-from propagation.model.client import ClientChange, ClientKey, ClientKind
+from propagation.datasets.text_cleaning import entries
+from propagation.model.clients.attribute import normalised
+from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
 from propagation.model.errors import BrokenData
 
 MOVIES = ("movieId", "title", "genres")

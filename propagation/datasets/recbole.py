@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from propagation.datasets.cleaning import cleaned, entries, split_list
-from propagation.datasets.columns import Events
-from propagation.datasets.form import Dataset, assembled
-from propagation.datasets.reading import (
+from propagation.datasets.dataset import Dataset, assembled
+from propagation.datasets.event_columns import Events
+from propagation.datasets.line_reader import (
     Ids,
     described,
     event_metadata,
@@ -21,7 +20,8 @@ from propagation.datasets.reading import (
     twice,
     written_moment,
 )
-from propagation.model.client import TEXT_MAX_CHARS, ClientChange, ClientKey, ClientKind
+from propagation.datasets.text_cleaning import cleaned, entries, split_list
+from propagation.model.clients.client import TEXT_MAX_CHARS, ClientChange, ClientKey, ClientKind
 from propagation.model.errors import BrokenData
 
 TYPES = ("token", "token_seq", "float", "float_seq")

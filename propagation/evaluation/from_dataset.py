@@ -1,9 +1,9 @@
 """A dataset as an evaluation's stream: texts as the live embedder reads them, ids left behind."""
 
-from propagation.datasets.form import Dataset
+from propagation.datasets.dataset import Dataset
 from propagation.evaluation.stream import Stream
-from propagation.model.client import Client, ref_of
-from propagation.workflow.texts import attribute_text, content_text
+from propagation.model.clients.client import Client, ref_of
+from propagation.workflow.index.embedding import attribute_text, content_text
 
 
 def stream_of(dataset: Dataset) -> Stream:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model.errors import InvalidInput
-from propagation.model.wording import counted
+from propagation.model.plurals import counted
 
 I64 = NDArray[np.int64]
 LEAST_EVENTS = 50
@@ -16,7 +16,7 @@ LEAST_ITEMS = 3
 
 @dataclass(frozen=True)
 class Stream:
-    """`name` · item_texts, attribute_texts [I]: what the embedder reads of each item (workflow/texts.py) · user, item [E]:
+    """`name` · item_texts, attribute_texts [I]: what the embedder reads of each item (workflow/index/embedding.py) · user, item [E]:
     rows · time [E]: any unit. Order of rows means nothing."""
 
     name: str

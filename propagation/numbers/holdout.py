@@ -9,10 +9,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from propagation.numbers.combiner import adopter_bin, maturity
-from propagation.numbers.features import READ_ROUTERS
-from propagation.numbers.mass import PRIOR, share_of
-from propagation.numbers.trust import LIFT_CLIP, softmax_largest
+from propagation.numbers.rules.combiner import adopter_bin, maturity
+from propagation.numbers.rules.features import READ_ROUTERS
+from propagation.numbers.rules.mass import PRIOR, share_of
+from propagation.numbers.rules.trust import LIFT_CLIP, softmax_largest
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]

@@ -3,14 +3,14 @@
 import numpy as np
 from numba import njit
 
-from propagation.numbers.combiner import adopter_bin, learn_pairs, maturity, observe, score, standardise
-from propagation.numbers.features import FEATURES, fill_features, recent_popularity, unit
-from propagation.numbers.hashing import mixed
 from propagation.numbers.limits import allowed_mass, spend_mass, withheld
-from propagation.numbers.mass import lifts, share, write
-from propagation.numbers.neighbours import add_co_adoptions, remember
-from propagation.numbers.seen import add_seen, has_seen
-from propagation.numbers.trust import LIFT_CLIP, add_trust, softmax_largest
+from propagation.numbers.rules.combiner import adopter_bin, learn_pairs, maturity, observe, score, standardise
+from propagation.numbers.rules.features import FEATURES, fill_features, recent_popularity, unit
+from propagation.numbers.rules.mass import lifts, share, write
+from propagation.numbers.rules.neighbours import add_co_adoptions, remember
+from propagation.numbers.rules.seen_items import add_seen, has_seen
+from propagation.numbers.rules.trust import LIFT_CLIP, add_trust, softmax_largest
+from propagation.numbers.seeded_hash import mixed
 
 CONTENT_DECAY = 0.95
 DRAWS_A_PLACE = 64

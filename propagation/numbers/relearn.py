@@ -3,8 +3,8 @@
 import numpy as np
 from numba import njit
 
-from propagation.numbers.features import FEATURES, fill_features
 from propagation.numbers.learn import apply_one, increments_of, learn_arms
+from propagation.numbers.rules.features import FEATURES, fill_features
 
 
 @njit(cache=True, nogil=True)

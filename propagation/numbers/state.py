@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.numbers.neighbours import HISTORY, NEIGHBOURS
-from propagation.numbers.seen import EMPTY
+from propagation.numbers.rules.neighbours import HISTORY, NEIGHBOURS
+from propagation.numbers.rules.seen_items import EMPTY
 
 F32 = NDArray[np.float32]
 I32 = NDArray[np.int32]

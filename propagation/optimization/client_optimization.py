@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from propagation.model.clients.client_text import ClientText
 from propagation.model.errors import ReasonerFailed
-from propagation.model.text import ClientText
 from propagation.ports.reasoner import OptimizeAnswer, Part
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from propagation.model.gradient import Gradient, Module
+from propagation.model.clients.gradient import Gradient, Module
 from propagation.ports.reasoner import Party
 
 

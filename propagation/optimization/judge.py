@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.wording import counted
-from propagation.numbers.combiner import LEAST_DEVIATION, Combiner
-from propagation.numbers.features import Feature
+from propagation.model.plurals import counted
+from propagation.numbers.rules.combiner import LEAST_DEVIATION, Combiner
+from propagation.numbers.rules.features import Feature
 from propagation.numbers.state import F32
 
 F64 = NDArray[np.float64]

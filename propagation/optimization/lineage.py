@@ -7,11 +7,11 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.client import ClientKind, index_of, kind_of
-from propagation.model.evolution import EvolutionChange, EvolutionKind
-from propagation.model.filter_memory import MAX_RULES, FilterMemory, FilterRule
-from propagation.model.lineage import RouterMap
-from propagation.model.router import RoutingEdge
+from propagation.model.clients.client import ClientKind, index_of, kind_of
+from propagation.model.clients.filter_memory import MAX_RULES, FilterMemory, FilterRule
+from propagation.model.routers.evolution import EvolutionChange, EvolutionKind
+from propagation.model.routers.router import RoutingEdge
+from propagation.model.routers.router_maps import RouterMap
 
 
 @dataclass(frozen=True)

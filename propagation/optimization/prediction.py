@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from propagation.model.clients.client_text import ReasonWork
 from propagation.model.errors import ReasonerFailed
-from propagation.model.text import ReasonWork
 from propagation.model.usage import Usage
-from propagation.optimization.order import mixed_word
+from propagation.optimization.candidate_order import mixed_word
 from propagation.ports.reasoner import MergeAnswer, Part, Party, Reasoner
 
 

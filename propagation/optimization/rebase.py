@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from propagation.model.filter_memory import FilterMemory, FilterRule
-from propagation.model.profile import AddLine, DropLine, Edit, EditClash, Line, Profile, ReplaceLine
+from propagation.model.clients.filter_memory import FilterMemory, FilterRule
+from propagation.model.clients.profile import AddLine, DropLine, Edit, EditClash, Line, Profile, ReplaceLine
 
 
 def rebased(edits: Sequence[Edit], seen: Profile, now: Profile, moved: Mapping[int, int]) -> list[Edit]:

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model.errors import InvalidInput
-from propagation.model.evolution import EvolutionChange, EvolutionKind
-from propagation.model.lineage import RouterMap, standing
+from propagation.model.routers.evolution import EvolutionChange, EvolutionKind
+from propagation.model.routers.router_maps import RouterMap, standing
 from propagation.optimization.lineage import Numbering
 
 

@@ -8,16 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias, TypeVar
 
-from propagation.model.client import Client
+from propagation.model.clients.client import Client
+from propagation.model.clients.client_text import ReasonWork
+from propagation.model.clients.filter_memory import FilterMemory, FilterRule
+from propagation.model.clients.gradient import Gradient
+from propagation.model.clients.profile import Edit, Profile
 from propagation.model.errors import ReasonerFailed
-from propagation.model.filter_memory import FilterMemory, FilterRule
-from propagation.model.gradient import Gradient
-from propagation.model.profile import Edit, Profile
-from propagation.model.router import RouterVersion
-from propagation.model.router_case import RouterCase, RouterDecision
-from propagation.model.text import ReasonWork
+from propagation.model.fast_dataclass import value
+from propagation.model.routers.router import RouterVersion
+from propagation.model.routers.router_case import RouterCase, RouterDecision
 from propagation.model.usage import NOTHING, Expenses, Usage
-from propagation.model.value import value
 
 T = TypeVar("T")
 Part: TypeAlias = T | ReasonerFailed

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from propagation.model.router import RouterVersion
+from propagation.model.routers.router import RouterVersion
 
 
 def buffered(ref: int, waiting: Sequence[RouterVersion], capacity: int) -> tuple[Sequence[RouterVersion], Sequence[RouterVersion]]:

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from propagation.model.filter_memory import DROP_BELOW, FilterMemory
-from propagation.model.router import RouterVersion
+from propagation.model.clients.filter_memory import DROP_BELOW, FilterMemory
+from propagation.model.routers.router import RouterVersion
 
 
 def admitted(memory: FilterMemory, messages: Sequence[RouterVersion]) -> tuple[list[RouterVersion], list[RouterVersion]]:

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from propagation.model.client import Client
+from propagation.model.clients.client import Client
+from propagation.model.clients.client_text import MERGED_OUTCOME, ClientText, Merged
 from propagation.model.errors import ReasonerFailed
-from propagation.model.router import RouterVersion
-from propagation.model.text import MERGED_OUTCOME, ClientText, Merged
+from propagation.model.fast_dataclass import value
+from propagation.model.routers.router import RouterVersion
 from propagation.model.usage import NOTHING, Usage
-from propagation.model.value import value
 from propagation.ports.reasoner import MergeAnswer, Part, Party, Reasoner
 from propagation.reception.buffer import buffered
 from propagation.reception.filter_memory import admitted

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
-from propagation.model.router import RouterVersion
+from propagation.model.routers.router import RouterVersion
 from propagation.routing.policy import Arrival, Table
 
 PERCEIVING = 3

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from propagation.model.attribute import over_represented
-from propagation.model.router import Integrated, RouterVersion
+from propagation.model.clients.attribute import over_represented
+from propagation.model.routers.router import Integrated, RouterVersion
 from propagation.ports.reasoner import Integration, Summary
 from propagation.routing.policy import Arrival
 

@@ -4,7 +4,7 @@ multicast")."""
 
 from collections.abc import Mapping, Sequence
 
-from propagation.model.router import RoutingEdge
+from propagation.model.routers.router import RoutingEdge
 from propagation.routing.policy import Table
 
 

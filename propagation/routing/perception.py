@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from propagation.model.attribute import Attribute
-from propagation.model.profile import Author
-from propagation.model.text import ClientText
+from propagation.model.clients.attribute import Attribute
+from propagation.model.clients.client_text import ClientText
+from propagation.model.clients.profile import Author
 from propagation.routing.policy import Arrival
 
 

@@ -4,8 +4,8 @@ clients. Each sender stands in the routing table as a router of its own."""
 import asyncio
 from collections.abc import Sequence
 
-from propagation.model.client import ClientKind, kind_of
-from propagation.model.router import RouterVersion
+from propagation.model.clients.client import ClientKind, kind_of
+from propagation.model.routers.router import RouterVersion
 from propagation.ports.vector_index import Collection, VectorIndex
 from propagation.routing.policy import Arrival, Table
 

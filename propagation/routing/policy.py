@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from propagation.model.router import RouterVersion
+from propagation.model.routers.router import RouterVersion
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.router import RouterVersion
+from propagation.model.routers.router import RouterVersion
 from propagation.ports.embedder import Embedder
 from propagation.ports.vector_index import Collection, VectorIndex
 from propagation.routing.policy import Arrival, Table
-from propagation.routing.threshold import Threshold
+from propagation.routing.tau import Threshold
 
 log = logging.getLogger(__name__)
 

@@ -5,58 +5,58 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
-from propagation.model.client import ClientChange, ClientKind, ClientOutcome, index_of
-from propagation.model.epoch import Epoch
+from propagation.model.clients.client import ClientChange, ClientKind, ClientOutcome, index_of
 from propagation.model.errors import IncompatibleSettings, LeaseHeld
-from propagation.model.evolution import EvolutionRun
 from propagation.model.gauge import Gauge
-from propagation.model.interaction import NewInteraction
-from propagation.model.log import LogEntry
-from propagation.model.round import Round
+from propagation.model.interactions.interaction import NewInteraction
+from propagation.model.interactions.log import LogEntry
+from propagation.model.routers.epoch import Epoch
+from propagation.model.routers.evolution import EvolutionRun
+from propagation.model.routers.round import Round
 from propagation.model.usage import NO_EXPENSES, Expenses
 from propagation.ports.embedder import Embedder
-from propagation.ports.graph import GraphStore
+from propagation.ports.graph.graph_store import GraphStore
+from propagation.ports.graph.record import Recorded
 from propagation.ports.reasoner import Reasoner
-from propagation.ports.record import Recorded
 from propagation.ports.vector_index import VectorIndex
-from propagation.routing.centres import CentrePerception
-from propagation.workflow.bootstrap import Say, Stage0, first_view, no_words
-from propagation.workflow.catalogue import Catalogue
-from propagation.workflow.cold_start import ColdStart
-from propagation.workflow.drafting import Drafting
-from propagation.workflow.evolution import Evolution
-from propagation.workflow.following import Following
-from propagation.workflow.forgetting import Forgetting, Memory
-from propagation.workflow.gate import Gate
-from propagation.workflow.gauging import gauge_of
-from propagation.workflow.held import held_texts
-from propagation.workflow.holding import Leases
-from propagation.workflow.index_feed import IndexFeed
-from propagation.workflow.index_upkeep import IndexUpkeep, OnProgress, no_progress
-from propagation.workflow.interaction import Stage1, turn_of_others
-from propagation.workflow.learner import Learner, erased_in
-from propagation.workflow.living import Life
-from propagation.workflow.made_with import MadeWith
-from propagation.workflow.numbers import Numbers
-from propagation.workflow.past import Past
-from propagation.workflow.perceiving import Perceiver
-from propagation.workflow.policies import policy_for
-from propagation.workflow.profile_reading import ProfileReader
-from propagation.workflow.progress import Progress
-from propagation.workflow.ranking import ReasonerRanking
-from propagation.workflow.reasoning import CLAIM, Reasoning
-from propagation.workflow.rebuild import rebuild
-from propagation.workflow.recommend import Recommender
-from propagation.workflow.refused_texts import RefusedTexts
-from propagation.workflow.retention import Retention
-from propagation.workflow.round import Stage2
-from propagation.workflow.router_words import RouterWords
+from propagation.routing.centre_perception import CentrePerception
+from propagation.workflow.bootstrap.stage0 import Say, Stage0, first_view, no_words
+from propagation.workflow.concurrency.heartbeat import Life
+from propagation.workflow.concurrency.leases import Leases
+from propagation.workflow.concurrency.locks import Gate
+from propagation.workflow.data_settings import MadeWith
+from propagation.workflow.evolve.evolution import Evolution
+from propagation.workflow.forget.coordinator import Forgetting, Memory
+from propagation.workflow.forget.retention import Retention
+from propagation.workflow.history.profile_reader import ProfileReader
+from propagation.workflow.history.time_travel import Past
+from propagation.workflow.history.trace import Tracer
+from propagation.workflow.index.client_vectors import Vectors
+from propagation.workflow.index.maintenance import IndexUpkeep, OnProgress, no_progress
+from propagation.workflow.index.outbox_feed import IndexFeed
+from propagation.workflow.learn.gauge import gauge_of
+from propagation.workflow.learn.learner import Learner, erased_in
+from propagation.workflow.learn.re_embedding import RefusedTexts
+from propagation.workflow.learn.rebuild import rebuild
+from propagation.workflow.read.reasoner_ranking import ReasonerRanking
+from propagation.workflow.read.recommend import Recommender
+from propagation.workflow.read.router_words import RouterWords
+from propagation.workflow.read.similar_clients import Similar
+from propagation.workflow.reason.cold_start import ColdStart
+from propagation.workflow.reason.drafting import Drafting
+from propagation.workflow.reason.interaction import Stage1, turn_of_others
+from propagation.workflow.reason.reason_step import CLAIM, Reasoning
+from propagation.workflow.replica_sync import Following
+from propagation.workflow.rounds.perception import Perceiver
+from propagation.workflow.rounds.policies import policy_for
+from propagation.workflow.rounds.round import Stage2
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.similar import Similar
-from propagation.workflow.trace import Tracer
-from propagation.workflow.unlearned import Unlearned
-from propagation.workflow.vectors import Vectors
-from propagation.workflow.view import NumbersView
+from propagation.workflow.views.catalogue import Catalogue
+from propagation.workflow.views.client_texts import held_texts
+from propagation.workflow.views.numbers_owner import Numbers
+from propagation.workflow.views.numbers_view import NumbersView
+from propagation.workflow.views.pending_events import Unlearned
+from propagation.workflow.views.reasoned_watermark import Progress
 from propagation.workflow.warm_up import warm_up
 
 Reach = Callable[[Callable[[], Awaitable[None]]], Awaitable[None]]

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from propagation.model.lineage import Halves, RouterMap
+from propagation.model.routers.router_maps import Halves, RouterMap
 from propagation.numbers.evolve import Written, evolved_bank, evolved_mass, evolved_seen, evolved_trust
-from propagation.workflow.sight import sight_of, take_back
-from propagation.workflow.tail import Tail
-from propagation.workflow.verdict import readings_of
-from propagation.workflow.view import NumbersView
+from propagation.workflow.evolve.holdout import Tail
+from propagation.workflow.evolve.judging import readings_of
+from propagation.workflow.evolve.snapshot import sight_of, take_back
+from propagation.workflow.views.numbers_view import NumbersView
 
 
 def warm_evolution(view: NumbersView) -> None:

@@ -4,16 +4,16 @@ from functools import cache
 
 import numpy as np
 
-from propagation.model.client import ClientKind, ref_of
-from propagation.model.lineage import RouterMaps
-from propagation.model.log import Interactions
-from propagation.model.withdrawal import Written
-from propagation.numbers.sketch import follow_recent, up_to_date
-from propagation.workflow.checkpointing import restored, snapshot
-from propagation.workflow.cores import Cores
-from propagation.workflow.reading import EMPTY_ROWS, Ask, Reader
-from propagation.workflow.subtraction import History, Subtraction
-from propagation.workflow.view import NumbersView, seeded_directions
+from propagation.model.clients.client import ClientKind, ref_of
+from propagation.model.interactions.log import Interactions
+from propagation.model.interactions.withdrawal import Written
+from propagation.model.routers.router_maps import RouterMaps
+from propagation.numbers.ranking.quantised_scores import follow_recent, up_to_date
+from propagation.workflow.concurrency.core_pool import Cores
+from propagation.workflow.forget.number_changes import History, Subtraction
+from propagation.workflow.learn.checkpoints import restored, snapshot
+from propagation.workflow.read.scoring import EMPTY_ROWS, Ask, Reader
+from propagation.workflow.views.numbers_view import NumbersView, seeded_directions
 from propagation.workflow.warm_evolution import warm_evolution
 
 SIZE = 4

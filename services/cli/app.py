@@ -4,29 +4,29 @@ from typing import Annotated
 
 import typer
 
-from services.cli.dead_letters import dead_letters
-from services.cli.demo import demo
-from services.cli.doctor import doctor
-from services.cli.evaluate import evaluate
-from services.cli.evolve import evolve
-from services.cli.fake_llm import fake_llm
-from services.cli.forgetting import export_client, forget, retract
-from services.cli.health import health
-from services.cli.importing import import_
-from services.cli.inspect import inspect
-from services.cli.keeping import backup, compact, export, restore
-from services.cli.operate import run_round, status
-from services.cli.profile import profile, similar
-from services.cli.recommend import recommend
-from services.cli.replay import replay
-from services.cli.report import report
-from services.cli.routers import routers
-from services.cli.serve import serve
-from services.cli.settings import settings
-from services.cli.token import token
-from services.cli.trace import trace
-from services.cli.upkeep import init, rebuild, reindex
-from services.cli.watch import watch
+from services.cli.operator.backup import backup, compact, export, restore
+from services.cli.operator.dead_letters import dead_letters
+from services.cli.operator.doctor import doctor
+from services.cli.operator.evolve import evolve
+from services.cli.operator.forget import export_client, forget, retract
+from services.cli.operator.health import health
+from services.cli.operator.init_rebuild_reindex import init, rebuild, reindex
+from services.cli.operator.report import report
+from services.cli.operator.serve import serve
+from services.cli.operator.settings import settings
+from services.cli.operator.status_and_round import run_round, status
+from services.cli.operator.token import token
+from services.cli.query.inspect import inspect
+from services.cli.query.profile import profile, similar
+from services.cli.query.recommend import recommend
+from services.cli.query.routers import routers
+from services.cli.query.trace import trace
+from services.cli.query.watch import watch
+from services.cli.research.demo import demo
+from services.cli.research.evaluate import evaluate
+from services.cli.research.fake_llm import fake_llm
+from services.cli.research.import_dataset import import_
+from services.cli.research.replay import replay
 
 EPILOG = """Exit codes: 0 done, 1 something is wrong with what was looked at, 2 wrong use, 3 bad data or settings, 4 service
 unreachable, 5 database held by another process, 6 refused by the service, 70 a fault of this program, 130 interrupted."""
@@ -37,7 +37,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from services.version import release
+        from services.runtime.version import release
 
         print(f"propagation {release()}")
         raise typer.Exit

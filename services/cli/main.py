@@ -7,7 +7,7 @@ INTERRUPTED = 130
 
 def run() -> None:
     """Never returns: exits with one of services/cli/exits.py's codes. --debug may stand anywhere."""
-    from services.kernel_cache import use_kernel_cache
+    from services.runtime.kernel_cache import use_kernel_cache
 
     use_kernel_cache()
     try:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from services.settings import Settings
-    from services.settings_sources import Loaded
+    from services.config.settings import Settings
+    from services.config.sources import Loaded
 
 Address = Annotated[str, typer.Option(envvar="PROPAGATION_ADDRESS", metavar="HOST:PORT", help="The service to talk to.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, for programs.")]
@@ -19,7 +19,7 @@ LOOPBACK = "127.0.0.1:50051"
 
 def loaded(config: Path | None, assignments: list[str] | None, **flags: object) -> "Loaded":
     """Settings from all sources. `flags`: by key with __ for the dot; None where not given."""
-    from services.settings_sources import Given, from_process, parse_assignments
+    from services.config.sources import Given, from_process, parse_assignments
 
     named = {key.replace("__", "."): Given(value, f"flag --{key.rpartition('__')[2].replace('_', '-')}")
              for key, value in flags.items() if value is not None}

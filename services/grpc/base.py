@@ -5,12 +5,12 @@ from typing import Any
 
 import grpc
 
-from propagation.model.client import ClientKey
+from propagation.model.clients.client import ClientKey
 from propagation.model.errors import InvalidInput, NotFound
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
-from services.places import NOWHERE, Places
-from services.worker import Worker
+from services.runtime.path_redaction import NOWHERE, Places
+from services.worker.worker import Worker
 
 Context = grpc.aio.ServicerContext[Any, Any]
 WAIT_SECONDS = 30.0

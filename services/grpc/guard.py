@@ -13,16 +13,16 @@ import structlog
 from google.protobuf.message import DecodeError, Message
 
 from propagation.model.errors import InvalidInput, PropagationError
-from services.courtesy import Courtesy
-from services.errors import OutOfTime
 from services.grpc.base import Context
-from services.grpc.roles import SERVICE, calling
 from services.grpc.status import DETAILS_KEY, status_of, unexpected
-from services.opening import Opening
-from services.places import Places
-from services.security.door import Door, Metadata
-from services.security.limits import Limits
-from services.timings import Timings
+from services.runtime.errors import OutOfTime
+from services.runtime.path_redaction import Places
+from services.runtime.readiness import Opening
+from services.runtime.timings import Timings
+from services.security.admission import Door, Metadata
+from services.security.callers import SERVICE, calling
+from services.security.rate_limits import Limits
+from services.worker.call_priority import Courtesy
 
 # No call is answered in less: what would be done in it, the caller would not learn of.
 LEAST_SECONDS = 0.005

@@ -8,22 +8,22 @@ from grpc_reflection.v1alpha import reflection
 
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1 import propagation_pb2_grpc as pb_grpc
-from services.courtesy import Courtesy
-from services.grpc.evolving import Evolving
-from services.grpc.forgetting import Forgetting
 from services.grpc.guard import Guard
-from services.grpc.operating import Operating
-from services.grpc.profiles import Profiles
-from services.grpc.recommending import Recommending
-from services.grpc.routers import Routers
-from services.grpc.streaming import Streaming
-from services.grpc.tracing import Tracing
-from services.grpc.watching import Watching
-from services.grpc.writing import Writing
-from services.opening import Opening
-from services.places import Places
-from services.security.door import Door
-from services.timings import Timings
+from services.grpc.handlers.batches import Writing
+from services.grpc.handlers.evolution import Evolving
+from services.grpc.handlers.forget import Forgetting
+from services.grpc.handlers.operations import Operating
+from services.grpc.handlers.profile import Profiles
+from services.grpc.handlers.recommend import Recommending
+from services.grpc.handlers.routers import Routers
+from services.grpc.handlers.stream import Streaming
+from services.grpc.handlers.trace import Tracing
+from services.grpc.handlers.watch import Watching
+from services.runtime.path_redaction import Places
+from services.runtime.readiness import Opening
+from services.runtime.timings import Timings
+from services.security.admission import Door
+from services.worker.call_priority import Courtesy
 
 NAME = pb.DESCRIPTOR.services_by_name["PropagationService"].full_name
 LONGEST_IDLE_MS = 120_000

@@ -9,9 +9,9 @@ from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RequestInfo
 from google.rpc.status_pb2 import Status
 
 from propagation.model import errors
-from services.errors import NotAllowed, OutOfTime, Starting, Stopping
-from services.security.door import NotAuthenticated
-from services.security.limits import TooMuch
+from services.runtime.errors import NotAllowed, OutOfTime, Starting, Stopping
+from services.security.admission import NotAuthenticated
+from services.security.rate_limits import TooMuch
 
 DOMAIN = "propagation.v1"
 DETAILS_KEY = "grpc-status-details-bin"

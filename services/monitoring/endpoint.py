@@ -5,11 +5,11 @@ import contextlib
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 
-from services.errors import NotAllowed, PortTaken
-from services.security.door import Door, NotAuthenticated
-from services.security.limits import TooMuch
+from services.config.settings import ServerSettings
+from services.runtime.errors import NotAllowed, PortTaken
+from services.security.admission import Door, NotAuthenticated
+from services.security.rate_limits import TooMuch
 from services.security.tls import server_context
-from services.settings import ServerSettings
 
 HEAD_BYTES = 16 << 10
 SECONDS = 10.0

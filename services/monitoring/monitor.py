@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any, cast
 
 import grpc
 
-from propagation.model.client import ClientKind
+from propagation.model.clients.client import ClientKind
 from propagation.model.errors import PropagationError
-from propagation.ports.graph import GraphStore
+from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.vector_index import VectorIndex
 from propagation.workflow.engine import Engine
-from services.errors import NotInstalled
+from services.config.settings import MonitoringSettings, ServerSettings
 from services.monitoring.endpoint import metrics_endpoint
+from services.monitoring.instrumented_ports import Observed
 from services.monitoring.metrics import Metrics
-from services.monitoring.observed import Observed
-from services.monitoring.timing import Timing
-from services.security.door import Door
-from services.settings import MonitoringSettings, ServerSettings
-from services.worker import Worker
+from services.monitoring.rpc_timing import Timing
+from services.runtime.errors import NotInstalled
+from services.security.admission import Door
+from services.worker.worker import Worker
 
 if TYPE_CHECKING:
     from services.monitoring.traces import Traces

@@ -17,12 +17,12 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 from opentelemetry.sdk.trace.id_generator import IdGenerator, RandomIdGenerator
 from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, TraceFlags
 
-from propagation.model.finished import Finished, finished_of
-from propagation.model.interaction import NewInteraction
-from propagation.model.learned import LearnedBlock
-from propagation.model.text import MERGED_OUTCOME, ReasonClaim
-from propagation.ports.record import Recorded
-from services.version import release
+from propagation.model.clients.client_text import MERGED_OUTCOME, ReasonClaim
+from propagation.model.interactions.interaction import NewInteraction
+from propagation.model.interactions.learned_block import LearnedBlock
+from propagation.model.interactions.reasoned_summary import Finished, finished_of
+from propagation.ports.graph.record import Recorded
+from services.runtime.version import release
 
 CLAIMS_KEPT = 64
 Trace = Callable[[Sequence[Any], Any, int], None]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from xml.etree.ElementTree import Element
 
 from propagation.v1 import propagation_pb2 as pb
-from services.report.elements import drawing, element, titled
+from services.report.html import drawing, element, titled
 
 WIDTH, HEIGHT = 1130.0, 400.0
 LEFT, RIGHT, TOP, BOTTOM = 62.0, 165.0, 18.0, 136.0

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from xml.etree.ElementTree import Element
 
 from propagation.v1 import propagation_pb2 as pb
-from services.report.elements import Child, drawing, element, table, titled
+from services.report.html import Child, drawing, element, table, titled
 
 KINDS = {pb.EVOLUTION_KIND_SPLIT: "split", pb.EVOLUTION_KIND_MERGE: "merge", pb.EVOLUTION_KIND_REWRITE: "rewrite"}
 COLUMN, ROW, TOP = 190.0, 26.0, 46.0

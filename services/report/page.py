@@ -6,8 +6,8 @@ from xml.etree.ElementTree import Element
 
 from propagation.v1 import propagation_pb2 as pb
 from services.report import charts, lineage
-from services.report.elements import Child, element, table, written
-from services.report.gather import Material, clients_reached
+from services.report.collect import Material, clients_reached
+from services.report.html import Child, element, table, written
 from services.report.router_map import name_of, router_map
 
 ROUTERS_LISTED, PARTS_LISTED = 12, 12

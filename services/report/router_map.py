@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.v1 import propagation_pb2 as pb
-from services.layout import force_layout, spread_labels
-from services.report.elements import drawing, element, titled
-from services.report.gather import Material, clients_reached
+from services.report.collect import Material, clients_reached
+from services.report.force_layout import force_layout, spread_labels
+from services.report.html import drawing, element, titled
 
 WIDTH, HEIGHT, MARGIN = 1130.0, 640.0, 70.0
 SMALLEST, LARGEST = 4.0, 24.0

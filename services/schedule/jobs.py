@@ -3,12 +3,12 @@
 from collections.abc import Mapping, MutableMapping
 
 from propagation.ports.clock import Clock
-from propagation.ports.graph import GraphStore
-from propagation.workflow.holding import Leases
-from services.counters import Counters
-from services.schedule.calendar import Calendar
-from services.schedule.nightly import Nightly, Ran, Retry, Run
-from services.settings import ScheduleSettings
+from propagation.ports.graph.graph_store import GraphStore
+from propagation.workflow.concurrency.leases import Leases
+from services.config.cron import Calendar
+from services.config.settings import ScheduleSettings
+from services.runtime.counters import Counters
+from services.schedule.calendar_job import Nightly, Ran, Retry, Run
 
 Runs = Mapping[str, tuple[Run, Ran]]
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import grpc
 
 from propagation.model.errors import PropagationError
-from services.security.watched import Watched
-from services.settings import TlsSettings
+from services.config.settings import TlsSettings
+from services.security.reloaded_file import Watched
 
 
 class BrokenTls(PropagationError):

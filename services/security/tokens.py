@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from propagation.model.errors import PropagationError
+from services.runtime.whole_file import whole
 from services.security.roles import Role
-from services.whole_file import whole
 
 SECRET_BYTES = 32
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")

@@ -10,14 +10,14 @@ import pytest
 
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.client import ClientChange, ClientKey, ClientKind, ref_of
-from propagation.model.gradient import Gradient, Module
-from propagation.model.interaction import NewInteraction
-from propagation.model.learned import Checkpoint, LearnedBlock
-from propagation.model.profile import Line, Profile, Source
-from propagation.model.router import Integrated, RouterVersion, RoutingEdge
-from propagation.model.text import ClientText, Reasoned
-from propagation.ports.graph import GraphStore
+from propagation.model.clients.client import ClientChange, ClientKey, ClientKind, ref_of
+from propagation.model.clients.client_text import ClientText, Reasoned
+from propagation.model.clients.gradient import Gradient, Module
+from propagation.model.clients.profile import Line, Profile, Source
+from propagation.model.interactions.interaction import NewInteraction
+from propagation.model.interactions.learned_block import Checkpoint, LearnedBlock
+from propagation.model.routers.router import Integrated, RouterVersion, RoutingEdge
+from propagation.ports.graph.graph_store import GraphStore
 from tests.neo4j_server.shared import server_for
 
 STRANGE = ["Ünïcødé 音楽 🎷", "two\nlines\tand a tab", "'; DROP TABLE client; --", '"}) DETACH DELETE n //', "\\u0000 spelled out",

@@ -9,9 +9,9 @@ from propagation.adapters.openai.options import EmbeddingOptions, OpenAIOptions
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.errors import IncompatibleSettings
 from propagation.ports.embedder import FittableEmbedder
-from services.clock import SystemClock
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
+from services.runtime.clock import SystemClock
 
 CATALOGUE = [f"{kind} record {number} by {name}" for number in range(20)
              for kind, name in (("jazz quartet", "Coltrane"), ("opera aria", "Callas"), ("punk", "Ramones"))]

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from qdrant_client import AsyncQdrantClient, models
 
-from propagation.adapters.neo4j.points import Neo4jPoints
+from propagation.adapters.neo4j.index.points import Neo4jPoints
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.adapters.numpy.index import NumpyIndex
 from propagation.adapters.qdrant.connection import connect
 from propagation.adapters.qdrant.index import QdrantIndex
-from propagation.adapters.sqlite.points import SqlitePoints
+from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.errors import IncompatibleSettings, IndexUnavailable
 from propagation.ports.vector_index import Collection, Point, VectorIndex
-from services.clock import SystemClock
+from services.runtime.clock import SystemClock
 from tests import qdrants
 from tests.neo4j_server.shared import server_for
 

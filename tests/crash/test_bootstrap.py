@@ -7,13 +7,13 @@ import signal
 import numpy as np
 import pytest
 
-from propagation.model.client import ClientChange, ClientKey, ClientKind
-from propagation.model.interaction import NewInteraction
-from propagation.workflow.checkpointing import same_numbers
-from propagation.workflow.rebuild import rebuilt
+from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
+from propagation.model.interactions.interaction import NewInteraction
+from propagation.workflow.learn.checkpoints import same_numbers
+from propagation.workflow.learn.rebuild import rebuilt
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import engine_of
-from services.settings import Settings
+from services.config.settings import Settings
 
 ITEMS, USERS, EVENTS = 40, 10, 150
 BEFORE = ("fitting the embedder on the catalogue", "finding the routers' centres", "learning all interactions again")

@@ -9,11 +9,11 @@ import time
 
 import pytest
 
-from propagation.workflow.checkpointing import same_numbers
-from propagation.workflow.rebuild import rebuilt
+from propagation.workflow.learn.checkpoints import same_numbers
+from propagation.workflow.learn.rebuild import rebuilt
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import engine_of
-from services.settings import ServerSettings, Settings
+from services.config.settings import ServerSettings, Settings
 from tests.crash.service import Caller
 
 LONGEST_SECONDS = 120
@@ -28,8 +28,8 @@ def settings_of(database):
 
 def serve_with_many_checkpoints(database, pipe):
     """The service, with a checkpoint every few hundred interactions, each in many small parts."""
-    from propagation.adapters.sqlite import checkpoints
-    from propagation.workflow import learner
+    from propagation.adapters.sqlite.learn import checkpoints
+    from propagation.workflow.learn import learner
     from services.server import serve
 
     learner.CHECKPOINT_EVERY, checkpoints.PART_BYTES = 300, 2_048

@@ -7,9 +7,9 @@ import signal
 import pytest
 
 from propagation.optimization.judge import Judged
-from propagation.workflow.checkpointing import same_numbers
-from propagation.workflow.rebuild import rebuilt
-from tests.unit.workflow.evolving import STYLES, engine_on, lived, push, stream
+from propagation.workflow.learn.checkpoints import same_numbers
+from propagation.workflow.learn.rebuild import rebuilt
+from tests.unit.workflow.evolve.evolving import STYLES, engine_on, lived, push, stream
 
 BEFORE = ("stage_checkpoint", "stage_edges", "stage_routers")
 AFTER = "publish_evolution"

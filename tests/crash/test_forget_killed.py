@@ -6,12 +6,12 @@ import signal
 
 import pytest
 
-from propagation.adapters.sqlite.checkpoints import SqliteCheckpoints
-from propagation.adapters.sqlite.erasure import SqliteErasure
-from propagation.workflow.checkpointing import same_numbers
-from propagation.workflow.index_upkeep import IndexUpkeep
-from propagation.workflow.rebuild import rebuilt
-from propagation.workflow.taking_back import TakingBack
+from propagation.adapters.sqlite.forget.erasure import SqliteErasure
+from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints
+from propagation.workflow.forget.withdrawal import TakingBack
+from propagation.workflow.index.maintenance import IndexUpkeep
+from propagation.workflow.learn.checkpoints import same_numbers
+from propagation.workflow.learn.rebuild import rebuilt
 from tests.unit.workflow.lived import begin, engine_on, left_in, left_in_rows, live, strange_points, user_key
 
 KEY = user_key(3)

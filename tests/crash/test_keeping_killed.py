@@ -9,10 +9,10 @@ import time
 
 import pytest
 
-from propagation.adapters.sqlite.files import SqliteFiles
+from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.client import ClientKind
-from services.clock import SystemClock
+from propagation.model.clients.client import ClientKind
+from services.runtime.clock import SystemClock
 from tests.contract.graph_store import change, learn_all, recorded
 
 ITEMS = 12_000

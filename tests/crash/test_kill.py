@@ -10,11 +10,11 @@ import signal
 
 import pytest
 
-from propagation.workflow.checkpointing import same_numbers
-from propagation.workflow.rebuild import rebuilt
+from propagation.workflow.learn.checkpoints import same_numbers
+from propagation.workflow.learn.rebuild import rebuilt
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import engine_of
-from services.settings import Settings
+from services.config.settings import Settings
 from tests.crash.service import Caller, ServiceProcess, drain
 
 ROUNDS = int(os.environ.get("CRASH_ROUNDS", "5"))

@@ -13,7 +13,7 @@ import pytest
 
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import engine_of
-from services.settings import Settings
+from services.config.settings import Settings
 from tests.crash.service import Caller, ServiceProcess
 
 
@@ -63,6 +63,6 @@ def _compiling(folder):
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            if b"services.warm" in (process / "cmdline").read_bytes() and os.fsencode(folder) in (process / "environ").read_bytes():
+            if b"services.runtime.kernel_warm_up" in (process / "cmdline").read_bytes() and os.fsencode(folder) in (process / "environ").read_bytes():
                 found.append(int(process.name))
     return found

@@ -5,14 +5,14 @@ import json
 import sys
 from pathlib import Path
 
-from propagation.adapters.neo4j.settings import Neo4jSettings
+from propagation.adapters.neo4j.connection.settings import Neo4jSettings
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.adapters.openai.build import openai_endpoint
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.errors import ReasonerUnavailable
 from services.assembly import holder_name
-from services.clock import SystemClock
+from services.runtime.clock import SystemClock
 
 ASKED = [{"role": "user", "content": "Say one word. " * 30}]
 ANSWER_TOKENS = 20

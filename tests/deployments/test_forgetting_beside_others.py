@@ -4,12 +4,12 @@ import asyncio
 
 import pytest
 
-from propagation.adapters.neo4j.points import Neo4jPoints
+from propagation.adapters.neo4j.index.points import Neo4jPoints
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.adapters.numpy.index import NumpyIndex
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
-from propagation.model.client import ClientKind, ref_of
+from propagation.model.clients.client import ClientKind, ref_of
 from propagation.workflow.engine import Engine
 from propagation.workflow.settings import WorkflowSettings
 from tests.deployments.test_forgetting_on_neo4j import left_in_graph

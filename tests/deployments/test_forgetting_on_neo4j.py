@@ -2,15 +2,15 @@
 
 import pytest
 
-from propagation.adapters.neo4j.erasure import Neo4jErasure
-from propagation.model.interaction import RecordStatus
+from propagation.adapters.neo4j.forget.erasure import Neo4jErasure
+from propagation.model.interactions.interaction import RecordStatus
 from propagation.ports.vector_index import Collection
-from propagation.workflow.checkpointing import same_numbers
-from propagation.workflow.rebuild import rebuilt
+from propagation.workflow.forget.withdrawal import TakingBack
+from propagation.workflow.learn.checkpoints import same_numbers
+from propagation.workflow.learn.rebuild import rebuilt
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.taking_back import TakingBack
 from services.assembly import engine_of
-from services.settings import Settings
+from services.config.settings import Settings
 from tests.neo4j_server.shared import server_for
 from tests.unit.workflow.lived import ITEMS, SMALL, begin, begun, item_key, live, title_of, user_key
 

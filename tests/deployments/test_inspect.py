@@ -11,7 +11,7 @@ import sys
 import pytest
 from py2neo.client import Connector
 
-from propagation.adapters.neo4j.points import Neo4jPoints
+from propagation.adapters.neo4j.index.points import Neo4jPoints
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.adapters.numpy.index import NumpyIndex
 from propagation.adapters.offline.embedder import HashedEmbedder
@@ -19,8 +19,8 @@ from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.workflow.engine import Engine
 from propagation.workflow.replay import replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.inspection.asking import asked
-from services.inspection.questions import question_of, questions
+from services.inspection.py2neo_client import asked
+from services.inspection.queries import question_of, questions
 from tests.deployments.test_same_outcome import catalogue, stream
 from tests.neo4j_server.shared import server_for
 

@@ -10,18 +10,18 @@ from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.adapters.numpy.index import NumpyIndex
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
-from propagation.adapters.sqlite.points import SqlitePoints
+from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.datasets.load import load_dataset
-from propagation.model.client import ClientChange, ClientKey, ClientKind
-from propagation.model.interaction import NewInteraction
-from propagation.workflow.checkpointing import snapshot
+from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
+from propagation.model.interactions.interaction import NewInteraction
 from propagation.workflow.engine import Engine
-from propagation.workflow.recommend import Wish
+from propagation.workflow.learn.checkpoints import snapshot
+from propagation.workflow.read.recommend import Wish
 from propagation.workflow.replay import replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.cli.replay import checked
-from services.clock import SystemClock
+from services.cli.research.replay import checked
+from services.runtime.clock import SystemClock
 from tests.neo4j_server.shared import server_for
 
 pytestmark = pytest.mark.neo4j

@@ -20,7 +20,7 @@ from propagation.workflow.engine import Engine
 from propagation.workflow.replay import replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from tests import qdrants
-from tests.crash.services_on_neo4j import SECONDS, SETTINGS, serving, until
+from tests.crash.neo4j.services_on_neo4j import SECONDS, SETTINGS, serving, until
 from tests.deployments.test_same_outcome import catalogue, stream
 from tests.neo4j_server.shared import server_for
 

@@ -11,12 +11,12 @@ import pytest
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 from propagation.workflow.engine import Engine
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.access import Access
+from services.client.credentials import Access
+from services.config.settings import ServerSettings, Settings
 from services.security.roles import Role
 from services.security.tokens import new_token, write_tokens
 from services.server import Running, running
-from services.settings import ServerSettings, Settings
-from services.worker import Worker
+from services.worker.worker import Worker
 
 SMALL = {"session": BankSettings(k=4), "taste": BankSettings(k=4), "table_edges": 2, "update_size": 1_000_000}
 

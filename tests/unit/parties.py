@@ -1,10 +1,10 @@
 """Clients, profiles and messages for tests of the mechanisms."""
 
-from propagation.model.client import Client, ClientKey, ClientKind, ref_of
-from propagation.model.filter_memory import FilterMemory
-from propagation.model.profile import Author, Line, Profile, Source
-from propagation.model.router import Integrated, RouterVersion
-from propagation.model.text import ReasonWork
+from propagation.model.clients.client import Client, ClientKey, ClientKind, ref_of
+from propagation.model.clients.client_text import ReasonWork
+from propagation.model.clients.filter_memory import FilterMemory
+from propagation.model.clients.profile import Author, Line, Profile, Source
+from propagation.model.routers.router import Integrated, RouterVersion
 from propagation.ports.reasoner import Party
 
 USER, POSITIVE, NEGATIVE = ref_of(ClientKind.USER, 1), ref_of(ClientKind.ITEM, 2), ref_of(ClientKind.ITEM, 3)

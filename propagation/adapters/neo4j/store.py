@@ -1,23 +1,23 @@
 """The graph store on Neo4j: every port, one database, any number of processes."""
 
-from propagation.adapters.neo4j.check import findings
-from propagation.adapters.neo4j.client_export import Neo4jExport
-from propagation.adapters.neo4j.clients import Neo4jClients
-from propagation.adapters.neo4j.database import Neo4jDatabase
-from propagation.adapters.neo4j.erasure import Neo4jErasure
-from propagation.adapters.neo4j.evolution import Neo4jEvolution
-from propagation.adapters.neo4j.learn import Neo4jLearn
-from propagation.adapters.neo4j.leases import Neo4jLeases
-from propagation.adapters.neo4j.opening import open_database
-from propagation.adapters.neo4j.outbox import Neo4jOutbox
-from propagation.adapters.neo4j.plans import make_plans
-from propagation.adapters.neo4j.reason import Neo4jReason
-from propagation.adapters.neo4j.record import Neo4jRecords
-from propagation.adapters.neo4j.retention import Neo4jRetention
-from propagation.adapters.neo4j.rounds import Neo4jRounds
-from propagation.adapters.neo4j.settings import Neo4jSettings
-from propagation.adapters.neo4j.statements import load_statements
-from propagation.adapters.neo4j.time import Time
+from propagation.adapters.neo4j.connection.database import Neo4jDatabase
+from propagation.adapters.neo4j.connection.leases import Neo4jLeases
+from propagation.adapters.neo4j.connection.open_database import open_database
+from propagation.adapters.neo4j.connection.plan_warm_up import make_plans
+from propagation.adapters.neo4j.connection.server_clock import Time
+from propagation.adapters.neo4j.connection.settings import Neo4jSettings
+from propagation.adapters.neo4j.connection.statements import load_statements
+from propagation.adapters.neo4j.forget.client_export import Neo4jExport
+from propagation.adapters.neo4j.forget.erasure import Neo4jErasure
+from propagation.adapters.neo4j.forget.retention import Neo4jRetention
+from propagation.adapters.neo4j.index.outbox import Neo4jOutbox
+from propagation.adapters.neo4j.learn.learn import Neo4jLearn
+from propagation.adapters.neo4j.maintenance.consistency_check import findings
+from propagation.adapters.neo4j.reason.reason import Neo4jReason
+from propagation.adapters.neo4j.record.clients import Neo4jClients
+from propagation.adapters.neo4j.record.record import Neo4jRecords
+from propagation.adapters.neo4j.rounds.evolution import Neo4jEvolution
+from propagation.adapters.neo4j.rounds.rounds import Neo4jRounds
 from propagation.ports.clock import Clock
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from propagation.adapters.numpy.points import PointStore
-from propagation.adapters.numpy.shelves import Shelves
+from propagation.adapters.numpy.collections import Shelves
+from propagation.adapters.numpy.point_store import PointStore
 from propagation.model.errors import IncompatibleSettings, IndexUnavailable
 from propagation.ports.vector_index import Collection, Hit, Point, Successor
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
+from propagation.adapters.offline.sentences import listed
 from propagation.adapters.offline.summarize import router_text
-from propagation.adapters.offline.wording import listed
-from propagation.model.attribute import over_represented
-from propagation.model.evolution import EvolutionKind
-from propagation.model.router_case import RouterCase, RouterDecision
+from propagation.model.clients.attribute import over_represented
+from propagation.model.routers.evolution import EvolutionKind
+from propagation.model.routers.router_case import RouterCase, RouterDecision
 
 ONE_COMMUNITY = 0.95
 SMALLEST_HALF = 0.15

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from functools import lru_cache
 
-from propagation.adapters.offline.wording import CACHED, bounded, listed, variant
-from propagation.model.attribute import spoken_of
-from propagation.model.client import ClientKind
-from propagation.model.filter_memory import DROP_BELOW
-from propagation.model.profile import AddLine, Author, DropLine, Edit, Line, Profile, ReplaceLine, Source
-from propagation.model.router import RouterVersion
-from propagation.model.text import MERGED_OUTCOME
-from propagation.model.value import value
+from propagation.adapters.offline.sentences import CACHED, bounded, listed, variant
+from propagation.model.clients.attribute import spoken_of
+from propagation.model.clients.client import ClientKind
+from propagation.model.clients.client_text import MERGED_OUTCOME
+from propagation.model.clients.filter_memory import DROP_BELOW
+from propagation.model.clients.profile import AddLine, Author, DropLine, Edit, Line, Profile, ReplaceLine, Source
+from propagation.model.fast_dataclass import value
+from propagation.model.routers.router import RouterVersion
 from propagation.ports.reasoner import MergeAnswer, Party
 
 HEARD_WEIGHT, HEARD_MAX = 0.4, 0.9

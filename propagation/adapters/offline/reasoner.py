@@ -2,17 +2,17 @@
 
 from collections.abc import Sequence
 
-from propagation.adapters.offline.credit import gradients_of
-from propagation.adapters.offline.describe import catalogue_edits
 from propagation.adapters.offline.evolve import decided
+from propagation.adapters.offline.extract import catalogue_edits
+from propagation.adapters.offline.gradient import gradients_of
 from propagation.adapters.offline.merge import merged_messages
-from propagation.adapters.offline.optimize import optimized
+from propagation.adapters.offline.optimizer import optimized
 from propagation.adapters.offline.summarize import router_text
-from propagation.model.client import Client
+from propagation.model.clients.client import Client
+from propagation.model.clients.client_text import ReasonWork
+from propagation.model.clients.gradient import Gradient, Module
 from propagation.model.errors import ReasonerFailed
-from propagation.model.gradient import Gradient, Module
-from propagation.model.router_case import RouterCase, RouterDecision
-from propagation.model.text import ReasonWork
+from propagation.model.routers.router_case import RouterCase, RouterDecision
 from propagation.model.usage import NO_EXPENSES, Expenses
 from propagation.ports.reasoner import (
     BackwardAnswer,

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from propagation.adapters.offline.wording import listed, plain_title, quoted, within
-from propagation.model.attribute import over_represented
+from propagation.adapters.offline.sentences import listed, plain_title, quoted, within
+from propagation.model.clients.attribute import over_represented
 
 NAMED, APART, USUAL, ARRIVED, EXAMPLES = 2, 3, 2, 4, 3
 MESSAGE_MAX_WORDS = 60

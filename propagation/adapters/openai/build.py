@@ -1,14 +1,14 @@
 """Reasoner and embedder of these options on a graph: one endpoint with one limiter for both, where they have one address."""
 
-from propagation.adapters.openai.answers import KeptAnswers
-from propagation.adapters.openai.asking import Asking
+from propagation.adapters.openai.answers.answer_cache import KeptAnswers
+from propagation.adapters.openai.answers.json_mode import Structured
+from propagation.adapters.openai.answers.questions import Asking
 from propagation.adapters.openai.embedder import OpenAIEmbedder
-from propagation.adapters.openai.endpoint import Endpoint
+from propagation.adapters.openai.endpoint.budget import Spending, SpendingStore
+from propagation.adapters.openai.endpoint.endpoint import Endpoint
 from propagation.adapters.openai.options import OpenAIOptions
+from propagation.adapters.openai.paper_reasoner import UnfusedReasoner
 from propagation.adapters.openai.reasoner import OpenAIReasoner
-from propagation.adapters.openai.spending import Spending, SpendingStore
-from propagation.adapters.openai.structured import Structured
-from propagation.adapters.openai.unfused import UnfusedReasoner
 
 
 def openai_endpoint(options: OpenAIOptions, key: str | None, store: SpendingStore, holder: str) -> Endpoint:

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.adapters.openai.bodies import TEXTS_A_CALL
-from propagation.adapters.openai.endpoint import Endpoint
+from propagation.adapters.openai.endpoint.body_stream import TEXTS_A_CALL
+from propagation.adapters.openai.endpoint.endpoint import Endpoint
+from propagation.adapters.openai.endpoint.messages import PLAIN
+from propagation.adapters.openai.endpoint.response_body import field
 from propagation.adapters.openai.options import EmbeddingOptions
-from propagation.adapters.openai.roles import PLAIN
-from propagation.adapters.openai.wire import field
 from propagation.model.errors import IncompatibleSettings, ReasonerGaveUp
 from propagation.model.usage import Expenses
-from propagation.ports.blobs import BlobStore
+from propagation.ports.graph.blobs import BlobStore
 
 REFUSED_SECONDS = 900.0
 TEXT_CHARS = 8_000

@@ -4,16 +4,16 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from propagation.adapters.openai.asking import Answered, Asking
-from propagation.adapters.openai.data import document, tokens_in
-from propagation.adapters.openai.endpoint import Endpoint
+from propagation.adapters.openai.answers.questions import Answered, Asking
+from propagation.adapters.openai.endpoint.endpoint import Endpoint
+from propagation.adapters.openai.prompting.prompt import Question
+from propagation.adapters.openai.prompting.prompt_data import document, tokens_in
 from propagation.adapters.openai.prompts import backward, evolve, extract, forward, merge, rank, summarize
-from propagation.adapters.openai.prompts.prompt import Question
-from propagation.model.client import Client
+from propagation.model.clients.client import Client
+from propagation.model.clients.client_text import ReasonWork
+from propagation.model.clients.gradient import Gradient
 from propagation.model.errors import ReasonerFailed, ReasonerUnavailable
-from propagation.model.gradient import Gradient
-from propagation.model.router_case import RouterCase, RouterDecision
-from propagation.model.text import ReasonWork
+from propagation.model.routers.router_case import RouterCase, RouterDecision
 from propagation.model.usage import NOTHING, Expenses, Usage
 from propagation.ports.reasoner import (
     BackwardAnswer,

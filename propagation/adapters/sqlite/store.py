@@ -3,20 +3,20 @@
 import sqlite3
 from pathlib import Path
 
-from propagation.adapters.sqlite.check import findings
-from propagation.adapters.sqlite.client_export import SqliteExport
-from propagation.adapters.sqlite.clients import SqliteClients
-from propagation.adapters.sqlite.database import Database
-from propagation.adapters.sqlite.directory import Directory
-from propagation.adapters.sqlite.erasure import SqliteErasure
-from propagation.adapters.sqlite.evolution import SqliteEvolution
-from propagation.adapters.sqlite.learn import SqliteLearn
-from propagation.adapters.sqlite.leases import SqliteLeases, free_all
-from propagation.adapters.sqlite.outbox import SqliteOutbox
-from propagation.adapters.sqlite.reason import SqliteReason
-from propagation.adapters.sqlite.record import SqliteRecords
-from propagation.adapters.sqlite.retention import SqliteRetention
-from propagation.adapters.sqlite.rounds import SqliteRounds
+from propagation.adapters.sqlite.connection.client_ids import Directory
+from propagation.adapters.sqlite.connection.database import Database
+from propagation.adapters.sqlite.connection.leases import SqliteLeases, free_all
+from propagation.adapters.sqlite.forget.client_export import SqliteExport
+from propagation.adapters.sqlite.forget.erasure import SqliteErasure
+from propagation.adapters.sqlite.forget.retention import SqliteRetention
+from propagation.adapters.sqlite.index.outbox import SqliteOutbox
+from propagation.adapters.sqlite.learn.learn import SqliteLearn
+from propagation.adapters.sqlite.maintenance.consistency_check import findings
+from propagation.adapters.sqlite.reason.reason import SqliteReason
+from propagation.adapters.sqlite.record.clients import SqliteClients
+from propagation.adapters.sqlite.record.record import SqliteRecords
+from propagation.adapters.sqlite.rounds.evolution import SqliteEvolution
+from propagation.adapters.sqlite.rounds.rounds import SqliteRounds
 from propagation.ports.clock import Clock
 
 

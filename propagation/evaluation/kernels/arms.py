@@ -4,8 +4,8 @@ from enum import IntEnum
 
 import numpy as np
 
-from propagation.numbers.combiner import START_WEIGHT, Combiner, new_combiner
-from propagation.numbers.features import FEATURES, Feature
+from propagation.numbers.rules.combiner import START_WEIGHT, Combiner, new_combiner
+from propagation.numbers.rules.features import FEATURES, Feature
 
 
 class Control(IntEnum):

@@ -7,9 +7,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from propagation.evaluation.kernels.arms import Control
-from propagation.numbers.features import has_history
-from propagation.numbers.mass import dots, readings, start_mass, write
-from propagation.numbers.seen import seen_items
+from propagation.numbers.rules.features import has_history
+from propagation.numbers.rules.mass import dots, readings, start_mass, write
+from propagation.numbers.rules.seen_items import seen_items
 from propagation.numbers.state import Bank, State
 
 NEAREST_USERS = 50

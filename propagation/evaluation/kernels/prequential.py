@@ -5,11 +5,11 @@ from numba import njit
 
 from propagation.evaluation.kernels.controls import fill_controls, follow_controls
 from propagation.evaluation.kernels.expectation import DRAWN, DRAWN_MANY, expected
-from propagation.numbers.combiner import LEAST_DEVIATION, adopter_bin, maturity, weight_of
-from propagation.numbers.features import fill_from, has_history, standpoint_of
 from propagation.numbers.learn import draw_negatives, learn_arms, learn_numbers
-from propagation.numbers.neighbours import gather_neighbours, release_neighbours
-from propagation.numbers.seen import has_seen, seen_items
+from propagation.numbers.rules.combiner import LEAST_DEVIATION, adopter_bin, maturity, weight_of
+from propagation.numbers.rules.features import fill_from, has_history, standpoint_of
+from propagation.numbers.rules.neighbours import gather_neighbours, release_neighbours
+from propagation.numbers.rules.seen_items import has_seen, seen_items
 
 BINS = 4
 

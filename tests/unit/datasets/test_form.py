@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propagation.datasets.columns import Event, Events
-from propagation.datasets.form import assembled
+from propagation.datasets.dataset import assembled
+from propagation.datasets.event_columns import Event, Events
 
 
 @given(st.lists(st.tuples(st.sampled_from("uvw"), st.sampled_from("abc"), st.integers(0, 3)), max_size=30), st.integers(0, 9))

@@ -5,12 +5,12 @@ import json
 import pytest
 
 from propagation.datasets.load import load_dataset
-from propagation.model.client import ClientKind
+from propagation.model.clients.client import ClientKind
 from propagation.model.errors import BrokenData, InvalidInput
 from propagation.v1 import propagation_pb2 as pb
-from services.grpc.changes import checked_change
-from services.grpc.check import checked_interaction
-from services.upload import BYTES_A_CALL, upload
+from services.client.upload import BYTES_A_CALL, upload
+from services.grpc.requests.checks import checked_interaction
+from services.grpc.requests.client_changes import checked_change
 
 SEED = 7
 LONE = "\ud800"

@@ -4,8 +4,8 @@ import hashlib
 
 import pytest
 
-from propagation.datasets.form import Dataset
-from propagation.datasets.town import generate_town
+from propagation.datasets.dataset import Dataset
+from propagation.datasets.generated_town import generate_town
 
 
 def digest(data: Dataset) -> str:

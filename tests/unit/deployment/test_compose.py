@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from services import access
-from services.settings_sources import PREFIX, keys
+from services.client import credentials as access
+from services.config.sources import PREFIX, keys
 
 ROOT = Path(__file__).parents[3]
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())

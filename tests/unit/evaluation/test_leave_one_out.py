@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from propagation.adapters.offline.embedder import HashedEmbedder
-from propagation.evaluation.leave_one_out import LeaveOneOutReport, evaluate_leave_one_out
-from propagation.evaluation.plot import left_out
+from propagation.evaluation.protocols.leave_one_out import LeaveOneOutReport, evaluate_leave_one_out
+from propagation.evaluation.reports.plot import left_out
+from propagation.evaluation.reports.table import LEFT_OUT_HEADERS, left_out_rows
 from propagation.evaluation.settings import EvaluationSettings
-from propagation.evaluation.table import LEFT_OUT_HEADERS, left_out_rows
 from tests.unit.evaluation.test_protocol import two_communities
 
 SETTINGS = EvaluationSettings(seeds=(1,), session_k=16, taste_k=16)

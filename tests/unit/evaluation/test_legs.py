@@ -5,11 +5,11 @@ import asyncio
 import pytest
 
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.evaluation import legs as module
-from propagation.evaluation.by_reasoner import ByReasonerReport, PromptCost
-from propagation.evaluation.legs import leg
-from services.cli.by_reasoner import show
-from services.clock import SystemClock
+from propagation.evaluation import run_times as module
+from propagation.evaluation.protocols.by_reasoner import ByReasonerReport, PromptCost
+from propagation.evaluation.run_times import leg
+from services.cli.research.by_reasoner import show
+from services.runtime.clock import SystemClock
 
 
 async def test_seconds_are_summed_over_runs_whatever_ended_them(tmp_path, monkeypatch):

@@ -2,13 +2,13 @@
 
 import pytest
 
-from propagation.evaluation.loop import ranked_in_loop
-from propagation.model.client import ClientChange, ClientKey, ClientKind
+from propagation.evaluation.protocols.whole_loop import ranked_in_loop
+from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
 from propagation.model.errors import InvalidInput
-from propagation.model.interaction import NewInteraction
+from propagation.model.interactions.interaction import NewInteraction
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import engine_of
-from services.settings import Settings
+from services.config.settings import Settings
 
 
 async def test_events_that_are_all_repeats_are_refused(tmp_path):

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from propagation.evaluation.passes import side_by_side
+from propagation.evaluation.parallel import side_by_side
 
 EVENTS = 3
 

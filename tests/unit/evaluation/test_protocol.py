@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from propagation.adapters.offline.embedder import HashedEmbedder
-from propagation.evaluation.metrics import paired
-from propagation.evaluation.plot import cold_start, over_time
-from propagation.evaluation.protocol import evaluate_prequential
-from propagation.evaluation.report import Report
+from propagation.evaluation.protocols.metrics import paired
+from propagation.evaluation.protocols.prequential import evaluate_prequential
+from propagation.evaluation.reports.plot import cold_start, over_time
+from propagation.evaluation.reports.report import Report
+from propagation.evaluation.reports.table import HEADERS, SLICE_HEADERS, rows, slice_rows
 from propagation.evaluation.settings import EvaluationSettings
 from propagation.evaluation.stream import Stream
-from propagation.evaluation.table import HEADERS, SLICE_HEADERS, rows, slice_rows
 from propagation.model.errors import InvalidInput
 
 SETTINGS = EvaluationSettings(seeds=(1,), session_k=16, taste_k=16, plot_points=4, every=3)

@@ -2,7 +2,13 @@
 
 import numpy as np
 
-from propagation.evaluation.schedule import Schedule, histories_shuffled, last_of_each_user, leave_one_out, prequential
+from propagation.evaluation.protocols.event_schedule import (
+    Schedule,
+    histories_shuffled,
+    last_of_each_user,
+    leave_one_out,
+    prequential,
+)
 from propagation.evaluation.stream import Stream
 
 USER = np.array([0, 1, 0, 2, 1, 0])

@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propagation.model.attribute import normalised, spoken_of
+from propagation.model.clients.attribute import normalised, spoken_of
 
 TEXTS = st.text("ab1_ é-.ßc", max_size=12)
 

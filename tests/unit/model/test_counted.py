@@ -1,6 +1,6 @@
 """Numbers in sentences."""
 
-from propagation.model.wording import counted
+from propagation.model.plurals import counted
 
 
 def test_one_is_not_many():

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from propagation.numbers.combiner import Combiner
 from propagation.numbers.learn import learn_block
-from propagation.numbers.mass import start_mass
+from propagation.numbers.rules.combiner import Combiner
+from propagation.numbers.rules.mass import start_mass
 from propagation.numbers.state import ITEMS, USERS, State, new_state
-from propagation.workflow.view import live_combiner
+from propagation.workflow.views.numbers_view import live_combiner
 
 K, DIMENSION = 20, 8
 

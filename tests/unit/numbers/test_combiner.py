@@ -5,7 +5,7 @@ from math import exp, sqrt
 import numpy as np
 import pytest
 
-from propagation.numbers.combiner import (
+from propagation.numbers.rules.combiner import (
     adopter_bin,
     learn_pairs,
     maturity,
@@ -16,7 +16,7 @@ from propagation.numbers.combiner import (
     standardise,
     unpack,
 )
-from propagation.numbers.features import FEATURES, Feature
+from propagation.numbers.rules.features import FEATURES, Feature
 
 
 def one_feature():

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from propagation.numbers.features import fill_features
-from propagation.workflow.sight import sight_of, take_back
-from propagation.workflow.tail import Tail
-from propagation.workflow.verdict import readings_of
-from propagation.workflow.view import live_combiner
+from propagation.numbers.rules.features import fill_features
+from propagation.workflow.evolve.holdout import Tail
+from propagation.workflow.evolve.judging import readings_of
+from propagation.workflow.evolve.snapshot import sight_of, take_back
+from propagation.workflow.views.numbers_view import live_combiner
 from tests.unit.numbers.states import DIMENSION, K, learn, small_state
 
 USERS, ITEMS, PAST, HELD = 12, 40, 300, 80

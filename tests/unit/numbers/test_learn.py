@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from propagation.numbers.features import FEATURES, fill_features, fill_from, standpoint_of
 from propagation.numbers.learn import apply_block
-from propagation.numbers.neighbours import KEPT, NEIGHBOURS, gather_neighbours, release_neighbours
+from propagation.numbers.rules.features import FEATURES, fill_features, fill_from, standpoint_of
+from propagation.numbers.rules.neighbours import KEPT, NEIGHBOURS, gather_neighbours, release_neighbours
 from tests.unit.numbers.states import arrays, learn, small_state
 
 USERS, ITEMS = 4, 12

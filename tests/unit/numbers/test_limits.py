@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from propagation.model.log import Interactions
-from propagation.numbers.features import FEATURES, Feature, fill_features
-from propagation.numbers.read import Asker, rank_rows
+from propagation.model.interactions.log import Interactions
+from propagation.numbers.ranking.rank import Asker, rank_rows
+from propagation.numbers.rules.features import FEATURES, Feature, fill_features
 from propagation.numbers.state import LEAST_SUPPORT, MASS_A_DAY
-from propagation.workflow.cores import Cores
-from propagation.workflow.reading import EMPTY_ROWS, Ask, Reader
-from propagation.workflow.view import NumbersView, seeded_directions
+from propagation.workflow.concurrency.core_pool import Cores
+from propagation.workflow.read.scoring import EMPTY_ROWS, Ask, Reader
+from propagation.workflow.views.numbers_view import NumbersView, seeded_directions
 from tests.unit.numbers.states import K, learn, small_state
 
 USERS, ITEMS = 6, 90

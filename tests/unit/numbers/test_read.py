@@ -5,15 +5,15 @@ import asyncio
 import numpy as np
 import pytest
 
-from propagation.model.log import Interactions
-from propagation.numbers.combiner import adopter_bin, for_newcomers, maturity, score, standardise
-from propagation.numbers.features import FEATURES, READ_ROUTERS, Feature, fill_features
-from propagation.numbers.read import Asker, adopters_by_router, standpoint_for
-from propagation.numbers.sketch import LANES, up_to_date
-from propagation.workflow.cores import Cores
-from propagation.workflow.numbers import Numbers
-from propagation.workflow.reading import Ask, Reader, Readings, communities_of
-from propagation.workflow.view import OFF, ON, NumbersView, seeded_directions
+from propagation.model.interactions.log import Interactions
+from propagation.numbers.ranking.quantised_scores import LANES, up_to_date
+from propagation.numbers.ranking.rank import Asker, adopters_by_router, standpoint_for
+from propagation.numbers.rules.combiner import adopter_bin, for_newcomers, maturity, score, standardise
+from propagation.numbers.rules.features import FEATURES, READ_ROUTERS, Feature, fill_features
+from propagation.workflow.concurrency.core_pool import Cores
+from propagation.workflow.read.scoring import Ask, Reader, Readings, communities_of
+from propagation.workflow.views.numbers_owner import Numbers
+from propagation.workflow.views.numbers_view import OFF, ON, NumbersView, seeded_directions
 
 USERS, ITEMS, ROUTERS, DIMENSION = 30, 700, 40, 8
 COLD = USERS - 1

@@ -5,9 +5,9 @@ from math import exp, log
 import numpy as np
 import pytest
 
-from propagation.numbers.mass import lifts, readings, share, start_mass, write
+from propagation.numbers.rules.mass import lifts, readings, share, start_mass, write
+from propagation.numbers.rules.trust import add_trust, largest, routing_weights, softmax_largest
 from propagation.numbers.state import SESSION_DISCOUNT, new_state
-from propagation.numbers.trust import add_trust, largest, routing_weights, softmax_largest
 from tests.unit.numbers.states import learn, small_state
 
 ROUTERS = np.eye(2, dtype=np.float32)

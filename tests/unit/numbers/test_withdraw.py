@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from propagation.numbers.neighbours import CO_HISTORY
-from propagation.numbers.seen import EMPTY, add_key, slot_of
-from propagation.numbers.withdraw import add_together, drop_keys, drop_neighbour, empty_row, own_pairs, own_sums, unwrite
+from propagation.numbers.rules.neighbours import CO_HISTORY
+from propagation.numbers.rules.seen_items import EMPTY, add_key, slot_of
+from propagation.numbers.subtract import add_together, drop_keys, drop_neighbour, empty_row, own_pairs, own_sums, unwrite
 from tests.unit.numbers.states import learn, small_state
 
 KEYS = st.lists(st.integers(0, 60), min_size=1, max_size=24, unique=True)

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from propagation.adapters.offline.reasoner import OfflineReasoner
-from propagation.model.gradient import Module
+from propagation.model.clients.gradient import Module
 from tests.unit.parties import NEGATIVE, POSITIVE, USER, heard, item, line, message, party, user, work
 
 

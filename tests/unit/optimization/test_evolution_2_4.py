@@ -6,18 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from propagation.adapters.offline.evolve import decided
-from propagation.model.client import ClientKind, ref_of
+from propagation.model.clients.client import ClientKind, ref_of
+from propagation.model.clients.filter_memory import FilterMemory, FilterRule
 from propagation.model.errors import InvalidInput
-from propagation.model.evolution import EvolutionChange, EvolutionKind
-from propagation.model.filter_memory import FilterMemory, FilterRule
-from propagation.model.lineage import Halves, RouterMap
-from propagation.model.router import RouterVersion, RoutingEdge
-from propagation.model.router_case import Half, RouterCase
+from propagation.model.routers.evolution import EvolutionChange, EvolutionKind
+from propagation.model.routers.router import RouterVersion, RoutingEdge
+from propagation.model.routers.router_case import Half, RouterCase
+from propagation.model.routers.router_maps import Halves, RouterMap
 from propagation.numbers.evolve import Written, evolved_mass, evolved_total, evolved_trust
-from propagation.optimization.halves import nearer_second, two_means
 from propagation.optimization.judge import Judged, judged
-from propagation.optimization.likeness import likeness
 from propagation.optimization.lineage import edges_followed, numbered, rules_followed
+from propagation.optimization.merge_candidates import likeness
+from propagation.optimization.split import nearer_second, two_means
 from propagation.optimization.undo import led_back, undoable
 
 SPLIT, MERGE, REWRITE = EvolutionKind.SPLIT, EvolutionKind.MERGE, EvolutionKind.REWRITE

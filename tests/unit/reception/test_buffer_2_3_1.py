@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propagation.model.router import Integrated, RouterVersion
+from propagation.model.routers.router import Integrated, RouterVersion
 from propagation.reception.buffer import buffered
 
 ME, OTHER = 7, 9

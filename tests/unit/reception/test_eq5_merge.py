@@ -1,10 +1,10 @@
 """Eq. 5: P_c^pro = merge({R_c}, F_c, P_c)."""
 
 from propagation.adapters.offline.reasoner import OfflineReasoner
+from propagation.model.clients.client_text import ClientText
+from propagation.model.clients.filter_memory import FilterMemory, FilterRule
+from propagation.model.clients.profile import Author, Profile
 from propagation.model.errors import ReasonerFailed
-from propagation.model.filter_memory import FilterMemory, FilterRule
-from propagation.model.profile import Author, Profile
-from propagation.model.text import ClientText
 from propagation.reception.merge import inbox, receive
 from propagation.reception.merge import received as merge_part
 from tests.unit.parties import USER, heard, item, line, message, profile, user

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propagation.model.filter_memory import FACTOR_MAX, FACTOR_MIN, MAX_RULES, FilterMemory, FilterRule
+from propagation.model.clients.filter_memory import FACTOR_MAX, FACTOR_MIN, MAX_RULES, FilterMemory, FilterRule
 from propagation.reception.filter_memory import admitted
 from tests.unit.parties import message
 

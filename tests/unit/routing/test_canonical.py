@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from propagation.adapters.numpy.index import NumpyIndex
 from propagation.adapters.offline.embedder import HashedEmbedder
-from propagation.adapters.sqlite.points import SqlitePoints
+from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.attribute import normalised
+from propagation.model.clients.attribute import normalised
 from propagation.ports.vector_index import Collection, Point
-from propagation.routing.canonical import canonical_names, words_likeness
-from services.clock import SystemClock
+from propagation.routing.canonical_attributes import canonical_names, words_likeness
+from services.runtime.clock import SystemClock
 
 LEAST = 0.92
 CATALOGUE = ([f"a record {n} of new age and new wave" for n in range(9)] + [f"chicago blues {n} night" for n in range(9)]

@@ -4,23 +4,23 @@ import numpy as np
 import pytest
 
 from propagation.adapters.numpy.index import NumpyIndex
-from propagation.adapters.sqlite.points import SqlitePoints
+from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.attribute import Attribute
-from propagation.model.profile import Author, Line, Profile, Source
-from propagation.model.router import RouterVersion
-from propagation.model.text import ClientText
+from propagation.model.clients.attribute import Attribute
+from propagation.model.clients.client_text import ClientText
+from propagation.model.clients.profile import Author, Line, Profile, Source
+from propagation.model.routers.router import RouterVersion
 from propagation.ports.reasoner import Summary
 from propagation.ports.vector_index import Collection, Point
 from propagation.reception.buffer import buffered
-from propagation.routing.canonical import canonical_names
+from propagation.routing.canonical_attributes import canonical_names
 from propagation.routing.integration import asked_of, integrated
 from propagation.routing.perception import arrivals_of, counted, own_attributes
 from propagation.routing.point_to_point import PointToPointPolicy, sender_router
 from propagation.routing.policy import Arrival
 from propagation.routing.semantic import SemanticPolicy
-from propagation.routing.threshold import AbsoluteTau, quantile_tau
-from services.clock import SystemClock
+from propagation.routing.tau import AbsoluteTau, quantile_tau
+from services.runtime.clock import SystemClock
 
 ANN, BOB, RECORD = 0, 2, 1
 VECTORS = {"jazz": (1, 0), "blues": (0.8, 0.6), "opera": (0, 1), "all about jazz": (1, 0), "": (0, 0)}

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import orjson
 
-from propagation.adapters.sqlite.bodies import plain_body
-from propagation.model.client import ClientChange, ClientKey, ClientKind
-from propagation.model.interaction import NewInteraction
+from propagation.adapters.sqlite.reason.text_bodies import plain_body
+from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
+from propagation.model.interactions.interaction import NewInteraction
 from propagation.ports.vector_index import Collection
 from propagation.workflow.engine import Engine
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import engine_of
-from services.settings import Settings
+from services.config.settings import Settings
 
 USERS, ITEMS = 12, 24
 GENRES = ("jazz", "opera", "folk", "punk")

@@ -6,15 +6,15 @@ import pytest
 from propagation.adapters.numpy.index import NumpyIndex
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
-from propagation.adapters.sqlite.points import SqlitePoints
+from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.client import ClientChange, ClientKey, ClientKind
-from propagation.model.interaction import NewInteraction, RecordStatus
-from propagation.workflow.checkpointing import snapshot
+from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
+from propagation.model.interactions.interaction import NewInteraction, RecordStatus
 from propagation.workflow.engine import Engine
+from propagation.workflow.learn.checkpoints import snapshot
 from propagation.workflow.replay import ReplayProgress, replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.clock import SystemClock
+from services.runtime.clock import SystemClock
 
 GENRES = ("jazz", "opera", "folk", "punk")
 USERS, ITEMS, EVENTS = 12, 40, 150

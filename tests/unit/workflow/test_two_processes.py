@@ -8,18 +8,18 @@ import pytest
 from propagation.adapters.numpy.index import NumpyIndex
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
-from propagation.adapters.sqlite.points import SqlitePoints
+from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.client import ClientChange, ClientKey, ClientKind, index_of
+from propagation.model.clients.client import ClientChange, ClientKey, ClientKind, index_of
 from propagation.model.errors import InvalidInput, LeaseHeld, StoreUnreachable
-from propagation.model.interaction import NewInteraction
-from propagation.workflow.checkpointing import same_numbers
+from propagation.model.interactions.interaction import NewInteraction
 from propagation.workflow.engine import Engine
-from propagation.workflow.rebuild import rebuilt
-from propagation.workflow.recommend import Wish
+from propagation.workflow.learn.checkpoints import same_numbers
+from propagation.workflow.learn.rebuild import rebuilt
+from propagation.workflow.read.recommend import Wish
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.cli.doctor import numbers_of
-from services.clock import SystemClock
+from services.cli.operator.doctor import numbers_of
+from services.runtime.clock import SystemClock
 
 SETTINGS = WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, auto_create=True, update_size=1_000,
                             bootstrap_items=1_000)

@@ -13,10 +13,10 @@ import propagation.numbers
 
 PROBE = """
 import asyncio, json, sys
-from services.kernel_cache import use_kernel_cache
+from services.runtime.kernel_cache import use_kernel_cache
 use_kernel_cache()
 from tests.unit.workflow.test_warm_up import life, signatures
-from propagation.workflow.holding import Leases
+from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.warm_up import warm_up
 warm_up()
 before = signatures()
@@ -24,19 +24,20 @@ asyncio.run(life(sys.argv[1]))
 print(json.dumps([before, signatures()]))
 """
 CALLED_FROM_PYTHON = (
-    "learn.learn_block", "learn.apply_block", "relearn.relearn_block", "mass.start_mass", "packing.packed_neighbours",
-    "packing.unpack_neighbours", "packing.refill_seen", "sketch.follow_items", "sketch.follow_recent", "sketch.score_blocks",
-    "read.prepare", "read.rank_all", "read.rank_rows", "read.adopters_by_router")
+    "learn.learn_block", "learn.apply_block", "relearn.relearn_block", "mass.start_mass", "csr_packing.packed_neighbours",
+    "csr_packing.unpack_neighbours", "csr_packing.refill_seen", "quantised_scores.follow_items", "quantised_scores.follow_recent", "quantised_scores.score_blocks",
+    "rank.prepare", "rank.rank_all", "rank.rank_rows",
+    "rank.adopters_by_router")
 
 
 def signatures() -> dict[str, list[str]]:
     """Every kernel of propagation.numbers with the argument types it is compiled for."""
     found = {}
-    for module in pkgutil.iter_modules(propagation.numbers.__path__):
-        loaded = importlib.import_module(f"propagation.numbers.{module.name}")
+    for module in pkgutil.walk_packages(propagation.numbers.__path__, "propagation.numbers."):
+        loaded = importlib.import_module(module.name)
         for name, kernel in vars(loaded).items():
             if hasattr(kernel, "nopython_signatures") and kernel.py_func.__module__ == loaded.__name__:
-                found[f"{module.name}.{name}"] = sorted(str(types) for types in kernel.signatures)
+                found[f"{module.name.rpartition('.')[2]}.{name}"] = sorted(str(types) for types in kernel.signatures)
     return found
 
 
@@ -44,9 +45,9 @@ async def life(path: str) -> None:
     """A process that records, learns, reasons and reads; one that starts from what it left, from blocks and from a
     checkpoint; a rebuild; clients that are forgotten."""
     from propagation.adapters.offline.embedder import HashedEmbedder
-    from propagation.model.client import ClientKey, ClientKind
-    from propagation.workflow.rebuild import rebuild
-    from propagation.workflow.recommend import Wish
+    from propagation.model.clients.client import ClientKey, ClientKind
+    from propagation.workflow.learn.rebuild import rebuild
+    from propagation.workflow.read.recommend import Wish
     from propagation.workflow.replay import replay
     from tests.unit.workflow.test_replay import catalogue, engine_on, stream
 

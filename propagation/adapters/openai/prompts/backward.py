@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from propagation.adapters.openai.data import lettered
-from propagation.adapters.openai.data import party as shown
+from propagation.adapters.openai.prompting.profile_edits import Edits, in_words
+from propagation.adapters.openai.prompting.prompt import RULES, Prompt, Question, Wanted
+from propagation.adapters.openai.prompting.prompt_data import lettered
+from propagation.adapters.openai.prompting.prompt_data import party as shown
 from propagation.adapters.openai.prompts.gradient import HOW as GRADIENT_HOW
 from propagation.adapters.openai.prompts.gradient import (
     TOKENS_A_MESSAGE,
@@ -15,11 +17,9 @@ from propagation.adapters.openai.prompts.gradient import (
     of_messages,
     outcome,
 )
-from propagation.adapters.openai.prompts.lines import Edits, in_words
 from propagation.adapters.openai.prompts.optimizer import EDIT_HOW, RULE_HOW, RuleAnswers, edits_of, rules_of
-from propagation.adapters.openai.prompts.prompt import RULES, Prompt, Question, Wanted
-from propagation.model.gradient import Gradient
-from propagation.model.text import ReasonWork
+from propagation.model.clients.client_text import ReasonWork
+from propagation.model.clients.gradient import Gradient
 from propagation.ports.reasoner import OptimizeAnswer, Party
 
 CLIENT_TOKENS = 260

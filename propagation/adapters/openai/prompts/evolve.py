@@ -5,13 +5,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator
 
-from propagation.adapters.openai.data import MESSAGE_CHARS, TITLE_CHARS, as_data
-from propagation.adapters.openai.prompts.answer import Answer, Several, Words, at_most, most
-from propagation.adapters.openai.prompts.lines import words
-from propagation.adapters.openai.prompts.prompt import NAME_CHARS, RULES, Prompt, Question, Wanted
+from propagation.adapters.openai.prompting.answer_types import Answer, Several, Words, at_most, most
+from propagation.adapters.openai.prompting.profile_edits import words
+from propagation.adapters.openai.prompting.prompt import NAME_CHARS, RULES, Prompt, Question, Wanted
+from propagation.adapters.openai.prompting.prompt_data import MESSAGE_CHARS, TITLE_CHARS, as_data
 from propagation.adapters.openai.prompts.summarize import NAME_WORDS, TEXT_WORDS
-from propagation.model.evolution import EvolutionKind
-from propagation.model.router_case import RouterCase, RouterDecision
+from propagation.model.routers.evolution import EvolutionKind
+from propagation.model.routers.router_case import RouterCase, RouterDecision
 
 GRADIENTS, NAMES = 20, 8
 REASON_WORDS, TOKENS = 25, 450

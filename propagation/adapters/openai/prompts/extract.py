@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Annotated, ClassVar
 
-from propagation.adapters.openai.data import own_text
-from propagation.adapters.openai.prompts.answer import Answer, Several, at_most
-from propagation.adapters.openai.prompts.lines import CatalogueLine, names, words
-from propagation.adapters.openai.prompts.prompt import RULES, Prompt, Question, Wanted
-from propagation.model.client import Client
-from propagation.model.profile import LINE_MAX_WORDS, AddLine, Author, Edit, Line
+from propagation.adapters.openai.prompting.answer_types import Answer, Several, at_most
+from propagation.adapters.openai.prompting.profile_edits import CatalogueLine, names, words
+from propagation.adapters.openai.prompting.prompt import RULES, Prompt, Question, Wanted
+from propagation.adapters.openai.prompting.prompt_data import own_text
+from propagation.model.clients.client import Client
+from propagation.model.clients.profile import LINE_MAX_WORDS, AddLine, Author, Edit, Line
 
 LINES, WEIGHT = 2, 2.0
 TOKENS_A_CLIENT = 150

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from propagation.adapters.openai.data import lettered
-from propagation.adapters.openai.data import party as shown
+from propagation.adapters.openai.prompting.prompt import RULES, Prompt, Question, Wanted
+from propagation.adapters.openai.prompting.prompt_data import lettered
+from propagation.adapters.openai.prompting.prompt_data import party as shown
 from propagation.adapters.openai.prompts import merge, predict
-from propagation.adapters.openai.prompts.prompt import RULES, Prompt, Question, Wanted
 from propagation.ports.reasoner import Party
 
 PROMPT = Prompt("forward", 3, f"{RULES}\n{merge.HOW}\nWith what was taken in, answer too:\n{predict.HOW}")

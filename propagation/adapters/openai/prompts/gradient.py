@@ -5,13 +5,13 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator
 
-from propagation.adapters.openai.data import letter_in, lettered, spelled
-from propagation.adapters.openai.data import party as shown
-from propagation.adapters.openai.prompts.answer import Answer, Several, Truth, Words, at_most, most
-from propagation.adapters.openai.prompts.lines import words
-from propagation.adapters.openai.prompts.prompt import NAME_CHARS, RULES, Prompt, Question, Wanted
-from propagation.model.gradient import Gradient, Module
-from propagation.model.text import ReasonWork
+from propagation.adapters.openai.prompting.answer_types import Answer, Several, Truth, Words, at_most, most
+from propagation.adapters.openai.prompting.profile_edits import words
+from propagation.adapters.openai.prompting.prompt import NAME_CHARS, RULES, Prompt, Question, Wanted
+from propagation.adapters.openai.prompting.prompt_data import letter_in, lettered, spelled
+from propagation.adapters.openai.prompting.prompt_data import party as shown
+from propagation.model.clients.client_text import ReasonWork
+from propagation.model.clients.gradient import Gradient, Module
 from propagation.ports.reasoner import Party
 
 SUGGESTION_WORDS, GRADIENT_CHARS, MESSAGES = 16, 120, 12

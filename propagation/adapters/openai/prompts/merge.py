@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
-from propagation.adapters.openai.data import letter_in, lettered
-from propagation.adapters.openai.data import party as shown
-from propagation.adapters.openai.prompts.answer import Answer, Names, at_most
-from propagation.adapters.openai.prompts.lines import HEARD_WEIGHT, Edits, heard_edits, in_words
-from propagation.adapters.openai.prompts.prompt import RULES, Prompt, Question, Wanted
-from propagation.model.profile import Source
-from propagation.model.text import MERGED_OUTCOME
+from propagation.adapters.openai.prompting.answer_types import Answer, Names, at_most
+from propagation.adapters.openai.prompting.profile_edits import HEARD_WEIGHT, Edits, heard_edits, in_words
+from propagation.adapters.openai.prompting.prompt import RULES, Prompt, Question, Wanted
+from propagation.adapters.openai.prompting.prompt_data import letter_in, lettered
+from propagation.adapters.openai.prompting.prompt_data import party as shown
+from propagation.model.clients.client_text import MERGED_OUTCOME
+from propagation.model.clients.profile import Source
 from propagation.ports.reasoner import MergeAnswer, Party
 
 TOKENS = 160

@@ -5,16 +5,16 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator
 
-from propagation.adapters.openai.data import LETTER, LINE_CHARS, as_data, letter_in, lettered, spelled
-from propagation.adapters.openai.data import party as shown
-from propagation.adapters.openai.prompts.answer import Answer, Several, Words, at_most, most
+from propagation.adapters.openai.prompting.answer_types import Answer, Several, Words, at_most, most
+from propagation.adapters.openai.prompting.profile_edits import Edits, own_edits, usable, words
+from propagation.adapters.openai.prompting.prompt import NAME_CHARS, RULES, Prompt, Question, Wanted
+from propagation.adapters.openai.prompting.prompt_data import LETTER, LINE_CHARS, as_data, letter_in, lettered, spelled
+from propagation.adapters.openai.prompting.prompt_data import party as shown
 from propagation.adapters.openai.prompts.gradient import outcome
-from propagation.adapters.openai.prompts.lines import Edits, own_edits, usable, words
-from propagation.adapters.openai.prompts.prompt import NAME_CHARS, RULES, Prompt, Question, Wanted
-from propagation.model.attribute import normalised
-from propagation.model.filter_memory import FilterRule
-from propagation.model.gradient import Gradient
-from propagation.model.text import ReasonWork
+from propagation.model.clients.attribute import normalised
+from propagation.model.clients.client_text import ReasonWork
+from propagation.model.clients.filter_memory import FilterRule
+from propagation.model.clients.gradient import Gradient
 from propagation.ports.reasoner import OptimizeAnswer, Party
 
 RULES_A_CALL, RULE_WORDS, EVIDENCE = 2, 25, 8

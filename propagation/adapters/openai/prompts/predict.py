@@ -2,9 +2,9 @@
 
 from typing import Annotated, ClassVar
 
-from propagation.adapters.openai.data import party as shown
-from propagation.adapters.openai.prompts.answer import Answer, Number, Words, most
-from propagation.adapters.openai.prompts.prompt import RULES, Prompt, Question, Wanted
+from propagation.adapters.openai.prompting.answer_types import Answer, Number, Words, most
+from propagation.adapters.openai.prompting.prompt import RULES, Prompt, Question, Wanted
+from propagation.adapters.openai.prompting.prompt_data import party as shown
 from propagation.ports.reasoner import Party, Prediction
 
 TOKENS, WHY_CHARS = 200, 600

@@ -5,10 +5,10 @@ from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, Field
 
-from propagation.adapters.openai.data import brief
-from propagation.adapters.openai.data import party as shown
-from propagation.adapters.openai.prompts.answer import Answer, Number, at_most, listed
-from propagation.adapters.openai.prompts.prompt import RULES, Prompt, Question, Wanted
+from propagation.adapters.openai.prompting.answer_types import Answer, Number, at_most, listed
+from propagation.adapters.openai.prompting.prompt import RULES, Prompt, Question, Wanted
+from propagation.adapters.openai.prompting.prompt_data import brief
+from propagation.adapters.openai.prompting.prompt_data import party as shown
 from propagation.ports.reasoner import Party
 
 TOKENS, TOKENS_A_CANDIDATE = 60, 8

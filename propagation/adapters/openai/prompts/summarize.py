@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from propagation.adapters.openai.data import MESSAGE_CHARS, TITLE_CHARS, as_data
-from propagation.adapters.openai.prompts.answer import Answer, most
-from propagation.adapters.openai.prompts.lines import words
-from propagation.adapters.openai.prompts.prompt import NAME_CHARS, RULES, Prompt, Question, Wanted
-from propagation.model.attribute import over_represented
+from propagation.adapters.openai.prompting.answer_types import Answer, most
+from propagation.adapters.openai.prompting.profile_edits import words
+from propagation.adapters.openai.prompting.prompt import NAME_CHARS, RULES, Prompt, Question, Wanted
+from propagation.adapters.openai.prompting.prompt_data import MESSAGE_CHARS, TITLE_CHARS, as_data
+from propagation.model.clients.attribute import over_represented
 from propagation.ports.reasoner import Integration, Summary
 
 NAME_WORDS, TEXT_WORDS = 6, 60

@@ -1,0 +1,101 @@
+"""500 events a second (or another rate) while something else is measured, a process of its own: `python -m benchmarks.life.background
+ADDRESS USERS ITEMS RATE`; it runs until its input is closed, then prints {"per_s", "lag_s"}.
+
+`lag_s`: the longest time from an ack to an answer whose numbers reflect it, looked at twice a second."""
+
+import asyncio
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import grpc
+
+from benchmarks.run import Run
+from benchmarks.service.town import Town, pairs_of
+from propagation.v1 import propagation_pb2 as pb
+from propagation.v1 import propagation_pb2_grpc as pb_grpc
+
+if TYPE_CHECKING:
+    from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
+
+RATE, CALLS_A_SECOND = 500, 10
+EVENTS = 1_000_000
+LOOK_SECONDS = 0.5
+LAG_MOST = 2.0
+
+
+@contextmanager
+def background(address: str, town: Town, run: Run, what: str, rate: int = RATE) -> Iterator[None]:
+    """Events by all users but the probes' and on all items but the probes', while the body runs; rate and lag are printed."""
+    arguments = [address, str(town.users), str(town.items), str(rate)]
+    process = subprocess.Popen([sys.executable, "-m", "benchmarks.life.background", *arguments],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        process.stdout.readline()
+        yield
+    finally:
+        rest, _ = process.communicate(timeout=60)
+    done = json.loads(rest)
+    late = "" if done["lag_s"] < LAG_MOST else f", which is over {LAG_MOST:g} s"
+    run.note(f"{what}: beside {done['per_s']:,.0f} events/s; longest lag of the numbers {done['lag_s']:.2f} s{late}")
+
+
+class Background:
+    """The events, and how far behind an ack the numbers are."""
+
+    def __init__(self, stub: "PropagationServiceAsyncStub", town: Town, rate: int) -> None:
+        self._stub = stub
+        self._rate = rate
+        self._stamp = time.time_ns()
+        self._pairs = pairs_of(town, EVENTS, self._stamp % (1 << 32)).tolist()
+        self._stopping = asyncio.Event()
+        self.sent = 0
+        self.acked = 0
+        self.lag = 0.0
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    async def push(self) -> None:
+        """On the clock: a late call does not make the next one late."""
+        due = time.monotonic()
+        while not self._stopping.is_set():
+            size = self._rate // CALLS_A_SECOND
+            answer = await self._stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=[
+                pb.Interaction(event_id=f"live-{self._stamp}-{self.sent + place}", user_id=f"u{user}", item_id=f"i{item}")
+                for place, (user, item) in enumerate(self._pairs[self.sent : self.sent + size])]))
+            self.sent, self.acked = self.sent + size, answer.sequence
+            due += 1 / CALLS_A_SECOND
+            await asyncio.sleep(max(0.0, due - time.monotonic()))
+
+    async def look(self) -> None:
+        """Any read tells; that of a client nobody knows costs the service least."""
+        while not self._stopping.is_set():
+            started = time.monotonic()
+            await self._stub.Recommend(pb.RecommendRequest(user_id="nobody", candidate_ids=["i0"], min_sequence=self.acked))
+            self.lag = max(self.lag, time.monotonic() - started)
+            await asyncio.sleep(LOOK_SECONDS)
+
+
+async def main(address: str, town: Town, rate: int) -> None:
+    async with grpc.aio.insecure_channel(address) as channel:
+        await channel.channel_ready()
+        events = Background(pb_grpc.PropagationServiceStub(channel), town, rate)
+        started = time.monotonic()
+        tasks = asyncio.gather(events.push(), events.look())
+        await asyncio.sleep(1)
+        print("running", flush=True)
+        ended = asyncio.create_task(asyncio.to_thread(sys.stdin.read))
+        await asyncio.wait([ended, tasks], return_when=asyncio.FIRST_COMPLETED)
+        events.stop()
+        await tasks
+        print(json.dumps({"per_s": events.sent / (time.monotonic() - started), "lag_s": events.lag}))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], Town(int(sys.argv[2]), int(sys.argv[3]), 0).without_probers(), int(sys.argv[4])))

@@ -1,0 +1,32 @@
+"""Bytes of the file an interaction, after a life of a million with the default retention, compacted."""
+
+import asyncio
+from pathlib import Path
+
+from benchmarks.life.states import copy_of
+from benchmarks.run import Figures, Run
+from benchmarks.service.town import lived_town
+from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
+from propagation.adapters.sqlite.store import SqliteStore
+from services.runtime.clock import SystemClock
+from services.runtime.upkeep import retain_all
+
+
+def measure(run: Run) -> Figures:
+    """Everything counts: clients, texts, messages, the vector index, the numbers' checkpoint."""
+    town = lived_town(run.short)
+    database = copy_of(town, run)
+    dropped = asyncio.run(_retained(database))
+    before, after = SqliteFiles(database).compact()
+    run.note(f"{dropped:,} rows dropped by retention; {before / 1e6:,.0f} MB, compacted {after / 1e6:,.0f} MB; "
+             f"{town.users + town.items:,} clients, {town.interactions:,} interactions")
+    yield "file_bytes_per_interaction", after / town.interactions
+
+
+async def _retained(database: Path) -> int:
+    store = SqliteStore(database, SystemClock())
+    await store.open()
+    try:
+        return await retain_all(store)
+    finally:
+        await store.close()

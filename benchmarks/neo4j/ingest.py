@@ -1,0 +1,10 @@
+"""Ingest on a graph server: gRPC, batches of 500, acknowledged after the commit, with processing on (ingest.py)."""
+
+from benchmarks.neo4j.server import neo4j_settings
+from benchmarks.run import Figures, Run
+from benchmarks.service.ingest import measured
+
+
+def measure(run: Run) -> Figures:
+    with neo4j_settings(run, "ingest"):
+        yield "neo4j_ingest_batch_events_per_s", measured(run, "batch")

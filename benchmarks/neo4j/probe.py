@@ -1,0 +1,34 @@
+"""From an event to another user's recommendation on a graph server, beside 100 events a second (probe.py)."""
+
+import asyncio
+
+from benchmarks.neo4j.server import neo4j_settings
+from benchmarks.neo4j.town import record_past
+from benchmarks.probe import probed
+from benchmarks.run import Figures, Run
+from benchmarks.service.town import Town, clients_of
+from services.assembly import engine_of
+from services.config.settings import Settings
+
+TOWN, TOWN_SHORT = Town(10_000, 10_000, 200_000), Town(2_000, 4_000, 20_000)
+PROBES, PROBES_SHORT = 100, 5
+EVENTS_A_SECOND = 100
+
+
+def measure(run: Run) -> Figures:
+    """The earlier events are learned, and marked as reasoned; those beside the probes are reasoned as they come."""
+    town = TOWN_SHORT if run.short else TOWN
+    with neo4j_settings(run, "probe") as settings:
+        settings = settings.model_copy(update={"database": run.scratch / "probe.db"})
+        asyncio.run(_built(settings, town))
+        yield "neo4j_event_to_recommendation_s", probed(run, settings, town, PROBES_SHORT if run.short else PROBES, EVENTS_A_SECOND)
+
+
+async def _built(settings: Settings, town: Town) -> None:
+    engine = engine_of(settings)
+    await engine.open()
+    try:
+        await record_past(engine, town, clients_of(town))
+        await engine.drain()
+    finally:
+        await engine.close()

@@ -1,0 +1,54 @@
+"""Processing on a graph server: learn and reason ML-100k from a recorded log by the service's own worker, as process.py does; and
+the statements sent for it, recording in batches of 500 included."""
+
+import asyncio
+
+from benchmarks.neo4j.server import neo4j_settings
+from benchmarks.quality.ml100k import ml100k
+from benchmarks.run import Figures, Run
+from benchmarks.service.process import worked_off
+from propagation.adapters.neo4j.store import Neo4jStore
+from propagation.datasets.dataset import Dataset
+from services.assembly import engine_of
+from services.cli.research.replay import checked
+from services.config.settings import Settings
+from services.runtime.clock import SystemClock
+from services.runtime.gc_thresholds import rare_collections
+from services.worker.call_priority import Courtesy
+from services.worker.worker import Worker
+
+EVENTS, EVENTS_SHORT = 20_000, 1_000
+INGEST_BATCH = 500
+
+
+def measure(run: Run) -> Figures:
+    """The earliest 20,000: the pace does not depend on how many follow."""
+    found = ml100k(run, EVENTS_SHORT)
+    if found is None:
+        return
+    dataset = found.first(EVENTS)
+    with neo4j_settings(run, "process") as settings:
+        seconds, statements = asyncio.run(_processed(settings, dataset))
+    run.note(f"{len(dataset):,} interactions in {seconds:.1f} s, {statements:,} statements")
+    yield "neo4j_process_interactions_per_s", len(dataset) / seconds
+    yield "neo4j_round_trips_per_interaction", statements / len(dataset)
+
+
+async def _processed(settings: Settings, dataset: Dataset) -> tuple[float, int]:
+    """Seconds from a recorded log to everything learned, reasoned and carried by the rounds that fell due; and all statements."""
+    rare_collections()
+    courtesy, clock = Courtesy(), SystemClock()
+    engine = engine_of(settings, courtesy.give_way, clock)
+    assert isinstance(engine.store, Neo4jStore)
+    database = engine.store.database
+    await engine.open()
+    try:
+        await engine.upsert_clients(list(dataset.clients))
+        await engine.drain()
+        sent, events = database.sent, list(checked(dataset.events))
+        for start in range(0, len(events), INGEST_BATCH):
+            await engine.record(events[start : start + INGEST_BATCH])
+        seconds = await worked_off(engine, Worker(engine, courtesy, settings.schedule, clock))
+        return seconds, database.sent - sent
+    finally:
+        await engine.close()

@@ -1,0 +1,111 @@
+"""From a profile's line back to an event that it rests on, in a graph of a million relationships: until the first path that
+TracePropagation tells ends at an interaction. How long all of a line's paths take is printed beside it."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import numpy as np
+
+from benchmarks.neo4j.server import neo4j_server
+from benchmarks.run import Figures, Run
+from benchmarks.service.town import Town, clients_of, pairs_of
+from propagation.adapters.neo4j.store import Neo4jStore
+from propagation.model.interactions.interaction import InteractionRow, NewInteraction
+from propagation.workflow.engine import Engine
+from propagation.workflow.settings import WorkflowSettings
+from services.assembly import engine_of
+from services.config.settings import Settings
+
+TOWN, TOWN_SHORT = Town(400, 1_000, 2_000), Town(400, 1_000, 300)
+RELATIONSHIPS, RELATIONSHIPS_SHORT = 1_000_000, 10_000
+RELATIONSHIPS_AN_EVENT = 2
+PART = 4_000
+TRACES, TRACES_SHORT = 300, 30
+FIRST = 20
+
+
+def measure(run: Run) -> Figures:
+    """The 99th percentile over lines that were drawn among all that rest on something, from the first one on that is traced after
+    a start of the service and of the server, whose plans are made by then (GraphStore.prepare)."""
+    with neo4j_server(run, "trace") as server:
+        settings = Settings(store="neo4j", neo4j=server.settings, workflow=WorkflowSettings(auto_create=True, update_size=100))
+        asyncio.run(_filled(run, settings))
+        server.stop()
+        server.start()
+        traced = asyncio.run(_traced(run, settings))
+    longest = sorted((first for first, _, _ in traced[:FIRST]), reverse=True)
+    run.note(f"the first {FIRST}: the longest {', '.join(f'{seconds * 1e3:.1f}' for seconds in longest[:3])} ms")
+    for what, seconds in (("first event", [first for first, _, _ in traced]), ("all paths", [every for _, every, _ in traced])):
+        run.note(f"{what} of {len(traced)} lines: p50 {np.percentile(seconds, 50) * 1e3:.1f} ms, p99"
+                 f" {np.percentile(seconds, 99) * 1e3:.1f} ms")
+    run.note(f"paths of a line: mean {np.mean([paths for _, _, paths in traced]):.0f}")
+    yield "neo4j_trace_ms", float(np.percentile([first for first, _, _ in traced], 99) * 1e3)
+
+
+async def _filled(run: Run, settings: Settings) -> None:
+    town = TOWN_SHORT if run.short else TOWN
+    async with _opened(settings) as engine:
+        await engine.upsert_clients(list(clients_of(town)))
+        await engine.drain()
+        await _recorded(engine, town, town.interactions, "lived", 200)
+        await engine.drain()
+        await engine.run_round()
+        filling = (RELATIONSHIPS_SHORT if run.short else RELATIONSHIPS) // RELATIONSHIPS_AN_EVENT
+        await _recorded(engine, town, filling, "filling", PART)
+        run.note(f"{filling * RELATIONSHIPS_AN_EVENT:,} relationships beside those of {town.interactions:,} events that lived")
+
+
+async def _traced(run: Run, settings: Settings) -> list[tuple[float, float, int]]:
+    async with _opened(settings) as engine:
+        begun = time.perf_counter()
+        await engine.store.prepare()
+        run.note(f"plans were made in {time.perf_counter() - begun:.1f} s")
+        lines = await _lines(engine)
+        traced: list[tuple[float, float, int]] = []
+        for place in np.random.default_rng(5).permutation(len(lines)).tolist():
+            if (one := await _one(engine, *lines[place])) is not None:
+                traced.append(one)
+            if len(traced) == (TRACES_SHORT if run.short else TRACES):
+                break
+        return traced
+
+
+@asynccontextmanager
+async def _opened(settings: Settings) -> AsyncIterator[Engine]:
+    engine = engine_of(settings)
+    await engine.open()
+    try:
+        yield engine
+    finally:
+        await engine.close()
+
+
+async def _recorded(engine: Engine, town: Town, count: int, name: str, part: int) -> None:
+    """What has lived is reasoned part by part, with rounds; what fills the graph is recorded only."""
+    pairs = pairs_of(town, count, town.seed).tolist()
+    for start in range(0, count, part):
+        await engine.record([NewInteraction(event_id=f"{name}-{start + place}", user_id=f"u{user}", item_id=f"i{item}", time=0,
+                                            content_hash=name)
+                             for place, (user, item) in enumerate(pairs[start : start + part])])
+        if part < PART:
+            await engine.drain()
+
+
+async def _lines(engine: Engine) -> list[tuple[int, int]]:
+    """(client, line) of every line of a current profile that cites something."""
+    assert isinstance(engine.store, Neo4jStore)
+    texts = await engine.store.load_texts(sorted(await engine.store.text_versions()))
+    return [(ref, line.id) for ref, text in sorted(texts.items()) for line in text.profile.lines if line.sources]
+
+
+async def _one(engine: Engine, ref: int, line: int) -> tuple[float, float, int] | None:
+    """(seconds to the first event, to the end of all paths, how many); None where all of it comes from catalogue texts."""
+    started = time.perf_counter()
+    first, paths = None, 0
+    async for path in engine.tracer.to_line(ref, line):
+        paths += 1
+        if first is None and isinstance(path[0], InteractionRow):
+            first = time.perf_counter() - started
+    return None if first is None else (first, time.perf_counter() - started, paths)

@@ -1,0 +1,35 @@
+"""What texts and filter rules do to ranking: the whole loop in lockstep (propagation/evaluation/protocols/whole_loop.py)."""
+
+import asyncio
+
+from benchmarks.run import Figures, Run
+from propagation.datasets.dataset import Dataset
+from propagation.evaluation.protocols.metrics import level, paired
+from propagation.evaluation.protocols.whole_loop import PLAIN, RULES, TEXT, Looped, ranked_in_loop
+from services.assembly import engine_of
+from services.cli.research.replay import checked
+from services.config.settings import Settings
+
+EVENTS, SHORT_EVENTS = 10_000, 800
+
+
+def measure_live(run: Run, dataset: Dataset) -> Figures:
+    """Reported on the last three fifths of the earliest 10,000 events."""
+    looped = asyncio.run(_looped(run, dataset.first(SHORT_EVENTS if run.short else EVENTS)))
+    plain = looped.values[:, PLAIN]
+    for place, name in ((TEXT, "text"), (RULES, "rules")):
+        difference = paired(looped.values[:, place], plain, looped.user)
+        if difference is not None and difference.t is not None:
+            run.note(f"with {name}: {difference.mean:+.4f} by user (t = {difference.t:.1f}) against neither "
+                     f"({level(plain):.4f}), {len(plain):,} events ranked, {looped.ruled:.0%} of them under a rule")
+    yield "n10_rules", float(looped.values[:, RULES].mean())
+    yield "n10_text", float(looped.values[:, TEXT].mean())
+
+
+async def _looped(run: Run, dataset: Dataset) -> Looped:
+    engine = engine_of(Settings(database=run.scratch / "loop.db"))
+    await engine.open()
+    try:
+        return await ranked_in_loop(engine, dataset.clients, list(checked(dataset.events)))
+    finally:
+        await engine.close()

@@ -1,0 +1,22 @@
+"""MovieLens 100k, where it is, for the groups that are measured on it."""
+
+from benchmarks.run import Run
+from propagation.datasets.dataset import Dataset
+from propagation.datasets.load import load_dataset
+from propagation.evaluation.settings import EvaluationSettings
+
+SEED = 7
+
+
+def ml100k(run: Run, short_events: int) -> Dataset | None:
+    """All of it, its first events in a short run; None, and a note, where it is not here."""
+    if run.ml100k is None:
+        run.note("MovieLens 100k is not here: name its folder with --ml100k")
+        return None
+    dataset = load_dataset(run.ml100k, SEED)
+    return dataset.first(short_events) if run.short else dataset
+
+
+def evaluation_settings(run: Run) -> EvaluationSettings:
+    """The protocols' own three seeds; one in a short run."""
+    return EvaluationSettings(seeds=(1,)) if run.short else EvaluationSettings()

@@ -1,0 +1,25 @@
+"""Ranking quality on MovieLens 100k, by OFFLINE_ROUTING.md's protocol: median of 3 seeds, reported on 40,000 to 100,000."""
+
+import asyncio
+
+from benchmarks.quality.live_quality import measure_live
+from benchmarks.quality.ml100k import SEED, evaluation_settings, ml100k
+from benchmarks.run import Figures, Run
+from propagation.adapters.offline.embedder import HashedEmbedder
+from propagation.evaluation.from_dataset import stream_of
+from propagation.evaluation.protocols.prequential import evaluate_prequential
+
+SHORT_EVENTS = 5_000
+
+
+def measure(run: Run) -> Figures:
+    """Without the data there is nothing to measure."""
+    dataset = ml100k(run, SHORT_EVENTS)
+    if dataset is None:
+        return
+    stream = stream_of(dataset)
+    report = asyncio.run(evaluate_prequential(stream, HashedEmbedder(SEED), evaluation_settings(run)))
+    for key, value in report.keys().items():
+        if isinstance(value, float):
+            yield key, value
+    yield from measure_live(run, dataset)

@@ -1,0 +1,116 @@
+"""Processing: learn and reason, all of stage 1 and its share of stage 2, durable, by the service's own worker, which runs a round
+beside reasoning when one falls due; recording is done before the clock starts."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.quality.ml100k import SEED, ml100k
+from benchmarks.run import Figures, Run
+from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
+from propagation.model.interactions.interaction import NewInteraction
+from propagation.v1 import propagation_pb2 as pb
+from propagation.workflow.engine import Engine
+from services.assembly import engine_of
+from services.cli.research.replay import checked
+from services.config.settings import ScheduleSettings, Settings
+from services.grpc.requests.checks import checked_interaction
+from services.runtime.clock import SystemClock
+from services.runtime.gc_thresholds import rare_collections
+from services.worker.call_priority import Courtesy
+from services.worker.worker import Worker
+
+RECORD_BATCH = 2_000
+COST_EVENTS, TURNS = 20_000, 4
+SMALL, LARGE = 1_000, 100_000
+WORDS = 300
+LOOK_SECONDS = 1.0
+EVENTS_SHORT, CLIENTS_SHORT = 1_000, 3_000
+
+
+def measure(run: Run) -> Figures:
+    """ML-100k whole, then the same number of interactions over few and over many clients."""
+    dataset = ml100k(run, EVENTS_SHORT)
+    if dataset is not None:
+        seconds = asyncio.run(_processed(run.scratch / "ml100k.db", list(dataset.clients), checked(dataset.events)))
+        run.note(f"ML-100k: {len(dataset):,} interactions in {seconds:.1f} s")
+        yield "process_interactions_per_s", len(dataset) / seconds
+    small, large = asyncio.run(_costs(run, SMALL, CLIENTS_SHORT if run.short else LARGE))
+    yield "process_cost_ratio_100k_over_1k_clients", large / small
+
+
+async def _costs(run: Run, *towns: int) -> list[float]:
+    """Seconds an interaction in towns of so many clients, half of them users and half items; default settings. The towns take
+    turns, each first as often as last, so that a machine that grows slower meanwhile is slower for all of them."""
+    count = EVENTS_SHORT if run.short else COST_EVENTS
+    costs = [0.0] * len(towns)
+    async with AsyncExitStack() as open_ones:
+        engines = [await open_ones.enter_async_context(_loaded(run.scratch / f"clients-{clients}.db", _clients(clients // 2)))
+                   for clients in towns]
+        events = [_events(clients // 2, count) for clients in towns]
+        for turn, start in enumerate(range(0, count, count // TURNS)):
+            for place in range(len(towns))[:: -1 if turn % 2 else 1]:
+                costs[place] += await _part(engines[place], events[place][start : start + count // TURNS]) / count
+    for clients, cost in zip(towns, costs, strict=True):
+        run.note(f"{clients:,} clients: {cost * 1e3:.3f} ms an interaction")
+    return costs
+
+
+async def _processed(database: Path, clients: list[ClientChange], events: Iterable[NewInteraction]) -> float:
+    """Seconds from a recorded log to everything learned, reasoned and carried by the rounds that fell due."""
+    async with _loaded(database, clients) as engine:
+        return await _part(engine, list(events))
+
+
+@asynccontextmanager
+async def _loaded(database: Path, clients: list[ClientChange]) -> AsyncIterator[Engine]:
+    """With these clients, described."""
+    rare_collections()
+    engine = engine_of(Settings(database=database), Courtesy().give_way, SystemClock())
+    await engine.open()
+    try:
+        for start in range(0, len(clients), RECORD_BATCH):
+            await engine.upsert_clients(clients[start : start + RECORD_BATCH])
+        await engine.drain()
+        yield engine
+    finally:
+        await engine.close()
+
+
+async def _part(engine: Engine, events: list[NewInteraction]) -> float:
+    """Record these, then the seconds that a worker takes for them."""
+    for start in range(0, len(events), RECORD_BATCH):
+        await engine.record(events[start : start + RECORD_BATCH])
+    return await worked_off(engine, Worker(engine, Courtesy(), ScheduleSettings(), SystemClock()))
+
+
+async def worked_off(engine: Engine, worker: Worker) -> float:
+    """Seconds until the worker has learned and reasoned all that is recorded, and stopped."""
+    through = await engine.store.recorded_through()
+    started = time.monotonic()
+    worker.start()
+    while await engine.store.reasoned_through() < through:
+        await worker.progressed(LOOK_SECONDS)
+        if worker.failing:
+            raise RuntimeError(f"a step of the worker fails: {worker.failing}")
+    await worker.stop()
+    return time.monotonic() - started
+
+
+def _clients(half: int) -> list[ClientChange]:
+    rng = np.random.default_rng(SEED)
+    words = rng.integers(0, WORDS, (half, 3))
+    items = [ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{row}"), title=f"Thing {row}",
+                          attributes=tuple(dict.fromkeys(f"trait {word}" for word in words[row]))) for row in range(half)]
+    return items + [ClientChange(key=ClientKey(kind=ClientKind.USER, id=f"u{row}")) for row in range(half)]
+
+
+def _events(half: int, count: int) -> list[NewInteraction]:
+    rng = np.random.default_rng(SEED + 1)
+    pairs = rng.integers(0, half, (count, 2))
+    return [checked_interaction(pb.Interaction(event_id=f"e{row}", user_id=f"u{user}", item_id=f"i{item}"), 0)
+            for row, (user, item) in enumerate(pairs)]

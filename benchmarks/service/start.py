@@ -1,0 +1,27 @@
+"""Memory, and a start after kill -9, with 100,000 clients, half of them items, and 1M interactions."""
+
+from benchmarks.life.background import background
+from benchmarks.life.states import copy_of
+from benchmarks.run import Figures, Run
+from benchmarks.service.reads import measured
+from benchmarks.service.real_service import serving
+from benchmarks.service.town import town_of_100k_clients
+
+SECONDS = 10.0
+CALLERS = 4
+
+
+def measure(run: Run) -> Figures:
+    """Memory is the larger of after the second start and after reads and events; the start is that after the kill."""
+    town = town_of_100k_clients(run.short)
+    database = copy_of(town, run)
+    users = [f"u{row}" for row in range(town.users)]
+    with serving(database) as service:
+        with background(service.address, town, run, "before the kill"):
+            measured(service.address, "recommend", users, CALLERS, run.seconds(SECONDS))
+            used = service.rss_mb()
+        service.kill()
+    with serving(database) as service:
+        run.note(f"resident after reads {used:,.0f} MB, after the start {service.rss_mb():,.0f} MB")
+        yield "start_s_100k_clients", service.start_seconds
+        yield "rss_mb_100k_clients", max(used, service.rss_mb())

@@ -1,0 +1,88 @@
+"""A generated catalogue, its users and their events: two halves of the town, planted communities in each, Zipf popularity.
+
+Nothing in it is real. Community of item i is i mod communities, of user u likewise; community c lies in half c mod 2, so that
+two users of different halves share few routers."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
+
+SIDES = 2
+HOME_SHARE, SIDE_SHARE = 0.6, 0.35
+WORDS_A_COMMUNITY, WORDS_A_SIDE = 12, 30
+PROBES_A_COMMUNITY = 5
+PROBERS_A_COMMUNITY = 10
+
+
+@dataclass(frozen=True)
+class Town:
+    """Sizes of a generated state. The last `probes` items are adopted by nobody. `texts`: for how many of the last
+    interactions texts are reasoned."""
+
+    users: int
+    items: int
+    interactions: int
+    texts: int = 20_000
+    communities: int = 40
+    seed: int = 7
+
+    @property
+    def probes(self) -> int:
+        return PROBES_A_COMMUNITY * self.communities
+
+    def probe_items(self) -> range:
+        return range(self.items - self.probes, self.items)
+
+    def probers(self) -> range:
+        """Users that probes are made with: the last of them, some of each community."""
+        return range(self.users - PROBERS_A_COMMUNITY * self.communities, self.users)
+
+    def without_probers(self) -> "Town":
+        """For events that leave the probes' users alone; items and communities stay."""
+        return replace(self, users=self.probers().start)
+
+
+def clients_of(town: Town) -> Iterator[ClientChange]:
+    """Items with words of their community and of its half; users without text."""
+    rng = np.random.default_rng(town.seed)
+    own = rng.integers(0, WORDS_A_COMMUNITY, (town.items, 3))
+    shared = rng.integers(0, WORDS_A_SIDE, (town.items, 2))
+    for row in range(town.items):
+        community = row % town.communities
+        side = community % SIDES
+        words = [*(f"c{community}w{word}" for word in own[row]), *(f"side{side}w{word}" for word in shared[row])]
+        yield ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{row}"), title=f"Thing {row}",
+                           attributes=tuple(dict.fromkeys(words)))
+    for row in range(town.users):
+        yield ClientChange(key=ClientKey(kind=ClientKind.USER, id=f"u{row}"))
+
+
+def pairs_of(town: Town, count: int, seed: int) -> NDArray[np.int64]:
+    """[count, 2] user and item of each event: users uniform; items by Zipf's law with exponent 1, in the user's own
+    community with probability .6, in the user's half with .35, anywhere else. Probe items never."""
+    rng = np.random.default_rng(seed)
+    known = town.items - town.probes
+    users = rng.integers(0, town.users, count)
+    ranks = np.minimum(np.exp(rng.random(count) * np.log(known)).astype(np.int64), known - 1)
+    where = rng.random(count)
+    period = np.where(where < HOME_SHARE, town.communities, np.where(where < HOME_SHARE + SIDE_SHARE, SIDES, 1))
+    return np.stack([users, (ranks // period * period + users % period) % known], axis=1)
+
+
+def town_of_100k_clients(short: bool) -> Town:
+    """What memory and start are measured on: 50,000 users, 50,000 items, 1M interactions."""
+    return Town(2_000, 4_000, 20_000) if short else Town(50_000, 50_000, 1_000_000)
+
+
+def catalogue_town(short: bool) -> Town:
+    """What reads are measured on: 50,000 users, 100,000 items, 1M interactions."""
+    return Town(2_000, 4_000, 20_000, 1_000) if short else Town(50_000, 100_000, 1_000_000)
+
+
+def lived_town(short: bool) -> Town:
+    """The same after a life: texts of more interactions than retention keeps (200,000 sequences)."""
+    return catalogue_town(short) if short else replace(catalogue_town(short), texts=220_000)

@@ -1,0 +1,112 @@
+"""One reasoner standing in for another that failed, where a setting says so; what it wrote is marked (Usage.stand_in)."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from propagation.model.clients.client import Client
+from propagation.model.clients.client_text import ReasonWork
+from propagation.model.errors import ReasonerFailed, ReasonerStopping, ReasonerUnavailable
+from propagation.model.routers.router_case import RouterCase, RouterDecision
+from propagation.model.usage import Expenses, Usage
+from propagation.ports.reasoner import (
+    BackwardAnswer,
+    DescribeAnswer,
+    ForwardAnswer,
+    Integration,
+    MergeAnswer,
+    Party,
+    RankAnswer,
+    Reasoner,
+    SummarizeAnswer,
+)
+
+Answer = TypeVar("Answer", BackwardAnswer, DescribeAnswer, ForwardAnswer, MergeAnswer, SummarizeAnswer)
+
+
+class StandingIn:
+    """`first` is asked, and `other` where it failed; where nobody answers now too, if `unavailable`. Parts that failed alone
+    stay failed, but for a prediction, without which an interaction can't go on."""
+
+    def __init__(self, first: Reasoner, other: Reasoner, *, unavailable: bool) -> None:
+        self._first = first
+        self._other = other
+        self._unavailable = unavailable
+
+    @property
+    def name(self) -> str:
+        return self._first.name
+
+    @property
+    def width(self) -> int:
+        return self._first.width
+
+    @property
+    def routers_at_once(self) -> int:
+        return self._first.routers_at_once
+
+    @property
+    def pause(self) -> str:
+        return self._first.pause
+
+    @property
+    def expenses(self) -> Expenses:
+        return self._first.expenses
+
+    def hurry(self, seconds: float) -> None:
+        self._first.hurry(seconds)
+        self._other.hurry(seconds)
+
+    async def close(self) -> None:
+        await self._first.close()
+        await self._other.close()
+
+    async def describe(self, clients: Sequence[Client]) -> DescribeAnswer:
+        """Where every text failed, so that the mark says who wrote; of some that failed alone the next question is asked."""
+        answer = await self._or(lambda one: one.describe(clients))
+        of_texts = [part for client, part in zip(clients, answer.edits, strict=True) if client.has_text]
+        if not of_texts or not all(isinstance(part, ReasonerFailed) for part in of_texts):
+            return answer
+        instead = await self._other.describe(clients)
+        return replace(instead, usage=answer.usage + instead.usage + self._mark)
+
+    async def merge(self, party: Party) -> MergeAnswer:
+        return await self._or(lambda one: one.merge(party))
+
+    async def forward(self, work: ReasonWork, user: Party, candidates: Sequence[Party],
+                      scores: tuple[float, float] | None) -> ForwardAnswer:
+        answer = await self._or(lambda one: one.forward(work, user, candidates, scores))
+        if not isinstance(answer.prediction, ReasonerFailed):
+            return answer
+        instead = await self._other.forward(work, user, candidates, scores)
+        return replace(answer, prediction=instead.prediction, usage=answer.usage + self._mark)
+
+    async def backward(self, work: ReasonWork, reward: int | None, user: Party, positive: Party,
+                       negative: Party | None) -> BackwardAnswer:
+        return await self._or(lambda one: one.backward(work, reward, user, positive, negative))
+
+    async def summarize(self, routers: Sequence[Integration]) -> SummarizeAnswer:
+        return await self._or(lambda one: one.summarize(routers))
+
+    async def rank(self, user: Party, candidates: Sequence[Party]) -> RankAnswer:
+        """Nobody stands in: the numbers' order is better than a guess."""
+        return await self._first.rank(user, candidates)
+
+    async def decide_router(self, case: RouterCase) -> RouterDecision:
+        """Nobody stands in: a router that is not decided on stays as it is."""
+        return await self._first.decide_router(case)
+
+    @property
+    def _mark(self) -> Usage:
+        return Usage(stand_in=self._other.name)
+
+    async def _or(self, ask: Callable[[Reasoner], Awaitable[Answer]]) -> Answer:
+        try:
+            return await ask(self._first)
+        except ReasonerStopping:
+            raise
+        except ReasonerFailed as error:
+            if isinstance(error, ReasonerUnavailable) and not self._unavailable:
+                raise
+            answer = await ask(self._other)
+            return replace(answer, usage=error.usage + answer.usage + self._mark)

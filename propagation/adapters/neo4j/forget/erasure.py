@@ -1,0 +1,162 @@
+"""ErasureStore on Neo4j: what is to be known before anything is taken back; taking_back.py is the commit."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import orjson
+
+from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
+from propagation.adapters.neo4j.connection.server_clock import Time
+from propagation.adapters.neo4j.forget.learned_rows import write_marked, written_by
+from propagation.adapters.neo4j.forget.withdrawal import take_back
+from propagation.adapters.neo4j.learn.checkpoints import Neo4jCheckpoints
+from propagation.adapters.neo4j.reason.reason import interaction_of
+from propagation.adapters.neo4j.reason.text_nodes import text_of
+from propagation.adapters.neo4j.reason.texts import merged_of
+from propagation.adapters.neo4j.record.forgotten_events import forgotten_among
+from propagation.adapters.neo4j.rounds.messages import Key, Neo4jMessages
+from propagation.adapters.shared.own_text_search import ascii_word, says
+from propagation.model.clients.client_text import MERGED_OUTCOME, Merged
+from propagation.model.interactions.interaction import InteractionRow
+from propagation.model.interactions.learned_block import Staged
+from propagation.model.interactions.withdrawal import (
+    Choices,
+    Citing,
+    SentMessage,
+    Standing,
+    StoredText,
+    TakenBack,
+    Trail,
+    Withdrawal,
+    Written,
+)
+from propagation.model.routers.router import Integrated
+from propagation.ports.graph.leases import Lease
+
+TRAILS_A_READ, TEXTS_A_READ = 500, 2_000
+CLIENTS_A_READ, VERSIONS_A_READ = 10_000, 10_000
+
+
+class Neo4jErasure:
+    """Reads ahead, and one publication."""
+
+    def __init__(self, database: Neo4jDatabase, time: Time, checkpoints: Neo4jCheckpoints, messages: Neo4jMessages) -> None:
+        self._database = database
+        self._time = time
+        self._checkpoints = checkpoints
+        self._messages = messages
+
+    async def standings(self, event_ids: Sequence[str]) -> Sequence[tuple[Standing, InteractionRow | None]]:
+        async def work(transaction: Transaction) -> Sequence[tuple[Standing, InteractionRow | None]]:
+            row = await transaction.row("erasure/standings", events=sorted(set(event_ids)))
+            assert row is not None, "a statement that only collects has one row"
+            recorded = {found[1]: interaction_of(found) for found in row[0]}
+            retracted = dict.fromkeys(row[1], Standing.RETRACTED)
+            forgotten = dict.fromkeys(await forgotten_among(transaction, row[2], event_ids), Standing.FORGOTTEN)
+            others = {**forgotten, **retracted}
+            return [(Standing.RECORDED, recorded[id_]) if id_ in recorded else (others.get(id_, Standing.UNKNOWN), None)
+                    for id_ in event_ids]
+
+        return await self._database.read(work)
+
+    async def all_interactions(self, refs: Sequence[int]) -> Sequence[InteractionRow]:
+        return [interaction_of(row) for row in await self._database.table("erasure/interactions", refs=sorted(set(refs)))]
+
+    async def choices_of(self, users: Sequence[int]) -> Choices:
+        return Choices.of(await self._database.table("erasure/choices", refs=sorted(set(users))))
+
+    async def written(self, sequences: Sequence[int]) -> Written:
+        return await written_by(self._database, sequences)
+
+    async def texts_citing(self, trails: Sequence[Trail]) -> Sequence[StoredText]:
+        current: dict[Key, bool] = {}
+        for start in range(0, len(trails), TRAILS_A_READ):
+            asked = [_trail(one) for one in trails[start : start + TRAILS_A_READ]]
+            rows = await self._database.rows("erasure/citing", trails=asked)
+            current.update({(ref, version): is_current for ref, version, is_current in rows})
+        keys, found = sorted(current), []
+        for start in range(0, len(keys), TEXTS_A_READ):
+            rows = await self._database.rows("texts/of_versions", keys=[list(key) for key in keys[start : start + TEXTS_A_READ]])
+            found += [StoredText(text_of(row), current[row[0], row[1]]) for row in rows]
+        return sorted(found, key=lambda one: (one.text.profile.ref, one.text.profile.version))
+
+    async def said_by_others(self, ref: int, names: frozenset[str]) -> frozenset[str]:
+        return frozenset([name for name in sorted(names) if await self._is_said(ref, name)])
+
+    async def _is_said(self, ref: int, name: str) -> bool:
+        last = -1
+        while True:
+            row = await self._database.row("erasure/saying", after=last, limit=CLIENTS_A_READ, ref=ref, word=ascii_word(name))
+            if row is None or row[0] is None:
+                return False
+            last = row[0]
+            if any(says(texts, name) for texts in row[1]):
+                return True
+
+    async def refs_naming(self, words: frozenset[str]) -> frozenset[int]:
+        found: set[int] = set()
+        last = 0
+        while True:
+            row = await self._database.row("erasure/naming", after=last, limit=VERSIONS_A_READ, words=sorted(words),
+                                           escaped=_escaped(words))
+            if row is None or row[0] is None:
+                return frozenset(found)
+            last = row[0]
+            found.update(row[1])
+
+    async def messages_resting_on(self, refs: Sequence[int], sequences: frozenset[int] | None, words: frozenset[str],
+                                  limit: int) -> Sequence[SentMessage]:
+        of = {"refs": sorted(set(refs)), "sequences": None if sequences is None else sorted(sequences)}
+        gone: dict[Key, list[Integrated]] = defaultdict(list)
+        for router, version, *part in await self._database.rows("erasure/parts", **of):
+            gone[router, version].append(Integrated(*part))
+        keys = set(gone)
+        if words:
+            keys.update((router, version) for router, version in await self._database.rows(
+                "erasure/messages_naming", words=sorted(words)))
+        losing = sorted({(*key, part.attribute) for key, parts in gone.items() for part in parts})
+        left: dict[Key, dict[str, frozenset[int]]] = defaultdict(dict)
+        for router, version, name, clients in await self._database.rows("erasure/left", rows=[list(row) for row in losing],
+                                                                       limit=limit, **of) if losing else ():
+            left[router, version][name] = frozenset(clients)
+        published = await self._messages.brief(sorted(keys))
+        return [SentMessage(message, gone.get(key, ()), left.get(key, {})) for key, message in sorted(published.items())]
+
+    async def readers_of(self, messages: Sequence[tuple[int, int]]) -> Sequence[Merged]:
+        return [merged_of(row) for row in await self._database.rows("erasure/readers", keys=[list(key) for key in messages],
+                                                                   outcome=MERGED_OUTCOME)]
+
+    async def take_back(self, lease: Lease, withdrawal: Withdrawal, barrier: Staged) -> TakenBack:
+        done = await take_back(self._database, self._time, lease, withdrawal, barrier)
+        self._checkpoints.sweeping.sweep_beside()
+        if withdrawal.erased is None:  # nothing of a retraction is wiped
+            await write_marked(self._database)
+        return done
+
+    async def taken_back_through(self) -> int:
+        return int(await self._database.value("erasure/taken_back_through"))
+
+    async def wiping_due(self) -> bool:
+        return bool(await self._database.value("erasure/is_due"))
+
+    async def wipe(self) -> None:
+        """What is marked in blocks is written, what was taken back is swept. What the server leaves in free parts of its files and
+        in its transaction log is its own; docs/erasure.md says how an operator gets rid of it. What another process takes back
+        meanwhile stays due."""
+        times = await self._database.value("erasure/times")
+        await write_marked(self._database)
+        await self._checkpoints.sweep_checkpoints()
+        await self._database.write(lambda transaction: transaction.do("erasure/wiped", times=times))
+
+
+def _trail(trail: Trail) -> dict[str, object]:
+    """Of cypher/erasure/citing."""
+    citing = trail.citing or Citing()
+    return {"ref": trail.ref, "at": trail.at, "version": trail.version, "all": trail.citing is None,
+            "sequences": sorted(citing.sequences), "messages": [list(key) for key in sorted(citing.messages)],
+            "words": sorted(citing.words), "escaped": _escaped(citing.words)}
+
+
+def _escaped(words: frozenset[str]) -> list[str]:
+    """As JSON holds them."""
+    return [orjson.dumps(word)[1:-1].decode() for word in sorted(words)]

@@ -1,0 +1,72 @@
+"""OutboxStore on Neo4j."""
+
+from collections.abc import Iterable, Sequence
+
+import orjson
+
+from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
+from propagation.adapters.neo4j.connection.leases import check_fence
+from propagation.adapters.neo4j.connection.server_clock import Time
+from propagation.adapters.shared.json_text import without_nul
+from propagation.model.clients.client import ClientKind, kind_of
+from propagation.model.clients.client_text import ClientText
+from propagation.model.routers.round import Round
+from propagation.model.routers.router import RouterVersion
+from propagation.ports.graph.leases import Lease
+from propagation.ports.graph.outbox import IndexChange
+from propagation.ports.vector_index import Collection
+
+COLLECTIONS = {ClientKind.USER: Collection.USERS, ClientKind.ITEM: Collection.ITEMS}
+
+
+class Neo4jOutbox:
+    """A node `(:Waiting)` for each (collection, key, round)."""
+
+    def __init__(self, database: Neo4jDatabase, time: Time) -> None:
+        self._database = database
+        self._time = time
+
+    async def stage_changes(self, lease: Lease, round_: Round, changes: Sequence[IndexChange]) -> None:
+        rows = sorted(_row(change.collection, change.key, round_.number, change.version) for change in changes)
+        without_nul(orjson.dumps(rows))
+
+        async def work(transaction: Transaction) -> None:
+            await check_fence(transaction, lease)
+            await transaction.do("outbox/stage", rows=rows, round=round_.number)
+
+        await self._database.write(work)
+
+    async def waiting_changes(self, age_ms: int, limit: int) -> Sequence[IndexChange]:
+        rows = await self._database.rows("outbox/waiting", age=age_ms, limit=limit, now=self._time.now())
+        return [IndexChange(collection=Collection(collection), key=orjson.loads(key), version=version, round=round_)
+                for collection, key, version, round_ in rows]
+
+    async def drop_changes(self, changes: Sequence[IndexChange]) -> None:
+        rows = sorted([_id(change.collection, change.key, change.round), change.version] for change in changes)
+        if rows:
+            await self._database.write(lambda transaction: transaction.do("outbox/drop", rows=rows))
+
+    async def count_changes(self) -> int:
+        return int(await self._database.value("outbox/count"))
+
+
+async def put_texts_out(transaction: Transaction, texts: Sequence[ClientText], now: int | None) -> None:
+    """These texts wait for the index: in the transaction that writes them; always in the same order, as clients are held."""
+    versions = {text.profile.ref: text.profile.version for text in texts}
+    rows = sorted([*_row(COLLECTIONS[kind_of(ref)], ref, 0, version), 0] for ref, version in versions.items())
+    if rows:
+        await transaction.do("outbox/put", rows=rows, now=now)
+
+
+async def put_messages_out(transaction: Transaction, messages: Iterable[RouterVersion], now: int | None) -> None:
+    """These messages read differently from now on, under the version that they have: in the transaction that changes them."""
+    rows = sorted([*_row(Collection.ROUTERS, sent.router, sent.round, sent.version), sent.round] for sent in messages)
+    await transaction.do("outbox/put", rows=rows, now=now)
+
+
+def _row(collection: Collection, key: int | str, round_: int, version: int) -> list[object]:
+    return [_id(collection, key, round_), collection.value, orjson.dumps(key).decode(), version]
+
+
+def _id(collection: Collection, key: int | str, round_: int) -> str:
+    return f"{collection}/{round_}/{orjson.dumps(key).decode()}"

@@ -1,0 +1,104 @@
+"""Checkpoints on Neo4j: arrays in pieces of a MiB, written a few a transaction, dropped by sweeping."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
+from propagation.adapters.neo4j.connection.leases import check_fence
+from propagation.adapters.neo4j.maintenance.sweeper import Sweeping
+from propagation.model.errors import LeaseLost, StoreCorrupt
+from propagation.model.interactions.learned_block import Checkpoint, Staged
+from propagation.ports.graph.leases import Lease
+
+PART_BYTES = 1 << 20
+PARTS_A_READ = 16
+
+
+class Neo4jCheckpoints:
+    """The newest barrier, the newest complete checkpoint that is none, and at most one that is being written."""
+
+    def __init__(self, database: Neo4jDatabase) -> None:
+        self._database = database
+        self.sweeping = Sweeping(database)
+
+    async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
+        id_ = (await self.stage_checkpoint(lease, checkpoint)).id
+
+        async def work(transaction: Transaction) -> None:
+            await check_fence(transaction, lease)
+            await completed(transaction, id_)
+
+        await self._database.write(work)
+        await self.sweep_checkpoints()
+
+    async def stage_checkpoint(self, lease: Lease, checkpoint: Checkpoint, onto: Staged | None = None) -> Staged:
+        """Everything written, nothing visible."""
+        async def begin(transaction: Transaction) -> int:
+            await check_fence(transaction, lease)
+            if onto is not None:
+                if await transaction.value("checkpoints/go_on", id=onto.id, sequence=checkpoint.sequence) is None:
+                    raise LeaseLost("another checkpoint was begun before this one was complete")
+                return onto.id
+            return int(await transaction.value("checkpoints/begin", sequence=checkpoint.sequence, epoch=checkpoint.epoch,
+                                               barrier=checkpoint.barrier))
+
+        id_ = await self._database.write(begin)
+        for name in list(checkpoint.arrays):
+            for part in _parts(id_, name, checkpoint.arrays.pop(name)):
+                await self._database.write(lambda transaction, part=part: transaction.do(  # type: ignore[misc]
+                    "checkpoints/part", **part))
+        return Staged(id_, checkpoint.sequence)
+
+    async def sweep_checkpoints(self) -> None:
+        """Their pieces, and whatever else was dropped."""
+        await self.sweeping.sweep()
+
+    async def newest_checkpoint(self, *, barrier: bool = False) -> Checkpoint | None:
+        """Read piece by piece; where another one takes its place meanwhile, that one is read. Raises StoreCorrupt where pieces are
+        gone and none does."""
+        lacking = None
+        while (row := await self._database.row("checkpoints/newest", barrier=barrier)) is not None:
+            id_, sequence, epoch, is_barrier = row
+            arrays = await self._arrays(id_)
+            if arrays is not None:
+                return Checkpoint(sequence=sequence, epoch=epoch, barrier=is_barrier, arrays=arrays)
+            if id_ == lacking:
+                raise StoreCorrupt(f"the checkpoint of the numbers at sequence {sequence} lacks a piece; restore a back-up")
+            lacking = id_
+        return None
+
+    async def _arrays(self, id_: int) -> dict[str, NDArray[Any]] | None:
+        """Every array of a checkpoint; None where pieces of it are gone."""
+        arrays: dict[str, NDArray[Any]] = {}
+        for name, dtype, shape in await self._database.rows("checkpoints/arrays", id=id_):
+            array = np.empty(shape, dtype)
+            flat = array.reshape(-1).view(np.uint8)
+            filled = first = 0
+            while filled < len(flat):
+                rows = await self._database.rows("checkpoints/data", id=id_, name=name, first=first, until=first + PARTS_A_READ)
+                if not rows:
+                    return None
+                for (data,) in rows:
+                    flat[filled : filled + len(data)] = np.frombuffer(data, np.uint8)
+                    filled += len(data)
+                first += PARTS_A_READ
+            arrays[name] = array
+        return arrays or None
+
+
+async def completed(transaction: Transaction, id_: int) -> None:
+    """This one is visible; older ones are gone, but the newest barrier (their pieces go with the next sweep). Raises
+    LeaseLost."""
+    if await transaction.value("checkpoints/complete", id=id_) is None:
+        raise LeaseLost("another checkpoint was begun before this one was complete")
+
+
+def _parts(id_: int, name: str, array: NDArray[np.generic]) -> Iterator[dict[str, object]]:
+    """Parameters of cypher/checkpoints/part."""
+    data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    for part, start in enumerate(range(0, max(len(data), 1), PART_BYTES)):
+        yield {"checkpoint": id_, "name": name, "part": part, "dtype": array.dtype.str, "shape": list(array.shape),
+               "data": data[start : start + PART_BYTES].tobytes()}

@@ -1,0 +1,107 @@
+"""LearnStore on Neo4j."""
+
+from collections.abc import Mapping, Sequence
+
+from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
+from propagation.adapters.neo4j.connection.leases import check_fence
+from propagation.adapters.neo4j.connection.server_clock import Time
+from propagation.adapters.neo4j.learn.checkpoints import Neo4jCheckpoints, completed
+from propagation.adapters.neo4j.learn.learned_blocks import block_of, properties_of
+from propagation.adapters.neo4j.record.log import advance, append_entry, hold_log
+from propagation.adapters.shared.learned_block_bytes import taste_written_by
+from propagation.model.errors import LeaseLost
+from propagation.model.interactions.learned_block import Checkpoint, LearnedBlock
+from propagation.model.interactions.log import EntryKind
+from propagation.model.routers.epoch import Epoch
+from propagation.ports.graph.leases import Lease
+
+EPOCH = ("number", "sequence", "session_k", "taste_k", "tau", "embedder", "era")
+
+
+class Neo4jLearn(Neo4jCheckpoints):
+    """Blocks of learned columns, checkpoints, epochs."""
+
+    def __init__(self, database: Neo4jDatabase, time: Time) -> None:
+        Neo4jCheckpoints.__init__(self, database)
+        self._database = database
+        self._time = time
+
+    async def commit_learned(self, lease: Lease, block: LearnedBlock) -> None:
+        properties = properties_of(block)
+
+        async def work(transaction: Transaction) -> None:
+            await check_fence(transaction, lease)
+            through = await transaction.value("learn/through") or 0
+            if block.after != through:
+                raise LeaseLost(f"this block starts after sequence {block.after}, but the store has learned through {through}")
+            await transaction.do("learn/put", trust=block.trust.tobytes(), combiner=block.combiner.tobytes(), **properties)
+
+        await self._database.write(work)
+
+    async def read_learned(self, after: int, limit: int) -> Sequence[LearnedBlock]:
+        return [block_of(*row) for row in await self._database.rows("learn/read", after=after, limit=limit)]
+
+    async def taste_written(self, sequences: Sequence[int]) -> Mapping[int, Sequence[tuple[int, float]]]:
+        found: dict[int, Sequence[tuple[int, float]]] = {}
+        block: LearnedBlock | None = None
+        for sequence in sorted(set(sequences)):
+            if block is None or sequence > block.through:
+                row = await self._database.row("learn/block_of", sequence=sequence)
+                if row is None:
+                    break
+                block = block_of(*row)
+            if written := taste_written_by(block, sequence):
+                found[sequence] = written
+        return found
+
+    async def learned_through(self) -> int:
+        return await self._database.value("learn/through") or 0
+
+    async def replace_learned(self, lease: Lease, blocks: Sequence[LearnedBlock], *, first: bool) -> None:
+        rows = [properties_of(block) for block in blocks]
+
+        async def work(transaction: Transaction) -> None:
+            await check_fence(transaction, lease)
+            if first:
+                await transaction.do("learn/discard_staged")
+            await transaction.do("learn/stage", rows=rows)
+
+        await self._database.write(work)
+
+    async def open_epoch(self, lease: Lease, epoch: Epoch, start: Checkpoint) -> int:
+        id_ = (await self.stage_checkpoint(lease, start)).id
+
+        async def work(transaction: Transaction) -> int:
+            await check_fence(transaction, lease)
+            end = await hold_log(transaction, self._time)
+            sequence = await append_entry(transaction, end, EntryKind.BOOTSTRAP, (), epoch.number)
+            await advance(transaction, end)
+            await transaction.do("learn/drop_through", through=start.sequence)
+            await transaction.do("learn/publish_staged")
+            await transaction.do("learn/vacate", through=start.sequence)
+            await put_epoch(transaction, epoch, sequence)
+            await completed(transaction, id_)
+            await transaction.do("learn/covers", through=start.sequence)
+            return sequence
+
+        sequence = await self._database.write(work)
+        await self.sweep_checkpoints()
+        return sequence
+
+    async def current_epoch(self) -> Epoch | None:
+        epochs = await self.epochs()
+        return epochs[-1] if epochs else None
+
+    async def fix_tau(self, lease: Lease, number: int, tau: float) -> None:
+        async def work(transaction: Transaction) -> None:
+            await check_fence(transaction, lease)
+            await transaction.do("learn/fix_tau", number=number, tau=tau)
+
+        await self._database.write(work)
+
+    async def epochs(self) -> Sequence[Epoch]:
+        return [Epoch(**dict(zip(EPOCH, row, strict=True))) for row in await self._database.rows("learn/epochs")]
+
+
+async def put_epoch(transaction: Transaction, epoch: Epoch, sequence: int) -> None:
+    await transaction.do("learn/open_epoch", **{**{name: getattr(epoch, name) for name in EPOCH}, "sequence": sequence})

@@ -1,0 +1,36 @@
+"""What was dropped, replaced or taken back goes in parts that the server's memory takes: a commit makes it invisible, by a label
+or by what it hangs on, and sweeping removes it afterwards. What a crash leaves goes with the next sweep."""
+
+import asyncio
+
+from propagation.adapters.neo4j.connection.database import Neo4jDatabase
+from propagation.model.clients.gradient import Module
+
+BIG, SMALL = 16, 2_000
+"""Rows a commit: of a MiB each, and of some properties and relationships."""
+SWEEPS = {"sweep/checkpoint_parts": BIG, "sweep/trust": BIG, "sweep/blocks": BIG, "sweep/interactions": SMALL, "sweep/texts": SMALL}
+OF_CLIENTS = [Module.PROFILE.value, Module.FILTER_MEMORY.value]
+
+
+class Sweeping:
+    """One sweep at a time in this process; the server keeps those of several processes apart."""
+
+    def __init__(self, database: Neo4jDatabase) -> None:
+        self._database = database
+        self._one = asyncio.Lock()
+
+    async def sweep(self) -> None:
+        """Until nothing is left."""
+        async with self._one:
+            for ref in await self._database.value("erasure/left_over") or ():
+                await self._all_of("sweep/said_of", SMALL, ref=ref, modules=OF_CLIENTS)
+            for name, limit in SWEEPS.items():
+                await self._all_of(name, limit)
+
+    def sweep_beside(self) -> None:
+        """The same, while the caller goes on."""
+        self._database.beside.begin("sweeping", self.sweep)
+
+    async def _all_of(self, name: str, limit: int, **parameters: object) -> None:
+        while await self._database.write(lambda transaction: transaction.value(name, limit=limit, **parameters)):
+            pass

@@ -1,0 +1,110 @@
+"""Texts of clients in the graph: profile versions, merges, gradients."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
+from propagation.adapters.neo4j.reason.text_nodes import row_of, text_of
+from propagation.adapters.shared.json_text import without_nul
+from propagation.model.clients.client_text import ClientText, Merged, Reasoned
+from propagation.model.clients.gradient import Gradient, Module
+from propagation.ports.graph.graph_store import VersionClash
+
+INTERACTIONS_A_STATEMENT = 500
+TEXTS_A_READ, READS_SIDE_BY_SIDE = 2_000, 2
+
+
+async def hold_clients(transaction: Transaction, texts: Sequence[ClientText]) -> None:
+    """Hold the texts' clients until the commit, always in the same order, so that two writers never wait for each other.
+    Raises VersionClash where a text does not follow its stored version."""
+    refs = sorted({text.profile.ref for text in texts})
+    newest = dict(await transaction.table("texts/hold", refs=refs)) if refs else {}
+    for text in texts:
+        profile = text.profile
+        if profile.ref not in newest or profile.version != newest[profile.ref] + 1:
+            raise VersionClash(profile.ref)
+        newest[profile.ref] = profile.version
+
+
+async def check_still(transaction: Transaction, taken_back: int | None, texts: Sequence[ClientText]) -> None:
+    """After `put_texts`, which holds what a retraction waits for: nothing was taken back since these texts' sources were read.
+    Raises VersionClash."""
+    if taken_back is not None and texts and await transaction.value("erasure/taken_back_through") != taken_back:
+        raise VersionClash(texts[0].profile.ref)
+
+
+async def put_texts(transaction: Transaction, now: int | None, rows: Sequence[list[object]], merged: Sequence[tuple[Merged, int]],
+                    interactions: Sequence[int] | None = None, written_by: str = "") -> None:
+    """Rows of `rows_of` and merges with their sequences, numbered on from those committed before. `interactions`: the one that
+    wrote each text; `written_by`: outside of one."""
+    merges = [[merge.ref, merge.profile_version, merge.router, merge.router_version, merge.outcome, sequence]
+              for merge, sequence in merged]
+    without_nul(orjson.dumps(merges))
+    if not rows and not merges:
+        return
+    before = await transaction.row("texts/take_numbers", texts=len(rows), merges=len(merges))
+    assert before is not None, "opening makes this node"
+    numbered = [[*row, number] for number, row in enumerate(rows, before[0] + 1)]
+    if numbered and interactions is not None:
+        await transaction.do("texts/put_of_interactions", rows=numbered, now=now, interactions=interactions)
+    elif numbered:
+        await transaction.do("texts/put", rows=numbered, now=now, written_by=written_by or None)
+    if merges:
+        await transaction.do("texts/merged", rows=[[*row, number] for number, row in enumerate(merges, before[1] + 1)])
+
+
+async def put_gradients(transaction: Transaction, reasoned: Sequence[Reasoned]) -> None:
+    """Each interaction is looked up once."""
+    rows: dict[int, list[list[object]]] = {}
+    for result in reasoned:
+        for g in result.gradients:
+            said: list[object] = [g.module.value, g.owner, g.writer, g.reward, g.text, list(g.attributes), g.epoch]
+            rows.setdefault(g.sequence, []).append(said)
+    without_nul(orjson.dumps(list(rows.values())))
+    interactions = list(rows.items())
+    for start in range(0, len(interactions), INTERACTIONS_A_STATEMENT):
+        await transaction.do("texts/gradients", rows=[list(row) for row in interactions[start : start + INTERACTIONS_A_STATEMENT]])
+
+
+async def newest_texts(database: Neo4jDatabase, refs: Sequence[int]) -> dict[int, ClientText]:
+    """The current text of each client that has one; some are read while others are translated."""
+    wanted = sorted(set(refs))
+    found: dict[int, ClientText] = {}
+    turns = asyncio.Semaphore(READS_SIDE_BY_SIDE)
+
+    async def read(start: int) -> None:
+        async with turns:
+            found.update(await _newest(database, wanted[start : start + TEXTS_A_READ]))
+
+    await asyncio.gather(*(read(start) for start in range(0, len(wanted), TEXTS_A_READ)))
+    return found
+
+
+async def _newest(database: Neo4jDatabase, wanted: Sequence[int]) -> dict[int, ClientText]:
+    """A version whose commit is just being shown is waited for."""
+    found: dict[int, ClientText] = {}
+    while wanted:
+        rows = await database.table("texts/current", refs=list(wanted))
+        found.update((row[0], text_of(row)) for row in rows if row[1] is not None)
+        wanted = [row[0] for row in rows if row[1] is None]
+        if wanted:
+            await database.write(lambda transaction, refs=tuple(wanted): transaction.do(  # type: ignore[misc]
+                "texts/hold", refs=refs))
+    return found
+
+
+def merged_of(row: Sequence[Any]) -> Merged:
+    return Merged(ref=row[0], profile_version=row[1], router=row[2], router_version=row[3], outcome=row[4])
+
+
+def gradient_of(row: Sequence[Any]) -> Gradient:
+    return Gradient(sequence=row[0], module=Module(row[1]), owner=row[2], writer=row[3], reward=row[4], text=row[5],
+                    attributes=tuple(row[6]), epoch=row[7])
+
+
+def rows_of(texts: Sequence[tuple[ClientText, int]]) -> list[list[object]]:
+    """Of cypher/texts/put, each text with the sequence that it is a version of."""
+    return [row_of(text, sequence) for text, sequence in texts]

@@ -1,0 +1,99 @@
+"""ClientStore on Neo4j."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
+from propagation.model.clients.client import Client, ClientKey, ClientKind, kind_of
+
+USER, ITEM = ClientKind.USER, ClientKind.ITEM
+SCANS = {USER: "clients/scan_users", ITEM: "clients/scan_items"}
+CREATES = {USER: "clients/create_users", ITEM: "clients/create_items"}
+Refs = dict[tuple[int, str], int]
+
+
+class Neo4jClients:
+    """Clients by ref and by id, asked of the server each time: other processes add to them."""
+
+    def __init__(self, database: Neo4jDatabase) -> None:
+        self._database = database
+
+    async def find_refs(self, keys: Sequence[ClientKey]) -> Sequence[int | None]:
+        row = await self._database.row("clients/refs", **ids_by_kind(keys))
+        known = refs_of(*(row or ([], [])))
+        return [known.get((int(key.kind), key.id)) for key in keys]
+
+    async def find_keys(self, refs: Sequence[int]) -> Sequence[ClientKey | None]:
+        if not refs:
+            return []
+        ids = dict(await self._database.table("clients/ids", refs=sorted(set(refs))))
+        return [ClientKey(kind=kind_of(ref), id=ids[ref]) if ref in ids else None for ref in refs]
+
+    async def get_clients(self, refs: Sequence[int], as_of: int | None = None) -> Sequence[Client]:
+        if not refs:
+            return []
+        found = await self._database.read(lambda transaction: clients_of(transaction, refs, as_of))
+        return [found[ref] for ref in refs if ref in found]
+
+    async def scan_clients(self, kind: ClientKind, after_ref: int, limit: int) -> Sequence[Client]:
+        return [_client(row) for row in await self._database.table(SCANS[kind], after=after_ref, limit=limit)]
+
+    async def count_clients(self, kind: ClientKind) -> int:
+        row = await self._database.row("log/through")
+        return 0 if row is None else int(row[1 + kind])
+
+
+def ids_by_kind(keys: Iterable[ClientKey]) -> dict[str, list[str]]:
+    """Distinct ids as the parameters `users` and `items`."""
+    ids: tuple[dict[str, None], dict[str, None]] = ({}, {})
+    for key in keys:
+        ids[key.kind][key.id] = None
+    return {"users": list(ids[USER]), "items": list(ids[ITEM])}
+
+
+def refs_of(users: Iterable[Sequence[Any]], items: Iterable[Sequence[Any]]) -> Refs:
+    """Refs by (kind, id) from [id, ref] of users and of items."""
+    return {(int(kind), id_): ref for kind, pairs in ((USER, users), (ITEM, items)) for id_, ref in pairs}
+
+
+async def clients_of(transaction: Transaction, refs: Iterable[int], as_of: int | None = None) -> dict[int, Client]:
+    """Clients by ref; unknown refs are left out."""
+    wanted = sorted(set(refs))
+    if as_of is None:
+        rows = await transaction.table("clients/get", refs=wanted)
+    else:
+        rows = await transaction.table("clients/get_as_of", refs=wanted, as_of=as_of)
+    return {row[0]: _client(row) for row in rows}
+
+
+async def create_clients(transaction: Transaction, clients: Sequence[Client], sequence: int) -> None:
+    """New ones, with what they are made of at this sequence."""
+    for kind in ClientKind:
+        rows = [{"ref": client.ref, "id": client.key.id, "version": 0, "sequence": sequence, **_content(client)}
+                for client in clients if client.key.kind == kind]
+        if rows:
+            await transaction.do(CREATES[kind], rows=rows)
+
+
+async def change_clients(transaction: Transaction, clients: Sequence[Client], sequence: int) -> None:
+    """New content of known ones; what they were until this sequence is kept."""
+    if clients:
+        await transaction.do("clients/change", sequence=sequence, rows=[
+            {"ref": client.ref, "sequence": sequence, **_content(client)} for client in clients])
+
+
+def _content(client: Client) -> Mapping[str, object]:
+    """Properties; what is empty is none."""
+    return {"title": client.title or None, "description": client.description or None, "attributes": list(client.attributes) or None,
+            "categories": list(client.categories) or None, "hidden": client.hidden or None,
+            "metadata": orjson.dumps(dict(client.metadata)).decode() if client.metadata else None}
+
+
+def _client(row: Sequence[Any]) -> Client:
+    ref, id_, title, description, attributes, categories, hidden, metadata, sequence = row
+    return Client(
+        ref=ref, key=ClientKey(kind=kind_of(ref), id=id_), title=title or "", description=description or "",
+        attributes=tuple(attributes or ()), categories=tuple(categories or ()), hidden=bool(hidden),
+        metadata=orjson.loads(metadata) if metadata else {}, sequence=sequence)

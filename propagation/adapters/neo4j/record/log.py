@@ -1,0 +1,116 @@
+"""The log: one node says where it ends, and whoever appends holds that node until the commit."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
+from propagation.adapters.neo4j.connection.server_clock import Time
+from propagation.model.clients.client import ClientKind, ref_of
+from propagation.model.interactions.log import EntryKind, Interactions, LogEntry, LogSlice
+
+
+@dataclass
+class LogEnd:
+    """Where the log ends as a transaction goes on; held from `hold_log` to the commit. `given`: refs of users and items."""
+
+    sequence: int
+    given: list[int]
+    at: int
+
+    def take_sequences(self, count: int) -> int:
+        """The first of `count` new sequences."""
+        first = self.sequence + 1
+        self.sequence += count
+        return first
+
+    def take_ref(self, kind: ClientKind) -> int:
+        ref = ref_of(kind, self.given[kind])
+        self.given[kind] += 1
+        return ref
+
+
+async def hold_log(transaction: Transaction, time: Time) -> LogEnd:
+    """Nobody else appends until this transaction ends: commits come in order of their sequences."""
+    row = await transaction.row("log/begin", now=time.now())
+    assert row is not None, "opening makes this node"
+    return log_end(row)
+
+
+def log_end(row: Sequence[Any]) -> LogEnd:
+    """Of a statement whose row begins as log/begin's does."""
+    sequence, users, items, at = row[:4]
+    return LogEnd(sequence, [users, items], at)
+
+
+async def append_entry(transaction: Transaction, end: LogEnd, kind: EntryKind, refs: Sequence[int] = (), number: int = 0) -> int:
+    """One entry that is no interaction; its sequence. `advance` is the caller's."""
+    sequence = end.take_sequences(1)
+    await transaction.do("log/append", sequence=sequence, kind=kind.value, refs=list(refs), number=number, at=end.at)
+    return sequence
+
+
+async def advance(transaction: Transaction, end: LogEnd) -> None:
+    """The last statement of whatever appends."""
+    await transaction.do("log/advance", **end_of(end))
+
+
+def end_of(end: LogEnd) -> dict[str, int]:
+    """Parameters of log/advance."""
+    return {"sequence": end.sequence, "at": end.at, "users": end.given[0], "items": end.given[1]}
+
+
+class Neo4jLog:
+    """Reading the log. Neo4j shows a commit's nodes a moment before or after its counters; a part of the log has no gaps but
+    those of what was taken back, so one that has is read again when the commit under way has let go of the log's end."""
+
+    def __init__(self, database: Neo4jDatabase, time: Time) -> None:
+        self._database = database
+        self._time = time
+
+    async def append(self, kind: EntryKind, refs: Sequence[int], number: int) -> int:
+        async def work(transaction: Transaction) -> int:
+            end = await hold_log(transaction, self._time)
+            sequence = await append_entry(transaction, end, kind, refs, number)
+            await advance(transaction, end)
+            return sequence
+
+        return await self._database.write(work)
+
+    async def recorded_through(self) -> int:
+        return int(await self._database.value("log/through"))
+
+    async def sequence_at(self, time_ms: int) -> int:
+        return await self._database.value("log/sequence_at", time=time_ms) or 0
+
+    async def read_log(self, after: int, limit: int) -> LogSlice:
+        through = max(after, min(after + limit, await self.recorded_through()))
+        part = await self._read(after, through)
+        short = through - after - len(part.interactions) - len(part.entries)
+        if short and short > await self._database.value("log/vacant", after=after, through=through):
+            await self._database.write(lambda transaction: transaction.do("log/wait"))
+            part = await self._read(after, through)
+        return part
+
+    async def _read(self, after: int, through: int) -> LogSlice:
+        async def work(transaction: Transaction) -> LogSlice:
+            row = await transaction.row("log/interactions", after=after, through=through)
+            assert row is not None, "a statement that only collects has one row"
+            sequence, user, item, negative, weight, seed, day = row
+            interactions = Interactions(
+                sequence=np.array(sequence, np.int64), user=np.array(user, np.int64) >> 1, item=np.array(item, np.int64) >> 1,
+                negative=np.array(negative, np.int64) >> 1, weight=np.array(weight, np.float64),
+                seed=np.array(seed, np.int64).view(np.uint64), day=np.array(day, np.int64))
+            return LogSlice(interactions=interactions, entries=tuple(await _entries(transaction, after, through)), through=through)
+
+        return await self._database.read(work)
+
+    async def read_entries(self, after: int, through: int) -> Sequence[LogEntry]:
+        return await self._database.read(lambda transaction: _entries(transaction, after, through))
+
+
+async def _entries(transaction: Transaction, after: int, through: int) -> list[LogEntry]:
+    return [LogEntry(sequence=row[0], kind=EntryKind(row[1]), refs=tuple(row[2]), number=row[3], time=row[4])
+            for row in await transaction.rows("log/entries", after=after, through=through)]

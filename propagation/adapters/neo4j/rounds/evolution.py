@@ -1,0 +1,102 @@
+"""EvolutionStore on Neo4j: one transaction makes an evolution visible; its barrier and its round were staged before."""
+
+from collections.abc import Iterator, Sequence
+
+from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
+from propagation.adapters.neo4j.connection.leases import check_fence
+from propagation.adapters.neo4j.connection.server_clock import Time
+from propagation.adapters.neo4j.learn.checkpoints import Neo4jCheckpoints, completed
+from propagation.adapters.neo4j.learn.learn import put_epoch
+from propagation.adapters.neo4j.reason.texts import hold_clients, put_texts, rows_of
+from propagation.adapters.neo4j.record.log import advance, append_entry, hold_log
+from propagation.adapters.neo4j.rounds.edges import Neo4jEdges
+from propagation.adapters.neo4j.rounds.rounds import check_next, publish_staged
+from propagation.adapters.shared.router_map_bytes import map_body, map_of
+from propagation.model.interactions.log import EntryKind
+from propagation.model.routers.epoch import EvolvedInto
+from propagation.model.routers.evolution import EvolutionRun
+from propagation.model.routers.router_maps import RouterMap, RouterMaps
+from propagation.ports.graph.evolution import Publication
+from propagation.ports.graph.leases import Lease
+
+NEWEST = 1 << 62
+
+
+class Neo4jEvolution:
+    """Runs, maps and lineage."""
+
+    def __init__(self, database: Neo4jDatabase, time: Time, checkpoints: Neo4jCheckpoints, edges: Neo4jEdges) -> None:
+        self._database = database
+        self._time = time
+        self._checkpoints = checkpoints
+        self._edges = edges
+
+    async def publish_evolution(self, learn: Lease, round_lease: Lease, publication: Publication) -> EvolutionRun:
+        through, id_ = publication.start.sequence, publication.start.id
+
+        async def work(transaction: Transaction) -> EvolutionRun:
+            await check_fence(transaction, learn)
+            await check_fence(transaction, round_lease)
+            await check_next(transaction, publication.round_)
+            end = await hold_log(transaction, self._time)
+            epoch = publication.epoch
+            sequence = await append_entry(transaction, end, EntryKind.EVOLUTION, (), epoch.number)
+            await advance(transaction, end)
+            await put_epoch(transaction, epoch, sequence)
+            await completed(transaction, id_)
+            await transaction.do("learn/covers", through=through)
+            await transaction.do("outbox/publish", now=self._time.now())
+            await publish_staged(transaction, publication.round_, sequence)
+            await hold_clients(transaction, publication.texts)
+            await put_texts(transaction, self._time.now(), rows_of([(text, sequence) for text in publication.texts]), ())
+            await transaction.do("evolution/void_claims")
+            run = await _kept(transaction, end.at, publication.run.model_copy(update={
+                "sequence": sequence, "epoch": epoch.number, "round": publication.round_.number, "published": True}),
+                publication.map, epoch.number)
+            steps = list(_steps(run))
+            await transaction.do("rounds/routers", rows=sorted({number for step in steps for number in (step[1], step[2])}))
+            await transaction.do("evolution/lineage_step", rows=[list(step) for step in steps])
+            return run
+
+        run = await self._database.write(work)
+        self._edges.settle_beside(publication.round_.model_copy(update={"sequence": run.sequence}))
+        self._checkpoints.sweeping.sweep_beside()
+        return run
+
+    async def save_evolution(self, run: EvolutionRun) -> EvolutionRun:
+        async def work(transaction: Transaction) -> EvolutionRun:
+            return await _kept(transaction, (await hold_log(transaction, self._time)).at, run)
+
+        return await self._database.write(work)
+
+    async def evolution_runs(self, limit: int, before: int | None = None) -> Sequence[EvolutionRun]:
+        rows = await self._database.rows("evolution/runs", before=NEWEST if before is None else before, limit=limit)
+        return [EvolutionRun.model_validate_json(report) for report, in rows]
+
+    async def router_maps(self) -> RouterMaps:
+        return RouterMaps([map_of(run, from_epoch, to_epoch, bytes(body))
+                           for run, from_epoch, to_epoch, body in await self._database.rows("evolution/maps")])
+
+    async def router_lineage(self) -> Sequence[EvolvedInto]:
+        return [EvolvedInto(run=run, before=before, after=after, kind=kind)
+                for run, before, after, kind in await self._database.rows("evolution/lineage")]
+
+    async def clients_with_rules(self, routers: Sequence[int]) -> Sequence[int]:
+        return [row[0] for row in await self._database.rows("evolution/clients_with_rules", routers=list(routers))]
+
+
+async def _kept(transaction: Transaction, time: int, run: EvolutionRun, map_: RouterMap | None = None,
+                to_epoch: int | None = None) -> EvolutionRun:
+    """The run with its number and time, stored."""
+    numbered = run.model_copy(update={"run": await transaction.value("evolution/number"), "time": time})
+    await transaction.do("evolution/keep", run=numbered.run, sequence=numbered.sequence, published=numbered.published, time=time,
+                         report=numbered.model_dump_json(), from_epoch=map_.from_epoch if map_ else None, to_epoch=to_epoch,
+                         map=map_body(map_) if map_ else None)
+    return numbered
+
+
+def _steps(run: EvolutionRun) -> Iterator[tuple[int, int, int, str]]:
+    for change in run.changes:
+        for before in change.before:
+            for after in change.after:
+                yield run.run, before, after, change.kind.value

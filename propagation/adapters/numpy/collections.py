@@ -1,0 +1,75 @@
+"""One shelf a collection, in memory and in the point store: what the index serves, or is being made to serve."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propagation.adapters.numpy.collection import Shelf
+from propagation.adapters.numpy.point_store import PointStore
+from propagation.ports.vector_index import Collection, Hit, Point, check_vector
+
+T = TypeVar("T")
+
+
+class Shelves:
+    """Points go to the store first, so that what a query sees survives a crash. `generation` is counted up by each reindex."""
+
+    def __init__(self, points: PointStore, dimension: int, generation: int) -> None:
+        self.generation = generation
+        self._points = points
+        self._dimension = dimension
+        self._shelves = {collection: Shelf(dimension) for collection in Collection}
+        self._lock = threading.Lock()
+
+    @property
+    def names(self) -> list[str]:
+        """Under which names the point store keeps them."""
+        return [self._name(collection) for collection in Collection]
+
+    async def load(self) -> None:
+        for collection in Collection:
+            await self._put(collection, await self._points.load_points(self._name(collection)))
+
+    async def upsert(self, collection: Collection, points: Sequence[Point]) -> None:
+        for point in points:
+            check_vector(point.vector, self._dimension, f"{collection} {point.key!r}")
+        if points:
+            await self._points.put_points(self._name(collection), points)
+            await self._put(collection, points)
+
+    async def delete(self, collection: Collection, keys: Sequence[int | str]) -> None:
+        await self._points.drop_points(self._name(collection), keys)
+        await self._run(collection, lambda shelf: shelf.drop(keys))
+
+    async def nearest(self, collection: Collection, vector: NDArray[np.float32], limit: int) -> Sequence[Hit]:
+        check_vector(vector, self._dimension, "the query")
+        return await self._run(collection, lambda shelf: shelf.nearest(vector, limit))
+
+    async def above(self, collection: Collection, vector: NDArray[np.float32], tau: float,
+                    sharing: frozenset[str]) -> Sequence[Hit]:
+        check_vector(vector, self._dimension, "the query")
+        return await self._run(collection, lambda shelf: shelf.above(vector, tau, sharing))
+
+    async def vectors(self, collection: Collection, keys: Sequence[int | str]) -> dict[int | str, NDArray[np.float32]]:
+        return await self._run(collection, lambda shelf: shelf.vectors(keys))
+
+    async def versions(self, collection: Collection) -> dict[int | str, int]:
+        return await self._run(collection, Shelf.versions)
+
+    async def _put(self, collection: Collection, points: Sequence[Point]) -> None:
+        await self._run(collection, lambda shelf: shelf.put(points))
+
+    def _name(self, collection: Collection) -> str:
+        return f"{collection}/{self.generation}" if self.generation else str(collection)
+
+    async def _run(self, collection: Collection, work: Callable[[Shelf], T]) -> T:
+        """Off the event loop, one at a time."""
+        def locked() -> T:
+            with self._lock:
+                return work(self._shelves[collection])
+
+        return await asyncio.to_thread(locked)

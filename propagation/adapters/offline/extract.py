@@ -1,0 +1,32 @@
+"""A client's own text as catalogue lines."""
+
+import html
+from collections.abc import Sequence
+
+from propagation.adapters.offline.sentences import bounded, names_of, quoted, title_of, within
+from propagation.model.clients.client import Client, ClientKind
+from propagation.model.clients.profile import LINE_MAX_WORDS, AddLine, Author, Edit, Line
+
+CATALOGUE_WEIGHT = 2.0
+LISTED = 5
+
+
+def catalogue_edits(client: Client) -> Sequence[Edit]:
+    """At most two lines: what it is listed under, and how its description begins."""
+    if not client.has_text:
+        return ()
+    texts = [_heading(client)]
+    if client.description:
+        texts.append(bounded(" ".join(html.unescape(client.description).split())))
+    names = names_of(client)
+    return [AddLine(line=Line(id=0, text=text, attributes=names if place == 0 else (), weight=CATALOGUE_WEIGHT,
+                              author=Author.CATALOGUE)) for place, text in enumerate(text for text in texts if text)]
+
+
+def _heading(client: Client) -> str:
+    title = quoted(title_of(client)) if client.title else ""
+    given = names_of(client, LISTED) if client.attributes or client.categories else ()
+    if client.key.kind == ClientKind.USER:
+        return within("Described as", given, " {}.", LINE_MAX_WORDS) if given else ""
+    subject = title or "Something"
+    return within(subject, given, ", listed under {}.", LINE_MAX_WORDS) if given else f"{title}." if title else ""

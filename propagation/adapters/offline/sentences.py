@@ -1,0 +1,99 @@
+"""Plain English from names and titles; every sentence stays within its bound of words."""
+
+import html
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from zlib import crc32
+
+from propagation.adapters.offline.common_words import COMMON
+from propagation.model.clients.attribute import TITLE, normalised
+from propagation.model.clients.client import Client
+from propagation.model.clients.profile import LINE_MAX_WORDS
+
+SALIENT = 3
+TITLE_MAX_WORDS = 9
+KEYWORD_MAX_CHARS = 24
+CACHED = 16_384
+WORD = re.compile(r"[^\W\d_](?:[^\W_]|['’-](?=\w)){3,}")
+SEPARATORS = re.compile(r"\s*[|;>]\s*")
+MOVED_ARTICLE = re.compile(
+    r"^(?P<rest>.+), (?P<article>The|A|An|L'|Il|Lo|La|Le|Les|Un|Une|El|Los|Las|Das|Der|Die|Den|Det|O|Os|De|Het)"
+    r"(?P<year> \(\d{4}\))?$")
+
+
+def listed(names: Sequence[str]) -> str:
+    """"a", "a and b", "a, b and c"."""
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+@lru_cache(CACHED)
+def plain_title(title: str) -> str:
+    """As a person would write it: no HTML entities, the article in front, at most nine words."""
+    text = " ".join(html.unescape(title).split())
+    moved = MOVED_ARTICLE.match(text)
+    if moved:
+        article = moved["article"]
+        text = f"{article}{'' if article.endswith(chr(39)) else ' '}{moved['rest']}{moved['year'] or ''}"
+    return bounded(text, TITLE_MAX_WORDS)
+
+
+def quoted(title: str) -> str:
+    """A title in quotation marks that it cannot itself contain."""
+    return f"“{title.replace('“', chr(34)).replace('”', chr(34)).strip()}”"
+
+
+def titles_in(text: str) -> list[str]:
+    """The titles that a sentence quotes, in order."""
+    return TITLE.findall(text)
+
+
+def bounded(text: str, words: int = LINE_MAX_WORDS) -> str:
+    """The first `words` words; an ellipsis says that more was there."""
+    parts = text.split(None, words)
+    return text if len(parts) <= words else " ".join(parts[:words]).rstrip(".,;:-&(") + "…"
+
+
+def within(head: str, titles: Sequence[str], tail: str, words: int) -> str:
+    """`head`, and `tail` with as many titles as fit into `words` in all; `head` alone where none does."""
+    room = words - len(head.split())
+    for count in range(len(titles), 0, -1):
+        ending = tail.format(listed(titles[:count]))
+        if len(ending.split()) <= room:
+            return head + ending
+    return bounded(head, words)
+
+
+def variant(names: Sequence[str], count: int) -> int:
+    """Which of `count` wordings a statement about these names takes: always the same, and not its neighbour's."""
+    return crc32("|".join(names).encode()) % count
+
+
+def title_of(client: Client) -> str:
+    """The client's title as a person would write it; "" without one: an id says nothing to a reader."""
+    return plain_title(client.title)
+
+
+def names_of(client: Client, count: int = SALIENT) -> tuple[str, ...]:
+    """A client's own attributes: those given, else its categories, else the telling words of its text."""
+    return _names(client.attributes, client.categories, client.title, client.description)[:count]
+
+
+def spoken(client: Client, names: Sequence[str]) -> str:
+    """The names as the object of a sentence; keywords found in a text are said to be so."""
+    said = listed(names)
+    return said if client.attributes or client.categories else f"things to do with {said}"
+
+
+@lru_cache(CACHED)
+def _names(attributes: tuple[str, ...], categories: tuple[str, ...], title: str, description: str) -> tuple[str, ...]:
+    given = [name for raw in (*attributes, *categories) for part in SEPARATORS.split(html.unescape(raw))
+             if (name := normalised(part))]
+    return tuple(dict.fromkeys(given or _keywords(html.unescape(f"{title} {description}"))))
+
+
+def _keywords(text: str) -> list[str]:
+    words = [word for raw in WORD.findall(text) if (word := normalised(raw)) not in COMMON]
+    return [word for word in words if len(word) <= KEYWORD_MAX_CHARS]

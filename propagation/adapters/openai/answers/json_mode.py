@@ -1,0 +1,108 @@
+"""How a server can be made to answer in JSON: found out once by asking, and remembered for the endpoint and model."""
+
+import asyncio
+import secrets
+import string
+import time
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from hashlib import blake2b
+from typing import Any
+
+from propagation.adapters.openai.endpoint.endpoint import Endpoint
+from propagation.adapters.openai.parsing.answer_text import read
+from propagation.model.errors import ReasonerFailed, ReasonerUnavailable
+from propagation.ports.graph.blobs import BlobStore
+
+LABEL = "probe@1"
+TOKENS = 200
+LOOK_SECONDS = 300.0
+ASKED = [{"role": "user", "content": "Answer with a JSON object of one member, named word, whose value is a word of your choice."}]
+
+
+class Mode(StrEnum):
+    """BOUNDED: the server enforces a schema, and takes bounds of texts and lists in it · SCHEMA: it enforces one · JSON: it
+    promises an object · PLAIN: it promises nothing."""
+
+    BOUNDED = "bounded"
+    SCHEMA = "schema"
+    JSON = "json"
+    PLAIN = "plain"
+
+    @property
+    def simpler(self) -> "Mode":
+        return {Mode.BOUNDED: Mode.SCHEMA, Mode.SCHEMA: Mode.JSON}.get(self, Mode.PLAIN)
+
+
+ENFORCED = frozenset({Mode.BOUNDED, Mode.SCHEMA})
+BOUND = {"list": {"type": "array", "items": {"type": "string", "maxLength": 8}, "minItems": 1, "maxItems": 1}}
+
+class Structured:
+    """The endpoint's mode. `after` is told when a server gives nothing in what it took before."""
+
+    def __init__(self, endpoint: Endpoint, store: BlobStore, clock: Callable[[], float] = time.monotonic) -> None:
+        self._endpoint = endpoint
+        self._store = store
+        self._mode: Mode | None = None
+        self._lock = asyncio.Lock()
+        self._clock = clock
+        self._looked_at = -LOOK_SECONDS
+        options = endpoint.options
+        self._place = "structured:" + blake2b(f"{options.base_url} {options.model}".encode(), digest_size=8).hexdigest()
+
+    async def mode(self) -> Mode:
+        """Raises ReasonerUnavailable where nobody answers."""
+        if self._mode is None:
+            async with self._lock:
+                if self._mode is None:
+                    self._mode = await self._remembered() or await self._found_out()
+        return self._mode
+
+    async def after(self, given_up: Mode, *, refused: bool) -> Mode:
+        """What to ask in, where a question was given up in that mode: a simpler one where the server `refused` the form; else what
+        another look finds, which is taken at most once in LOOK_SECONDS: servers are exchanged behind their address. Raises
+        ReasonerUnavailable where nobody answers."""
+        async with self._lock:
+            if self._mode is given_up and refused and given_up is not Mode.PLAIN:
+                self._mode = await self._keep(given_up.simpler)
+            elif self._mode is given_up and self._clock() - self._looked_at >= LOOK_SECONDS:
+                self._mode = await self._found_out()
+            return self._mode or given_up
+
+    async def _remembered(self) -> Mode | None:
+        blob = await self._store.get_blob(self._place)
+        return Mode(blob.decode()) if blob else None
+
+    async def _found_out(self) -> Mode:
+        mode = await self._keep(await self._probed())
+        self._looked_at = self._clock()
+        return mode
+
+    async def _probed(self) -> Mode:
+        """A schema is obeyed where a word comes back that no model says unasked. Bounds may be refused, and need not be kept to by
+        those who take them."""
+        for mode, bound in ((Mode.BOUNDED, BOUND), (Mode.SCHEMA, {})):
+            word = "".join(secrets.choice(string.ascii_lowercase) for _ in range(10))
+            asked = {"word": {"type": "string", "const": word}, **bound}
+            if (await self._answer(schema_format({"type": "object", "properties": asked, "required": list(asked),
+                                                  "additionalProperties": False}))).get("word") == word:
+                return mode
+        return Mode.JSON if await self._answer({"type": "json_object"}) else Mode.PLAIN
+
+    async def _answer(self, response_format: Mapping[str, Any]) -> Mapping[str, Any]:
+        try:
+            reply = await self._endpoint.chat(LABEL, ASKED, TOKENS, response_format, attempts=1)
+        except ReasonerFailed as error:
+            if isinstance(error, ReasonerUnavailable):
+                raise
+            return {}
+        found = read(reply.text, reply.finish, reply.refusal)
+        return {} if found.fault else found.value
+
+    async def _keep(self, mode: Mode) -> Mode:
+        await self._store.put_blob(self._place, mode.encode())
+        return mode
+
+
+def schema_format(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}

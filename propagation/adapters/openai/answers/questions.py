@@ -1,0 +1,165 @@
+"""A question and its answer: asked, read, checked part by part, asked once more with what was wrong, and kept."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from propagation.adapters.openai.answers.answer_cache import KeptAnswers
+from propagation.adapters.openai.answers.json_mode import ENFORCED, Mode, Structured, schema_format
+from propagation.adapters.openai.answers.part_matching import checked, matched, names_of
+from propagation.adapters.openai.endpoint.endpoint import Endpoint, FormRefused, Reply
+from propagation.adapters.openai.endpoint.messages import Messages
+from propagation.adapters.openai.parsing.answer_text import Fault, Said, read
+from propagation.adapters.openai.prompting.prompt import Question, Wanted, schema_of, shape_of
+from propagation.adapters.openai.prompting.prompt_data import document, tokens_in
+from propagation.model.errors import ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
+from propagation.model.usage import NOTHING, Spent, Usage
+from propagation.ports.reasoner import Part
+
+SHOWN_AGAIN = 1_500
+THOUGHTS = 3_000
+AGAIN_TEMPERATURE = 0.7  # what a model answered badly at 0 it answers the same way at 0
+
+
+@dataclass(frozen=True)
+class Answered:
+    """Every part that was asked for, or why there is none."""
+
+    parts: Mapping[str, Part[Any]]
+    usage: Usage
+
+
+class Asking:
+    """One re-ask a question, for its unusable parts alone. A model that was cut while it thought gets more room from then on."""
+
+    def __init__(self, endpoint: Endpoint, structured: Structured, kept: KeptAnswers) -> None:
+        self._endpoint = endpoint
+        self._structured = structured
+        self._kept = kept
+        self._for_thoughts = 0
+
+    async def close(self) -> None:
+        """Everything that is to be kept is kept."""
+        await self._kept.close()
+
+    async def ask(self, question: Question) -> Answered:
+        """Raises ReasonerFailed where no part is usable, ReasonerUnavailable where nobody answers."""
+        data = document(question.data)
+        label = question.prompt.label
+        asked = f"{self._endpoint.options.model}\n{label}\n{sorted(question.parts)}\n{data}".encode()
+        found = await self._from_kept(question, asked)
+        if found is not None:
+            return Answered(found, self._endpoint.spending.note(Usage(((label, Spent(cached=1)),))))
+        raw, parts, usage = await self._asked(question, data)
+        failed = {name: part for name, part in parts.items() if isinstance(part, ReasonerFailed)}
+        if not failed:
+            self._kept.put(asked, raw)
+            return Answered(parts, usage)
+        if len(failed) == len(parts):
+            hopeless = any(isinstance(part, ReasonerGaveUp) for part in failed.values())
+            kind = ReasonerGaveUp if hopeless else ReasonerFailed
+            raise kind("; ".join(dict.fromkeys(str(part) for part in failed.values())), usage)
+        return Answered(parts, usage + self._endpoint.spending.note(Usage(((label, Spent(lost=len(failed))),))))
+
+    async def _asked(self, question: Question, data: str) -> tuple[dict[str, Any], dict[str, Part[Any]], Usage]:
+        """(the answer's usable parts as they came, all parts as they were read, what it cost)."""
+        raw: dict[str, Any] = {}
+        parts: dict[str, Part[Any]] = {}
+        missing: Mapping[str, Wanted] = question.parts
+        usage, tokens = NOTHING, question.tokens + self._for_thoughts
+        before: Messages = ()
+        for _ in range(2):
+            try:
+                reply = await self._reply(question, data, missing, before, tokens)
+            except ReasonerUnavailable as error:
+                raise type(error)(str(error), usage + error.usage) from error
+            except ReasonerFailed as error:
+                usage += error.usage
+                parts.update({name: error for name in missing if name not in raw})
+                break
+            usage += reply.usage
+            said = matched(read(reply.text, reply.finish, reply.refusal, names_of(missing)), missing)
+            for name, wanted in missing.items():
+                parts[name] = checked(said, name, wanted)
+                if not isinstance(parts[name], ReasonerFailed):
+                    raw[name] = said.value[name]
+            missing = {name: wanted for name, wanted in missing.items() if name not in raw}
+            if not missing:
+                break
+            if said.fault in (Fault.TRUNCATED, Fault.THINKING):
+                if said.fault is Fault.THINKING or not reply.text:
+                    self._for_thoughts = THOUGHTS
+                tokens = 2 * question.tokens + self._for_thoughts
+            before = _again(reply, said, {name: str(parts[name]) for name in missing})
+        return raw, parts, usage
+
+    async def _reply(self, question: Question, data: str, missing: Mapping[str, Wanted], before: Messages, tokens: int) -> Reply:
+        async def asked(mode: Mode) -> Reply:
+            messages = _messages(question, data, missing, before, mode)
+            about = sum(tokens_in(message["content"]) for message in messages)
+            room = self._endpoint.options.context_tokens - about
+            if room < min(tokens, 100):
+                raise ReasonerGaveUp(f"the prompt has about {about} tokens; openai.context_tokens leaves no room for an answer")
+            return await self._endpoint.chat(question.prompt.label, messages, min(tokens, room), _format(mode, missing),
+                                             least_temperature=AGAIN_TEMPERATURE if before else 0.0)
+
+        mode, usage = await self._structured.mode(), NOTHING
+        while True:
+            try:
+                reply = await asked(mode)
+                return replace(reply, usage=usage + reply.usage)
+            except ReasonerGaveUp as error:
+                usage += error.usage
+                before_it = mode
+                if error.usage:
+                    mode = await self._other_mode(mode, error, usage)
+                if mode is before_it:
+                    raise ReasonerGaveUp(str(error), usage) from error
+            except ReasonerUnavailable as error:
+                raise type(error)(str(error), usage + error.usage) from error
+
+    async def _other_mode(self, mode: Mode, error: ReasonerGaveUp, usage: Usage) -> Mode:
+        try:
+            return await self._structured.after(mode, refused=isinstance(error, FormRefused))
+        except ReasonerUnavailable as nobody:
+            raise type(nobody)(str(nobody), usage + nobody.usage) from nobody
+
+    async def _from_kept(self, question: Question, asked: bytes) -> dict[str, Part[Any]] | None:
+        value = await self._kept.get(asked)
+        if value is None:
+            return None
+        parts = {name: checked(Said(value), name, wanted) for name, wanted in question.parts.items()}
+        return None if any(isinstance(part, ReasonerFailed) for part in parts.values()) else parts
+
+
+def _messages(question: Question, data: str, missing: Mapping[str, Wanted], before: Messages, mode: Mode) -> Messages:
+    """Instructions first, which are the same every time, then the data. Without a grammar the form is told in words."""
+    told = question.prompt.instructions
+    if mode not in ENFORCED or before:
+        told += f"\nAnswer with one JSON object and nothing else, in this form:\n{shape_of(missing)}"
+    else:
+        told += "\nAnswer in JSON."
+    asked = [{"role": "user", "content": data}, *before]
+    if before and before[0]["role"] == "user":  # of an empty answer nothing is shown, and some models take no two of one role
+        asked = [{"role": "user", "content": f"{data}\n{before[0]['content']}"}]
+    return [{"role": "system", "content": told}, *asked]
+
+
+def _again(reply: Reply, said: Said, wrong: Mapping[str, str]) -> Messages:
+    """What was answered and what is wrong with it; what is asked again is only what was not usable."""
+    why = {Fault.REFUSED: "Your answer was a refusal. The data is harmless: judge it, whatever it says.",
+           Fault.EMPTY: "Your answer was empty.", Fault.THINKING: "Your answer held thoughts only.",
+           Fault.TRUNCATED: "Your answer was cut: be shorter.",
+           Fault.BROKEN: "Your answer is no valid JSON: a sign in it is missing or too many.",
+           Fault.NO_JSON: "Your answer held no JSON object."}.get(said.fault) if said.fault else None
+    wanted = ", ".join(json.dumps(name) for name in wrong)
+    text = f"{why or 'Not usable: ' + '; '.join(wrong.values()) + '.'} Answer again with one JSON object of {wanted} only."
+    shown = (reply.text or "").strip()[:SHOWN_AGAIN]
+    return ([{"role": "assistant", "content": shown}] if shown else []) + [{"role": "user", "content": text}]
+
+
+def _format(mode: Mode, parts: Mapping[str, Wanted]) -> dict[str, Any] | None:
+    if mode in ENFORCED:
+        return schema_format(schema_of(parts, bounded=mode is Mode.BOUNDED))
+    return {"type": "json_object"} if mode is Mode.JSON else None

@@ -1,0 +1,169 @@
+"""What went wrong with a call, and what to do about it: a server's habits differ (one policy, here)."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from enum import Enum, auto
+from time import time
+
+from openai import APIConnectionError, APIStatusError, APITimeoutError, OpenAIError
+
+from propagation.adapters.openai.endpoint.response_body import NoAnswer, said_in
+
+CONTEXT = ("context_length_exceeded", "exceed_context_size", "maximum context", "context length", "context window", "too long")
+QUESTION = ("model", "messages", "input")
+LIMITS = ("max_tokens", "max_completion_tokens", "max_new_tokens", "in the completion")
+TOO_MANY = re.compile(r"too (?:large|big|high|many)|at most|exceed|maximum|less than|<=|must be <|reduce|up to|limit|range")
+NOT_TAKEN = re.compile(r"not support|unsupported|unknown|unrecognized|not permitted|instead")
+ROLES = re.compile(r"\broles?\b|system[ _-](?:message|prompt|instruction)")
+SYSTEM = "system"
+LONGEST_ASKED = 120.0
+AFTER_TIMEOUT = 1.0
+
+
+class Next(Enum):
+    """AGAIN: try again · NEVER: this question will not be answered · LATER: no question is answered now."""
+
+    AGAIN = auto()
+    NEVER = auto()
+    LATER = auto()
+
+
+@dataclass(frozen=True)
+class Failure:
+    """`pause`: seconds in which no call should begin. `counts`: whether it says that the endpoint is ill. `parameter`: one of
+    ours that the server does not take (SYSTEM: messages of that role). `shorter`: it takes no answer as long as was asked for
+    (`bound` by a limit of its own, whatever the prompt). `busy`: it says nothing of the question, however often it comes.
+    `sure`: it is this question's fault. `unsaid`: it does not say what of the question is at fault, if anything is.
+    `answering`: an answer was under way, which servers charge for. `slow`: nobody answered in time."""
+
+    reason: str
+    then: Next
+    pause: float = 0.0
+    counts: bool = True
+    parameter: str = ""
+    shorter: bool = False
+    bound: bool = False
+    busy: bool = False
+    sure: bool = False
+    unsaid: bool = False
+    answering: bool = False
+    slow: bool = False
+
+
+TIMED_OUT = Failure("timed out", Next.AGAIN, pause=AFTER_TIMEOUT, slow=True)
+
+
+def failure_of(error: Exception, sent: Mapping[str, object]) -> Failure:
+    """How to take an error of the client. `sent`: the parameters of the call."""
+    if isinstance(error, APITimeoutError):
+        return TIMED_OUT
+    if isinstance(error, APIStatusError):
+        return _of_status(error.status_code, said_in(error.body), error.response.headers, sent)
+    if isinstance(error, NoAnswer):
+        if error.status:
+            return _of_status(error.status, str(error), {}, sent)
+        too_long = any(words in str(error).lower() for words in CONTEXT)
+        return Failure(f"no answer: {error}"[:300], Next.NEVER if too_long else Next.AGAIN, counts=not too_long, sure=too_long,
+                       answering=error.cut)
+    if isinstance(error, APIConnectionError):
+        return Failure(f"connection: {error.__cause__ or error}", Next.AGAIN)
+    if isinstance(error, OpenAIError):
+        return Failure(f"client: {error}", Next.AGAIN)
+    return Failure(f"broken answer: {type(error).__name__}: {error}"[:300], Next.AGAIN)
+
+
+def _of_status(status: int, said: str, headers: Mapping[str, str], sent: Mapping[str, object]) -> Failure:
+    reason = f"{status}: {said}" if said else str(status)
+    lowered = said.lower()
+    if status == 429:
+        if "quota" in lowered or "billing" in lowered:
+            return Failure(reason, Next.LATER, pause=LONGEST_ASKED, counts=False)
+        return Failure(reason, Next.AGAIN, pause=asked_pause(headers), counts=False, busy=True)
+    if status in (401, 403):
+        return Failure(f"{reason}; is the key right?", Next.LATER, pause=AFTER_TIMEOUT)
+    if status == 402:
+        return Failure(f"{reason}; is the account in funds?", Next.LATER, pause=LONGEST_ASKED, counts=False)
+    if status == 404:
+        return Failure(f"{reason}; are openai.base_url and openai.model right?", Next.LATER, pause=AFTER_TIMEOUT)
+    if status in (400, 413, 422) or status == 500:
+        refused = _refused(reason, lowered, sent)
+        if refused is not None and (status != 500 or refused.sure or refused.parameter == SYSTEM):
+            return refused
+        if status != 500:
+            return Failure(reason, Next.NEVER, counts=False, unsaid=True)
+    if status == 501:
+        return Failure(reason, Next.NEVER)
+    if status >= 500 or status in (408, 409):
+        return Failure(reason, Next.AGAIN, pause=asked_pause(headers, 0.0), unsaid=status == 500)
+    return Failure(reason, Next.NEVER, counts=False)
+
+
+def _refused(reason: str, lowered: str, sent: Mapping[str, object]) -> Failure | None:
+    """What of a question it is that a server does not take, by its words; None where they do not say."""
+    named = next((name for name in sent if name not in QUESTION and name in lowered), "")
+    too_long = any(words in lowered for words in CONTEXT)
+    if any(name in lowered for name in LIMITS) and TOO_MANY.search(lowered) and not NOT_TAKEN.search(lowered):
+        return Failure(reason, Next.NEVER, counts=False, shorter=True, bound=not too_long, sure=True)
+    if too_long:
+        return Failure(f"the prompt is too long for the server (lower openai.context_tokens to what it takes): {reason}",
+                       Next.NEVER, counts=False, sure=True)
+    if named:
+        return Failure(reason, Next.AGAIN, counts=False, parameter=named)
+    if ROLES.search(lowered) and has_system(sent.get("messages")):
+        return Failure(reason, Next.AGAIN, counts=False, parameter=SYSTEM)
+    return None
+
+
+def has_system(messages: object) -> bool:
+    """Whether a message of that role is among them."""
+    return isinstance(messages, list) and any(one["role"] == SYSTEM for one in messages)
+
+
+def asked_pause(headers: Mapping[str, str], otherwise: float = 1.0) -> float:
+    """Seconds that Retry-After (milliseconds, seconds or a date) or a rate header asks for."""
+    if milliseconds := _number(headers.get("retry-after-ms", "").strip()):
+        return _bounded(milliseconds / 1_000)
+    value = headers.get("retry-after")
+    if value:
+        return _bounded(_seconds(value))
+    resets = [_duration(headers[name]) for kind in ("requests", "tokens") if headers.get(f"x-ratelimit-remaining-{kind}") == "0"
+              and (name := f"x-ratelimit-reset-{kind}") in headers]
+    return _bounded(max(resets, default=otherwise))
+
+
+def _bounded(seconds: float) -> float:
+    return min(max(seconds, 0.0), LONGEST_ASKED) if math.isfinite(seconds) else 1.0
+
+
+def _seconds(value: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        try:
+            return parsedate_to_datetime(value).timestamp() - time()
+        except (TypeError, ValueError):
+            return 1.0
+
+
+def _duration(value: str) -> float:
+    """`250ms`, `1.5s`, `6m0s`, `1h2m3s`, or seconds."""
+    total, number = 0.0, ""
+    units = {"h": 3600.0, "m": 60.0, "s": 1.0}
+    text = value.strip().replace("ms", "u")
+    for sign in text:
+        if sign in "0123456789.":
+            number += sign
+        elif number:
+            total += _number(number) * (0.001 if sign == "u" else units.get(sign, 1.0))
+            number = ""
+    return total + _number(number)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0

@@ -1,0 +1,150 @@
+"""What a part of an answer may look like: near enough is read, what could mean two things is not."""
+
+import math
+import re
+from contextlib import suppress
+from typing import Annotated, Any, ClassVar, TypeVar
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    model_validator,
+)
+
+from propagation.adapters.openai.parsing.answer_text import decoded, plain
+
+NUMBER = re.compile(r"(?<!\d)(?<!\d\.)-?\d{1,6}(?!\d|\.\d)")
+NUMBER_WORDS = {"one": 1, "first": 1, "two": 2, "second": 2}
+HELPED = frozenset({"yes", "true", "y", "partly", "partially", "somewhat", "mostly", "1"})
+HARMED = frozenset({"no", "not", "false", "n", "hardly", "neither", "0"})
+
+
+class Answer(BaseModel):
+    """A part of an answer, checked leniently in form (names in another case, numbers as text, one thing where a list was asked,
+    JSON inside of a text) and strictly in kind. `stands_for`: the field that a bare value means."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, coerce_numbers_to_str=True)
+    stands_for: ClassVar[str] = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_named(cls, value: Any) -> Any:
+        """Raises ValueError where an object holds nothing that was asked for: it is something else, not an empty answer."""
+        value = _unquoted(value)
+        if not isinstance(value, dict):
+            return {cls.stands_for: value} if cls.stands_for and value not in (None, "") else {} if value is None else value
+        by_plain = {plain(name): name for name in cls.model_fields}
+        found = {by_plain[plain(str(name))]: one for name, one in value.items() if plain(str(name)) in by_plain}
+        if value and not found:
+            raise ValueError(f"there is none of {', '.join(cls.model_fields)}")
+        asked = {**found, **{name: value[name] for name in cls.model_fields if name in value}}
+        if endless := [name for name, one in asked.items() if _is_no_number(one)]:
+            raise ValueError(f"{', '.join(endless)} is no finite number")
+        return asked
+
+
+def _is_no_number(value: Any) -> bool:
+    return isinstance(value, float) and not math.isfinite(value)
+
+
+def _unquoted(value: Any) -> Any:
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            return decoded(value)
+        except ValueError:
+            return value
+    return value
+
+
+def listed(value: Any) -> Any:
+    """One thing, or names in a text, as a list; without what is nothing."""
+    value = _unquoted(value)
+    if value is None or value == "":
+        return []
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",")]
+    return [one for one in value if one is not None and one != ""] if isinstance(value, list) else [value]
+
+
+def _names(value: Any) -> list[Any]:
+    """Names out of lists in lists and of objects that hold one text: {"name": "jazz"}. What is no name is left out."""
+    out: list[Any] = []
+    for one in listed(value):
+        if isinstance(one, list):
+            out += [inner for inner in one if isinstance(inner, str | int) and inner != ""]
+        elif isinstance(one, dict):
+            texts = [inner for inner in one.values() if isinstance(inner, str) and inner]
+            out += texts if len(texts) == 1 else []
+        elif not _is_no_number(one):
+            out.append(one)
+    return out
+
+
+def several(value: Any) -> Any:
+    """The same of things that are texts or objects."""
+    value = _unquoted(value)
+    return listed(value if isinstance(value, list) else [value])
+
+
+def _good_ones(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+    """Those of a list that are what was asked for. Raises where none is."""
+    try:
+        return validate(value)
+    except ValidationError:
+        good: list[Any] = []
+        for one in value if isinstance(value, list) else ():
+            with suppress(ValidationError):
+                good += validate([one])
+        if not good:
+            raise
+        return good
+
+
+def _number(value: Any) -> Any:
+    """"Candidate 2", "line 3", "first" and "" as small models give them; what names two numbers is none."""
+    if value is None or value == "":
+        return 0
+    if isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, str):
+        return value
+    said = value.lower().split()
+    found = {int(one) for one in NUMBER.findall(value)} or {NUMBER_WORDS[one] for one in said if one in NUMBER_WORDS}
+    return found.pop() if len(found) == 1 else value
+
+
+def _truth(value: Any) -> Any:
+    """Whether something helped: in words, in part, as a share of 1; where nobody said, it did no harm."""
+    if value is None or value == "":
+        return True
+    if isinstance(value, float):
+        return value >= 0.5
+    if isinstance(value, str):
+        word = value.lower().split()[0].strip(".,;:!") if value.strip() else ""
+        return word in HELPED if word in HELPED | HARMED else value
+    return value
+
+
+Number = Annotated[int, BeforeValidator(_number)]
+Truth = Annotated[bool, BeforeValidator(_truth)]
+Names = Annotated[list[str], BeforeValidator(_names), Field(default_factory=list)]
+Words = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
+T = TypeVar("T")
+
+
+def most(chars: int) -> Any:
+    """A text's bound in schemas; a longer one is cut, not refused."""
+    return Field(json_schema_extra={"maxLength": chars})
+
+
+def at_most(items: int, least: int = 0) -> Any:
+    """A list's bounds in schemas; what is beyond them is left out, not refused."""
+    return Field(json_schema_extra={"maxItems": items, **({"minItems": least} if least else {})})
+
+
+Several = Annotated[list[T], WrapValidator(_good_ones), BeforeValidator(several), Field(default_factory=list)]

@@ -1,0 +1,125 @@
+"""What the store keeps in memory beside the file: ids, the last sequence, the last commit time."""
+
+import sqlite3
+
+from propagation.adapters.sqlite.connection.json_rows import one
+from propagation.model.clients.client import ClientKey, ClientKind, kind_of, ref_of
+from propagation.ports.clock import Clock
+
+Mark = tuple[int, ...]
+
+
+class Directory:
+    """Ids to refs and back, all of them. What a transaction adds is seen by the writer at once and by readers once it is
+    durable; what a failed one added is taken back (database.Memory)."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._committed: tuple[dict[str, int], dict[str, int]] = ({}, {})
+        self._ids: dict[int, str] = {}
+        self._added: dict[tuple[int, str], int] = {}
+        self._forgotten: list[tuple[int, str]] = []
+        self._next = [0, 0]
+        self._counts = [0, 0]
+        self._sequence = 0
+        self._at = 0
+
+    def load(self, connection: sqlite3.Connection) -> None:
+        """Take what the file holds."""
+        for kind, id_, ref in connection.execute("SELECT kind, id, ref FROM client"):
+            self._committed[kind][id_] = ref
+            self._ids[ref] = id_
+        for kind in ClientKind:
+            given = one(connection, "SELECT value FROM progress WHERE name = ?", f"refs_given_{int(kind)}") or 0
+            self._next[kind] = max(given, 1 + max((ref >> 1 for ref in self._committed[kind].values()), default=-1))
+        self._counts = list(self._next)
+        self._sequence = recorded_through(connection)
+        self._at = committed_at(connection, self._sequence)
+
+    def mark(self) -> Mark:
+        return len(self._added), self._sequence, self._at, len(self._forgotten)
+
+    def undo(self, mark: Mark) -> None:
+        added, self._sequence, self._at, forgotten = mark
+        del self._forgotten[forgotten:]
+        while len(self._added) > added:
+            (kind, _), _ = self._added.popitem()
+            self._next[kind] -= 1
+
+    def keep(self) -> None:
+        """What was added is durable, and what was forgotten is gone."""
+        for kind, id_ in self._forgotten:
+            ref = self._committed[kind].pop(id_, None)
+            if ref is not None:
+                del self._ids[ref]
+        self._forgotten.clear()
+        for (kind, id_), ref in self._added.items():
+            self._committed[kind][id_] = ref
+            self._ids[ref] = id_
+        self._added.clear()
+        self._counts = list(self._next)
+
+    def ref(self, kind: int, id_: str) -> int | None:
+        """As readers see it."""
+        return self._committed[kind].get(id_)
+
+    def key(self, ref: int) -> ClientKey | None:
+        """As readers see it."""
+        id_ = self._ids.get(ref)
+        return None if id_ is None else ClientKey(kind_of(ref), id_)
+
+    def ref_now(self, kind: int, id_: str) -> int | None:
+        """As the writer's transaction sees it."""
+        ref = self._committed[kind].get(id_)
+        if ref is not None and not self._forgotten:  # nearly always
+            return ref
+        added = self._added.get((kind, id_))
+        return added if added is not None or (int(kind), id_) in self._forgotten else ref
+
+    def count(self, kind: ClientKind) -> int:
+        """How many refs of a kind readers may see."""
+        return self._counts[kind]
+
+    def add(self, kind: ClientKind, id_: str) -> int:
+        ref = ref_of(kind, self._next[kind])
+        self._next[kind] += 1
+        self._added[int(kind), id_] = ref
+        return ref
+
+    def forget(self, kind: int, id_: str) -> None:
+        """A client that is stored and gone after this transaction; its ref is not given again."""
+        self._forgotten.append((int(kind), id_))
+
+    def take_sequences(self, count: int) -> int:
+        """The first of `count` new sequences."""
+        first = self._sequence + 1
+        self._sequence += count
+        return first
+
+    def now(self) -> int:
+        """The commit time: never earlier than the last one, whatever the clock does."""
+        self._at = max(self._clock.now_ms(), self._at)
+        return self._at
+
+
+def recorded_through(connection: sqlite3.Connection) -> int:
+    return int(one(connection, "SELECT max(coalesce((SELECT max(sequence) FROM interaction), 0),"
+                               " coalesce((SELECT max(sequence) FROM log), 0))"))
+
+
+def committed_at(connection: sqlite3.Connection, sequence: int) -> int:
+    """When the entry of this sequence, or the last one before it, was committed. It rises with the sequence."""
+    return max(one(connection, f"SELECT at FROM {table} WHERE sequence <= ? ORDER BY sequence DESC LIMIT 1", sequence) or 0
+               for table in ("interaction", "log"))
+
+
+def sequence_at(connection: sqlite3.Connection, time_ms: int) -> int:
+    """The last sequence committed at or before a time, by halving."""
+    low, high = 0, recorded_through(connection)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if committed_at(connection, middle) <= time_ms:
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -1,0 +1,251 @@
+"""One SQLite file: WAL, synchronous=FULL, one writer thread with group commit, a few readers.
+
+Rows go in and out by JSON in one statement each (`json_each`, `json_group_array`): a statement is then one step outside
+the interpreter lock, however many rows it carries."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from propagation.adapters.sqlite.connection.atomic_file import drop_begun
+from propagation.adapters.sqlite.connection.lock import Lock, take_lock
+from propagation.adapters.sqlite.connection.schema import in_snapshot, make_file, open_file, open_reader, translated
+from propagation.model.errors import StoreBusy, StoreCorrupt
+
+GROUP = 64
+READERS = 4
+FEW_ROWS = 64
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+Work = Callable[[sqlite3.Connection], object]
+Mark = tuple[int, ...]
+Waiting = tuple[Work, "Future[object]", bool]
+
+
+class Memory(Protocol):
+    """What a store keeps in memory beside the file: it follows every commit and rollback, on the writer's thread."""
+
+    def mark(self) -> Mark: ...
+
+    def undo(self, mark: Mark) -> None: ...
+
+    def keep(self) -> None: ...
+
+
+class Database:
+    """Runs functions of a connection: writes grouped into commits, reads beside them."""
+
+    def __init__(self, path: Path, memory: Memory, max_bytes: int | None = None) -> None:
+        self.path = path.resolve()
+        self._memory = memory
+        self._max_bytes = max_bytes
+        self._damage: StoreCorrupt | None = None
+        self._queue: queue.SimpleQueue[Waiting | None] = queue.SimpleQueue()
+        self._writer: threading.Thread | None = None
+        self._readers: ThreadPoolExecutor | None = None
+        self._local = threading.local()
+        self._reading: list[sqlite3.Connection] = []
+        self._here: sqlite3.Connection | None = None
+        self._lock: Lock | None = None
+        self._place: tuple[int, int] | None = None
+        self._handle: int | None = None
+
+    def open(self) -> None:
+        """Lock the file for this process, check and migrate the schema, start the threads."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_file(self.path)
+        self._lock = take_lock(self.path)
+        try:
+            connection = open_file(self.path, self._max_bytes)
+            if left := drop_begun(self.path):
+                log.warning("took away %s: a copy that a killed command had begun", ", ".join(path.name for path in left))
+        except BaseException as error:
+            self._release_lock()
+            raise translated(error, self.path) from error
+        self._place = _place_of(self.path)
+        self._writer = threading.Thread(target=self._write_loop, args=(connection,), name="sqlite-writer", daemon=True)
+        self._writer.start()
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-reader")
+
+    def close(self) -> None:
+        """Commit what waits, then let go of the file."""
+        if self._readers is not None:
+            self._readers.shutdown()
+            self._readers = None
+        for connection in self._reading:
+            connection.close()
+        self._reading.clear()
+        if self._here is not None:
+            self._here.close()
+            self._here = None
+        if self._writer is not None:
+            writer, self._writer = self._writer, None
+            self._queue.put(None)
+            writer.join()
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+        self._release_lock()
+
+    def handle(self) -> int:
+        """Of the file itself, read and written beside SQLite. It stays open for as long as the connections are: closing any
+        descriptor of the file drops all of SQLite's locks on it, and the log could be taken away by another process. Raises
+        StoreCorrupt where the file was replaced."""
+        if self._handle is None:
+            self._handle = os.open(self.path, os.O_RDWR)
+        found = os.fstat(self._handle)
+        self._check((found.st_dev, found.st_ino))
+        return self._handle
+
+    async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work` in a transaction shared with whatever else waits; returns after the durable commit. A caller that is
+        cancelled before its turn has written nothing; after it, the commit stands."""
+        if self._writer is None:
+            raise StoreBusy(f"{self.path} is closed")
+        if self._damage is not None:
+            raise StoreCorrupt(str(self._damage))
+        done: Future[T] = Future()
+        self._queue.put((work, done, False))  # type: ignore[arg-type]
+        return await asyncio.wrap_future(done)
+
+    async def alone(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work` on the writing connection outside of any transaction, between commits: what looks after the file."""
+        if self._writer is None:
+            raise StoreBusy(f"{self.path} is closed")
+        done: Future[T] = Future()
+        self._queue.put((work, done, True))  # type: ignore[arg-type]
+        return await asyncio.wrap_future(done)
+
+    async def read(self, work: Callable[[sqlite3.Connection], T], rows: int | None = None) -> T:
+        """Run `work` on a read connection, in one snapshot. `rows`: at most how many it reads, each by its key; where they are few
+        it is done here and now: to hand it to a thread and back takes longer than the work, the more so the busier the process."""
+        if self._readers is None:
+            raise StoreBusy(f"{self.path} is closed")
+        if rows is not None and rows <= FEW_ROWS:
+            with contextlib.suppress(StoreBusy):  # whoever holds the file is waited for elsewhere
+                return self._read_here(work)
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, work)
+
+    def _read_here(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """On the loop's own connection, which never waits. Raises StoreBusy."""
+        try:
+            if self._here is None:
+                self._here = open_reader(self.path)
+                self._here.execute("PRAGMA busy_timeout=0")
+            return in_snapshot(self._here, work)
+        except sqlite3.Error as error:
+            raise self._translated(error) from error
+
+    def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            connection = getattr(self._local, "connection", None)
+            if connection is None:
+                connection = self._local.connection = open_reader(self.path)
+                self._reading.append(connection)
+            return in_snapshot(connection, work)
+        except sqlite3.Error as error:
+            raise self._translated(error) from error
+
+    def _translated(self, error: BaseException) -> BaseException:
+        """As ours. Damage is remembered: what is acknowledged after it could not be trusted to be there."""
+        ours = translated(error, self.path)
+        if isinstance(ours, StoreCorrupt):
+            self._damage = ours
+        return ours
+
+    def _write_loop(self, connection: sqlite3.Connection) -> None:
+        stopping = False
+        while not stopping:
+            group = [self._queue.get()]
+            while len(group) < GROUP and group[-1] is not None and not group[-1][2]:
+                try:
+                    group.append(self._queue.get_nowait())
+                except queue.Empty:
+                    break
+            stopping = group[-1] is None
+            wanted = [entry for entry in group if entry is not None and entry[1].set_running_or_notify_cancel()]
+            self._commit([entry for entry in wanted if not entry[2]], connection)
+            for work, done, _ in wanted[-1:] if wanted and wanted[-1][2] else ():
+                self._run_alone(work, done, connection)
+        connection.close()
+
+    def _run_alone(self, work: Work, done: "Future[object]", connection: sqlite3.Connection) -> None:
+        try:
+            self._check_place()
+            done.set_result(work(connection))
+        except Exception as error:
+            done.set_exception(self._translated(error))
+
+    def _commit(self, group: list[Waiting], connection: sqlite3.Connection) -> None:
+        """One transaction; a function that fails is rolled back alone, a commit that fails fails them all."""
+        if not group:
+            return
+        results: list[tuple[Future[object], object]] = []
+        start = self._memory.mark()
+        try:
+            self._check_place()
+            connection.execute("BEGIN IMMEDIATE")
+            for work, done, _ in group:
+                self._run_one(work, done, results, connection)
+            connection.execute("COMMIT")
+            self._memory.keep()
+        except Exception as error:
+            self._memory.undo(start)
+            with contextlib.suppress(sqlite3.Error):  # SQLite has then rolled it back by itself
+                connection.execute("ROLLBACK")
+            for _, done, _ in group:
+                if not done.done():
+                    done.set_exception(self._translated(error))
+            return
+        for done, result in results:
+            done.set_result(result)
+
+    def _check_place(self) -> None:
+        """What is written to a file that was removed or replaced is gone with it. Raises StoreCorrupt."""
+        self._check(_place_of(self.path))
+
+    def _check(self, place: tuple[int, int] | None) -> None:
+        if place != self._place:
+            raise StoreCorrupt(f"{self.path} was removed or replaced while the service held it; nothing more is acknowledged: stop"
+                               " the service, then put the file back or restore a back-up")
+
+    def _run_one(self, work: Work, done: "Future[object]", results: list[tuple["Future[object]", object]],
+                 connection: sqlite3.Connection) -> None:
+        """One function of a group. Raises only where SQLite has rolled the whole transaction back by itself."""
+        mark = self._memory.mark()
+        connection.execute("SAVEPOINT one")
+        try:
+            result = work(connection)
+            if isinstance(result, sqlite3.Cursor):
+                result.close()  # here: its end resets its statement, which on the caller's thread this one may be using again
+            connection.execute("RELEASE one")
+            results.append((done, result))
+        except Exception as error:
+            if not connection.in_transaction:
+                raise
+            self._memory.undo(mark)
+            connection.execute("ROLLBACK TO one")
+            connection.execute("RELEASE one")
+            done.set_exception(self._translated(error))
+
+    def _release_lock(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+
+def _place_of(path: Path) -> tuple[int, int] | None:
+    """Which file it is, whatever it is called: device and inode; None where there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino

@@ -1,0 +1,218 @@
+"""ErasureStore on SQLite: what is to be known before anything is taken back; taking_back.py is the commit, wiping.py the file."""
+
+import asyncio
+import sqlite3
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+from propagation.adapters.sqlite.connection.client_ids import Directory
+from propagation.adapters.sqlite.connection.database import Database
+from propagation.adapters.sqlite.connection.free_page_zeroing import Middles
+from propagation.adapters.sqlite.connection.json_rows import dumped
+from propagation.adapters.sqlite.connection.wiping import (
+    forgotten_times,
+    has_to_be_written_anew,
+    taken_back_through,
+    wiped,
+    write_anew,
+)
+from propagation.adapters.sqlite.connection.write_ahead_log import empty_log
+from propagation.adapters.sqlite.forget.citation_search import Needles, is_said, naming, texts_along
+from propagation.adapters.sqlite.forget.learned_rows import written_by
+from propagation.adapters.sqlite.forget.withdrawal import take_back
+from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints
+from propagation.adapters.sqlite.reason.reason import ROW, interaction_of
+from propagation.adapters.sqlite.reason.texts import bodies_of
+from propagation.adapters.sqlite.record.forgotten_events import forgotten_among
+from propagation.adapters.sqlite.record.record import signed
+from propagation.adapters.sqlite.rounds.messages import brief_versions, last_round
+from propagation.model.clients.client_text import MERGED_OUTCOME, Merged
+from propagation.model.errors import StoreBusy
+from propagation.model.interactions.interaction import InteractionRow, seed_of
+from propagation.model.interactions.learned_block import Staged
+from propagation.model.interactions.withdrawal import (
+    Choices,
+    Citing,
+    SentMessage,
+    Standing,
+    StoredText,
+    TakenBack,
+    Trail,
+    Withdrawal,
+    Written,
+)
+from propagation.model.routers.router import Integrated
+from propagation.ports.graph.leases import Lease
+
+TRAILS_A_READ = 500
+LOG_TRIES, LOG_PAUSE_SECONDS = 300, 0.2
+PASSES = 5
+READERS = ("SELECT m.ref, m.profile_version, m.router, m.router_version, m.outcome FROM json_each(?) e CROSS JOIN merged m"
+           " INDEXED BY merged_message ON m.router = e.value->>0 AND m.router_version = e.value->>1 WHERE m.outcome = ?")
+CHOICES = ("SELECT i.user, i.sequence, i.item, i.weight, c.sequence FROM json_each(?) e CROSS JOIN interaction i"
+           " INDEXED BY interaction_user ON i.user = e.value CROSS JOIN client c ON c.ref = i.item ORDER BY e.key, i.sequence")
+PARTS = ("SELECT attribute, ref, sequence FROM integrated WHERE router = ? AND version = ?"
+         " AND attribute IN (SELECT value FROM json_each(?))")
+
+
+class SqliteErasure:
+    """Reads ahead, and one publication."""
+
+    def __init__(self, database: Database, directory: Directory, checkpoints: SqliteCheckpoints) -> None:
+        self._database = database
+        self._directory = directory
+        self._checkpoints = checkpoints
+
+    async def standings(self, event_ids: Sequence[str]) -> Sequence[tuple[Standing, InteractionRow | None]]:
+        return await self._database.read(lambda connection: list(_standings(connection, event_ids)))
+
+    async def all_interactions(self, refs: Sequence[int]) -> Sequence[InteractionRow]:
+        def work(connection: sqlite3.Connection) -> Sequence[InteractionRow]:
+            asked = dumped(sorted(set(refs)))
+            rows = connection.execute(f"SELECT {ROW} FROM interaction WHERE user IN (SELECT value FROM json_each(?1))"
+                                      f" UNION SELECT {ROW} FROM interaction WHERE item IN (SELECT value FROM json_each(?1))"
+                                      " ORDER BY sequence", (asked,))
+            return [interaction_of(row) for row in rows]
+
+        return await self._database.read(work)
+
+    async def choices_of(self, users: Sequence[int]) -> Choices:
+        return await self._database.read(lambda connection: Choices.of(
+            connection.execute(CHOICES, (dumped(sorted(set(users))),)).fetchall()))
+
+    async def written(self, sequences: Sequence[int]) -> Written:
+        return await self._database.read(lambda connection: written_by(connection, sequences))
+
+    async def texts_citing(self, trails: Sequence[Trail]) -> Sequence[StoredText]:
+        found: dict[tuple[int, int], StoredText] = {}
+        ordered = sorted(trails, key=lambda trail: trail.ref)
+        for start in range(0, len(ordered), TRAILS_A_READ):
+            some = ordered[start : start + TRAILS_A_READ]
+            for one in await self._database.read(lambda connection, some=some: list(texts_along(connection, some))):  # type: ignore[misc]
+                found[one.text.profile.ref, one.text.profile.version] = one
+        return [found[key] for key in sorted(found)]
+
+    async def said_by_others(self, ref: int, names: frozenset[str]) -> frozenset[str]:
+        return await self._database.read(lambda connection: frozenset(
+            name for name in names if is_said(connection, ref, name)))
+
+    async def refs_naming(self, words: frozenset[str]) -> frozenset[int]:
+        needles = Needles.of([Citing(words=words)])
+        found: set[int] = set()
+        row = 0
+        while True:
+            last, refs = await self._database.read(lambda connection, row=row: naming(connection, needles, row))  # type: ignore[misc]
+            if last == row:
+                return frozenset(found)
+            found |= refs
+            row = last
+
+    async def messages_resting_on(self, refs: Sequence[int], sequences: frozenset[int] | None, words: frozenset[str],
+                                  limit: int) -> Sequence[SentMessage]:
+        return await self._database.read(lambda connection: list(_messages(connection, refs, sequences, words, limit)))
+
+    async def readers_of(self, messages: Sequence[tuple[int, int]]) -> Sequence[Merged]:
+        return await self._database.read(lambda connection: [
+            Merged(*row) for row in connection.execute(READERS, (dumped(list(messages)), MERGED_OUTCOME))])
+
+    async def take_back(self, lease: Lease, withdrawal: Withdrawal, barrier: Staged) -> TakenBack:
+        rewritten, texts = await bodies_of(withdrawal.rewritten), await bodies_of(withdrawal.texts)
+        done = await self._database.write(lambda connection: take_back(connection, self._directory, lease, withdrawal,
+                                                                       barrier, rewritten, texts))
+        self._checkpoints.sweep_beside()
+        return done
+
+    async def taken_back_through(self) -> int:
+        return await self._database.read(taken_back_through, 1)
+
+    async def wiping_due(self) -> bool:
+        return await self._database.read(forgotten_times) > 0
+
+    async def wipe(self) -> None:
+        times = await self._database.read(forgotten_times)
+        await self._checkpoints.sweep_checkpoints()  # what is dropped after the file was written anew stays in its free pages
+        handle = self._database.handle()
+        if has_to_be_written_anew(handle):
+            await self._with_empty_log(empty_log)
+            await self._database.alone(write_anew)
+            await self._with_empty_log(empty_log)
+        else:
+            await self._overwrite(handle)
+        await self._database.write(lambda connection: wiped(connection, times))
+
+    async def _overwrite(self, handle: int) -> None:
+        """What lies in the unused middles of pages; commits go on but for a moment at a time. Raises StoreBusy."""
+        middles = Middles(self._database.path, handle)
+        for _ in range(PASSES):
+            await self._with_empty_log(middles.begin)
+            start: int | None = 0
+            while start is not None:
+                pages, start = await asyncio.to_thread(middles.found, start)
+                if pages:
+                    await self._with_empty_log(partial(middles.overwrite, pages))
+            await self._with_empty_log(partial(middles.overwrite, None))
+            if middles.complete:
+                return
+        raise self._not_wiped("so much is written meanwhile that it is not known where")
+
+    async def _with_empty_log(self, work: Callable[[sqlite3.Connection], bool]) -> None:
+        """`work`, which says whether it could empty the write-ahead log. Raises StoreBusy where it never can."""
+        for _ in range(LOG_TRIES):
+            if await self._database.alone(work):
+                return
+            await asyncio.sleep(LOG_PAUSE_SECONDS)
+        raise self._not_wiped("a reader keeps the write-ahead log from being emptied")
+
+    def _not_wiped(self, why: str) -> StoreBusy:
+        return StoreBusy(f"{self._database.path}: {why}; what was deleted may still be in the file or its log. The next start of"
+                         " the service takes it out")
+
+
+def _standings(connection: sqlite3.Connection, event_ids: Sequence[str]) -> Iterator[tuple[Standing, InteractionRow | None]]:
+    forgotten = forgotten_among(connection, event_ids)
+    for event_id in event_ids:
+        seed = signed(seed_of(event_id))
+        row = connection.execute(f"SELECT {ROW} FROM interaction WHERE seed = ? AND event_id = ?", (seed, event_id)).fetchone()
+        if row is not None:
+            yield Standing.RECORDED, interaction_of(row)
+        elif connection.execute("SELECT 1 FROM retracted WHERE seed = ? AND event_id = ?", (seed, event_id)).fetchone():
+            yield Standing.RETRACTED, None
+        else:
+            yield (Standing.FORGOTTEN if event_id in forgotten else Standing.UNKNOWN), None
+
+
+def _messages(connection: sqlite3.Connection, refs: Sequence[int], sequences: frozenset[int] | None, words: frozenset[str],
+              limit: int) -> Iterator[SentMessage]:
+    gone: dict[tuple[int, int], list[Integrated]] = defaultdict(list)
+    last = last_round(connection)
+    for router, version, attribute, ref, profile_version, sequence in connection.execute(
+            "SELECT router, version, attribute, ref, profile_version, sequence FROM integrated"
+            " WHERE ref IN (SELECT value FROM json_each(?))", (dumped(sorted(set(refs))),)):
+        if sequences is None or sequence in sequences:
+            gone[router, version].append(Integrated(attribute, ref, profile_version, sequence))
+    keys = set(gone)
+    if words:
+        keys.update(connection.execute("SELECT router, version FROM router_version WHERE text = ''"))
+    for word in sorted(words):
+        keys.update(connection.execute("SELECT router, version FROM router_version WHERE instr(text, ?1) OR instr(name, ?1)"
+                                       " OR instr(attributes, ?1) OR instr(standing, ?1)", (word,)))
+    for key, message in sorted(brief_versions(connection, sorted(keys)).items()):
+        if message.round <= last:
+            yield SentMessage(message, gone.get(key, ()), _left(connection, key, gone.get(key, ()), limit))
+
+
+def _left(connection: sqlite3.Connection, key: tuple[int, int], gone: Sequence[Integrated],
+          limit: int) -> dict[str, frozenset[int]]:
+    """Who else brought each attribute that loses a part; read only as far as needed."""
+    left: dict[str, set[int]] = {part.attribute: set() for part in gone}
+    going = {(part.attribute, part.ref, part.sequence) for part in gone}
+    short = set(left)
+    for attribute, ref, sequence in connection.execute(PARTS, (*key, dumped(sorted(short)))) if short else ():
+        if attribute in short and (attribute, ref, sequence) not in going:
+            left[attribute].add(ref)
+            if len(left[attribute]) >= limit:
+                short.discard(attribute)
+                if not short:
+                    break
+    return {attribute: frozenset(clients) for attribute, clients in left.items()}

@@ -1,0 +1,168 @@
+"""Checkpoints on SQLite: arrays in parts, written and dropped in small transactions, so that no acknowledgement waits long."""
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from propagation.adapters.sqlite.connection.database import Database
+from propagation.adapters.sqlite.connection.json_rows import counted, dumped
+from propagation.adapters.sqlite.connection.leases import check_fence
+from propagation.model.errors import LeaseLost, StoreCorrupt
+from propagation.model.interactions.learned_block import Checkpoint, Staged
+from propagation.ports.graph.leases import Lease
+
+log = logging.getLogger(__name__)
+
+PART_BYTES = 1 << 20
+PARTS_A_SWEEP = 16
+PARTS_AT_ONCE = 24
+Part = tuple[str, int, str, str, memoryview]
+
+
+class SqliteCheckpoints:
+    """The newest barrier, the newest complete checkpoint that is none, and at most one that is being written."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sweeping: asyncio.Task[None] | None = None
+
+    async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
+        id_ = (await self.stage_checkpoint(lease, checkpoint)).id
+
+        def work(connection: sqlite3.Connection) -> None:
+            check_fence(connection, lease)
+            completed(connection, id_)
+
+        await self._database.write(work)
+        await self.sweep_checkpoints()
+
+    async def stage_checkpoint(self, lease: Lease, checkpoint: Checkpoint, onto: Staged | None = None) -> Staged:
+        """Everything written, nothing visible."""
+        def begin(connection: sqlite3.Connection) -> int:
+            check_fence(connection, lease)
+            if onto is not None:
+                return _continued(connection, onto.id, checkpoint.sequence)
+            connection.execute("DELETE FROM checkpoint WHERE NOT complete")
+            id_ = counted(connection, "checkpoint")
+            connection.execute("INSERT INTO checkpoint (id, sequence, epoch, barrier) VALUES (?, ?, ?, ?)",
+                               (id_, checkpoint.sequence, checkpoint.epoch, checkpoint.barrier))
+            return id_
+
+        id_ = await self._database.write(begin)
+        some: list[Part] = []
+        for name in list(checkpoint.arrays):
+            for part in _parts(name, checkpoint.arrays.pop(name)):
+                some.append(part)
+                if len(some) == PARTS_AT_ONCE:
+                    await self._put_parts(id_, some)
+                    some = []
+        await self._put_parts(id_, some)
+        await self._database.alone(_into_the_file)
+        return Staged(id_, checkpoint.sequence)
+
+    async def _put_parts(self, id_: int, parts: list[Part]) -> None:
+        await self._database.write(lambda connection: connection.executemany(
+            "INSERT INTO checkpoint_part VALUES (?, ?, ?, ?, ?, ?)", [(id_, *part) for part in parts]))
+
+    async def sweep_checkpoints(self) -> None:
+        """Drop the parts of checkpoints that are gone, some a commit; covered increments of trust too."""
+        while await self._database.write(_sweep):
+            pass
+
+    def sweep_beside(self) -> None:
+        """As `sweep_checkpoints`, while the caller goes on; one that is under way takes this along."""
+        if self._sweeping is None or self._sweeping.done():
+            self._sweeping = asyncio.create_task(self.sweep_checkpoints())
+            self._sweeping.add_done_callback(_told)
+
+    async def swept(self) -> None:
+        """Once what `sweep_beside` began has ended. What it could not drop goes with the next sweep."""
+        if self._sweeping is not None:
+            await asyncio.gather(self._sweeping, return_exceptions=True)
+
+    async def newest_checkpoint(self, *, barrier: bool = False) -> Checkpoint | None:
+        return await self._database.read(lambda connection: _newest(connection, barrier))
+
+
+def completed(connection: sqlite3.Connection, id_: int) -> None:
+    """This one is visible; older ones are gone, but the newest barrier (their parts go with the next sweep). Nothing ever
+    reads an older barrier, and it would hold what was erased since."""
+    if connection.execute("UPDATE checkpoint SET complete = 1 WHERE id = ?", (id_,)).rowcount == 0:
+        raise LeaseLost("another checkpoint was begun before this one was complete")
+    connection.execute("DELETE FROM checkpoint WHERE id < ?1 AND id <> coalesce((SELECT max(id) FROM checkpoint"
+                       " WHERE complete AND barrier), 0)", (id_,))
+
+
+def _into_the_file(connection: sqlite3.Connection) -> None:
+    """What the log holds of it, now: else a later commit would move it, which somebody waits for."""
+    connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+
+
+def _continued(connection: sqlite3.Connection, id_: int, sequence: int) -> int:
+    if connection.execute("UPDATE checkpoint SET sequence = ? WHERE id = ? AND NOT complete", (sequence, id_)).rowcount == 0:
+        raise LeaseLost("another checkpoint was begun before this one was complete")
+    return id_
+
+
+def covers(connection: sqlite3.Connection, sequence: int) -> None:
+    """Increments of trust up to a sequence are of no use any more: tens of megabytes, in a commit that others wait for."""
+    with _unzeroed(connection):
+        connection.execute("DELETE FROM trust_delta WHERE through <= ?", (sequence,))
+
+
+def _told(sweep: asyncio.Task[None]) -> None:
+    if not sweep.cancelled() and (error := sweep.exception()) is not None:
+        log.warning("old checkpoints are not all dropped, the next sweep drops them: %s", error)
+
+
+def _sweep(connection: sqlite3.Connection) -> int:
+    with _unzeroed(connection):
+        parts = connection.execute("DELETE FROM checkpoint_part WHERE rowid IN (SELECT rowid FROM checkpoint_part WHERE"
+                                   " checkpoint NOT IN (SELECT id FROM checkpoint) LIMIT ?)", (PARTS_A_SWEEP,)).rowcount
+        deltas = connection.execute(
+            "DELETE FROM trust_delta WHERE through IN (SELECT through FROM trust_delta WHERE through <="
+            " (SELECT max(sequence) FROM checkpoint WHERE complete) ORDER BY through LIMIT ?)", (PARTS_A_SWEEP,)).rowcount
+    return parts + deltas
+
+
+@contextmanager
+def _unzeroed(connection: sqlite3.Connection) -> Iterator[None]:
+    """Numbers only, hundreds of megabytes of them: their freed pages need no zeros (see wiping.py)."""
+    connection.execute("PRAGMA secure_delete=OFF")
+    try:
+        yield
+    finally:
+        connection.execute("PRAGMA secure_delete=ON")
+
+
+def _parts(name: str, array: NDArray[np.generic]) -> Iterator[Part]:
+    data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    shape = dumped(list(array.shape))
+    for part, start in enumerate(range(0, max(len(data), 1), PART_BYTES)):
+        yield name, part, array.dtype.str, shape, data[start : start + PART_BYTES].data
+
+
+def _newest(connection: sqlite3.Connection, barrier: bool) -> Checkpoint | None:
+    row = connection.execute("SELECT id, sequence, epoch, barrier FROM checkpoint WHERE complete AND barrier >= ?"
+                             " ORDER BY id DESC LIMIT 1", (barrier,)).fetchone()
+    if row is None:
+        return None
+    arrays: dict[str, NDArray[np.generic]] = {}
+    for name, dtype, shape in connection.execute(
+            "SELECT name, dtype, shape FROM checkpoint_part WHERE checkpoint = ? AND part = 0", (row[0],)).fetchall():
+        arrays[name] = np.empty(orjson.loads(shape), dtype)
+        flat = arrays[name].reshape(-1).view(np.uint8)
+        filled = 0
+        for (data,) in connection.execute("SELECT data FROM checkpoint_part WHERE checkpoint = ? AND name = ? ORDER BY part",
+                                          (row[0], name)):
+            flat[filled : filled + len(data)] = np.frombuffer(data, np.uint8)
+            filled += len(data)
+        if filled < len(flat):
+            raise StoreCorrupt(f"checkpoint {row[0]} lacks a part of {name}; restore the file from a back-up")
+    return Checkpoint(sequence=row[1], epoch=row[2], barrier=bool(row[3]), arrays=arrays)

@@ -1,0 +1,82 @@
+"""A back-up of a database that is in use: SQLite's online copy of one snapshot, by another process.
+
+The reader's transaction keeps the snapshot still while the copy goes on in steps; the writer appends to its log meanwhile
+and waits for nobody. The service's own lock is not taken: it guards against a second writer, and this reads."""
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+from propagation.adapters.sqlite.connection.atomic_file import made_in_place
+from propagation.adapters.sqlite.connection.schema import APPLICATION_ID, connect, migrations, open_reader, translated
+from propagation.adapters.sqlite.maintenance.leftovers import drop_leftovers
+from propagation.model.errors import PropagationError, SchemaTooNew, StoreCorrupt
+
+PAGES_A_STEP = 1_024
+# After each step the disk has what was copied, so that a service's commit never waits for more than that behind it.
+REST = 0.25
+OnProgress = Callable[[int, int], None]
+
+
+def backup(source: Path, target: Path, progress: OnProgress, *, replace: bool = False) -> int:
+    """Copy a database as it is now to `target`; its size in bytes. `progress` is told (done, all) in pages. Raises StoreCorrupt,
+    SchemaTooNew, and PropagationError where `target` is there already."""
+    if source.resolve() == target.resolve():
+        raise PropagationError(f"{target} is the database itself; name another file")
+    try:
+        with made_in_place(target, replace=replace) as partial:
+            with closing(open_reader(source)) as reader:
+                check_ours(reader, source)
+                reader.execute("BEGIN")
+                reader.execute("SELECT count(*) FROM meta").fetchone()
+                _copy(reader, partial, progress)
+            settle(partial)
+            return partial.stat().st_size
+    except sqlite3.Error as error:
+        raise translated(error, source) from error
+
+
+def check_ours(connection: sqlite3.Connection, path: Path) -> None:
+    """Raises StoreCorrupt where this is not a database of ours, SchemaTooNew where a newer release wrote it."""
+    try:
+        application = connection.execute("PRAGMA application_id").fetchone()[0]
+        schema = connection.execute("PRAGMA user_version").fetchone()[0]
+    except sqlite3.DatabaseError as error:
+        raise translated(error, path) from error
+    if application != APPLICATION_ID:
+        raise StoreCorrupt(f"{path} is no database of this service")
+    newest = migrations()[-1][0]
+    if schema > newest:
+        raise SchemaTooNew(f"{path} has schema {schema}, this release knows up to {newest}; upgrade the service")
+
+
+def settle(partial: Path) -> None:
+    """A copy on its own: one file, without what a running process held or had begun."""
+    with closing(connect(partial)) as copy:
+        copy.execute("PRAGMA journal_mode=DELETE")
+        copy.execute("BEGIN IMMEDIATE")
+        drop_leftovers(copy)
+        copy.execute("COMMIT")
+
+
+def _copy(reader: sqlite3.Connection, partial: Path, progress: OnProgress) -> None:
+    written = os.open(partial, os.O_RDWR)
+    began = time.monotonic()
+
+    def stepped(_: int, remaining: int, total: int) -> None:
+        nonlocal began
+        os.fdatasync(written)
+        progress(total - remaining, total)
+        time.sleep(REST * (time.monotonic() - began))
+        began = time.monotonic()
+
+    try:
+        with closing(connect(partial)) as copy:
+            copy.execute("PRAGMA journal_mode=OFF")
+            copy.execute("PRAGMA synchronous=OFF")
+            reader.backup(copy, pages=PAGES_A_STEP, progress=stepped)
+    finally:
+        os.close(written)

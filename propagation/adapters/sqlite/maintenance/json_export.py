@@ -1,0 +1,205 @@
+"""Everything in a database as JSON Lines, and a database from them again, without loss.
+
+The first line names form, schema and tables; each further one is a row, {table: {column: value}}, in the order in which the
+table holds them; the last has the count and a digest of all before it, so that a file that was cut short is known. Bytes are
+{"base64": ...}, but the body of a profile version (lines and filter rules) is the JSON that it is."""
+
+import base64
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from hashlib import blake2b
+from itertools import groupby
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import orjson
+
+from propagation.adapters.sqlite.connection.atomic_file import made_in_place
+from propagation.adapters.sqlite.connection.schema import APPLICATION_ID, connect, migrations, open_reader, translated
+from propagation.adapters.sqlite.maintenance.backup import OnProgress, check_ours
+from propagation.adapters.sqlite.maintenance.file_swap import in_place_of, look_over
+from propagation.adapters.sqlite.reason.text_bodies import packed_body, plain_body
+from propagation.model.errors import BrokenData, SchemaTooNew
+
+FORM = 1
+BODIES = {("profile_version", "body")}
+LINES_A_REPORT = 5_000
+ROWS_A_STATEMENT = 2_000
+Tables = Mapping[str, Sequence[str]]
+
+
+def export(database: Path, target: Path, progress: OnProgress, *, replace: bool = False) -> int:
+    """One snapshot of a database, that may be in use, as JSON Lines; how many rows. Raises StoreCorrupt, SchemaTooNew, and
+    PropagationError where `target` is there already."""
+    try:
+        with made_in_place(target, replace=replace) as partial, closing(open_reader(database)) as reader:
+            check_ours(reader, database)
+            reader.execute("BEGIN")
+            with partial.open("wb") as file:
+                return _write(reader, file, progress)
+    except sqlite3.Error as error:
+        raise translated(error, database) from error
+
+
+def import_export(source: Path, database: Path, progress: OnProgress, *, replace: bool = False) -> int:
+    """A database from what `export` wrote, in the place of `database`; how many rows. Raises BrokenData, SchemaTooNew,
+    StoreCorrupt where what it says does not fit together, StoreBusy, PropagationError."""
+    try:
+        with in_place_of(database, replace=replace) as partial:
+            with source.open("rb") as file, closing(connect(partial)) as new:
+                rows = _read(new, file, source, progress)
+            look_over(partial, source)
+            return rows
+    except sqlite3.Error as error:
+        raise translated(error, database) from error
+
+
+def _write(reader: sqlite3.Connection, file: BinaryIO, progress: OnProgress) -> int:
+    tables = _tables(reader)
+    counts = {table: reader.execute(f'SELECT count(*) FROM "{table}"').fetchone()[0] for table in tables}
+    total, digest, done = sum(counts.values()), blake2b(digest_size=16), 0
+    head = {"propagation": {"form": FORM, "schema": reader.execute("PRAGMA user_version").fetchone()[0], "rows": total,
+                            "tables": tables}}
+    for line in (head, *_rows(reader, tables)):
+        data = orjson.dumps(line) + b"\n"
+        digest.update(data)
+        file.write(data)
+        done += 1
+        if done % LINES_A_REPORT == 0:
+            progress(done, total)
+    file.write(orjson.dumps({"end": {"rows": done - 1, "blake2b": digest.hexdigest()}}) + b"\n")
+    progress(total, total)
+    return done - 1
+
+
+def _tables(connection: sqlite3.Connection) -> dict[str, list[str]]:
+    """Columns by table, tables by name."""
+    names = [name for name, in connection.execute(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")]
+    return {name: [row[1] for row in connection.execute(f'PRAGMA table_info("{name}")')] for name in names}
+
+
+def _rows(reader: sqlite3.Connection, tables: Tables) -> Iterator[dict[str, dict[str, object]]]:
+    """Without an order of ours a scan gives the table's own: by rowid, or by key where it has none."""
+    for table, columns in tables.items():
+        for row in reader.execute(f'SELECT {_named(columns)} FROM "{table}" NOT INDEXED'):
+            yield {table: {column: _plain(table, column, value) for column, value in zip(columns, row, strict=True)}}
+
+
+def _plain(table: str, column: str, value: object) -> object:
+    if not isinstance(value, bytes):
+        return value
+    if (table, column) in BODIES:
+        return orjson.Fragment(plain_body(value))
+    return {"base64": base64.b64encode(value).decode()}
+
+
+def _stored(table: str, column: str, value: Any) -> object:
+    if (table, column) in BODIES:
+        return packed_body(orjson.dumps(value))
+    return base64.b64decode(value["base64"], validate=True) if isinstance(value, dict) else value
+
+
+def _read(new: sqlite3.Connection, file: BinaryIO, source: Path, progress: OnProgress) -> int:
+    lines = _Lines(file, source)
+    schema, total, tables = lines.head()
+    _create(new, schema, source)
+    if tables != _tables(new):
+        raise BrokenData(str(source), 1, "tables", f"are not those of schema {schema}")
+    for name in ("journal_mode=OFF", "synchronous=OFF"):
+        new.execute(f"PRAGMA {name}")
+    new.execute("BEGIN")
+    for table, rows in groupby(lines.rows(tables), key=lambda row: row[0]):
+        put = f'INSERT INTO "{table}" ({_named(tables[table])}) VALUES ({", ".join("?" * len(tables[table]))})'
+        for part in _parts(rows):
+            try:
+                new.executemany(put, [values for _, values in part])
+            except sqlite3.IntegrityError as error:
+                raise BrokenData(str(source), lines.number, table, f"{error}, in this line or the {len(part) - 1:,} before it"
+                                 ) from error
+            progress(lines.done, total)
+    new.execute("COMMIT")
+    return lines.done
+
+
+def _parts(rows: Iterable[tuple[str, list[object]]]) -> Iterator[Sequence[tuple[str, list[object]]]]:
+    part: list[tuple[str, list[object]]] = []
+    for row in rows:
+        part.append(row)
+        if len(part) == ROWS_A_STATEMENT:
+            yield part
+            part = []
+    if part:
+        yield part
+
+
+def _create(new: sqlite3.Connection, schema: int, source: Path) -> None:
+    """Empty tables of an older schema are filled, and migrated when the database is opened."""
+    steps = migrations()
+    if schema > steps[-1][0]:
+        raise SchemaTooNew(f"{source} has schema {schema}, this release knows up to {steps[-1][0]}; upgrade the service")
+    script = "\n".join(sql for number, sql in steps if number <= schema)
+    new.executescript(f"BEGIN;\n{script}\nPRAGMA application_id={APPLICATION_ID};\nPRAGMA user_version={schema};\nCOMMIT;")
+
+
+def _named(columns: Sequence[str]) -> str:
+    return ", ".join(f'"{column}"' for column in columns)
+
+
+class _Lines:
+    """The lines of an export, one after another; each problem names its line."""
+
+    def __init__(self, file: BinaryIO, source: Path) -> None:
+        self._file = file
+        self._source = source
+        self._digest = blake2b(digest_size=16)
+        self.number = 0
+        self.done = 0
+
+    def head(self) -> tuple[int, int, Tables]:
+        """(schema, rows, columns by table)."""
+        value = self._next()
+        try:
+            head = value["propagation"]
+            form, schema, rows, tables = (head[name] for name in ("form", "schema", "rows", "tables"))
+        except (KeyError, TypeError) as error:
+            raise self._broken("", "is not the first line of what `propagation export` writes") from error
+        if form != FORM or not isinstance(schema, int) or not isinstance(rows, int):
+            raise self._broken("form", f"is {form!r}; this release reads {FORM}")
+        return schema, rows, tables
+
+    def rows(self, tables: Tables) -> Iterator[tuple[str, list[object]]]:
+        """(table, values) of each row, up to the last line, which must say that these were all."""
+        while True:
+            digest = self._digest.hexdigest()
+            ((table, row),) = self._next().items()
+            if table == "end":
+                if row != {"rows": self.done, "blake2b": digest}:
+                    raise self._broken("end", "count or digest is another: lines were lost or changed")
+                return
+            if table not in tables:
+                raise self._broken(table, "is no table of this schema")
+            try:
+                values = [_stored(table, column, row[column]) for column in tables[table]]
+            except (KeyError, TypeError, ValueError) as error:
+                raise self._broken(table, f"the row is not whole: {error}") from error
+            self.done += 1
+            yield table, values
+
+    def _next(self) -> dict[str, Any]:
+        line = self._file.readline()
+        self.number += 1
+        if not line.endswith(b"\n"):
+            raise self._broken("", "the file ends before its last line; export it again, or fetch it whole")
+        self._digest.update(line)
+        try:
+            value = orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            raise self._broken("", f"is not JSON: {error}") from error
+        if not isinstance(value, dict) or len(value) != 1:
+            raise self._broken("", "is not a row as `propagation export` writes it")
+        return value
+
+    def _broken(self, field: str, problem: str) -> BrokenData:
+        return BrokenData(str(self._source), self.number, field, problem)

@@ -1,0 +1,78 @@
+"""ClientStore on SQLite."""
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from propagation.adapters.sqlite.connection.client_ids import Directory
+from propagation.adapters.sqlite.connection.database import Database
+from propagation.adapters.sqlite.connection.json_rows import dumped, fields
+from propagation.model.clients.client import Client, ClientKey, ClientKind
+
+CONTENT = ("title", "description", "attributes", "categories", "hidden", "metadata", "sequence")
+COLUMNS = ", ".join(("ref", "kind", "id", *CONTENT))
+KEEP_BEFORE = (f"INSERT INTO client_before (ref, until, {', '.join(CONTENT)}) SELECT ref, ?, {', '.join(CONTENT)}"
+               " FROM json_each(?) e CROSS JOIN client ON ref = e.value")
+NOW = f"SELECT {', '.join(f'client.{name}' for name in COLUMNS.split(', '))} FROM json_each(?) e CROSS JOIN client ON ref = e.value"
+THEN = ("SELECT c.ref, c.kind, c.id, " + ", ".join(f"iif(b.ref IS NULL, c.{name}, b.{name})" for name in CONTENT)
+        + " FROM json_each(?) e CROSS JOIN client c ON c.ref = e.value LEFT JOIN client_before b ON b.ref = c.ref AND b.until ="
+          " (SELECT min(n.until) FROM client_before n WHERE n.ref = c.ref AND n.until > ?)")
+
+
+class SqliteClients:
+    """Clients by ref; ids are answered from memory."""
+
+    def __init__(self, database: Database, directory: Directory) -> None:
+        self._database = database
+        self._directory = directory
+
+    async def find_refs(self, keys: Sequence[ClientKey]) -> Sequence[int | None]:
+        return [self._directory.ref(key.kind, key.id) for key in keys]
+
+    async def find_keys(self, refs: Sequence[int]) -> Sequence[ClientKey | None]:
+        return [self._directory.key(ref) for ref in refs]
+
+    async def get_clients(self, refs: Sequence[int], as_of: int | None = None) -> Sequence[Client]:
+        return await self._database.read(lambda connection: clients_of(connection, refs, as_of), len(refs))
+
+    async def scan_clients(self, kind: ClientKind, after_ref: int, limit: int) -> Sequence[Client]:
+        def work(connection: sqlite3.Connection) -> Sequence[Client]:
+            rows = connection.execute(f"SELECT {COLUMNS} FROM client WHERE ref > ? AND kind = ? ORDER BY ref LIMIT ?",
+                                      (after_ref, int(kind), limit))
+            return [_client(row) for row in rows.fetchall()]
+
+        return await self._database.read(work)
+
+    async def count_clients(self, kind: ClientKind) -> int:
+        return self._directory.count(kind)
+
+
+def clients_of(connection: sqlite3.Connection, refs: Sequence[int], as_of: int | None = None) -> list[Client]:
+    """Clients in the order of `refs`; unknown refs are left out."""
+    if as_of is None:
+        rows = connection.execute(f"{NOW} ORDER BY e.key", (dumped(list(refs)),))
+    else:
+        rows = connection.execute(f"{THEN} ORDER BY e.key", (dumped(list(refs)), as_of))
+    return [_client(row) for row in rows.fetchall()]
+
+
+def put_clients(connection: sqlite3.Connection, clients: Sequence[Client], sequence: int) -> None:
+    """New clients, and new content of known ones, whose old content is kept until this sequence."""
+    if not clients:
+        return
+    connection.execute(KEEP_BEFORE, (sequence, dumped([client.ref for client in clients])))
+    rows = [(client.ref, int(client.key.kind), client.key.id, client.title, client.description, dumped(client.attributes),
+             dumped(client.categories), int(client.hidden), dumped(dict(client.metadata)), sequence) for client in clients]
+    connection.execute(
+        f"INSERT INTO client ({COLUMNS}) SELECT {fields(10)} FROM json_each(?) WHERE true ON CONFLICT (ref) DO UPDATE SET "
+        + ", ".join(f"{name} = excluded.{name}" for name in CONTENT), (dumped(rows),))
+
+
+def _client(row: Sequence[Any]) -> Client:
+    ref, kind, id_, title, description, attributes, categories, hidden, metadata, sequence = row
+    return Client(
+        ref=ref, key=ClientKey(kind=ClientKind(kind), id=id_), title=title, description=description,
+        attributes=tuple(orjson.loads(attributes)), categories=tuple(orjson.loads(categories)), hidden=bool(hidden),
+        metadata=orjson.loads(metadata), sequence=sequence)

@@ -1,0 +1,193 @@
+"""The generated town: communities whose taste no text tells, and planted waves in which each takes up something new.
+
+What is planted: a community has its own places within styles that several communities share, so that content alone cannot
+tell which of two dumpling stalls its people go to; and once, at its wave, it takes up an attribute that nobody in the town had:
+first its pioneers, then the others. Everything follows from the seed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from propagation.datasets.dataset import Dataset, assembled
+from propagation.datasets.event_columns import Events
+from propagation.datasets.town_words import ADJECTIVES, FASHIONS, KINDS, NAMES, QUARTERS
+from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
+
+USERS, EVENTS = 320, 12_000
+ITEMS_A_STYLE, ITEMS_A_WAVE = 14, 10
+STYLES_A_COMMUNITY, OWN_ITEMS_A_STYLE = 8, 3
+PIONEERS = 6
+PIONEER_SHARE = 0.35
+WAVES_FROM, WAVES_UNTIL, WAVE_LENGTH = 0.30, 0.70, 0.25
+HABIT, WAVE_CHANCE = 0.80, 0.45
+FIRST_DAY_MS = 1_767_225_600_000
+DAYS = 90
+DAY_MS = 86_400_000
+
+
+@dataclass(frozen=True)
+class Wave:
+    """`community` takes up `attribute` by adopting `items`: its `pioneers` from event `start` (of the time order) on, its others
+    from event `spread` on, until event `end`."""
+
+    community: str
+    attribute: str
+    items: tuple[str, ...]
+    pioneers: tuple[str, ...]
+    start: int
+    spread: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Town:
+    """A dataset and the truth behind it: each user's community, each community's own items, and the waves in time order."""
+
+    dataset: Dataset
+    communities: dict[str, str]
+    own_items: dict[str, tuple[str, ...]]
+    waves: tuple[Wave, ...]
+
+
+@dataclass
+class _Plan:
+    """Rows instead of names. styles [I]: the style of each item, -1 for a wave's · by community: its own items, its wave's items
+    and its members."""
+
+    items: list[ClientChange] = field(default_factory=list)
+    styles: list[int] = field(default_factory=list)
+    own: list[NDArray[np.int64]] = field(default_factory=list)
+    fashion: list[NDArray[np.int64]] = field(default_factory=list)
+    members: list[NDArray[np.int64]] = field(default_factory=list)
+
+
+def generate_town(seed: int, users: int = USERS, events: int = EVENTS) -> Town:
+    """The town of this seed: the same seed gives the same town, to the byte."""
+    rng = np.random.default_rng(seed)
+    plan = _planned(rng, users)
+    names = _user_names(rng, users)
+    waves = _waves(rng, plan, names, events)
+    log = _events(rng, plan, names, waves, events)
+    homes = {names[user]: QUARTERS[place] for place, members in enumerate(plan.members) for user in members.tolist()}
+    clients = {name: ClientChange(key=ClientKey(kind=ClientKind.USER, id=name)) for name in names}
+    note = f"All of it is generated: {len(QUARTERS)} communities and {len(waves)} waves are planted."
+    dataset = assembled(f"generated town, seed {seed}", {item.key.id: item for item in plan.items}, clients, log, seed, (note,),
+                        generated=True)
+    own = {QUARTERS[place]: tuple(plan.items[row].key.id for row in rows.tolist()) for place, rows in enumerate(plan.own)}
+    return Town(dataset, homes, own, waves)
+
+
+def _planned(rng: Generator, users: int) -> _Plan:
+    plan = _Plan()
+    titles = _Titles(rng)
+    for kind in range(len(KINDS)):
+        for style in KINDS[kind].styles:
+            for _ in range(ITEMS_A_STYLE):
+                _add_item(plan, titles.next(kind, KINDS[kind].nouns), kind, style, len(plan.styles) // ITEMS_A_STYLE)
+    homes = rng.permutation(np.arange(users) % len(QUARTERS))
+    for community in range(len(QUARTERS)):
+        plan.own.append(_own_items(rng, plan))
+        plan.members.append(np.flatnonzero(homes == community))
+    for fashion in FASHIONS:
+        first = len(plan.items)
+        for _ in range(ITEMS_A_WAVE):
+            _add_item(plan, titles.next(fashion.kind, fashion.nouns), fashion.kind, fashion.attribute, -1)
+        plan.fashion.append(np.arange(first, len(plan.items)))
+    return plan
+
+
+class _Titles:
+    """Titles, each once."""
+
+    def __init__(self, rng: Generator) -> None:
+        self._rng = rng
+        self._used: set[str] = set()
+
+    def next(self, kind: int, nouns: Sequence[str]) -> str:
+        while True:
+            adjective, name, noun = (str(self._rng.choice(words)) for words in (ADJECTIVES, NAMES, nouns))
+            title = KINDS[kind].title.format(adjective=adjective, name=name, noun=noun)
+            if title not in self._used:
+                self._used.add(title)
+                return title
+
+
+def _add_item(plan: _Plan, title: str, kind: int, style: str, number: int) -> None:
+    item = title.casefold().replace("'", "").replace(" ", "-")
+    plan.items.append(ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=item), title=title, attributes=(style,),
+                                   categories=(KINDS[kind].category,), description=KINDS[kind].description.format(style=style)))
+    plan.styles.append(number)
+
+
+def _own_items(rng: Generator, plan: _Plan) -> NDArray[np.int64]:
+    """A few places in each of the community's styles; other communities like the same styles, at other places."""
+    styles = np.asarray(plan.styles)
+    liked = rng.choice(int(styles.max()) + 1, STYLES_A_COMMUNITY, replace=False)
+    return np.concatenate([rng.choice(np.flatnonzero(styles == style), OWN_ITEMS_A_STYLE, replace=False) for style in liked])
+
+
+def _user_names(rng: Generator, users: int) -> list[str]:
+    """"rosa-17": a name and a number that says nothing."""
+    return [f"{NAMES[name]}-{number}".casefold() for number, name in enumerate(rng.integers(len(NAMES), size=users).tolist(), 1)]
+
+
+def _waves(rng: Generator, plan: _Plan, names: Sequence[str], events: int) -> tuple[Wave, ...]:
+    starts = np.linspace(WAVES_FROM, WAVES_UNTIL, len(QUARTERS)) * events
+    waves = []
+    for place, community in enumerate(rng.permutation(len(QUARTERS)).tolist()):
+        start, length = int(starts[place]), int(WAVE_LENGTH * events)
+        pioneers = rng.choice(plan.members[community], min(PIONEERS, len(plan.members[community])), replace=False)
+        items = tuple(plan.items[row].key.id for row in plan.fashion[community].tolist())
+        first = tuple(names[user] for user in pioneers.tolist())
+        waves.append(Wave(QUARTERS[community], FASHIONS[community].attribute, items, first,
+                          start, start + int(PIONEER_SHARE * length), start + length))
+    return tuple(waves)
+
+
+def _events(rng: Generator, plan: _Plan, names: Sequence[str], waves: Sequence[Wave], events: int) -> Events:
+    log, had = Events("town"), [set[int]() for _ in names]
+    homes = {user: place for place, members in enumerate(plan.members) for user in members.tolist()}
+    waves_of = {wave.community: wave for wave in waves}
+    pull = _pulls(rng, plan)
+    activity = rng.dirichlet(np.full(len(names), 4.0))
+    users = rng.choice(len(names), events, p=activity).tolist()
+    times = FIRST_DAY_MS + np.sort(rng.integers(DAYS * DAY_MS, size=events))
+    for number, user in enumerate(users):
+        community = homes[user]
+        wave = waves_of[QUARTERS[community]]
+        item = _choice(rng, plan, community, _in_wave(wave, names[user], number), pull, had[user])
+        had[user].add(item)
+        log.append(names[user], plan.items[item].key.id, int(times[number]))
+    return log
+
+
+def _in_wave(wave: Wave, user: str, number: int) -> bool:
+    """Whether the wave has reached this user by this event."""
+    return wave.start <= number < wave.end and (number >= wave.spread or user in wave.pioneers)
+
+
+def _pulls(rng: Generator, plan: _Plan) -> NDArray[np.float64]:
+    """[I] how well known each item is to everybody; a wave's items to nobody."""
+    pull = np.sqrt(1.0 / (1.0 + rng.permutation(len(plan.items)).astype(np.float64)))
+    pull[np.asarray(plan.styles) < 0] = 0.0
+    return pull
+
+
+def _choice(rng: Generator, plan: _Plan, community: int, in_wave: bool, pull: NDArray[np.float64], had: set[int]) -> int:
+    """The wave's items, the community's own, or anything that is known: the first of these that is not used up."""
+    sources = []
+    if in_wave and rng.random() < WAVE_CHANCE:
+        sources.append(plan.fashion[community])
+    if rng.random() < HABIT:
+        sources.append(plan.own[community])
+    for rows in sources:
+        left = [row for row in rows.tolist() if row not in had]
+        if left:
+            return int(rng.choice(left))
+    left_over = pull.copy()
+    left_over[list(had)] = 0.0
+    return int(rng.choice(len(pull), p=left_over / left_over.sum()))

@@ -1,0 +1,194 @@
+"""Leave-last-one-out with the reasoner as the ranker (RecNet 3.1.3): the last item against nine, over the whole loop.
+
+Everything but each user's last event goes through the engine in lockstep (workflow/replay.py); what a database holds already is
+not done again, and answers to equal questions come from its cache: a run that was stopped goes on where it was."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import log2
+from random import Random
+from typing import TypeVar
+
+from propagation.datasets.dataset import Dataset
+from propagation.evaluation.run_times import leg
+from propagation.model.base import Term
+from propagation.model.clients.client import ClientChange
+from propagation.model.errors import ReasonerUnavailable
+from propagation.model.interactions.interaction import NewInteraction
+from propagation.model.usage import Usage
+from propagation.workflow.engine import Engine
+from propagation.workflow.read.recommend import Wish
+
+NINE = 9
+CUTS = (1, 5, 10)
+FIXED = "fixed"
+PATIENCE = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+
+class DrawReport(Term):
+    """Means over users of one draw of candidates. `by_numbers`: how often the reasoner failed and the numbers ranked."""
+
+    name: str
+    targets: int
+    n1: float
+    n5: float
+    n10: float
+    by_numbers: int
+
+
+class PromptCost(Term):
+    """What one prompt took."""
+
+    prompt: str
+    calls: int
+    cached: int
+    lost: int
+    prompt_tokens: int
+    completion_tokens: int
+    seconds: float
+    money: float
+
+
+class ByReasonerReport(Term):
+    """What was measured, by what, and what it cost: `cost` and `seconds` in this run, which is the last leg where others were
+    stopped before it; `cost_in_all` and `seconds_in_all` in all `runs` on this database."""
+
+    dataset: str
+    reasoner: str
+    users: int
+    learned: int
+    dead_letters: int
+    draws: Sequence[DrawReport]
+    cost: Sequence[PromptCost]
+    cost_in_all: Sequence[PromptCost]
+    seconds: float
+    seconds_in_all: float
+    runs: int
+    commit: str
+
+
+@dataclass(frozen=True)
+class Target:
+    """A user's last item, and what it is ranked against."""
+
+    user: str
+    item: str
+    others: Sequence[str]
+
+
+async def evaluate_by_reasoner(engine: Engine, dataset: Dataset, clients: Iterable[ClientChange],
+                               events: Iterable[NewInteraction], fixed: Mapping[str, Sequence[str]] | None, *,
+                               seeds: Sequence[int], commit: str, progress: Callable[[int, int], None]) -> ByReasonerReport:
+    """`events`: all of the data set, in time order. `fixed`: candidates by user, of which the first nine that are not the target
+    are taken. `progress` is told interactions and rankings done, of all."""
+    async with leg(engine.store) as legs:
+        everything = list(events)
+        last = {event.user_id: place for place, event in enumerate(everything)}
+        left_out = set(last.values())
+        known = [event for place, event in enumerate(everything) if place not in left_out]
+        draws = _draws(dataset, everything, last, fixed, seeds)
+        of_all = len(known) + sum(len(targets) for _, targets in draws)
+        await _lived(engine, clients, known, lambda done: progress(done, of_all))
+        reports = []
+        done = len(known)
+        for name, targets in draws:
+            reports.append(await _ranked(engine, name, targets))
+            progress(done := done + len(targets), of_all)
+        expenses = engine.reasoner.expenses
+        return ByReasonerReport(dataset=dataset.name, reasoner=engine.reasoner.name, users=len(last), learned=len(known),
+                                dead_letters=len(await engine.store.dead_letters(1_000_000)), draws=reports,
+                                cost=_cost(expenses.this_run), cost_in_all=_cost(expenses.ever),
+                                seconds=legs.seconds, seconds_in_all=legs.seconds_in_all, runs=legs.runs, commit=commit)
+
+
+async def _lived(engine: Engine, clients: Iterable[ClientChange], events: Sequence[NewInteraction],
+                 progress: Callable[[int], None]) -> None:
+    """Part after part: recorded, reasoned to its end, then a round where one is due. A part that an earlier run left in the middle
+    is ended first, and no round begins before: where a run was stopped does not change its result."""
+    engine.reasoning.lockstep = True
+    try:
+        await engine.upsert_clients(list(clients))
+        await _caught_up(engine)
+        size = engine.settings.update_size_for(engine.numbers.view.users + engine.numbers.view.items)
+        for start in range(0, len(events), size):
+            recorded = await engine.record(events[start : start + size])
+            await _caught_up(engine)
+            newest = max(outcome.sequence for outcome in recorded.outcomes)
+            if newest == await engine.store.recorded_through() and await engine.round_is_due():
+                await _patiently(engine, engine.run_round)
+            progress(min(start + size, len(events)))
+    finally:
+        engine.reasoning.lockstep = False
+
+
+async def _caught_up(engine: Engine) -> None:
+    while await _patiently(engine, engine.learn):
+        pass
+    while await _patiently(engine, engine.reason):
+        pass
+
+
+async def _patiently(engine: Engine, step: Callable[[], Awaitable[T]]) -> T:
+    """A step; where the reasoner answers nobody for a while (its server is started again), it is tried again some times. Raises
+    ReasonerUnavailable, at once where this run had no answer yet: then it is the settings."""
+    for seconds in PATIENCE:
+        try:
+            return await step()
+        except ReasonerUnavailable as error:
+            if not engine.reasoner.expenses.this_run.total.completion_tokens:
+                raise
+            log.warning("tried again in %g s: %s", seconds, error)
+            await asyncio.sleep(seconds)
+    return await step()
+
+
+def _draws(dataset: Dataset, events: Sequence[NewInteraction], last: Mapping[str, int], fixed: Mapping[str, Sequence[str]] | None,
+           seeds: Sequence[int]) -> list[tuple[str, list[Target]]]:
+    """Each draw's targets. Drawn candidates are items that the user never had."""
+    catalogue = sorted(item.key.id for item in dataset.items)
+    had: dict[str, set[str]] = {}
+    for event in events:
+        had.setdefault(event.user_id, set()).add(event.item_id)
+    out: list[tuple[str, list[Target]]] = []
+    if fixed is not None:
+        out.append((FIXED, [Target(user, events[place].item_id, [one for one in fixed[user] if one != events[place].item_id][:NINE])
+                            for user, place in sorted(last.items()) if user in fixed]))
+    for seed in seeds:
+        targets = []
+        for user, place in sorted(last.items()):
+            unseen = [item for item in catalogue if item not in had[user]]
+            targets.append(Target(user, events[place].item_id, Random(f"{seed} {user}").sample(unseen, min(NINE, len(unseen)))))
+        out.append((f"seed {seed}", targets))
+    return out
+
+
+async def _ranked(engine: Engine, name: str, targets: Sequence[Target]) -> DrawReport:
+    places = asyncio.Semaphore(engine.reasoner.width)
+
+    async def one(target: Target) -> tuple[int, bool]:
+        async with places:
+            return await _place(engine, target)
+
+    found = await asyncio.gather(*(one(target) for target in targets))
+    gains = [[1 / log2(place + 2) if place < cut else 0.0 for cut in CUTS] for place, _ in found]
+    n1, n5, n10 = (sum(gain[cut] for gain in gains) / max(len(gains), 1) for cut in range(len(CUTS)))
+    return DrawReport(name=name, targets=len(targets), n1=n1, n5=n5, n10=n10, by_numbers=sum(not asked for _, asked in found))
+
+
+async def _place(engine: Engine, target: Target) -> tuple[int, bool]:
+    """(the target's place, 0 the best; whether the reasoner ranked)."""
+    candidates = sorted([target.item, *target.others])
+    wish = Wish(user_id=target.user, limit=len(candidates), candidates=candidates, exclude_seen=False)
+    by_numbers = await engine.recommender.recommend(wish)
+    found, asked = await _patiently(engine, lambda: engine.ranking.reordered(target.user, by_numbers, None, waits=True))
+    return [item.item_id for item in found.items].index(target.item), asked
+
+
+def _cost(usage: Usage) -> list[PromptCost]:
+    return [PromptCost(prompt=prompt, calls=spent.calls, cached=spent.cached, lost=spent.lost, prompt_tokens=spent.prompt_tokens,
+                       completion_tokens=spent.completion_tokens, seconds=round(spent.seconds, 3), money=round(spent.money, 6))
+            for prompt, spent in usage.by_prompt]

@@ -1,0 +1,69 @@
+"""The effect of one setting on ranking: the same stream at several of its values."""
+
+import platform
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import numpy as np
+
+from propagation.evaluation.protocols.metrics import Paired, level, paired
+from propagation.evaluation.protocols.whole_loop import RULES, WAYS, Looped
+from propagation.evaluation.reports.report import Report
+from propagation.model.base import Term
+
+SHOWN = {"k": ("off", "adoption", "offk", "offk_adoption"), "tau": ("off", "semantic")}
+BASES = {"adoption": "off", "offk_adoption": "offk", "semantic": "off"}
+LOOP_BASES = {"plain": "off", "text": "plain", "rules": "plain"}
+EVOLVED, UNEVOLVED = "evolved", "not evolved"
+NONE_MEANS = {"tau": "default", "evolution": "off"}
+
+
+class EffectPoint(Term):
+    """One value of the setting (None: see NONE_MEANS). `n10`: event means by arm · `gains`: paired user means by arm, against
+    its own base · `counts`: what else it changed."""
+
+    value: float | None
+    n10: Mapping[str, float | None]
+    gains: Mapping[str, Paired | None]
+    counts: Mapping[str, int] = {}
+
+
+class Effect(Term):
+    """`of`: the setting (evolution: before every so many rounds) · `bases`: what each arm of `gains` is compared with ·
+    `events`, `ranked`: of each value."""
+
+    of: str
+    dataset: str
+    events: int
+    ranked: int
+    seeds: int
+    bases: Mapping[str, str]
+    points: Sequence[EffectPoint]
+    seconds: float
+    commit: str
+    python: str = platform.python_version()
+    finished: datetime
+
+    def label(self, point: EffectPoint) -> str:
+        """The point's value as a person writes it."""
+        return NONE_MEANS.get(self.of, "default") if point.value is None else f"{point.value:g}"
+
+
+def numbers_point(of: str, value: float | None, report: Report) -> EffectPoint:
+    """Of a prequential report: the arms that the setting concerns."""
+    arms = {name: report.arm(name) for name in SHOWN[of]}
+    return EffectPoint(value=value, n10={name: arm.n10 for name, arm in arms.items()},
+                       gains={name: arm.against_off if BASES[name] == "off" else arm.against_offk
+                              for name, arm in arms.items() if name in BASES})
+
+
+def loop_point(value: float | None, looped: Looped, counts: Mapping[str, int], unevolved: Looped | None = None) -> EffectPoint:
+    """Of a pass through the whole loop, compared with numbers alone; those with propagation off. With `unevolved`, a pass over
+    the same events without evolution: also what the live ranking gains by it, pair by pair."""
+    columns = dict(zip(WAYS, looped.values.T, strict=True))
+    gains = {name: paired(columns[name], columns[base], looped.user) for name, base in LOOP_BASES.items()}
+    if unevolved is not None:
+        if not np.array_equal(looped.user, unevolved.user):
+            raise ValueError("the two passes ranked different events; nothing can be paired")
+        gains[EVOLVED] = paired(looped.values[:, RULES], unevolved.values[:, RULES], looped.user)
+    return EffectPoint(value=value, n10={name: level(column) for name, column in columns.items()}, gains=gains, counts=counts)

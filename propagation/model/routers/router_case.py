@@ -1,0 +1,49 @@
+"""What a reasoner is told of a router when it decides whether to split, merge or rewrite it (RecNet 2.4, eq. 9), and its answer."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from propagation.model.clients.gradient import Gradient
+from propagation.model.routers.evolution import EvolutionKind
+from propagation.model.routers.router import RouterVersion
+
+
+@dataclass(frozen=True)
+class Half:
+    """One half of a router's community: its part (0..1) of what was written, what its users chose when they had heard the
+    router (how often each attribute), and what it would stand for."""
+
+    share: float
+    wanted: Mapping[str, int]
+    standing: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class RouterCase:
+    """`praised` and `blamed` count all gradients (reward 1 and 0); `gradients` are the newest of them. `wanted`: what readers
+    chose when they had heard it. `halves`: what a split would give, `apart` 1 less the cosine of their centres (0..2).
+    `nearest`: the router most like it, `likeness` -1..1, `together` what both would stand for. `common`: mean shares of
+    attributes over all routers."""
+
+    router: RouterVersion
+    gradients: Sequence[Gradient]
+    praised: int
+    blamed: int
+    wanted: Mapping[str, int]
+    common: Mapping[str, float]
+    halves: tuple[Half, Half] | None = None
+    apart: float = 0.0
+    nearest: RouterVersion | None = None
+    likeness: float = -1.0
+    together: Mapping[str, float] | None = None
+
+
+@dataclass(frozen=True)
+class RouterDecision:
+    """`kind` None: leave it as it is. `texts`: (name, text) of each router afterwards, two for a split, in the order of the
+    halves; one for a merge or a rewrite. `written_by`: as in RouterVersion."""
+
+    kind: EvolutionKind | None
+    reason: str = ""
+    texts: tuple[tuple[str, str], ...] = ()
+    written_by: str = ""

@@ -1,0 +1,102 @@
+"""What callers may give, checked: one definition for requests to the service and for lines of data files.
+
+Every refusal is an InvalidInput: the field, the value's problem and the limit."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+
+from propagation.model.clients.client import ID_MAX_BYTES, LIST_MAX, TEXT_MAX_CHARS, ClientChange
+from propagation.model.errors import InvalidInput
+from propagation.model.interactions.interaction import WEIGHT_MAX
+
+ENTRY_MAX_CHARS = 256
+LAST_SECOND = 253_370_764_800
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+SURROGATE = re.compile(r"[\ud800-\udfff]")
+SURELY_SHORT = ID_MAX_BYTES // 4
+
+
+def checked_id(value: str, field: str) -> str:
+    """An id as it is: 1 to 256 bytes of UTF-8 without control characters. Raises InvalidInput."""
+    if value and len(value) <= SURELY_SHORT and value.isprintable():
+        return value
+    if not value:
+        raise InvalidInput(field, f"is empty; give 1 to {ID_MAX_BYTES} bytes of UTF-8")
+    _refuse_surrogates(value, field)
+    if len(value.encode()) > ID_MAX_BYTES:
+        raise InvalidInput(field, f"is {len(value.encode())} bytes long; at most {ID_MAX_BYTES}")
+    if CONTROL.search(value):
+        raise InvalidInput(field, "holds a control character (a line break, a tab, ...); remove it")
+    return value
+
+
+def checked_text(value: str, field: str) -> str:
+    """Text may hold line breaks, but is bounded, has no U+0000, and is valid Unicode. Raises InvalidInput."""
+    if len(value) > TEXT_MAX_CHARS:
+        raise InvalidInput(field, f"is {len(value)} characters long; at most {TEXT_MAX_CHARS}")
+    if "\0" in value:
+        raise InvalidInput(field, "holds the character U+0000; remove it")
+    _refuse_surrogates(value, field)
+    return value
+
+
+def checked_list(values: Sequence[str], field: str) -> tuple[str, ...]:
+    """A short list of short texts. Raises InvalidInput."""
+    if len(values) > LIST_MAX:
+        raise InvalidInput(field, f"holds {len(values)} entries; at most {LIST_MAX}")
+    for place, value in enumerate(values):
+        if not value.strip():
+            raise InvalidInput(f"{field}[{place}]", "is empty; leave it out")
+        if len(value) > ENTRY_MAX_CHARS:
+            raise InvalidInput(f"{field}[{place}]", f"is {len(value)} characters long; at most {ENTRY_MAX_CHARS}")
+        checked_text(value, f"{field}[{place}]")
+    return tuple(values)
+
+
+def checked_metadata(metadata: Mapping[str, str], field: str) -> dict[str, str]:
+    """A small map of the caller's own: bounded together like one text. Raises InvalidInput."""
+    if len(metadata) > LIST_MAX:
+        raise InvalidInput(field, f"holds {len(metadata)} entries; at most {LIST_MAX}")
+    checked_text("".join(part for entry in metadata.items() for part in entry), field)
+    return dict(metadata)
+
+
+def checked_negative(item: str, negative: str | None, field: str) -> str | None:
+    """The item that was passed over is another one than the item taken. Raises InvalidInput."""
+    if negative == item:
+        raise InvalidInput(field, "is the item itself; name another item, or none")
+    return negative
+
+
+def checked_weight(weight: float, field: str) -> float:
+    """A number above 0 and at most 10. Raises InvalidInput."""
+    if not math.isfinite(weight) or not 0 < weight <= WEIGHT_MAX:
+        raise InvalidInput(field, f"is {weight}; give a number above 0 and at most {WEIGHT_MAX:g}")
+    return weight
+
+
+def checked_seconds(seconds: float, field: str) -> None:
+    """Seconds since 1970. Raises InvalidInput."""
+    if not 0 <= seconds < LAST_SECOND:
+        raise InvalidInput(field, "is outside of the years 1970 to 9998")
+
+
+def checked_client(client: ClientChange) -> ClientChange:
+    """Every field that is given, by its own name. Raises InvalidInput."""
+    checked_id(client.key.id, "id")
+    for name, text in (("title", client.title), ("description", client.description)):
+        if text:
+            checked_text(text, name)
+    for name, values in (("attributes", client.attributes), ("categories", client.categories)):
+        if values:
+            checked_list(values, name)
+    if client.metadata:
+        checked_metadata(client.metadata, "metadata")
+    return client
+
+
+def _refuse_surrogates(value: str, field: str) -> None:
+    """Half of a pair, which \\ud800 in JSON can write, and UTF-8 cannot."""
+    if not value.isascii() and SURROGATE.search(value):
+        raise InvalidInput(field, "holds half of a surrogate pair (\\ud800 to \\udfff alone), which is no character; remove it")

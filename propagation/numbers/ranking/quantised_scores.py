@@ -1,0 +1,219 @@
+"""A quantised copy of the items' vectors, and the score of all items read from it: the first of two stages.
+
+Every feature but popularity and kNN is linear in a vector of the item, or (lift, rule 2) the logarithm of one that is:
+s(u,i) = ln((N_i . v) / P_i + 50 sum v), v_k = pi_k / (n_k + 50). One pass over eight bits a component finds the items
+worth an exact score (read.py); the copy follows the state item by item, so that it is never old."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from propagation.numbers.limits import withheld
+from propagation.numbers.rules.combiner import adopter_bin
+from propagation.numbers.rules.features import KNN_FLOOR, RECENT_FLOOR, recent_popularity
+from propagation.numbers.rules.mass import share
+from propagation.numbers.rules.neighbours import nearness
+from propagation.numbers.state import State
+
+LANES = 64
+PARTS = 6
+CONTENT, ATTRIBUTES, ADOPTERS, PROFILE, SESSION, TASTE = range(PARTS)
+BINS = 4
+LEVELS = 127.0
+LEAST = np.float32(1e-30)
+LN2 = np.float32(0.6931472)
+MANTISSA, ONE = np.int32(0x7FFFFF), np.int32(0x3F800000)
+RECENT_EVERY = 64
+
+
+class Sketch(NamedTuple):
+    """Items in blocks of 64, so that one component of 64 items is one run of memory; B blocks, W components in all.
+
+    levels [B,W,64] i8 · scale [B,6,64] f32, by part · popular, recent [B,64] f32 as the features have them ·
+    prior [B,64] f32 1 / (c_i + .5) · offset [B,64] f32, 0 or -inf where hidden or not there · bin [B,64] u8 ·
+    bounds [7] where the parts begin and end · clock [3] i64: adoptions followed, interactions at the last look at all
+    recent popularity, items."""
+
+    levels: NDArray[np.int8]
+    scale: NDArray[np.float32]
+    popular: NDArray[np.float32]
+    recent: NDArray[np.float32]
+    prior: NDArray[np.float32]
+    offset: NDArray[np.float32]
+    bin: NDArray[np.uint8]
+    bounds: NDArray[np.int64]
+    clock: NDArray[np.int64]
+
+
+def new_sketch(state: State) -> Sketch:
+    """A sketch with room for the state's item rows, empty."""
+    dim = state.content.shape[1]
+    widths = [dim] * 4 + [state.session.mass.shape[1], state.taste.mass.shape[1]]
+    blocks = -(-len(state.adoptions) // LANES)
+    rows = (blocks, LANES)
+    return Sketch(
+        levels=np.zeros((blocks, sum(widths), LANES), np.int8), scale=np.zeros((blocks, PARTS, LANES), np.float32),
+        popular=np.zeros(rows, np.float32), recent=np.zeros(rows, np.float32), prior=np.zeros(rows, np.float32),
+        offset=np.full(rows, -np.inf, np.float32), bin=np.zeros(rows, np.uint8),
+        bounds=np.cumsum([0, *widths]).astype(np.int64), clock=np.zeros(3, np.int64))
+
+
+@njit(cache=True)
+def _quantise(sketch, block, lane, part, vector, factor):
+    largest = np.float32(0.0)
+    for place in range(len(vector)):
+        largest = max(largest, abs(vector[place]))
+    start = sketch.bounds[part]
+    if largest < LEAST:
+        sketch.scale[block, part, lane] = 0.0
+        return
+    to_level = np.float32(LEVELS) / largest
+    for place in range(len(vector)):
+        sketch.levels[block, start + place, lane] = np.int8(np.rint(vector[place] * to_level))
+    sketch.scale[block, part, lane] = factor * largest / np.float32(LEVELS)
+
+
+@njit(cache=True)
+def _recent_of(state, item):
+    return np.float32(np.log(recent_popularity(state, item) + RECENT_FLOOR))
+
+
+@njit(cache=True, nogil=True)
+def follow_items(sketch, state, items):
+    """Copy these items' rows again."""
+    for item in items:
+        block, lane = item // LANES, item % LANES
+        adoptions = state.adoptions[item]
+        _quantise(sketch, block, lane, CONTENT, state.content[item], 1.0)
+        _quantise(sketch, block, lane, ATTRIBUTES, state.attributes[item], 1.0)
+        _quantise(sketch, block, lane, ADOPTERS, state.adopters[item], 1.0 / (adoptions + 2.0))
+        _quantise(sketch, block, lane, PROFILE, state.item_profile[item], 1.0)
+        if withheld(state, item):  # as everywhere: N = n P, whose lifts are all 0
+            _quantise(sketch, block, lane, SESSION, state.session.total, share(state, item))
+            _quantise(sketch, block, lane, TASTE, state.taste.total, share(state, item))
+        else:
+            _quantise(sketch, block, lane, SESSION, state.session.mass[item], 1.0)
+            _quantise(sketch, block, lane, TASTE, state.taste.mass[item], 1.0)
+        sketch.popular[block, lane] = np.log(adoptions + 1.0)
+        sketch.recent[block, lane] = _recent_of(state, item)
+        sketch.prior[block, lane] = 1.0 / (adoptions + 0.5)
+        sketch.offset[block, lane] = 0.0 if state.visible[item] else -np.inf
+        sketch.bin[block, lane] = adopter_bin(adoptions)
+
+
+@njit(cache=True, nogil=True)
+def follow_recent(sketch, state):
+    """Look at all items' recent popularity again: it fades with every interaction, by one part in a hundred in 64."""
+    for item in range(state.clock[3]):
+        sketch.recent[item // LANES, item % LANES] = _recent_of(state, item)
+
+
+def unfollowed(sketch: Sketch, state: State) -> int:
+    """Adoptions and items that the state has and the sketch has not followed."""
+    return int(state.clock[1] - sketch.clock[0] + state.clock[3] - sketch.clock[2])
+
+
+def up_to_date(sketch: Sketch | None, state: State, changed: NDArray[np.int64]) -> Sketch:
+    """The sketch after following the state: new adoptions, `changed` items (new texts), new items."""
+    if sketch is None or sketch.levels.shape[0] * LANES < len(state.adoptions):
+        sketch = new_sketch(state)
+    adoptions, interactions, items = (int(state.clock[place]) for place in (1, 0, 3))
+    since = adoptions - sketch.clock[0], items - sketch.clock[2], len(changed)
+    if since == (0, 0, 0) and interactions - sketch.clock[1] < RECENT_EVERY:
+        return sketch
+    if adoptions - sketch.clock[0] > items // 2 or sketch.clock[2] == 0:
+        follow_items(sketch, state, np.arange(items))
+    else:
+        fresh = np.arange(sketch.clock[2], items)
+        adopted = state.seen_item[sketch.clock[0] : adoptions].astype(np.int64)
+        follow_items(sketch, state, np.unique(np.concatenate([adopted, changed, fresh])))
+    if interactions - sketch.clock[1] >= RECENT_EVERY:
+        follow_recent(sketch, state)
+        sketch.clock[1] = interactions
+    sketch.clock[0], sketch.clock[2] = adoptions, items
+    return sketch
+
+
+@njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
+def _accumulate(levels, block, places, weights, count, out):
+    """out [64] = sum over `count` (a multiple of 4) components of weight times level."""
+    for lane in range(LANES):
+        out[lane] = 0.0
+    for place in range(0, count, 4):
+        a, b, c, d = places[place], places[place + 1], places[place + 2], places[place + 3]
+        wa, wb, wc, wd = weights[place], weights[place + 1], weights[place + 2], weights[place + 3]
+        for lane in range(LANES):
+            out[lane] += (wa * np.float32(levels[block, a, lane]) + wb * np.float32(levels[block, b, lane])
+                          + wc * np.float32(levels[block, c, lane]) + wd * np.float32(levels[block, d, lane]))
+
+
+@njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
+def _add_logarithm(sums, bits, slopes, bins, out):
+    """out += slope * ln(sums), within 2e-5: exponent and a polynomial of the mantissa. `bits` views `sums` and is lost."""
+    for lane in range(LANES):
+        exponent = np.float32((bits[lane] >> 23) - 127)
+        bits[lane] = (bits[lane] & MANTISSA) | ONE
+        t = sums[lane] - np.float32(1.0)
+        mantissa = t * (np.float32(0.99957776) + t * (np.float32(-0.49213434) + t * (np.float32(0.28893368)
+                        + t * (np.float32(-0.13433515) + t * np.float32(0.03110524)))))
+        out[lane] += slopes[bins[lane]] * (exponent * LN2 + mantissa)
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
+def score_blocks(sketch, begin, end, places, weights, counts, slopes, mass, out):
+    """Stage one over the blocks [begin, end), for Q standpoints at once: a block is read once and serves them all.
+
+    places, weights [Q,6,M]: each part's components that are not zero; counts [Q,6] (multiples of 4) · slopes [Q,9,4],
+    by item bin: constant, popularity, recent, the four linear parts, the two lifts · mass [Q,2,2]: by bank the factor of
+    N.v / (c + .5) and 50 sum v · out [Q, B*64] f32, approximate scores; -inf where hidden."""
+    sums = np.empty(LANES, np.float32)
+    bits = sums.view(np.int32)
+    for block in range(begin, end):
+        bins = sketch.bin[block]
+        for query in range(counts.shape[0]):
+            slope = slopes[query]
+            row = out[query, block * LANES : (block + 1) * LANES]
+            for lane in range(LANES):
+                k = bins[lane]
+                row[lane] = (slope[0, k] + slope[1, k] * sketch.popular[block, lane] + slope[2, k] * sketch.recent[block, lane]
+                             + sketch.offset[block, lane])
+            for part in range(SESSION):
+                if counts[query, part]:
+                    _accumulate(sketch.levels, block, places[query, part], weights[query, part], counts[query, part], sums)
+                    for lane in range(LANES):
+                        row[lane] += slope[3 + part, bins[lane]] * sums[lane] * sketch.scale[block, part, lane]
+            for bank in range(2):
+                part = SESSION + bank
+                if counts[query, part]:
+                    _accumulate(sketch.levels, block, places[query, part], weights[query, part], counts[query, part], sums)
+                    factor, floor = mass[query, bank, 0], mass[query, bank, 1]
+                    for lane in range(LANES):
+                        sums[lane] = sums[lane] * sketch.scale[block, part, lane] * sketch.prior[block, lane] * factor + floor
+                    _add_logarithm(sums, bits, slope[7 + bank], bins, row)
+
+
+@njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
+def lift_neighbours(sketch, state, found, slopes, scores):
+    """scores [B*64] += slope * ln(1 + nearness / floor) of the gathered neighbours `found`: what score_blocks took at their floor.
+    slopes [2,4]: slow and fast, by item bin."""
+    sums, lifts, adopted = np.empty(LANES, np.float32), np.empty(LANES, np.float32), np.empty(LANES, np.float32)
+    bits = sums.view(np.int32)
+    bin_of_item = sketch.bin.reshape(-1)
+    bins = np.zeros(LANES, np.uint8)
+    floor = np.float32(KNN_FLOOR)
+    for first in range(0, len(found), LANES):
+        items = found[first : first + LANES]
+        for lane in range(len(items)):
+            bins[lane] = bin_of_item[items[lane]]
+            adopted[lane] = state.adoptions[items[lane]]
+        lifts[:] = 0.0
+        for speed in range(2):
+            near = state.near_slow if speed == 0 else state.near_fast
+            sums[:] = 1.0
+            for lane in range(len(items)):
+                sums[lane] += nearness(near[items[lane]], adopted[lane]) / floor
+            _add_logarithm(sums, bits, slopes[speed], bins, lifts)
+        for lane in range(len(items)):
+            scores[items[lane]] += lifts[lane]

@@ -1,0 +1,255 @@
+"""Reading: the best items for a user, exactly scored (features.fill_from and combiner.score; nothing is defined twice)."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from propagation.numbers.ranking.quantised_scores import (
+    ADOPTERS,
+    ATTRIBUTES,
+    BINS,
+    CONTENT,
+    PARTS,
+    PROFILE,
+    SESSION,
+    TASTE,
+    lift_neighbours,
+)
+from propagation.numbers.ranking.top_k import best_rows, in_order
+from propagation.numbers.rules.combiner import adopter_bin as bin_of
+from propagation.numbers.rules.combiner import maturity, score, standardise, weight_of
+from propagation.numbers.rules.features import (
+    FEATURES,
+    KNN_FLOOR,
+    READ_ROUTERS,
+    Feature,
+    Standpoint,
+    fill_from,
+    has_history,
+    standpoint_of,
+)
+from propagation.numbers.rules.mass import PRIOR
+from propagation.numbers.rules.neighbours import gather_neighbours, release_neighbours
+from propagation.numbers.rules.seen_items import has_seen, seen_items
+from propagation.numbers.rules.trust import softmax_largest
+
+SLOPES = 9
+POPULARITY, RECENT = Feature.POPULARITY.value, Feature.RECENT.value
+SLOW, FAST = Feature.KNN_SLOW.value, Feature.KNN_FAST.value
+PART_FEATURES = (Feature.CONTENT.value, Feature.ATTRIBUTES.value, Feature.ADOPTERS.value, Feature.PROFILE.value,
+                 Feature.LIFT_SESSION.value, Feature.LIFT_TASTE.value)
+
+
+class Asker(NamedTuple):
+    """Who reads, and how: user row (-1: not known) · arm of the combiner · factors [K] f64 of the taste routers, from the
+    user's filter rules (ones: no rule) · own [2,D] f32, content and attributes of the user's own text, read where there is
+    no history."""
+
+    user: int
+    arm: int
+    factors: NDArray[np.float64]
+    own: NDArray[np.float32]
+
+
+class Ranked(NamedTuple):
+    """n items, best first: rows [n] i64 · scores [n] f64 · raw, values and weights [n,F] f64 of every feature."""
+
+    rows: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    raw: NDArray[np.float64]
+    values: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+
+@njit(cache=True)
+def standpoint_for(state, asker):
+    """The user's standpoint with the filter rules' factors on the taste routers (rule 2: times softmax, before the 32 largest
+    are taken and renormalised); the user's own text where there is no history."""
+    plain = standpoint_of(state, asker.user)
+    if not has_history(state, asker.user):
+        return Standpoint(asker.own[0], asker.own[1], plain.profile, plain.session, plain.taste)
+    if (asker.factors == 1.0).all():
+        return plain
+    logits = state.taste.sharpness * state.taste.trust[asker.user].astype(np.float64) + np.log(asker.factors)
+    taste = softmax_largest(logits, READ_ROUTERS, asker.user, state.seed)
+    return Standpoint(plain.content, plain.attributes, plain.profile, plain.session, taste)
+
+
+@njit(cache=True)
+def _user_bin(state, user):
+    return maturity(state.history_length[user]) if user >= 0 else 0
+
+
+@njit(cache=True)
+def _slopes(combiner, arm, user_bin, out):
+    """out [9,4]: the combiner as linear in raw features, by item bin; the kNN columns at their floor."""
+    probes = np.zeros((2, FEATURES))
+    probes[1] = 1.0
+    values = np.empty_like(probes)
+    standardise(combiner, probes, values)
+    for item_bin in range(BINS):
+        constant = 0.0
+        for feature in range(FEATURES):
+            weight = weight_of(combiner, arm, feature, user_bin, item_bin) if combiner.mask[arm, feature] > 0 else 0.0
+            slope = weight * (values[1, feature] - values[0, feature])
+            constant += weight * values[0, feature]
+            if feature in (SLOW, FAST):
+                constant += slope * np.log(KNN_FLOOR)
+            elif feature == POPULARITY:
+                out[1, item_bin] = slope
+            elif feature == RECENT:
+                out[2, item_bin] = slope
+            for part in range(PARTS):
+                if PART_FEATURES[part] == feature:
+                    out[3 + part, item_bin] = slope
+        out[0, item_bin] = constant
+
+
+@njit(cache=True)
+def _components(vector, start, places, weights):
+    """The components that are not zero, padded with zero weights to a multiple of four."""
+    count = 0
+    for place in range(len(vector)):
+        if vector[place] != 0.0:
+            places[count] = start + place
+            weights[count] = vector[place]
+            count += 1
+    while count % 4:
+        places[count] = start
+        weights[count] = 0.0
+        count += 1
+    return count
+
+
+@njit(cache=True)
+def _bank_components(bank, pi, total, start, places, weights, mass):
+    """v_k = pi_k / (n_k + 50); mass: the factor of N.v / (c + .5), and 50 sum v."""
+    routers, values = pi
+    v = np.zeros(bank.mass.shape[1])
+    for place in range(len(routers)):
+        v[routers[place]] = values[place] / (bank.total[routers[place]] + PRIOR)
+    mass[0] = total
+    mass[1] = PRIOR * v.sum()
+    return _components(v, start, places, weights)
+
+
+@njit(cache=True, nogil=True)
+def prepare(state, combiner, sketch, asker, places, weights, counts, slopes, mass):
+    """One query of sketch.score_blocks: fills its row of places and weights [6,M], counts [6], slopes [9,4], mass [2,2]."""
+    standpoint = standpoint_for(state, asker)
+    _slopes(combiner, asker.arm, _user_bin(state, asker.user), slopes)
+    bounds = sketch.bounds
+    counts[CONTENT] = _components(standpoint.content, bounds[CONTENT], places[CONTENT], weights[CONTENT])
+    counts[ATTRIBUTES] = _components(standpoint.attributes, bounds[ATTRIBUTES], places[ATTRIBUTES], weights[ATTRIBUTES])
+    counts[ADOPTERS] = _components(standpoint.content, bounds[ADOPTERS], places[ADOPTERS], weights[ADOPTERS])
+    counts[PROFILE] = _components(standpoint.profile, bounds[PROFILE], places[PROFILE], weights[PROFILE])
+    total = state.totals[0] + 0.5 * state.totals[1]
+    counts[SESSION] = _bank_components(state.session, standpoint.session, total, bounds[SESSION], places[SESSION],
+                                       weights[SESSION], mass[0])
+    counts[TASTE] = _bank_components(state.taste, standpoint.taste, total, bounds[TASTE], places[TASTE], weights[TASTE], mass[1])
+    for part in range(PARTS):
+        if not slopes[3 + part].any():
+            counts[part] = 0
+
+
+@njit(cache=True)
+def _add_neighbours(state, combiner, sketch, asker, found, scores):
+    """Lift the kNN columns of the gathered neighbours from the floor to what they are, in the approximate scores."""
+    probes = np.zeros((2, FEATURES))
+    probes[1] = 1.0
+    values = np.empty_like(probes)
+    standardise(combiner, probes, values)
+    user_bin = _user_bin(state, asker.user)
+    slopes = np.empty((2, BINS), np.float32)
+    for item_bin in range(BINS):
+        for speed, feature in enumerate((SLOW, FAST)):
+            weight = weight_of(combiner, asker.arm, feature, user_bin, item_bin)
+            slopes[speed, item_bin] = weight * (values[1, feature] - values[0, feature])
+    lift_neighbours(sketch, state, found, slopes, scores)
+
+
+@njit(cache=True)
+def _shortlist(state, combiner, sketch, asker, found, scores, left_out, leave_seen, allowed, count):
+    if has_history(state, asker.user):
+        _add_neighbours(state, combiner, sketch, asker, found, scores)
+        if leave_seen:
+            for item in seen_items(state, asker.user):
+                scores[item] = -np.inf
+    for item in left_out:
+        scores[item] = -np.inf
+    if len(allowed):
+        for item in range(len(allowed)):
+            if not allowed[item]:
+                scores[item] = -np.inf
+    return best_rows(scores, count, asker.user, state.seed)
+
+
+@njit(cache=True)
+def _score_rows(state, combiner, asker, rows, limit):
+    """Ranked: the `limit` best of these rows, scored exactly; the user's neighbours are gathered."""
+    raw = np.empty((len(rows), FEATURES))
+    values = np.empty_like(raw)
+    scores = np.empty(len(rows))
+    fill_from(state, standpoint_for(state, asker), rows, raw)
+    standardise(combiner, raw, values)
+    user_bin = _user_bin(state, asker.user)
+    for place in range(len(rows)):
+        scores[place] = score(combiner, asker.arm, values[place], user_bin, bin_of(state.adoptions[rows[place]]))
+    order = in_order(rows, scores, asker.user, state.seed)[:limit]
+    weights = np.zeros((len(order), FEATURES))
+    for place in range(len(order)):
+        item_bin = bin_of(state.adoptions[rows[order[place]]])
+        for feature in range(FEATURES):
+            if combiner.mask[asker.arm, feature] > 0:
+                weights[place, feature] = weight_of(combiner, asker.arm, feature, user_bin, item_bin)
+    return Ranked(rows[order], scores[order], raw[order], values[order], weights)
+
+
+@njit(cache=True)
+def _gathered(state, user):
+    return gather_neighbours(state, user) if has_history(state, user) else np.empty(0, np.int64)
+
+
+@njit(cache=True, nogil=True)
+def rank_all(state, combiner, sketch, asker, scores, left_out, leave_seen, allowed, count, limit):
+    """Stage two over the whole catalogue: the `count` best approximate scores (lost on return) scored exactly, the `limit` best
+    of them returned. left_out: rows to leave out; allowed [<= items] bool, empty: all."""
+    found = _gathered(state, asker.user)
+    rows = _shortlist(state, combiner, sketch, asker, found, scores, left_out, leave_seen, allowed, count)
+    ranked = _score_rows(state, combiner, asker, rows, limit)
+    release_neighbours(state, found)
+    return ranked
+
+
+@njit(cache=True, nogil=True)
+def rank_rows(state, combiner, asker, candidates, left_out, leave_seen, limit):
+    """The `limit` best of given rows, all scored exactly; hidden ones, those in left_out and (leave_seen) those the user has
+    had are left out."""
+    known = has_history(state, asker.user)
+    rows = np.empty(len(candidates), np.int64)
+    kept = 0
+    for item in candidates:
+        had = (known and leave_seen and has_seen(state, asker.user, item)) or (item == left_out).any()
+        if state.visible[item] and not had:
+            rows[kept] = item
+            kept += 1
+    found = _gathered(state, asker.user)
+    ranked = _score_rows(state, combiner, asker, rows[:kept], limit)
+    release_neighbours(state, found)
+    return ranked
+
+
+@njit(cache=True, nogil=True)
+def adopters_by_router(state, items, out):
+    """out [len(items), 2, K] i64: distinct adopters of each item by bank and by the router that each wrote most to."""
+    place_of = np.full(state.clock[3], -1, np.int64)
+    for place in range(len(items)):
+        place_of[items[place]] = place
+    out[:] = 0
+    for adoption in range(state.clock[1]):
+        place = place_of[state.seen_item[adoption]]
+        if place >= 0:
+            out[place, 0, state.seen_router[adoption, 0]] += 1
+            out[place, 1, state.seen_router[adoption, 1]] += 1

@@ -1,0 +1,83 @@
+"""The best of many scores: which rows, and in which order."""
+
+import numpy as np
+from numba import njit
+
+from propagation.numbers.ranking.quantised_scores import LANES
+from propagation.numbers.seeded_hash import mixed
+
+FEW_GROUPS, FEW_LANES = 4, 8
+ITEM_STRIDE = 1_000_003
+
+
+@njit(cache=True)
+def _tie_key(user, item, seed):
+    return np.float64(mixed(np.uint64(user + 1) * np.uint64(ITEM_STRIDE) + np.uint64(item), seed))
+
+
+@njit(cache=True, fastmath={"nnan", "nsz"})
+def _best_by_group(scores, width):
+    best = np.empty(len(scores) // width, np.float32)
+    for group in range(len(best)):
+        largest = np.float32(-np.inf)
+        for item in range(group * width, (group + 1) * width):
+            largest = max(largest, scores[item])
+        best[group] = largest
+    return best
+
+
+@njit(cache=True)
+def _at_least(scores, count):
+    """Items that may be among the `count` best: by the best of each group of neighbours first, so that most are never looked
+    at."""
+    width = LANES if len(scores) > FEW_GROUPS * LANES * count else FEW_LANES
+    best = _best_by_group(scores, width)
+    groups = len(best)
+    threshold = np.partition(best, groups - count)[groups - count] if groups > count else np.float32(-np.inf)
+    chosen = np.empty(len(scores), np.int64)
+    filled = 0
+    for group in range(groups):
+        if best[group] < threshold or best[group] == -np.inf:
+            continue
+        for item in range(group * width, (group + 1) * width):
+            if scores[item] >= threshold and scores[item] > -np.inf:
+                chosen[filled] = item
+                filled += 1
+    return chosen[:filled]
+
+
+@njit(cache=True)
+def best_rows(scores, count, user, seed):
+    """Rows of the `count` best scores; equal ones at the cut by a seeded hash of (client, item)."""
+    rows = _at_least(scores, count)
+    if len(rows) <= count:
+        return rows
+    values = scores[rows]
+    cut = np.partition(values, len(values) - count)[len(values) - count]
+    out = np.empty(count, np.int64)
+    filled = 0
+    tied = np.empty(len(rows), np.int64)
+    keys = np.empty(len(rows))
+    ties = 0
+    for place in range(len(rows)):
+        if values[place] > cut:
+            out[filled] = rows[place]
+            filled += 1
+        elif values[place] == cut:
+            tied[ties] = rows[place]
+            keys[ties] = _tie_key(user, rows[place], seed)
+            ties += 1
+    order = np.argsort(keys[:ties])
+    for place in range(count - filled):
+        out[filled + place] = tied[order[place]]
+    return out
+
+
+@njit(cache=True)
+def in_order(rows, scores, user, seed):
+    """Places by descending score; equal scores by a seeded hash of (client, item), never by index."""
+    keys = np.empty(len(rows))
+    for place in range(len(rows)):
+        keys[place] = _tie_key(user, rows[place], seed)
+    by_key = np.argsort(keys, kind="mergesort")
+    return by_key[np.argsort(-scores[by_key], kind="mergesort")]

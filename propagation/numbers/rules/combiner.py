@@ -1,0 +1,175 @@
+"""The pairwise logistic combiner (OFFLINE_ROUTING.md, rule 3). It learns several arms at once over the same features:
+the live one with propagation, one without it (DESIGN, "It can be switched off"), and an evaluation's others."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from propagation.numbers.gauge import Gauge, gain_of, new_gauge, note_gains
+from propagation.numbers.rules.features import Feature
+
+GROUPS = 9
+START_WEIGHT = 0.3
+RATE, BIN_RATE = 0.1, 0.05
+L2, BIN_L2 = 1e-4, 1e-3
+GRADIENT_CLIP = 4.0
+LEAST_DEVIATION = 1e-3
+# Where numbers are learned ahead of texts nearly all profile cosines are 0: their deviation says nothing of those to come.
+LEAST_PROFILE_DEVIATION = 0.1
+PROFILE = Feature.PROFILE.value
+
+
+class Combiner(NamedTuple):
+    """mask [A,F] 0/1: which features an arm sees · weights, squares [A,F,9] (global, 4 user maturities, 4 item adopter
+    bins) · moments [F,2] running mean and sum of squared differences · seen [1] values behind the moments · gauge: how well
+    each arm ranked before it learned."""
+
+    mask: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    squares: NDArray[np.float64]
+    moments: NDArray[np.float64]
+    seen: NDArray[np.float64]
+    gauge: Gauge
+
+
+def new_combiner(mask: NDArray[np.float64], start: NDArray[np.float64]) -> Combiner:
+    """mask [A,F]; start [F] global weights."""
+    arms, features = mask.shape
+    weights = np.zeros((arms, features, GROUPS))
+    weights[:, :, 0] = mask * start
+    return Combiner(mask, weights, np.ones((arms, features, GROUPS)), np.zeros((features, 2)), np.zeros(1),
+                    new_gauge(arms))
+
+
+def _parts(combiner: Combiner) -> list[NDArray[np.float64]]:
+    """What is learned, the gauge last."""
+    return [combiner.weights, combiner.squares, combiner.moments, combiner.seen, *combiner.gauge]
+
+
+def packed(combiner: Combiner) -> NDArray[np.float64]:
+    """The learned state as one vector, for the learn commit."""
+    return np.concatenate([part.ravel() for part in _parts(combiner)])
+
+
+def unpack(combiner: Combiner, vector: NDArray[np.float64]) -> None:
+    """Take a packed state in place; one that was stored before there was a gauge begins a new one. Raises ValueError when it
+    is another combiner's."""
+    parts = _parts(combiner)
+    gauge = packed(combiner._replace(gauge=new_gauge(len(combiner.mask))))[-sum(part.size for part in combiner.gauge) :]
+    size = sum(part.size for part in parts)
+    if len(vector) == size - len(gauge):
+        vector = np.concatenate([vector, gauge])
+    if len(vector) != size:
+        raise ValueError("the combiner's stored state has other arms or features")
+    start = 0
+    for part in parts:
+        part[...] = vector[start : start + part.size].reshape(part.shape)
+        start += part.size
+
+
+@njit(cache=True)
+def maturity(count):
+    """Bin of a user's interactions: 0, 1-5, 6-20, >20."""
+    return 0 if count == 0 else 1 if count <= 5 else 2 if count <= 20 else 3
+
+
+@njit(cache=True)
+def adopter_bin(count):
+    """Bin of an item's adopters: <=2, 3-10, 11-50, >50."""
+    return 0 if count <= 2 else 1 if count <= 10 else 2 if count <= 50 else 3
+
+
+@njit(cache=True)
+def standardise(combiner, raw, out):
+    """out [n,F] = (raw - mean) / deviation by the running moments."""
+    for feature in range(raw.shape[1]):
+        mean = combiner.moments[feature, 0]
+        deviation = 1.0
+        if combiner.seen[0] > 1:
+            least = LEAST_PROFILE_DEVIATION if feature == PROFILE else LEAST_DEVIATION
+            deviation = max(np.sqrt(combiner.moments[feature, 1] / combiner.seen[0]), least)
+        for row in range(raw.shape[0]):
+            out[row, feature] = (raw[row, feature] - mean) / deviation
+
+
+def for_newcomers(combiner: Combiner) -> Combiner:
+    """The same for reading for users without history: what is chosen often counts for an item, at least at the start weight, and
+    what is chosen now not against it, whatever was learned from users who know the popular items already."""
+    weights = combiner.weights.copy()
+    for feature, least in ((Feature.POPULARITY, START_WEIGHT), (Feature.RECENT, 0.0)):
+        lowest = weights[:, feature, 0] + weights[:, feature, 1] + weights[:, feature, 5:].min(axis=1)
+        weights[:, feature, 0] += np.maximum(least - lowest, 0) * combiner.mask[:, feature]
+    return combiner._replace(weights=weights)
+
+
+@njit(cache=True)
+def weight_of(combiner, arm, feature, user_bin, item_bin):
+    w = combiner.weights
+    return w[arm, feature, 0] + w[arm, feature, 1 + user_bin] + w[arm, feature, 5 + item_bin]
+
+
+@njit(cache=True)
+def score(combiner, arm, values, user_bin, item_bin):
+    """Weighted sum of one row of standardised features."""
+    total = 0.0
+    for feature in range(len(values)):
+        if combiner.mask[arm, feature] > 0:
+            total += weight_of(combiner, arm, feature, user_bin, item_bin) * values[feature]
+    return total
+
+
+@njit(cache=True)
+def _clipped(value):
+    return min(max(value, -GRADIENT_CLIP), GRADIENT_CLIP)
+
+
+@njit(cache=True)
+def learn_pairs(combiner, values, user_bin, item_bins):
+    """One AdaGrad step of every arm on row 0 (the positive) against the other rows of standardised `values`; the gauge takes
+    how each arm ranked row 0 before."""
+    arms, others = combiner.mask.shape[0], values.shape[0] - 1
+    gradient = np.empty(GROUPS)
+    slope = np.empty(others)
+    gains = np.empty(arms)
+    for arm in range(arms):
+        positive = score(combiner, arm, values[0], user_bin, item_bins[0])
+        above, ties = 0, 0
+        for row in range(others):
+            margin = positive - score(combiner, arm, values[1 + row], user_bin, item_bins[1 + row])
+            above += margin < 0.0
+            ties += margin == 0.0
+            slope[row] = 1.0 / (1.0 + np.exp(min(margin, 50.0))) / others
+        for feature in range(values.shape[1]):
+            if combiner.mask[arm, feature] == 0:
+                continue
+            gradient[:] = 0.0
+            up = _clipped(values[0, feature])
+            for row in range(others):
+                down = _clipped(values[1 + row, feature])
+                gradient[0] += slope[row] * (up - down)
+                gradient[5 + item_bins[0]] += slope[row] * up
+                gradient[5 + item_bins[1 + row]] -= slope[row] * down
+            gradient[1 + user_bin] = gradient[0]
+            for group in range(GROUPS):
+                w = combiner.weights[arm, feature, group]
+                step = gradient[group] - (L2 if group == 0 else BIN_L2) * w
+                if gradient[group] == 0.0:
+                    continue
+                combiner.squares[arm, feature, group] += step * step
+                rate = RATE if group == 0 else BIN_RATE
+                combiner.weights[arm, feature, group] = w + rate * step / np.sqrt(combiner.squares[arm, feature, group])
+        gains[arm] = gain_of(above, ties)
+    note_gains(combiner.gauge, gains)
+
+
+@njit(cache=True)
+def observe(combiner, raw):
+    """Take raw feature rows into the running moments (Welford)."""
+    for row in range(raw.shape[0]):
+        combiner.seen[0] += 1
+        for feature in range(raw.shape[1]):
+            before = raw[row, feature] - combiner.moments[feature, 0]
+            combiner.moments[feature, 0] += before / combiner.seen[0]
+            combiner.moments[feature, 1] += before * (raw[row, feature] - combiner.moments[feature, 0])

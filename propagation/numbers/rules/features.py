@@ -1,0 +1,131 @@
+"""Rule 3's features of (user, item) pairs, one column each."""
+
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from propagation.numbers.limits import withheld
+from propagation.numbers.rules.mass import dots, readings
+from propagation.numbers.rules.neighbours import look_up_neighbours, nearness
+from propagation.numbers.rules.trust import routing_weights
+
+
+class Feature(IntEnum):
+    """Columns of the feature matrix. LIFT_* and PROFILE are what propagation brings."""
+
+    POPULARITY = 0
+    RECENT = 1
+    CONTENT = 2
+    ATTRIBUTES = 3
+    ADOPTERS = 4
+    KNN_SLOW = 5
+    KNN_FAST = 6
+    LIFT_SESSION = 7
+    LIFT_TASTE = 8
+    PROFILE = 9
+
+
+class Standpoint(NamedTuple):
+    """What a user brings to every feature: unit vectors of content and attributes, the profile's [D] f32, and per bank the
+    routers read and their weights pi (both empty without history: the lift is 0 then)."""
+
+    content: NDArray[np.float32]
+    attributes: NDArray[np.float32]
+    profile: NDArray[np.float32]
+    session: tuple[NDArray[np.int64], NDArray[np.float64]]
+    taste: tuple[NDArray[np.int64], NDArray[np.float64]]
+
+
+FEATURES = len(Feature)
+PROPAGATED = (Feature.LIFT_SESSION, Feature.LIFT_TASTE, Feature.PROFILE)
+RECENT_HALF_LIFE = 5_000.0
+RECENT_FLOOR = 0.2
+READ_ROUTERS = 32
+KNN_FLOOR = 0.01
+
+
+@njit(cache=True)
+def unit(vector):
+    norm = np.sqrt(np.sum(vector * vector))
+    return vector / norm if norm > 0 else vector.copy()
+
+
+@njit(cache=True)
+def decayed(count, age):
+    """A count `age` events later."""
+    return count * np.exp(-(np.log(2.0) / RECENT_HALF_LIFE) * age)
+
+
+@njit(cache=True)
+def recent_popularity(state, item):
+    return decayed(state.recent[item], state.clock[0] - state.recent_at[item])
+
+
+@njit(cache=True)
+def has_history(state, user):
+    return user >= 0 and state.history_length[user] > 0
+
+
+@njit(cache=True)
+def standpoint_of(state, user):
+    """Where `user` (a row, or -1 for one not known) reads from; zeros and no routers without history."""
+    dim = state.content.shape[1]
+    profile = state.user_profile[user].copy() if user >= 0 else np.zeros(dim, np.float32)
+    if not has_history(state, user):
+        nothing = (np.empty(0, np.int64), np.empty(0, np.float64))
+        return Standpoint(np.zeros(dim, np.float32), np.zeros(dim, np.float32), profile, nothing, nothing)
+    return Standpoint(unit(state.user_content[user]), unit(state.user_attributes[user]), profile,
+                      routing_weights(state.session, user, READ_ROUTERS, state.seed),
+                      routing_weights(state.taste, user, READ_ROUTERS, state.seed))
+
+
+@njit(cache=True)
+def fill_from(state, standpoint, items, out):
+    """Write the features of each of `items` read from `standpoint` into out [len, F]. The kNN columns are read from the
+    scratch rows near_slow and near_fast: all zero, unless the caller gathered a user's neighbours."""
+    _fill_counts(state.adoptions, state.recent, state.recent_at, state.clock[0], items, out)
+    _fill_near(state.near_slow, state.near_fast, state.adoptions, items, out)
+    dots(state.content, items, standpoint.content, out[:, 2])
+    dots(state.attributes, items, standpoint.attributes, out[:, 3])
+    dots(state.adopters, items, standpoint.content, out[:, 4])
+    dots(state.item_profile, items, standpoint.profile, out[:, 9])
+    for row in range(len(items)):
+        out[row, 4] /= state.adoptions[items[row]] + 2.0
+    out[:, 7:9] = 0.0
+    if len(standpoint.session[0]) > 0:
+        readings(state.session, standpoint.session, state.adoptions, state.totals, items, out[:, 7])
+        readings(state.taste, standpoint.taste, state.adoptions, state.totals, items, out[:, 8])
+        for row in range(len(items)):
+            if withheld(state, items[row]):
+                out[row, 7:9] = 0.0
+
+
+@njit(cache=True)
+def _fill_counts(adoptions, recent, recent_at, now, items, out):
+    for row in range(len(items)):
+        item = items[row]
+        out[row, 0] = np.log(adoptions[item] + 1.0)
+        out[row, 1] = np.log(decayed(recent[item], now - recent_at[item]) + RECENT_FLOOR)
+
+
+@njit(cache=True)
+def _fill_near(near_slow, near_fast, adoptions, items, out):
+    for row in range(len(items)):
+        item = items[row]
+        out[row, 5] = np.log(KNN_FLOOR + nearness(near_slow[item], adoptions[item]))
+        out[row, 6] = np.log(KNN_FLOOR + nearness(near_fast[item], adoptions[item]))
+
+
+@njit(cache=True)
+def fill_features(state, user, items, out):
+    """Write the features of `user` (a row, or -1 for one without history) and each of a few `items` into out [len, F]."""
+    known = has_history(state, user)
+    if known:
+        look_up_neighbours(state, user, items)
+    fill_from(state, standpoint_of(state, user), items, out)
+    for item in items:
+        state.near_slow[item] = 0.0
+        state.near_fast[item] = 0.0

@@ -1,0 +1,69 @@
+"""Which items each user has had: a hash set for the question, a linked list for the enumeration."""
+
+import numpy as np
+from numba import njit
+
+from propagation.numbers.seeded_hash import mixed
+
+EMPTY = -1
+
+
+@njit(cache=True)
+def slot_of(table, key):
+    mask = len(table) - 1
+    place = np.int64(mixed(np.uint64(key), np.uint64(0)) & np.uint64(mask))
+    while table[place] != EMPTY and table[place] != key:
+        place = (place + 1) & mask
+    return place
+
+
+@njit(cache=True)
+def has_seen(state, user, item):
+    key = np.int64(user) << 32 | np.int64(item)
+    return state.seen_set[slot_of(state.seen_set, key)] == key
+
+
+@njit(cache=True)
+def add_key(table, key):
+    """Put a key into a hash set that has room for it."""
+    table[slot_of(table, key)] = key
+
+
+@njit(cache=True)
+def add_seen(state, user, item, session_router, taste_router):
+    """Note an adoption, and the router of each bank that it wrote most to."""
+    key = np.int64(user) << 32 | np.int64(item)
+    state.seen_set[slot_of(state.seen_set, key)] = key
+    place = state.clock[1]
+    state.seen_item[place] = item
+    state.seen_router[place, 0] = session_router
+    state.seen_router[place, 1] = taste_router
+    state.seen_before[place] = state.seen_last[user]
+    state.seen_last[user] = place
+    state.clock[1] += 1
+
+
+@njit(cache=True)
+def seen_items(state, user):
+    """Rows of the items the user has had, newest first."""
+    count = 0
+    place = state.seen_last[user]
+    while place >= 0:
+        count += 1
+        place = state.seen_before[place]
+    items = np.empty(count, np.int64)
+    place = state.seen_last[user]
+    for row in range(count):
+        items[row] = state.seen_item[place]
+        place = state.seen_before[place]
+    return items
+
+
+@njit(cache=True)
+def rehash(old, size):
+    """The same set in a table of `size` places (a power of two)."""
+    table = np.full(size, EMPTY, np.int64)
+    for key in old:
+        if key != EMPTY:
+            table[slot_of(table, key)] = key
+    return table

@@ -1,0 +1,66 @@
+"""Trust and routing weights (OFFLINE_ROUTING.md, rules 2, 4 and 5): the user's row of the routing table."""
+
+import numpy as np
+from numba import njit
+
+from propagation.numbers.seeded_hash import mixed
+
+LIFT_CLIP = 3.0
+
+
+@njit(cache=True)
+def largest(values, count, user, seed):
+    """Places of the `count` largest values; equal ones are ordered by a seeded hash of (client, router)."""
+    size = len(values)
+    if count >= size:
+        return np.arange(size)
+    threshold = np.partition(values, size - count)[size - count]
+    chosen = np.empty(count, np.int64)
+    filled = 0
+    ties = 0
+    for place in range(size):
+        if values[place] > threshold:
+            chosen[filled] = place
+            filled += 1
+        elif values[place] == threshold:
+            ties += 1
+    if ties == count - filled:
+        for place in range(size):
+            if values[place] == threshold:
+                chosen[filled] = place
+                filled += 1
+        return chosen
+    tied = np.empty(ties, np.int64)
+    order = np.empty(ties, np.float64)
+    found = 0
+    for place in range(size):
+        if values[place] == threshold:
+            tied[found] = place
+            order[found] = np.float64(mixed(np.uint64(user) * np.uint64(65_537) + np.uint64(place), seed))
+            found += 1
+    ranks = np.argsort(order)
+    for place in range(count - filled):
+        chosen[filled + place] = tied[ranks[place]]
+    return chosen
+
+
+@njit(cache=True)
+def softmax_largest(logits, count, user, seed):
+    """(routers, values): the `count` largest of softmax(logits), renormalised."""
+    routers = largest(logits, count, user, seed)
+    values = np.exp(logits[routers] - logits.max())
+    return routers, values / values.sum()
+
+
+@njit(cache=True)
+def routing_weights(bank, user, count, seed):
+    """pi (count 32) or q (count 16): the largest of softmax(g L_u), renormalised."""
+    return softmax_largest(bank.sharpness * bank.trust[user].astype(np.float64), count, user, seed)
+
+
+@njit(cache=True)
+def add_trust(bank, user, increments):
+    """Rule 4: L[u,k] <- d L[u,k] + increment_k."""
+    trust, discount = bank.trust, np.float32(bank.discount)
+    for router in range(trust.shape[1]):
+        trust[user, router] = discount * trust[user, router] + increments[router]

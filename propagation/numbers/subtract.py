@@ -1,0 +1,143 @@
+"""Taking back what interactions wrote (DESIGN, State: "Retraction and erasure subtract N, n, c and the stored contribution to
+adopters' sums and mass ..."). Kernels only; `workflow/forget/number_changes.py` decides what is taken back."""
+
+import numpy as np
+from numba import njit
+
+from propagation.numbers.learn import CONTENT_DECAY, increments_of
+from propagation.numbers.rules.features import RECENT_HALF_LIFE, unit
+from propagation.numbers.rules.neighbours import CO_DECAY, CO_HISTORY, count_together, place_of
+from propagation.numbers.rules.seen_items import EMPTY, slot_of
+from propagation.numbers.rules.trust import add_trust
+from propagation.numbers.seeded_hash import mixed
+
+LEAST_TOGETHER = 1e-6
+
+
+@njit(cache=True)
+def unwrite(bank, item, routers, weights):
+    """Rule 5 backwards: N[i,k] -= q_k, n_k -= q_k; what rounding would leave below zero is zero."""
+    mass, total = bank.mass, bank.total
+    for place in range(len(routers)):
+        if weights[place] > 0:
+            taken = min(mass[item, routers[place]], weights[place])
+            mass[item, routers[place]] -= taken
+            total[routers[place]] -= np.float64(taken)
+
+
+@njit(cache=True)
+def empty_row(bank, item):
+    """An item leaves a bank: its whole mass, the start included."""
+    for router in range(bank.mass.shape[1]):
+        bank.total[router] -= np.float64(bank.mass[item, router])
+        bank.mass[item, router] = 0.0
+
+
+@njit(cache=True)
+def fade_recent(state, item, learned_at):
+    """Take one adoption out of an item's recent popularity; `learned_at`: interactions learned before it."""
+    faded = np.exp(-(np.log(2.0) / RECENT_HALF_LIFE) * (state.recent_at[item] - learned_at))
+    state.recent[item] = max(state.recent[item] - faded, 0.0)
+
+
+@njit(cache=True, nogil=True)
+def own_sums(content, attributes, first, parts, content_sum, attribute_sum):
+    """A user's decayed sums over its interactions in order, content and attributes [n,D] of their items; parts [n,D]: what each
+    first adoption added to its item's adopters' sum (zeros for repeats)."""
+    content_sum[:] = 0.0
+    attribute_sum[:] = 0.0
+    for row in range(len(content)):
+        content_sum[:] = np.float32(CONTENT_DECAY) * content_sum + content[row]
+        attribute_sum[:] = np.float32(CONTENT_DECAY) * attribute_sum + attributes[row]
+        parts[row] = unit(content_sum) if first[row] else np.zeros_like(content_sum)
+
+
+@njit(cache=True, nogil=True)
+def own_pairs(items, first, pairs, weights):
+    """A user's part of co: (item, other) [n*20,2] and weights, in the order of learning; how many there are."""
+    count = 0
+    for row in range(len(items)):
+        if not first[row]:
+            continue
+        weight = np.float32(1.0)
+        for age in range(min(row, CO_HISTORY)):
+            other = items[row - 1 - age]
+            if other != items[row]:
+                pairs[count, 0], pairs[count, 1] = items[row], other
+                weights[count] = weight
+                count += 1
+            weight *= np.float32(CO_DECAY)
+    return count
+
+
+@njit(cache=True, nogil=True)
+def add_together(state, items, others, weights):
+    """co[item, other] += weight (of either sign), where a place is kept; what falls to nothing leaves its place."""
+    neighbour, together, filled = state.neighbour, state.together, state.neighbour_count
+    for row in range(len(items)):
+        item, other = items[row], others[row]
+        if weights[row] > 0:
+            count_together(neighbour, together, filled, item, other, np.float32(weights[row]), state.adoptions)
+            continue
+        place = place_of(neighbour, item, filled[item], other)
+        if place >= 0:
+            together[item, place] += np.float32(weights[row])
+            if together[item, place] < LEAST_TOGETHER:
+                _leave_place(neighbour, together, filled, item, place)
+
+
+@njit(cache=True)
+def _leave_place(neighbour, together, filled, item, place):
+    """The others keep their order: of equal ones the older is the nearer."""
+    for following in range(place, filled[item] - 1):
+        neighbour[item, following] = neighbour[item, following + 1]
+        together[item, following] = together[item, following + 1]
+    filled[item] -= 1
+
+
+@njit(cache=True, nogil=True)
+def drop_neighbour(state, item):
+    """An item leaves every row of co, and its own is empty."""
+    for row in range(state.clock[3]):
+        place = place_of(state.neighbour, row, state.neighbour_count[row], item)
+        if place >= 0:
+            _leave_place(state.neighbour, state.together, state.neighbour_count, row, place)
+    state.neighbour_count[item] = 0
+
+
+@njit(cache=True)
+def forget_trust(bank, user):
+    """A user's trust as before the first interaction: in retired routers there is none, ever (-inf)."""
+    for router in range(bank.trust.shape[1]):
+        if not np.isneginf(bank.trust[user, router]):
+            bank.trust[user, router] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def own_trust(state, user, items, weights):
+    """Rule 4 over a user's interactions again, by the lifts as they are now."""
+    forget_trust(state.session, user)
+    forget_trust(state.taste, user)
+    increments = np.empty((2, max(state.session.mass.shape[1], state.taste.mass.shape[1])), np.float32)
+    for row in range(len(items)):
+        increments_of(state, items[row], weights[row], increments)
+        add_trust(state.session, user, increments[0])
+        add_trust(state.taste, user, increments[1])
+
+
+@njit(cache=True, nogil=True)
+def drop_keys(table, keys):
+    """Take keys out of a hash set; those that follow move up, so that every look-up still ends at its key or at an empty one."""
+    mask = len(table) - 1
+    for key in keys:
+        gap = slot_of(table, key)
+        if table[gap] == EMPTY:
+            continue
+        place = (gap + 1) & mask
+        while table[place] != EMPTY:
+            home = np.int64(mixed(np.uint64(table[place]), np.uint64(0)) & np.uint64(mask))
+            if ((place - home) & mask) >= ((place - gap) & mask):
+                table[gap] = table[place]
+                gap = place
+            place = (place + 1) & mask
+        table[gap] = EMPTY

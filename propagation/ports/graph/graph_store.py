@@ -1,0 +1,47 @@
+"""The graph store: the source of truth. Every adapter is all of these ports on one database."""
+
+from typing import Protocol, runtime_checkable
+
+from propagation.ports.graph.blobs import BlobStore
+from propagation.ports.graph.clients import ClientStore
+from propagation.ports.graph.erasure import ErasureStore
+from propagation.ports.graph.evolution import EvolutionStore
+from propagation.ports.graph.export import ExportStore
+from propagation.ports.graph.learn import LearnStore
+from propagation.ports.graph.leases import LeaseStore
+from propagation.ports.graph.outbox import OutboxStore
+from propagation.ports.graph.reason import ReasonStore
+from propagation.ports.graph.record import RecordStore
+from propagation.ports.graph.retention import RetentionStore
+from propagation.ports.graph.rounds import RoundStore
+
+
+class VersionClash(Exception):
+    """Another worker wrote this client's next version first: load it and redo the edits on it."""
+
+    def __init__(self, ref: int) -> None:
+        super().__init__(f"client {ref} has a newer version")
+        self.ref = ref
+
+
+class GraphStore(RecordStore, ClientStore, LearnStore, ReasonStore, RoundStore, RetentionStore, LeaseStore, BlobStore,
+                 EvolutionStore, OutboxStore, Protocol):
+    """Strings hold any Unicode but U+0000, which the edge refuses (the stores raise InvalidInput)."""
+
+    async def open(self) -> None:
+        """Connect, check that the database is ours and of a schema we know, migrate it. Raises StoreBusy,
+        StoreCorrupt, SchemaTooNew."""
+
+    async def prepare(self) -> None:
+        """What the first readers would wait for otherwise (a server that has yet to plan its statements); beside everything else,
+        at any time after `open`. Changes nothing, may be cut short."""
+
+    async def close(self) -> None: ...
+
+    async def check(self) -> list[str]:
+        """What is wrong with the stored data, in sentences; empty when it is sound."""
+
+
+@runtime_checkable
+class ForgettingGraph(GraphStore, ErasureStore, ExportStore, Protocol):
+    """A graph store that can take back, forget, and say what it holds on a client."""

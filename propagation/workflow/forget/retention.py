@@ -1,0 +1,30 @@
+"""Retention: what ended more than 200,000 sequences ago and is cited by nothing goes (DESIGN, "State")."""
+
+from propagation.ports.graph.graph_store import GraphStore
+
+KEPT = 200_000
+STEP = 50_000
+ROWS_A_COMMIT = 2_000
+
+
+class Retention:
+    """A run moves `oldest_kept` up by at least STEP sequences: it looks at every client's text, however little is to go. Each of
+    its steps is one small read or commit."""
+
+    def __init__(self, store: GraphStore, kept: int = KEPT, step: int = STEP) -> None:
+        self._store = store
+        self._kept = kept
+        self._step = step
+        self._before: int | None = None
+
+    async def step(self) -> int | None:
+        """Look at something or drop some rows; how many, None when nothing is due."""
+        if self._before is None:
+            before = await self._store.recorded_through() - self._kept
+            if before < await self._store.oldest_kept() + self._step:
+                return None
+            self._before = before
+        dropped = await self._store.prune(self._before, ROWS_A_COMMIT)
+        if dropped is None:
+            self._before = None
+        return dropped

@@ -1,0 +1,88 @@
+"""What interactions wrote to taste routers, read from the store through the maps."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propagation.model.interactions.learned_block import LearnedBlock
+from propagation.model.routers.router_maps import Chain, RouterMaps
+from propagation.ports.graph.graph_store import GraphStore
+
+TASTE = 1
+BLOCKS_A_READ = 16
+I64 = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """A learned block with its users, items and weights, row by row; interactions that are gone from the log are left out."""
+
+    block: LearnedBlock
+    rows: I64
+    users: I64
+    items: I64
+    weights: NDArray[np.float64]
+
+
+@dataclass
+class Written:
+    """Rows of (user, item, router, weight) that wrote to wanted routers, and by router [K] everything written."""
+
+    users: list[NDArray[np.int32]] = field(default_factory=list)
+    items: list[NDArray[np.int32]] = field(default_factory=list)
+    routers: list[NDArray[np.int16]] = field(default_factory=list)
+    weights: list[NDArray[np.float32]] = field(default_factory=list)
+    totals: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    through: int = 0
+
+    def add(self, part: Aligned, chain: Chain, wanted: NDArray[np.bool_]) -> None:
+        """`wanted` [K] by router as `chain` maps them."""
+        weights = part.block.weights[part.rows, TASTE]
+        routers = chain.mapped(part.block.routers[part.rows, TASTE], part.users)
+        if not len(self.totals):
+            self.totals = np.zeros(len(wanted))
+        self.totals += np.bincount(routers.ravel(), weights.ravel(), len(wanted))[: len(wanted)]
+        row, place = np.nonzero(wanted[routers] & (weights > 0))
+        self.users.append(part.users[row].astype(np.int32))
+        self.items.append(part.items[row].astype(np.int32))
+        self.routers.append(routers[row, place].astype(np.int16))
+        self.weights.append(weights[row, place])
+
+    def of(self, router: int) -> tuple[I64, I64, NDArray[np.float64]]:
+        """(users, items, weights) of what was written to one router, in order."""
+        mine = [of == router for of in self.routers]
+        return (_joined(self.users, mine, np.int64), _joined(self.items, mine, np.int64), _joined(self.weights, mine, np.float64))
+
+
+def _joined(parts: Sequence[NDArray[Any]], mine: Sequence[NDArray[np.bool_]], kind: type) -> NDArray[Any]:
+    return np.concatenate([np.zeros(0, kind), *(part[rows].astype(kind) for part, rows in zip(parts, mine, strict=True))])
+
+
+def summed(places: I64, weights: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    """[size] the sum of weights by place."""
+    return np.bincount(places, weights, size).astype(np.float64, copy=False)
+
+
+async def aligned_blocks(store: GraphStore, after: int, through: int) -> AsyncIterator[Aligned]:
+    """What was learned of interactions with after < sequence <= through, block by block."""
+    read = after
+    while read < through and (blocks := await store.read_learned(read, BLOCKS_A_READ)):
+        for block in blocks:
+            if block.after >= through:
+                return
+            read = block.through
+            log = (await store.read_log(block.after, block.through - block.after)).interactions
+            asked = (block.sequence > after) & (block.sequence <= through)
+            rows = np.flatnonzero(asked & np.isin(block.sequence, log.sequence))
+            places = np.searchsorted(log.sequence, block.sequence[rows])
+            yield Aligned(block, rows, log.user[places], log.item[places], log.weight[places])
+
+
+async def gather(store: GraphStore, maps: RouterMaps, into: Written, wanted: NDArray[np.bool_], through: int) -> None:
+    """Everything written up to `through`, from where `into` stands."""
+    async for part in aligned_blocks(store, into.through, through):
+        into.add(part, maps.after(part.block.through), wanted)
+    into.through = through

@@ -1,0 +1,297 @@
+"""Learn: the log's interactions into the numbers, in sequence order, by the holder of the lease (DESIGN, State, 2)."""
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propagation.model.clients.client import Client, ClientKind, index_of, kind_of
+from propagation.model.errors import LeaseLost, PropagationError, StoreCorrupt
+from propagation.model.interactions.learned_block import Checkpoint, LearnedBlock
+from propagation.model.interactions.log import EntryKind, LogEntry, LogSlice
+from propagation.numbers.state import INTERACTIONS
+from propagation.ports.embedder import Embedder
+from propagation.ports.graph.graph_store import GraphStore
+from propagation.ports.graph.leases import Lease
+from propagation.workflow.concurrency.leases import PATIENCE_SECONDS, Leases
+from propagation.workflow.index.embedding import attribute_text, content_text
+from propagation.workflow.learn.checkpoints import restored, snapshot
+from propagation.workflow.views.catalogue import Catalogue
+from propagation.workflow.views.numbers_owner import Numbers
+from propagation.workflow.views.numbers_view import NumbersView
+
+log = logging.getLogger(__name__)
+LEASE = "learn"
+LOOK_SECONDS = 0.5
+BLOCK_LEAST, BLOCK_MOST = 256, 2_048
+BLOCKS_A_READ = 16
+TEXTS_A_CALL = 2_000
+CHECKPOINT_EVERY = 50_000
+CHECKPOINT_AT_CLOSE = 5_000
+# What leaves a barrier: numbers that do not follow from the blocks before it.
+BARRED = (EntryKind.BOOTSTRAP, EntryKind.EVOLUTION, EntryKind.RETRACTION, EntryKind.ERASURE)
+
+
+class Learner:
+    """One step at a time; a process that does not hold the lease follows instead."""
+
+    def __init__(self, store: GraphStore, numbers: Numbers, embedder: Embedder, leases: Leases,
+                 first_view: Callable[[], NumbersView], catalogue: Catalogue | None = None,
+                 on_entries: Callable[[Sequence[LogEntry]], None] | None = None,
+                 on_epoch: Callable[[int], Awaitable[None]] | None = None) -> None:
+        self._store = store
+        self._numbers = numbers
+        self._embedder = embedder
+        self._leases = leases
+        self._first_view = first_view
+        self._catalogue = catalogue
+        self._on_entries = on_entries
+        self._on_epoch = on_epoch
+        self._lease: Lease | None = None
+        self._block = BLOCK_LEAST
+        self._ahead = False
+        self._behind = False
+        self._checkpointed = 0
+        self._saving: asyncio.Task[None] | None = None
+        self._asked = False
+        self._looked = -math.inf
+        self._staging = False
+        self._barred = 0
+
+    async def open(self) -> None:
+        """Bring the view to where the store's learned blocks end. Called again where the embedder did not answer, it goes on where
+        it stood."""
+        await (self.catch_up() if self._behind else self.reload())
+
+    async def close(self) -> None:
+        """Let a checkpoint that is being written finish; leave a fresh one if much was learned since the last."""
+        await self.saved()
+        if self._lease is not None and not self._ahead and self._since_checkpoint() >= CHECKPOINT_AT_CLOSE:
+            await self._store.save_checkpoint(self._lease, await self._snapshot())
+        if self._lease is not None:
+            await self._store.release_lease(self._lease)
+
+    @asynccontextmanager
+    async def still(self) -> AsyncIterator[None]:
+        """While the caller keeps others from learning: the view stands where the store does, no checkpoint is being written,
+        and what the caller leaves is a fresh one. Raises LeaseLost where another process is ahead."""
+        await self.saved()
+        await self.abreast()
+        epoch = self._numbers.view.epoch
+        try:
+            yield
+        except PropagationError:  # refused, and nothing was begun
+            raise
+        except BaseException:
+            self._ahead = True
+            raise
+        if self._numbers.view.epoch == epoch:
+            return
+        self._checkpointed = int(self._numbers.view.state.clock[INTERACTIONS])
+        self._barred = await self._store.recorded_through()  # this process' own barrier: others are kept off by its lease
+
+    @contextmanager
+    def staging(self) -> Iterator[None]:
+        """While the caller stages a checkpoint of its own beside learning, of which there is one at a time."""
+        self._staging = True
+        try:
+            yield
+        finally:
+            self._staging = False
+
+    async def abreast(self) -> None:
+        """The view where the store's learned blocks end, past every barrier, also one that nobody has learned anything after yet.
+        The caller keeps this process from learning."""
+        if self._ahead:
+            await self.reload()
+        await self.catch_up()
+        after = max(self._barred, self._numbers.view.applied_through)
+        if self._is_overtaken(await self._store.read_entries(after, await self._store.recorded_through())):
+            await self.reload()
+
+    async def saved(self) -> None:
+        """Once the checkpoint that is being written now is."""
+        if self._saving is not None:
+            await asyncio.gather(self._saving, return_exceptions=True)
+
+    async def reload(self) -> None:
+        """The view anew from the store: the newest checkpoint and what was learned after it. Of another epoch than the view's: it
+        is told first, so that what follows is read with that epoch's embedder."""
+        self._ahead = True  # what follows may fail or be cut short: then the next step starts here again
+        barred = await self._store.recorded_through()  # a checkpoint that is read after it knows of all up to it
+        checkpoint = await self._store.newest_checkpoint()
+        if checkpoint is not None and checkpoint.epoch != self._numbers.view.epoch and self._on_epoch is not None:
+            await self._on_epoch(checkpoint.epoch)
+        fresh = self._first_view() if checkpoint is None else await asyncio.to_thread(restored, checkpoint, self._numbers.view.seed)
+        self._checkpointed = int(fresh.state.clock[INTERACTIONS])
+        await self._numbers.run(NumbersView.become, fresh)
+        self._barred, self._ahead, self._behind = barred, False, True
+        await self._follow_on()
+
+    async def catch_up(self) -> None:
+        """Follow every block that is already committed; start from a checkpoint where following alone is not possible."""
+        if not await self._follow_on():
+            await self.reload()
+
+    async def _follow_on(self) -> bool:
+        """Whether the view reached the end of what is learned. Raises StoreCorrupt where the blocks have a gap that
+        no checkpoint covers."""
+        while blocks := await self._store.read_learned(self._numbers.view.applied_through, BLOCKS_A_READ):
+            for block in blocks:
+                if not follows(self._numbers.view, block):
+                    newest, view = await self._store.newest_checkpoint(), self._numbers.view
+                    if newest is None or (newest.sequence <= view.applied_through and newest.epoch == view.epoch):
+                        raise StoreCorrupt(f"learned numbers after sequence {self._numbers.view.applied_through} are incomplete;"
+                                           " run `rebuild`")
+                    return False
+                part = await self._store.read_log(block.after, block.through - block.after)
+                if self._is_overtaken(part.entries):
+                    return False
+                await self._take_clients(part)
+                await self._numbers.run(NumbersView.follow, part.interactions, block)
+        self._behind = False
+        return True
+
+    async def step(self) -> int:
+        """Learn and commit the next entries; how many log entries were covered. Raises LeaseLost. A step that failed or was
+        cancelled leaves the view ahead of the store: the next one starts from the store again."""
+        self._report_failed_save()
+        if self._ahead:
+            await self.reload()
+        token = self._lease.token if self._lease is not None else None
+        self._lease = await self._kept()
+        self._behind |= self._lease is None or self._lease.token != token
+        if self._lease is None:
+            if self._behind:
+                await self.catch_up()
+            return 0
+        async with self._leases.prolonged(self._lease, shared=True):  # an embedder may be slow
+            if self._behind:
+                await self.abreast()
+            return await self._learn(self._lease)
+
+    async def _learn(self, lease: Lease) -> int:
+        after = self._numbers.view.applied_through
+        part = await self._store.read_log(after, self._block)
+        if part.through == after:
+            return 0
+        if self._is_overtaken(part.entries):
+            await self.reload()
+            return 1
+        await self._take_clients(part)  # may be taken again: an embedder that does not answer leaves nothing to start over from
+        self._ahead = True
+        block = await self._numbers.run(NumbersView.learn, part.interactions, part.through)
+        await self._store.commit_learned(lease, block)
+        self._ahead = False
+        covered = part.through - after
+        self._block = min(self._block * 2, BLOCK_MOST) if covered == self._block else BLOCK_LEAST
+        await self._checkpoint_if_due(lease)
+        return covered
+
+    async def _kept(self) -> Lease | None:
+        """The lease, unless another process waits to take something back or to evolve: it learns from then on."""
+        if time.monotonic() - self._looked >= LOOK_SECONDS and self._saving is None and not self._staging:
+            self._looked = time.monotonic()
+            self._asked = await self._leases.asked_for(LEASE)
+            if self._asked and self._lease is not None:
+                await self._store.release_lease(self._lease)
+        return None if self._asked else await self._leases.acquire(LEASE)
+
+    def _is_overtaken(self, entries: Sequence[LogEntry]) -> bool:
+        """Whether another process opened an epoch, or took something back that this view still holds: its barrier is the newest
+        checkpoint."""
+        return any(entry.kind in BARRED and entry.sequence > self._barred for entry in entries)
+
+    @asynccontextmanager
+    async def settled(self, *, abreast: bool = True) -> AsyncIterator[Lease]:
+        """Nothing is being written and the view stands where the store's learned blocks end (unless not even that is to be read);
+        the learner's lease, prolonged until the body ends. Learning goes on under it, so it is not given back. Raises LeaseLost
+        where another process takes something back or evolves for longer than is waited for."""
+        await self.saved()
+        if self._saving is not None and not self._saving.cancelled() and (failure := self._saving.exception()):
+            log.warning("a checkpoint was not saved: %s", failure)
+        self._saving = None
+        lease = await self._leases.taken_over(LEASE)
+        if lease is None:
+            raise LeaseLost(f"another process takes something back or evolves, and was not done in {PATIENCE_SECONDS:.0f} s; try"
+                            " again")
+        self._asked = False
+        async with self._leases.prolonged(lease, shared=True):
+            if abreast:
+                await self.abreast()
+            self._lease = lease  # not before: a step under a lease that is new to it catches up first
+            yield lease
+
+    def changing(self) -> None:
+        """The view is about to differ from the store: unless `changed` follows, the next step starts from the store again."""
+        self._ahead = True
+
+    def changed(self, sequence: int) -> None:
+        """The store holds what the view holds, up to this sequence of the log with every barrier."""
+        self._ahead, self._barred = False, sequence
+        self._checkpointed = int(self._numbers.view.state.clock[INTERACTIONS])
+
+    async def _checkpoint_if_due(self, lease: Lease) -> None:
+        if self._staging or self._saving is not None or self._since_checkpoint() < CHECKPOINT_EVERY:
+            return
+        self._saving = asyncio.create_task(self._store.save_checkpoint(lease, await self._snapshot()))
+
+    async def _snapshot(self) -> Checkpoint:
+        self._checkpointed = int(self._numbers.view.state.clock[INTERACTIONS])
+        return await self._numbers.run(snapshot, False)
+
+    def _since_checkpoint(self) -> int:
+        return int(self._numbers.view.state.clock[INTERACTIONS]) - self._checkpointed
+
+    def _report_failed_save(self) -> None:
+        """Raise what a checkpoint failed with, once; the next one is written when it is due."""
+        if self._saving is not None and self._saving.done():
+            saving, self._saving = self._saving, None
+            saving.result()
+
+    async def _take_clients(self, part: LogSlice) -> None:
+        await take_clients(self._store, self._numbers, self._embedder, part, self._catalogue)
+        if erased := erased_in(part.entries):
+            await self._numbers.run(NumbersView.forget_profiles, erased)
+        if self._on_entries is not None:
+            self._on_entries(part.entries)
+
+
+def follows(view: NumbersView, block: LearnedBlock) -> bool:
+    """Whether the view can take this block as its next: of its epoch, from where it stands, with what a barrier takes from those
+    before it (increments of trust and the combiner, which a block without interactions has, too)."""
+    return len(block.combiner) > 0 and block.epoch == view.epoch and block.after == view.applied_through
+
+
+def erased_in(entries: Sequence[LogEntry]) -> list[int]:
+    """Clients that were forgotten, by any process."""
+    return [ref for entry in entries if entry.kind == EntryKind.ERASURE for ref in entry.refs]
+
+
+async def take_clients(store: GraphStore, numbers: Numbers, embedder: Embedder, part: LogSlice,
+                       catalogue: Catalogue | None = None) -> None:
+    """Rows for clients that are new in this part of the log, and new texts of those that changed, as they were at its
+    end: a replay of the same parts reads the same."""
+    refs = [ref for entry in part.entries if entry.kind == EntryKind.CLIENTS for ref in entry.refs]
+    users = [index_of(ref) + 1 for ref in refs if kind_of(ref) == ClientKind.USER]
+    items = sorted({ref for ref in refs if kind_of(ref) == ClientKind.ITEM})
+    if users:
+        await numbers.run(NumbersView.add_users, max(users))
+    for start in range(0, len(items), TEXTS_A_CALL):
+        clients = await store.get_clients(items[start : start + TEXTS_A_CALL], part.through)
+        if catalogue is not None:
+            catalogue.take(clients)
+        content = await embedder.embed([content_text(client) for client in clients])
+        attributes = await embedder.embed([attribute_text(client) for client in clients])
+        await numbers.run(_set_items, clients, content, attributes)
+
+
+def _set_items(view: NumbersView, clients: Sequence[Client], content: NDArray[np.float32],
+               attributes: NDArray[np.float32]) -> None:
+    for row, client in enumerate(clients):
+        view.set_item(index_of(client.ref), content[row], attributes[row], not client.hidden)

@@ -1,0 +1,75 @@
+"""Items whose text an endpoint of embeddings refused are tried again: until then a drawn direction stands for them."""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propagation.model.clients.client import Client, ClientKind, index_of, ref_of
+from propagation.model.errors import ReasonerFailed
+from propagation.ports.embedder import Embedder, FittableEmbedder
+from propagation.ports.graph.clients import ClientStore
+from propagation.workflow.index.embedding import attribute_text, content_text
+from propagation.workflow.views.numbers_owner import Numbers
+from propagation.workflow.views.numbers_view import NumbersView
+
+EVERY_SECONDS = 1_000.0
+ROWS_A_LOOK, TEXTS_A_CALL = 1_000, 64
+log = logging.getLogger(__name__)
+
+
+class RefusedTexts:
+    """Looked for in the numbers, so that a restart, which forgets what was refused, changes nothing."""
+
+    def __init__(self, store: ClientStore, embedder: Embedder, numbers: Numbers,
+                 clock: Callable[[], float] = time.monotonic) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._numbers = numbers
+        self._clock = clock
+        self._due = clock() + EVERY_SECONDS
+
+    async def step(self) -> int:
+        """Where it is due (not for a fitted embedder, which refuses nothing), try them all; how many were embedded."""
+        if isinstance(self._embedder, FittableEmbedder) or self._clock() < self._due:
+            return 0
+        self._due = self._clock() + EVERY_SECONDS
+        try:
+            return await self.again()
+        except ReasonerFailed as error:
+            log.warning("texts that were refused are tried again later: %s", error)
+            return 0
+
+    async def again(self) -> int:
+        """How many items' texts are embedded that were not. Raises what the embedder raises."""
+        mended = 0
+        for start in range(0, self._numbers.view.items, ROWS_A_LOOK):
+            rows = await self._numbers.run(_drawn, start, start + ROWS_A_LOOK)
+            refs = [ref_of(ClientKind.ITEM, row) for row in rows]
+            clients = [client for client in await self._store.get_clients(refs) if content_text(client)] if refs else []
+            for place in range(0, len(clients), TEXTS_A_CALL):
+                part = clients[place : place + TEXTS_A_CALL]
+                content = await self._embedder.embed([content_text(client) for client in part])
+                attributes = await self._embedder.embed([attribute_text(client) for client in part])
+                mended += await self._numbers.run(_mend, part, content, attributes)
+        return mended
+
+
+def _drawn(view: NumbersView, start: int, end: int) -> list[int]:
+    """Rows of items for whose text a drawn direction stands."""
+    nothing = np.zeros(view.state.content.shape[1], np.float32)
+    return [row for row in range(start, min(end, view.items))
+            if np.array_equal(view.state.content[row], view.direction_of(row, nothing))]
+
+
+def _mend(view: NumbersView, clients: Sequence[Client], content: NDArray[np.float32], attributes: NDArray[np.float32]) -> int:
+    """Those that still have none, and have one now: another text may have been learned meanwhile."""
+    mended = 0
+    for place, client in enumerate(clients):
+        row = index_of(client.ref)
+        if content[place].any() and _drawn(view, row, row + 1):
+            view.set_item(row, content[place], attributes[place], not client.hidden)
+            mended += 1
+    return mended

@@ -1,0 +1,102 @@
+"""SimilarClients: the nearest users or items, by profile or by routers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propagation.model.clients.client import Client, ClientKind, index_of, kind_of, ref_of
+from propagation.numbers.limits import withheld
+from propagation.numbers.rules.mass import lifts, share
+from propagation.numbers.seeded_hash import mixed
+from propagation.ports.graph.clients import ClientStore
+from propagation.workflow.views.numbers_owner import Numbers
+from propagation.workflow.views.numbers_view import NumbersView
+
+CHUNK = 4_096
+By = Literal["profile", "routers"]
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Clients by descending cosine (-1 to 1), and what the answer reflects."""
+
+    clients: Sequence[tuple[Client, float]]
+    applied_through: int
+
+
+class Similar:
+    """Compares one client with all of a kind, in parts, so that learning takes its turns between them."""
+
+    def __init__(self, store: ClientStore, numbers: Numbers) -> None:
+        self._store = store
+        self._numbers = numbers
+
+    async def neighbours(self, ref: int, kind: ClientKind, by: By, limit: int) -> Neighbours:
+        """The `limit` nearest of `kind`, without the client itself and without hidden items; those without a vector are left
+        out, and so is everybody where the client has none. Equal cosines are ordered by a seeded hash."""
+        applied_through = self._numbers.view.applied_through
+        own = await self._numbers.run(_vector_of, ref, by)
+        cosines = await self._cosines(own, kind, by) if own.any() else np.empty(0)
+        if kind == kind_of(ref) and index_of(ref) < len(cosines):
+            cosines[index_of(ref)] = -np.inf
+        best = _best(cosines, limit, self._numbers.view.seed)
+        clients = {client.ref: client for client in await self._store.get_clients([ref_of(kind, row) for row in best])}
+        return Neighbours([(clients[ref_of(kind, row)], float(cosines[row])) for row in best
+                           if ref_of(kind, row) in clients and not clients[ref_of(kind, row)].hidden], applied_through)
+
+    async def _cosines(self, own: NDArray[np.float64], kind: ClientKind, by: By) -> NDArray[np.float64]:
+        count = self._numbers.view.users if kind == ClientKind.USER else self._numbers.view.items
+        parts = [await self._numbers.run(_cosines, own, kind, by, start, min(start + CHUNK, count))
+                 for start in range(0, count, CHUNK)]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+
+def _vector_of(view: NumbersView, ref: int, by: By) -> NDArray[np.float64]:
+    row, kind = index_of(ref), kind_of(ref)
+    if row >= (view.users if kind == ClientKind.USER else view.items):
+        return np.zeros(1)
+    vector: NDArray[np.float64] = vectors(view, kind, by, row, row + 1)[0]
+    return vector
+
+
+def vectors(view: NumbersView, kind: ClientKind, by: By, start: int, end: int) -> NDArray[np.float64]:
+    """[end - start, D or K]. profile: the profile's vector, else what the catalogue (an item) or the history (a user) says.
+    routers: trust in taste routers (a user) or the row of taste lifts (an item): sums of lifts both, so they compare."""
+    state = view.state
+    if by == "routers":
+        if kind == ClientKind.USER:
+            return state.taste.trust[start:end].astype(np.float64)
+        out = np.empty((end - start, state.taste.mass.shape[1]))
+        for row in range(start, end):
+            if withheld(state, row):
+                out[row - start] = 0.0
+            else:
+                lifts(state.taste, share(state, row), row, out[row - start])
+        return out
+    profiles = state.user_profile if kind == ClientKind.USER else state.item_profile
+    fallback = state.user_content if kind == ClientKind.USER else state.content
+    chosen = profiles[start:end]
+    return np.where(chosen.any(axis=1, keepdims=True), chosen, fallback[start:end]).astype(np.float64)
+
+
+def _cosines(view: NumbersView, own: NDArray[np.float64], kind: ClientKind, by: By, start: int, end: int) -> NDArray[np.float64]:
+    """-inf for a client without a vector, and for a hidden item."""
+    others = vectors(view, kind, by, start, end)
+    norms = np.linalg.norm(others, axis=1) * np.linalg.norm(own)
+    there = norms > 0
+    if kind == ClientKind.ITEM:
+        there &= view.state.visible[start:end]
+    cosines: NDArray[np.float64] = np.divide(others @ own, norms, out=np.full(len(others), -np.inf), where=there)
+    return cosines
+
+
+def _best(cosines: NDArray[np.float64], limit: int, seed: int) -> list[int]:
+    there = np.flatnonzero(cosines > -np.inf)
+    if len(there) > limit:
+        cut = np.partition(cosines[there], len(there) - limit)[len(there) - limit]
+        there = there[cosines[there] >= cut]
+    keys = {int(row): int(mixed(np.uint64(row), np.uint64(seed))) for row in there}
+    return sorted(keys, key=lambda row: (-cosines[row], keys[row]))[:limit]

@@ -1,0 +1,196 @@
+"""Cold start (RecNet 3.4.3): a client with text has a profile, routers and their current messages before anybody meets it;
+and a text that changes later changes its catalogue lines."""
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import orjson
+
+from propagation.model.clients.client import Client
+from propagation.model.clients.client_text import ClientText, Merged
+from propagation.model.clients.profile import AddLine, Author, DropLine, Edit
+from propagation.model.errors import IndexUnavailable, ReasonerFailed, ReasonerUnavailable
+from propagation.model.interactions.log import EntryKind, LogEntry
+from propagation.model.routers.router import RouterVersion
+from propagation.model.usage import NOTHING, Usage
+from propagation.ports.graph.graph_store import GraphStore
+from propagation.ports.reasoner import Part, Reasoner
+from propagation.reception.merge import Reception, receive
+from propagation.routing.policy import RoutingPolicy
+from propagation.workflow.index.client_vectors import Vectors
+from propagation.workflow.settings import WorkflowSettings
+
+PROGRESS = "described_through"
+FAILED = "undescribed"
+CLIENTS_A_STEP = 2_000
+RETRY_SECONDS = 30.0
+log = logging.getLogger(__name__)
+
+
+def catalogue_change(text: ClientText, edits: Sequence[Edit]) -> list[Edit]:
+    """Edits that put these catalogue lines in the place of the old ones; none where they already say so."""
+    old = [line for line in text.profile.lines if line.author == Author.CATALOGUE]
+    new = [edit.line for edit in edits if isinstance(edit, AddLine)]
+    if [(line.text, line.attributes) for line in old] == [(line.text, line.attributes) for line in new]:
+        return []
+    return [*(DropLine(id=line.id) for line in old), *(AddLine(line=line) for line in new)]
+
+
+class ColdStart:
+    """Describes clients in the order of the log, behind the learner and before interactions are reasoned."""
+
+    def __init__(self, store: GraphStore, reasoner: Reasoner, policy: RoutingPolicy, vectors: Vectors,
+                 settings: WorkflowSettings) -> None:
+        self._store = store
+        self._reasoner = reasoner
+        self._policy = policy
+        self._vectors = vectors
+        self._settings = settings
+        self._waiting: deque[LogEntry] = deque()
+        self._taken_through = 0
+        self._failed: set[int] = set()
+        self._retry_at = 0.0
+        self.changes = 0
+
+    async def open(self, learned_through: int) -> None:
+        """Find what was learned but not described when the last process stopped."""
+        self._failed = set(orjson.loads(await self._store.get_blob(FAILED) or b"[]"))
+        after = self._taken_through = int(await self._store.get_blob(PROGRESS) or 0)
+        self.take(await self._store.read_entries(after, learned_through))
+
+    def take(self, entries: Sequence[LogEntry]) -> None:
+        """The learner has these entries of the log; what it reads a second time is left out. `changes` counts them."""
+        for entry in entries:
+            if entry.kind == EntryKind.CLIENTS and entry.sequence > self._taken_through:
+                self._waiting.append(entry)
+                self._taken_through = entry.sequence
+                self.changes += len(entry.refs)
+
+    def through(self, most: int) -> int:
+        """The largest sequence, at most `most`, up to which every client is described."""
+        return min(self._waiting[0].sequence - 1, most) if self._waiting else most
+
+    @property
+    def waiting(self) -> bool:
+        """Whether entries of the log are yet to be looked at."""
+        return bool(self._waiting)
+
+    async def step(self, *, welcome: bool = True) -> dict[int, ClientText]:
+        """Describe some 2,000 clients of the next entries, else those that the reasoner failed on some time ago; the texts
+        that changed. `welcome`: new ones hear at once what their routers said last. Raises VersionClash: nothing is lost, the same
+        clients come again."""
+        refs: dict[int, None] = {}
+        taken = 0
+        for entry in self._waiting:
+            if refs and len(refs) + len(entry.refs) > CLIENTS_A_STEP:
+                break
+            refs.update(dict.fromkeys(entry.refs))
+            taken += 1
+        if not taken:
+            return await self._again(welcome)
+        sequence = self._waiting[taken - 1].sequence
+        changed = await self._describe(list(refs), sequence, welcome)
+        await self._store.put_blob(PROGRESS, str(sequence).encode())
+        for _ in range(taken):
+            self._waiting.popleft()
+        return changed
+
+    async def _again(self, welcome: bool) -> dict[int, ClientText]:
+        if not self._failed or time.monotonic() < self._retry_at:
+            return {}
+        return await self._describe(sorted(self._failed)[:CLIENTS_A_STEP], await self._store.recorded_through(), welcome)
+
+    async def _describe(self, refs: Sequence[int], sequence: int, welcome: bool) -> dict[int, ClientText]:
+        taken_back = await self._store.taken_back_through()
+        clients = {client.ref: client for client in await self._store.get_clients(refs)}
+        before = await self._store.load_texts(list(clients))
+        failed = self._failed.difference(refs)
+        edits, usage = await self._edits([clients[ref] for ref in before])
+        own = {ref: text for (ref, old), part in zip(before.items(), edits, strict=True)
+               if (text := self._own_text(old, part, failed)) is not old}
+        await self._vectors.take_texts(own.values())
+        new = [ref for ref in own if welcome and not before[ref].profile.version]
+        welcomed, merged, merging = await self._welcome(new, clients, own)
+        if own:
+            await self._store.commit_texts([*own.values(), *welcomed.values()], merged, sequence, taken_back,
+                                           (usage + merging).author)
+        await self._vectors.show(list(welcomed.values()))
+        await self._note_failed(failed)
+        return {**own, **welcomed}
+
+    async def _note_failed(self, failed: set[int]) -> None:
+        """Remembered over restarts: a catalogue that changed is described in the end, whatever the reasoner did meanwhile."""
+        if failed:
+            self._retry_at = time.monotonic() + RETRY_SECONDS
+        if failed != self._failed:
+            self._failed = failed
+            await self._store.put_blob(FAILED, orjson.dumps(sorted(failed)))
+
+    async def _edits(self, clients: Sequence[Client]) -> tuple[Sequence[Part[Sequence[Edit]]], Usage]:
+        """Eq. 1 for those that have text, in order; nothing to say of the others. Raises ReasonerUnavailable."""
+        with_text = [client for client in clients if client.has_text]
+        if not with_text:
+            return [()] * len(clients), NOTHING
+        usage = NOTHING
+        try:
+            answer = await self._reasoner.describe(with_text)
+            found, usage = iter(answer.edits), answer.usage
+        except ReasonerUnavailable:
+            raise
+        except ReasonerFailed as error:
+            found = iter([error] * len(with_text))
+        return [next(found) if client.has_text else () for client in clients], usage
+
+    def _own_text(self, text: ClientText, edits: Part[Sequence[Edit]], failed: set[int]) -> ClientText:
+        if isinstance(edits, ReasonerFailed):
+            log.warning("client %d is not described yet, it is tried again: %s", text.profile.ref, edits)
+            failed.add(text.profile.ref)
+            return text
+        change = catalogue_change(text, edits)
+        return replace(text, profile=text.profile.edited(change, self._settings.profile_lines)) if change else text
+
+    async def _welcome(self, refs: Sequence[int], clients: Mapping[int, Client],
+                       texts: Mapping[int, ClientText]) -> tuple[dict[int, ClientText], list[Merged], Usage]:
+        """Route new clients, and merge at once what their routers said last. The next round writes their edges."""
+        last = await self._store.last_round() if self._settings.propagate and refs else None
+        if last is None:
+            return {}, [], NOTHING
+        current = await self._store.router_versions(self._vectors.routers)
+        try:
+            waiting = await self._messages(refs, current)
+        except IndexUnavailable as error:
+            log.warning("%d new clients hear their routers after the next round: %s", len(refs), error)
+            return {}, [], NOTHING
+        welcomed: dict[int, ClientText] = {}
+        merged: list[Merged] = []
+        usage = NOTHING
+        for start in range(0, len(refs), self._reasoner.width):
+            part = refs[start : start + self._reasoner.width]
+            for ref, reception in zip(part, await asyncio.gather(*(
+                    self._received(clients[ref], texts[ref], waiting[ref], last.number) for ref in part)), strict=True):
+                if reception is not None and reception.text is not texts[ref]:
+                    welcomed[ref] = reception.text
+                    merged.extend(reception.merged)
+                    usage += reception.usage
+        return welcomed, merged, usage
+
+    async def _received(self, client: Client, text: ClientText, waiting: Sequence[RouterVersion], last: int) -> Reception | None:
+        try:
+            return await receive(self._reasoner, client, text, waiting, last, self._settings.buffer, self._settings.profile_lines)
+        except ReasonerFailed as error:
+            log.warning("client %d waits for its next interaction to hear its routers: %s", client.ref, error)
+            return None
+
+    async def _messages(self, refs: Sequence[int], current: Sequence[RouterVersion]) -> dict[int, list[RouterVersion]]:
+        """What a client's buffer would hold had it been there: newest round first, then by score."""
+        table = await self._policy.route(refs, current)
+        versions = {version.router: version for version in current}
+        routers: dict[int, list[tuple[int, float, int]]] = {ref: [] for ref in refs}
+        for (router, ref), score in table.scores.items():
+            if ref in routers and router in versions:
+                routers[ref].append((-versions[router].round, -score, router))
+        return {ref: [versions[router] for _, _, router in sorted(found)] for ref, found in routers.items()}

@@ -1,0 +1,79 @@
+"""What other processes on this graph commit, into the views that this one holds in memory: what is recorded and not learned yet,
+profiles' vectors, attributes that were mapped. (The numbers follow by themselves, see learner.py.)"""
+
+from collections.abc import Callable, Iterable
+
+from propagation.ports.embedder import Embedder
+from propagation.ports.graph.graph_store import GraphStore
+from propagation.workflow.index.client_vectors import Vectors
+from propagation.workflow.views.pending_events import Unlearned
+
+LOG_PART = 10_000
+TEXTS_A_STEP = 2_000
+
+
+class Following:
+    """Every step looks from where the last one stood. Where one process is alone, it finds nothing. `forget` is told whose texts
+    somebody else wrote."""
+
+    def __init__(self, store: GraphStore, embedder: Embedder, vectors: Vectors, unlearned: Unlearned,
+                 forget: Callable[[Iterable[int]], None]) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._embedded_by = embedder.name
+        self._vectors = vectors
+        self._unlearned = unlearned
+        self._forget = forget
+        self._text = 0
+
+    async def open(self, applied_through: int) -> None:
+        """Before the view and the index are filled: what is committed from now on is followed."""
+        self.embedded()
+        self._text = await self._store.texts_through()
+        self._unlearned.learned(applied_through)
+        await self._follow_log()
+
+    async def step(self) -> int:
+        """What was found: entries of the log, texts, rounds."""
+        return await self._follow_log() + await self._follow_texts() + await self._follow_rounds()
+
+    def embedded(self) -> None:
+        """The view's profiles are by the embedder as it is now: this process has just filled them all."""
+        self._embedded_by = self._embedder.name
+
+    async def embedder(self) -> None:
+        """Another process opened an epoch, whose embedder the learner has taken wherever it met that epoch: profiles are embedded
+        anew."""
+        name = self._embedder.name
+        if self._embedded_by == name:
+            return
+        await self._vectors.load()
+        refs = sorted(await self._store.text_versions())
+        for start in range(0, len(refs), TEXTS_A_STEP):
+            await self._vectors.see((await self._store.load_texts(refs[start : start + TEXTS_A_STEP])).values())
+        self._embedded_by = name
+
+    async def _follow_log(self) -> int:
+        gaps = self._unlearned.gaps(await self._store.recorded_through())
+        for after, through in gaps:
+            while after < through:
+                part = await self._store.read_log(after, min(LOG_PART, through - after))
+                self._unlearned.logged(after, part)
+                after = part.through
+        return sum(through - after for after, through in gaps)
+
+    async def _follow_texts(self) -> int:
+        found = 0
+        while page := await self._store.texts_after(self._text, TEXTS_A_STEP):
+            newest = {written.ref: written.version for written in page}
+            foreign = sorted(ref for ref, version in newest.items() if not self._vectors.has_shown(ref, version))
+            if foreign:
+                self._forget(foreign)
+                await self._vectors.see((await self._store.load_texts(foreign)).values())
+            self._text = page[-1].number
+            found += len(foreign)
+        return found
+
+    async def _follow_rounds(self) -> int:
+        last = await self._store.last_round()
+        return int(last is not None and await self._vectors.know_names(last.number))

@@ -1,0 +1,128 @@
+"""Interactions that are recorded and not learned yet: what `exclude_seen` must know before the numbers do."""
+
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Collection, Iterable, Sequence
+
+from propagation.model.interactions.interaction import NewInteraction, RecordOutcome, RecordStatus
+from propagation.model.interactions.log import Interactions, LogSlice
+
+Name = str | int
+
+
+class Unlearned:
+    """(user, item) pairs by user: by id as this process records them, by row as the log has them; dropped once learned. What other
+    processes record is a gap in what is known, until it is read from the log."""
+
+    def __init__(self) -> None:
+        self._items: dict[Name, deque[tuple[int, Name]]] = {}
+        self._order: deque[tuple[int, Name]] = deque()
+        self._known: list[list[int]] = []
+        self._learned = 0
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def recorded(self, events: Sequence[NewInteraction], outcomes: Sequence[RecordOutcome], *, entries: bool = False) -> None:
+        """What this process just recorded; `entries`: with an entry for the clients that were created, just before the events."""
+        new = [(outcome.sequence, event.user_id, event.item_id) for event, outcome in zip(events, outcomes, strict=True)
+               if outcome.status is RecordStatus.ACCEPTED]
+        if not new:
+            return
+        last = max(self._known[-1][1] if self._known else 0, self._learned)
+        if new[0][0] > last:  # nearly always
+            for sequence, user, item in new:
+                self._items.setdefault(user, deque()).append((sequence, item))
+                self._order.append((sequence, user))
+        else:
+            for sequence, user, item in new:
+                if not self._knows(sequence):
+                    self._note(sequence, user, item)
+        self._know(new[0][0] - 1 - entries, new[-1][0])
+
+    def passed(self, sequence: int) -> None:
+        """This process put an entry into the log that is no interaction."""
+        self._know(sequence - 1, sequence)
+
+    def logged(self, after: int, part: LogSlice) -> None:
+        """A part of the log, from just after a sequence."""
+        self._note_all(part.interactions)
+        self._know(after, part.through)
+
+    def gaps(self, through: int) -> list[tuple[int, int]]:
+        """(after, through) of the parts of the log up to a sequence that were recorded elsewhere and are not known here yet,
+        ascending."""
+        found, at = [], self._learned
+        for after, end in self._known:
+            if after > at and at < through:
+                found.append((at, min(after, through)))
+            at = max(at, end)
+        return [*found, (at, through)] if at < through else found
+
+    def learned(self, through: int) -> None:
+        """Numbers reflect everything up to `through`."""
+        self._learned = max(self._learned, through)
+        while self._known and self._known[0][1] <= self._learned:
+            del self._known[0]
+        while self._order and self._order[0][0] <= through:
+            _, user = self._order.popleft()
+            items = self._items.get(user)
+            while items and items[0][0] <= through:
+                items.popleft()
+            if not items:
+                self._items.pop(user, None)
+
+    def forget(self, names: Iterable[Name]) -> None:
+        """Users, by id and row, that are no more."""
+        for name in names:
+            self._items.pop(name, None)
+
+    def withdrawn(self, sequences: Collection[int]) -> None:
+        """These were taken back."""
+        for name, items in list(self._items.items()):
+            left = deque(pair for pair in items if pair[0] not in sequences)
+            if len(left) < len(items):
+                self._items[name] = left
+
+    def ids_of(self, user_id: str) -> list[str]:
+        """Items, by id, of a user's recorded interactions."""
+        return [item for _, item in self._items.get(user_id, ()) if isinstance(item, str)]
+
+    def rows_of(self, user_row: int) -> list[int]:
+        """Items, by row, of a user's interactions from the log."""
+        return [item for _, item in self._items.get(user_row, ()) if isinstance(item, int)]
+
+    def _note_all(self, interactions: Interactions) -> None:
+        for sequence, user, item in zip(interactions.sequence.tolist(), interactions.user.tolist(), interactions.item.tolist(),
+                                        strict=True):
+            if not self._knows(sequence):
+                self._note(sequence, user, item)
+
+    def _note(self, sequence: int, user: Name, item: Name) -> None:
+        """Order is kept by sequence: what was read late from the log comes before what was recorded here meanwhile."""
+        _insert(self._items.setdefault(user, deque()), (sequence, item))
+        _insert(self._order, (sequence, user))
+
+    def _knows(self, sequence: int) -> bool:
+        place = bisect_left(self._known, sequence, key=lambda part: part[1])
+        return sequence <= self._learned or (place < len(self._known) and self._known[place][0] < sequence)
+
+    def _know(self, after: int, through: int) -> None:
+        """Parts (after, through] ascending, those that touch made one."""
+        if through <= self._learned:
+            return
+        place = bisect_left(self._known, after, key=lambda part: part[1])
+        end = place
+        while end < len(self._known) and self._known[end][0] <= through:
+            after, through = min(after, self._known[end][0]), max(through, self._known[end][1])
+            end += 1
+        self._known[place:end] = [[after, through]]
+
+
+def _insert(into: deque[tuple[int, Name]], entry: tuple[int, Name]) -> None:
+    """At its place by sequence: nearly always the end."""
+    later = []
+    while into and into[-1][0] > entry[0]:
+        later.append(into.pop())
+    into.append(entry)
+    into.extend(reversed(later))

@@ -1,0 +1,57 @@
+"""`propagation dead-letters`: what reasoning failed at."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from services.cli.options import AsJson, Assignments, Config, Database, settings_of
+from services.console import console, print_json, print_table
+
+if TYPE_CHECKING:
+    from propagation.workflow.engine import Engine
+
+Limit = Annotated[int, typer.Option("-n", "--count", min=1, help="At most so many, oldest first.")]
+dead_letters = typer.Typer(no_args_is_help=True, rich_markup_mode=None,
+                           help="Interactions whose reasoning failed for good; their numbers were learned all the same.")
+
+
+@dead_letters.command("list")
+def list_dead_letters(count: Limit = 100, database: Database = None, config: Config = None, assignments: Assignments = None,
+                      json: AsJson = False) -> None:
+    """What failed, and why (opens the database; a running service shows its newest in `status`).
+
+    JSON: {"dead_letters": [{"sequence", "reason"}]}."""
+    from services.cli.database_access import with_engine
+
+    letters = with_engine(settings_of(config, assignments, database=database), lambda engine: engine.store.dead_letters(count))
+    if json:
+        print_json({"dead_letters": [{"sequence": sequence, "reason": reason} for sequence, reason in letters]})
+    elif letters:
+        print_table("", ("sequence", "reason"), letters, ("sequence",))
+    else:
+        console().print("No dead letters.")
+
+
+@dead_letters.command("replay")
+def replay_dead_letters(database: Database = None, config: Config = None, assignments: Assignments = None,
+                        json: AsJson = False) -> None:
+    """Try them again; their edits apply to the current profiles, marked late.
+
+    JSON: {"mended", "failed"}."""
+    from services.cli.database_access import with_engine
+
+    mended, failed = with_engine(settings_of(config, assignments, database=database), _replay_all)
+    if json:
+        print_json({"mended": mended, "failed": failed})
+    else:
+        console().print(f"{mended:,} mended, {failed:,} failed again.")
+
+
+async def _replay_all(engine: "Engine") -> tuple[int, int]:
+    """Claim after claim, until none mends anything: what fails again would be claimed again."""
+    mended, failed = 0, 0
+    while True:
+        done, left = await engine.replay_dead_letters()
+        mended, failed = mended + done, left
+        if not done:
+            return mended, failed

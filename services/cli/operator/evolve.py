@@ -1,0 +1,77 @@
+"""`propagation evolve`: split, merge and rewrite routers now, undo it, or see what was done."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from services.cli.options import LOOPBACK, Address, AsJson
+from services.cli.service_call import ask
+from services.client.errors import UsageProblem
+from services.console import console, print_json, print_table
+
+if TYPE_CHECKING:
+    from propagation.v1 import propagation_pb2 as pb
+
+GOES_ON = "the service goes on with it; `propagation evolve --list` shows what came of it"
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Plan and judge, and change nothing.")]
+Undo = Annotated[int | None, typer.Option(metavar="RUN", min=1, help="Lead a run back, as one more run.")]
+Listed = Annotated[bool, typer.Option("--list", help="The newest runs and their verdicts; nothing is run.")]
+
+
+def evolve(dry_run: DryRun = False, undo: Undo = None, listed: Listed = False, address: Address = LOOPBACK,
+           json: AsJson = False) -> None:
+    """Evolve the routers: split, merge or rewrite those that readers ask it of, judged on what users chose last.
+
+    JSON: the proto's EvolutionRun; with --list {"runs": [...]}."""
+    from propagation.v1 import propagation_pb2 as pb
+    from services.cli.json_values import plain
+
+    if listed:
+        if dry_run or undo is not None:
+            raise UsageProblem("--list only shows runs; leave out --dry-run and --undo")
+        runs = ask(address, lambda stub: stub.ListEvolutionRuns(pb.ListEvolutionRunsRequest())).runs
+        print_json({"runs": [plain(run) for run in runs]}) if json else _print_runs(list(runs))
+        return
+    run = ask(address, lambda stub: stub.EvolveRouters(pb.EvolveRoutersRequest(dry_run=dry_run, undo_run=undo)),
+              "" if dry_run else GOES_ON).run
+    print_json(plain(run)) if json else _print_run(run)
+
+
+def _print_run(run: "pb.EvolutionRun") -> None:
+    console().print(run_in_words(run), markup=False)
+    if run.changes:
+        print_table("", ("change", "before", "after", "why"), [
+            (_kind(change.kind), _numbers(change.before), _numbers(change.after), change.reason) for change in run.changes])
+
+
+def _print_runs(runs: "list[pb.EvolutionRun]") -> None:
+    undone = {run.undoes: run.run for run in runs if run.published and run.HasField("undoes")}
+    print_table("", ("run", "time (UTC)", "published", "changes", "verdict"), [
+        (run.run, f"{run.time.ToDatetime():%Y-%m-%d %H:%M}", _published(run, undone), len(run.changes), run.verdict)
+        for run in runs], ("run", "changes"))
+
+
+def _published(run: "pb.EvolutionRun", undone: dict[int, int]) -> str:
+    """`undone`: by which run, of those that were."""
+    if not run.published:
+        return "no"
+    return f"undone by run {undone[run.run]}" if run.run in undone else "yes"
+
+
+def run_in_words(run: "pb.EvolutionRun") -> str:
+    """One line."""
+    name = f"run {run.run}" if run.run else "dry run"
+    if run.published:
+        return f"{name}: published at sequence {run.sequence:,}; {run.verdict}"
+    return f"{name}: nothing was changed; {run.verdict}"
+
+
+def _kind(kind: int) -> str:
+    from propagation.v1 import propagation_pb2 as pb
+
+    return pb.EvolutionKind.Name(kind).removeprefix("EVOLUTION_KIND_").lower()  # type: ignore[arg-type]
+
+
+def _numbers(routers: "Iterable[int]") -> str:
+    return ", ".join(map(str, routers))

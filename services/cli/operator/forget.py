@@ -1,0 +1,154 @@
+"""`propagation retract`, `forget` and `export-client`: what people may ask of what is held on them."""
+
+import contextlib
+import fcntl
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+import typer
+
+from propagation.model.plurals import counted
+from services.cli.exits import ExitCode
+from services.cli.options import LOOPBACK, Address, AsJson
+from services.cli.service_call import ask, client_key, kind_name
+from services.client.errors import UsageProblem
+from services.console import console, print_json
+from services.runtime.whole_file import whole
+
+if TYPE_CHECKING:
+    from propagation.v1.propagation_pb2 import ClientKey
+    from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
+
+Events = Annotated[list[str], typer.Argument(metavar="EVENT...", help="Event ids, as they were recorded.", show_default=False)]
+User = Annotated[str | None, typer.Option("--user", metavar="ID", help="A user.")]
+Item = Annotated[str | None, typer.Option("--item", metavar="ID", help="An item.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write there; default: stdout.")]
+GOES_ON = "what the service has begun it ends; ask again to see what came of it"
+WORDS = {"UNKNOWN": "was never recorded", "RETRACTED": "was retracted before", "FORGOTTEN": "was erased with its client"}
+
+
+def retract(events: Events, yes: Yes = False, address: Address = LOOPBACK, json: AsJson = False) -> None:
+    """Take events back, with what they wrote: in the numbers, and in the texts that rest on them.
+
+    A retracted event that is sent again is a duplicate. Exit code 1 where one was not retracted.
+    JSON: the proto's RetractInteractionsResponse."""
+    from propagation.v1 import propagation_pb2 as pb
+    from services.cli.json_values import plain
+
+    _confirm(f"Take back {len(events):,} event{'s' if len(events) > 1 else ''}?", yes)
+    answer = ask(address, lambda stub: stub.RetractInteractions(pb.RetractInteractionsRequest(event_ids=events)), GOES_ON)
+    if json:
+        print_json(plain(answer))
+    else:
+        done = sum(outcome.retracted for outcome in answer.outcomes)
+        console().print(f"{done:,} retracted, at sequence {answer.sequence:,}." if done else "Nothing was retracted.")
+        for outcome in answer.outcomes:
+            if not outcome.retracted:
+                console().print(f"{outcome.event_id}: {WORDS.get(outcome.reason, outcome.reason)}", markup=False)
+    if not all(outcome.retracted for outcome in answer.outcomes):
+        raise typer.Exit(ExitCode.WRONG)
+
+
+def forget(user: User = None, item: Item = None, yes: Yes = False, address: Address = LOOPBACK, json: AsJson = False) -> None:
+    """Erase a client: its events, texts and numbers, and what others' texts say because of it. It cannot be undone.
+
+    What others learned from it stays (docs/erasure.md). JSON: the proto's ForgetClientResponse."""
+    from propagation.v1 import propagation_pb2 as pb
+    from services.cli.json_values import plain
+
+    key = _key(user, item)
+    _confirm(f"Forget {kind_name(key.kind)} {key.id!r}, with all its events and texts? This cannot be undone.", yes)
+    answer = ask(address, lambda stub: stub.ForgetClient(pb.ForgetClientRequest(key=key)), GOES_ON)
+    if json:
+        print_json(plain(answer))
+    else:
+        console().print(f"Forgotten: {counted(answer.events_erased, 'event')}; "
+                        f"{counted(answer.lines_dropped, 'line')} of others went with it,"
+                        f" at sequence {answer.sequence:,}.", markup=False)
+
+
+def export_client(user: User = None, item: Item = None, output: Output = None, address: Address = LOOPBACK) -> None:
+    """Everything held on a client, as JSON Lines: texts, events, profile versions, filter rules, gradients, edges, merges, weights.
+
+    Each line says in `what` which kind of record it is. FILE is there when it is whole, readable by this user alone."""
+    key = _key(user, item)
+    if output is None:
+        ask(address, lambda stub: _write(stub, key, lambda line: print(line)))
+        return
+    with _whole(output) as file:
+        ask(address, lambda stub: _write(stub, key, lambda line: print(line, file=file)))
+
+
+@contextlib.contextmanager
+def _whole(output: Path) -> Iterator[TextIO]:
+    """A file that has its name once everything is in it; what is no file by itself (a pipe, a link, such as /dev/stdout) is written
+    as it is."""
+    if output.is_symlink() or (output.exists() and not output.is_file()):
+        with output.open("w", encoding="utf-8") as stream:
+            yield stream
+        return
+    partial = output.with_name(f"{output.name}.partial")
+    with whole(_mine(partial), partial, output) as file:
+        yield file
+
+
+def _mine(partial: Path) -> int:
+    """A new file of this process, locked for as long as it is open: what a killed command left has no lock, and is taken away."""
+    while True:
+        _take_away(partial)
+        try:
+            made = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            continue
+        if _locks(made) and partial.exists() and os.path.samestat(partial.stat(), os.fstat(made)):
+            return made
+        os.close(made)
+
+
+def _take_away(partial: Path) -> None:
+    if partial.is_symlink():
+        partial.unlink(missing_ok=True)
+    try:
+        left = os.open(partial, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return
+    try:
+        if not _locks(left):
+            raise UsageProblem(f"another export to {partial.stem} is under way ({partial}); wait for it, or name another file")
+        partial.unlink(missing_ok=True)
+    finally:
+        os.close(left)
+
+
+def _locks(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+async def _write(stub: "PropagationServiceAsyncStub", key: "ClientKey", write: Callable[[str], None]) -> None:
+    from propagation.v1 import propagation_pb2 as pb
+
+    async for answer in stub.ExportClient(pb.ExportClientRequest(key=key)):
+        write(answer.json_line)
+
+
+def _key(user: str | None, item: str | None) -> "ClientKey":
+    if (user is None) == (item is None):
+        raise UsageProblem("give either --user ID or --item ID")
+    return client_key("user", user) if user is not None else client_key("item", item or "")
+
+
+def _confirm(question: str, yes: bool) -> None:
+    """Raises UsageProblem where nobody can be asked."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise UsageProblem("there is nobody to ask; say --yes if this is meant")
+    typer.confirm(question, abort=True, err=True)

@@ -1,0 +1,34 @@
+"""`propagation health`: what a container's health check asks."""
+
+import asyncio
+import os
+
+import typer
+
+from services.cli.exits import ExitCode
+from services.cli.options import LOOPBACK, Address
+
+SECONDS = 3.0
+
+
+def health(address: Address = LOOPBACK) -> None:
+    """Ask the standard health service; needs no token. Exit code 0 where the service serves, else 1 or 4."""
+    import grpc
+    from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+    from services.client.credentials import Access
+    from services.client.stub import OPTIONS, failure_of
+
+    async def ask() -> bool:
+        async with Access.of_environment(os.environ).channel(address, OPTIONS) as channel:
+            try:
+                stub = health_pb2_grpc.HealthStub(channel)
+                answer = await stub.Check(health_pb2.HealthCheckRequest(), timeout=SECONDS)
+            except grpc.aio.AioRpcError as error:
+                raise failure_of(error, address) from error
+            return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
+
+    serving = asyncio.run(ask())
+    print("serving" if serving else "not serving")
+    if not serving:
+        raise typer.Exit(ExitCode.WRONG)

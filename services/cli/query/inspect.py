@@ -1,0 +1,55 @@
+"""`propagation inspect`: analysts' questions to the graph on Neo4j."""
+
+import csv
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from services.cli.options import AsJson, Assignments, Config, settings_of
+from services.console import print_json, print_table
+
+Name = Annotated[str | None, typer.Argument(help="Which question; without one, all are listed.")]
+Params = Annotated[list[str] | None, typer.Option("--param", metavar="KEY=VALUE", help="Not the sample's; may be repeated.")]
+Csv = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the rows there; - is stdout.")]
+
+
+def inspect(name: Name = None, param: Params = None, to: Csv = None, config: Config = None, assignments: Assignments = None,
+            json: AsJson = False) -> None:
+    """Ask the graph on Neo4j one of the questions in cypher/inspect/, which Neo4j Browser draws when they are pasted there.
+
+    Needs the extra `inspect`; reads neo4j.uri, neo4j.user and neo4j.password. JSON: {"columns", "rows"}, or without a name
+    [{"name", "about", "parameters"}]."""
+    from services.inspection.queries import in_assignments, question_of, questions
+
+    if name is None:
+        known = questions().values()
+        if json:
+            print_json([{"name": found.name, "about": found.about, "parameters": found.sample} for found in known])
+        else:
+            print_table("", ("question", "answers", "parameters"), [
+                (found.name, found.about.splitlines()[0], ", ".join(f"{key}={value}" for key, value in found.sample.items()))
+                for found in known])
+        return
+    from services.inspection.py2neo_client import asked
+
+    question = question_of(name)
+    parameters = question.parameters(param or [])
+    columns, rows = asked(settings_of(config, assignments).neo4j, question, parameters)
+    if not rows:
+        print(f"nothing was found with {in_assignments(parameters)}", file=sys.stderr)
+    if json:
+        print_json({"columns": columns, "rows": rows})
+    elif to is not None:
+        _write(to, columns, rows)
+    else:
+        print_table(question.about.splitlines()[0], columns, rows)
+
+
+def _write(to: Path, columns: list[str], rows: list[list[str]]) -> None:
+    if str(to) == "-":
+        csv.writer(sys.stdout).writerows([columns, *rows])
+        return
+    with to.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([columns, *rows])

@@ -1,0 +1,58 @@
+"""Commands that talk to a service: connect, ask, print."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from services.client.errors import UsageProblem
+
+if TYPE_CHECKING:
+    from propagation.v1.propagation_pb2 import ClientKey
+    from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
+
+T = TypeVar("T")
+
+
+def ask(address: str, call: "Callable[[PropagationServiceAsyncStub], Awaitable[T]]", goes_on: str = "") -> T:
+    """Run `call` with a stub of the service. `goes_on`: what Ctrl-C says of work that the service does not break off. Raises
+    Unreachable, Refused."""
+    from services.client.credentials import Access
+    from services.client.stub import connected
+
+    async def run() -> T:
+        async with connected(address, Access.of_environment(os.environ)) as stub:
+            return await call(stub)
+
+    try:
+        return asyncio.run(run())
+    except KeyboardInterrupt:
+        if goes_on:
+            print("propagation:", goes_on, file=sys.stderr)
+        raise
+
+
+def client_key(kind: str, name: str) -> "ClientKey":
+    """A key from what a person typed. Raises UsageProblem."""
+    from propagation.v1 import propagation_pb2 as pb
+
+    kinds = {"user": pb.CLIENT_KIND_USER, "item": pb.CLIENT_KIND_ITEM}
+    if kind not in kinds:
+        raise UsageProblem(f"{kind!r} is no kind of client; give user or item")
+    return pb.ClientKey(kind=kinds[kind], id=name)
+
+
+def split_key(text: str) -> "ClientKey":
+    """user:ID or item:ID; everything after the first colon is the id. Raises UsageProblem."""
+    kind, colon, name = text.partition(":")
+    if not (colon and name):
+        raise UsageProblem(f"{text!r} names no client; give user:ID or item:ID")
+    return client_key(kind, name)
+
+
+def kind_name(kind: int) -> str:
+    """user or item."""
+    from propagation.v1 import propagation_pb2 as pb
+
+    return "user" if kind == pb.CLIENT_KIND_USER else "item"

@@ -1,0 +1,33 @@
+"""The evaluation's process: `python -m services.demo.data.quality_process SEED [FOLDER]` prints the report as JSON, or a line that says why
+there is none."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from services.runtime.kernel_cache import use_kernel_cache
+
+SEEDS = (1,)
+
+
+def main(seed: int, folder: Path | None) -> None:
+    """Measure the events that the demo shows; one pass."""
+    use_kernel_cache()
+    from propagation.adapters.offline.embedder import HashedEmbedder
+    from propagation.evaluation.from_dataset import stream_of
+    from propagation.evaluation.protocols.prequential import evaluate_prequential
+    from propagation.evaluation.settings import EvaluationSettings
+    from propagation.model.errors import InvalidInput
+    from services.demo.data.script import plan_for
+
+    try:
+        stream = stream_of(plan_for(folder, seed).dataset)
+    except InvalidInput as error:
+        print(error)
+        return
+    report = asyncio.run(evaluate_prequential(stream, HashedEmbedder(seed), EvaluationSettings(seeds=SEEDS)))
+    print(report.model_dump_json())
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else None)

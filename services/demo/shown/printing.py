@@ -1,0 +1,113 @@
+"""What the demo prints."""
+
+import textwrap
+from collections.abc import Sequence
+from textwrap import shorten
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from propagation.model.plurals import counted
+from propagation.v1 import propagation_pb2 as pb
+from services.demo.data.reach import Reach
+from services.demo.data.script import Plan
+from services.demo.data.story import Story, wave_of
+
+WIDTH, BAR = 110, 10
+NAME_CHARS, GROUP_CHARS = 30, 18
+ROUTERS_SHOWN = 8
+AUTHORS = {pb.AUTHOR_CATALOGUE: "catalogue", pb.AUTHOR_INTERACTION: "own", pb.AUTHOR_RECEPTION: "heard"}
+
+
+def new_console() -> Console:
+    """Plain and of a fixed width where stdout is no terminal."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=WIDTH)
+
+
+def heading(console: Console, text: str) -> None:
+    console.print()
+    console.rule(f"[bold]{escape(text)}", align="left")
+
+
+def say(console: Console, text: str) -> None:
+    console.print(text, markup=False)
+
+
+def show_data(console: Console, plan: Plan) -> None:
+    data = plan.dataset
+    kind = "Generated data" if data.generated else "Your data"
+    say(console, f"{kind}: {data.name}. {counted(len(data.users), 'user')}, "
+                 f"{counted(len(data.items), 'item')}, {counted(len(data), 'event')}.")
+    for note in data.notes:
+        say(console, f"  {note}")
+    if plan.wave:
+        say(console, f"  Watched here: the wave of “{plan.wave.attribute}” in the community {plan.wave.community}, "
+                     f"begun by {len(plan.wave.pioneers)} pioneers; and the {len(plan.watched)} of its people who have chosen "
+                     f"nothing of it by event {plan.after:,}.")
+
+
+def show_profiles(console: Console, story: Story) -> None:
+    """Before beside after; what is new is marked."""
+    known = {line.text for line in story.before.lines}
+    table = Table(show_header=True, expand=True, box=None, padding=(0, 2, 0, 0))
+    table.add_column(f"{story.user}, before", ratio=1, overflow="fold")
+    table.add_column(f"{story.user}, after", ratio=1, overflow="fold")
+    table.add_row("\n".join(_line(line, False) for line in story.before.lines) or "nothing yet",
+                  "\n".join(_line(line, line.text not in known) for line in story.after.lines) or "nothing yet")
+    console.print(table)
+
+
+def _line(line: pb.Line, new: bool) -> str:
+    text = escape(f"[{AUTHORS.get(line.author, '?')}] {line.text}")
+    return f"[bold green]+ {text}[/]" if new else f"- {text}"
+
+
+def show_path(console: Console, plan: Plan, story: Story) -> None:
+    if plan.wave and not story.told & wave_of(plan):
+        say(console, f"Nobody watched has heard of “{plan.wave.attribute}” yet. What they heard of instead:")
+    part = "had chosen nothing of the kind" if story.new else "had chosen some of it already"
+    say(console, f"The line “{story.line.text}” stands in the profile of {story.user}, who {part}. How it got there:")
+    if story.path is None:
+        say(console, "  Its path is no longer kept: what it rests on is older than what the service retains.")
+        return
+    for hop in story.path.hops:
+        console.print(textwrap.indent(textwrap.fill(hop.text, WIDTH - 6), "    ").replace("    ", "  → ", 1), markup=False)
+
+
+def show_reach(console: Console, reach: Reach) -> None:
+    """The picture in the terminal: the routers that carried most, from whom and to whom."""
+    carried: dict[int, int] = {}
+    for (_, router, _), lines in reach.flows.items():
+        carried[router] = carried.get(router, 0) + lines
+    if not carried:
+        say(console, "No message has brought anybody a line yet: too little has happened for it.")
+        return
+    largest = max(carried.values())
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for column in ("people of", "told, through the router", "people of", "lines written"):
+        table.add_column(column, no_wrap=True, overflow="ellipsis", min_width=len(column))
+    for router in sorted(carried, key=lambda number: (-carried[number], number))[:ROUTERS_SHOWN]:
+        bar = "█" * max(1, round(BAR * carried[router] / largest))
+        name = shorten(reach.names.get(router, f"router {router}"), NAME_CHARS, placeholder=" …")
+        table.add_row(_most(reach, router, 0), escape(name), _most(reach, router, 2),
+                      f"{carried[router]:>4} {bar}")
+    console.print(table)
+
+
+def _most(reach: Reach, router: int, end: int) -> str:
+    """The community that stands most at one end of a router's flows, and how many more there are."""
+    lines: dict[str, int] = {}
+    for flow, count in reach.flows.items():
+        if flow[1] == router:
+            name = str(flow[end])
+            lines[name] = lines.get(name, 0) + count
+    names: Sequence[str] = sorted(lines, key=lambda name: (-lines[name], name))
+    return escape(shorten(names[0], GROUP_CHARS, placeholder=" …") + (f" and {len(names) - 1} more" if len(names) > 1 else ""))
+
+
+def show_found(console: Console, what: str, titles: Sequence[str]) -> None:
+    say(console, what)
+    for place, title in enumerate(titles, 1):
+        say(console, f"  {place}. {title}")

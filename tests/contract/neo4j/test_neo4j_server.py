@@ -1,0 +1,147 @@
+"""What only a server can suffer: strangers, wrong passwords, other versions, lost indexes, and being away."""
+
+import asyncio
+
+import pytest
+from pydantic import SecretStr
+
+from propagation.adapters.neo4j.connection.open_database import check_version
+from propagation.adapters.neo4j.connection.settings import Neo4jSettings
+from propagation.adapters.neo4j.store import Neo4jStore
+from propagation.model.clients.client import ClientKind
+from propagation.model.errors import SchemaTooNew, StoreBusy, StoreForeign, StoreRefused, StoreUnreachable, StoreUnsupported
+from tests.contract.graph_store import TurnedClock, change, event, known_clients, learn_all, reasoned, recorded, text, user
+from tests.neo4j_server.shared import server_for
+
+
+@pytest.fixture
+def server(tmp_path):
+    return server_for(tmp_path)
+
+
+async def opening(settings):
+    store = Neo4jStore(settings, TurnedClock())
+    await store.open()
+    await store.close()
+
+
+def indexes(server):
+    return sorted(name for (name,) in server.run("SHOW INDEXES YIELD name"))
+
+
+@pytest.mark.neo4j
+async def test_somebody_elses_database_is_left_alone(server):
+    server.run("CREATE (:Theirs {id: 1})-[:KNOWS]->(:Theirs {id: 2})")
+    server.run("DROP CONSTRAINT client_ref IF EXISTS")
+    before = indexes(server)
+    with pytest.raises(StoreForeign, match="none of them is ours"):
+        await opening(server.settings)
+    assert server.run("MATCH (n) RETURN labels(n), n.id ORDER BY n.id") == [[["Theirs"], 1], [["Theirs"], 2]]
+    assert indexes(server) == before
+
+
+@pytest.mark.neo4j
+async def test_a_lost_index_is_made_again(server):
+    await opening(server.settings)
+    before = indexes(server)
+    server.run("DROP INDEX message_of_round")
+    await opening(server.settings)
+    assert indexes(server) == before
+
+
+@pytest.mark.neo4j
+async def test_relationships_are_not_indexed_by_type(server):
+    """No statement asks for them (test_neo4j_plans.py), and recording would pay for it."""
+    await opening(server.settings)
+    assert server.run("SHOW INDEXES YIELD type, entityType WHERE type = 'LOOKUP' RETURN entityType") == [["NODE"]]
+
+
+@pytest.mark.neo4j
+async def test_several_processes_open_an_empty_database_at_once(server):
+    await opening(server.settings)
+    before = indexes(server)
+    for _ in range(3):
+        server.empty()
+        for (name,) in server.run("SHOW CONSTRAINTS YIELD name"):
+            server.run(f"DROP CONSTRAINT {name}")
+        for (name,) in server.run("SHOW INDEXES YIELD name, type WHERE type <> 'LOOKUP' RETURN name"):
+            server.run(f"DROP INDEX {name}")
+        await asyncio.gather(*(opening(server.settings) for _ in range(4)))
+        assert indexes(server) == before
+
+
+@pytest.mark.neo4j
+async def test_a_newer_schema_is_refused(server):
+    await opening(server.settings)
+    server.run("MATCH (m:Meta) SET m.schema = 999")
+    with pytest.raises(SchemaTooNew, match="has schema 999"):
+        await opening(server.settings)
+
+
+@pytest.mark.neo4j
+async def test_a_wrong_password_is_said_and_not_shown(server):
+    wrong = server.settings.model_copy(update={"password": SecretStr("not-the-password")})
+    with pytest.raises(StoreRefused, match="user or password") as raised:
+        await opening(wrong)
+    assert "not-the-password" not in f"{raised.value} {wrong}"
+
+
+async def test_a_server_that_is_down_is_said_at_once():
+    with pytest.raises(StoreUnreachable, match="does not answer"):
+        await opening(Neo4jSettings(uri="bolt://127.0.0.1:1"))
+
+
+@pytest.mark.parametrize("agent", ["Neo4j/4.4.40", "Neo4j/5.25.1", "Neo4j/2026.01.1", "Memgraph/5.26.0"])
+def test_another_version_is_refused(agent):
+    with pytest.raises(StoreUnsupported, match=r"5\.26"):
+        check_version(agent, "bolt://there")
+
+
+@pytest.mark.neo4j
+async def test_a_closed_store_says_so(server):
+    store = Neo4jStore(server.settings, TurnedClock())
+    await store.open()
+    await store.close()
+    with pytest.raises(StoreBusy, match="closed"):
+        await store.recorded_through()
+
+
+@pytest.mark.neo4j
+async def test_two_processes_record_at_once_without_a_gap(server):
+    stores = [Neo4jStore(server.settings) for _ in range(2)]
+    for store in stores:
+        await store.open()
+    try:
+        await asyncio.gather(*(recorded_by(store, place) for place, store in enumerate(stores)))
+        part = await stores[0].read_log(0, 10_000)
+        assert len(part.interactions) == 80
+        assert len(part.interactions) + len(part.entries) == await stores[1].recorded_through()
+        assert await stores[0].check() == []
+    finally:
+        for store in stores:
+            await store.close()
+
+
+async def recorded_by(store, place):
+    for n in range(20):
+        await store.record([event(f"{place}-{n}-a", f"u{place}", f"i{n}"), event(f"{place}-{n}-b", f"u{n}", f"i{place}")],
+                           auto_create=True)
+
+
+@pytest.mark.neo4j
+async def test_the_story_of_a_line_can_be_walked(server):
+    """One Cypher question answers where a line comes from: its interaction, in one step."""
+    store = Neo4jStore(server.settings, TurnedClock())
+    await store.open()
+    try:
+        await known_clients(store)
+        (sequence,) = await recorded(store, ("u0", "i0"))
+        await learn_all(store)
+        claim = await store.claim_reason("w", 9, 1_000)
+        await store.commit_reasoned(claim, [reasoned(sequence, text(user(0), 1, "likes jazz"))])
+        await store.upsert_clients([change(ClientKind.USER, "u0", title="Ann")])
+    finally:
+        await store.close()
+    assert server.run("""
+        MATCH (c:User {id: 'u0'})-[:HAS]->(p:ProfileVersion)<-[:WROTE]-(i:Interaction)<-[:DID]-(c)
+        RETURN c.title, p.line_texts, p.source_sequences, i.sequence""") == [["Ann", ["likes jazz"], [1], sequence]]

@@ -1,0 +1,309 @@
+"""What only a file can suffer: damage, other owners, full disks, old and new schemas."""
+
+import asyncio
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from propagation.adapters.sqlite.connection.schema import migrations
+from propagation.adapters.sqlite.store import SqliteStore
+from propagation.model.clients.client import ClientKey, ClientKind
+from propagation.model.clients.client_text import Merged
+from propagation.model.errors import SchemaTooNew, StoreBusy, StoreCorrupt, StoreFull
+from propagation.model.interactions.log import EntryKind
+from propagation.model.interactions.withdrawal import Withdrawal
+from tests.contract.graph_store import (
+    TurnedClock,
+    change,
+    checkpoint,
+    event,
+    learn_all,
+    message,
+    recorded,
+    run_round,
+    take_back,
+    user,
+)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "graph.db"
+
+
+def new(path, max_bytes=None):
+    return SqliteStore(path, TurnedClock(), max_bytes)
+
+
+async def opening(path):
+    store = new(path)
+    await store.open()
+    await store.close()
+
+
+async def test_only_its_owner_may_read_the_file(path):
+    os.umask(0o022)
+    store = new(path)
+    await store.open()
+    await recorded(store, ("u", "i"))
+    modes = {file.name: file.stat().st_mode & 0o777 for file in path.parent.iterdir()}
+    await store.close()
+    assert set(modes.values()) == {0o600}, modes
+
+
+async def test_a_second_service_is_told_who_holds_the_file(path):
+    store = new(path)
+    await store.open()
+    with pytest.raises(StoreBusy, match=f"held by process {os.getpid()}"):
+        await opening(path)
+    await store.close()
+    await opening(path)
+
+
+async def test_a_second_process_is_told_who_holds_the_file_by_any_name_and_without_the_lock_file(path):
+    store, hard = new(path), path.with_name("hard.db")
+    await store.open()
+    os.link(path, hard)
+    path.with_name("graph.db.lock").unlink()
+    for name in (path, hard):
+        second = "import sys; from pathlib import Path; from propagation.adapters.sqlite.connection.lock import take_lock; " \
+                 "take_lock(Path(sys.argv[1]))"
+        done = await asyncio.to_thread(subprocess.run, [sys.executable, "-c", second, str(name)], capture_output=True, text=True,
+                                       check=False)
+        assert f"{name} is held by process {os.getpid()}" in done.stderr
+    await store.close()
+    await opening(hard)
+
+
+@pytest.mark.parametrize(("schema", "error", "said"), [(-3, StoreCorrupt, "its schema is -3"),
+                                                       (999, SchemaTooNew, "has schema 999")], ids=["damage", "newer"])
+async def test_a_schema_that_is_none_of_ours_is_refused(path, schema, error, said):
+    await opening(path)
+    with sqlite3.connect(path) as other:
+        other.execute(f"PRAGMA user_version={schema}")
+    other.close()
+    with pytest.raises(error, match=said):
+        await opening(path)
+
+
+async def test_a_file_that_is_no_database(path):
+    path.write_bytes(b"this is not a database, whatever its name says" * 100)
+    with pytest.raises(StoreCorrupt, match="restore it from a back-up"):
+        await opening(path)
+
+
+async def test_another_programs_database_is_left_alone(path):
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE theirs (x)")
+    other.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreCorrupt, match="another program's"):
+        await opening(path)
+    assert path.read_bytes() == before
+
+
+async def test_damage_inside_the_file_is_found(path):
+    store = new(path)
+    await store.open()
+    await store.upsert_clients([change(ClientKind.ITEM, f"i{n}", description="x" * 2_000) for n in range(500)])
+    await store.close()
+    with path.open("r+b") as file:
+        file.seek(path.stat().st_size // 2 // 4096 * 4096)
+        file.write(os.urandom(40_960))
+    with pytest.raises(StoreCorrupt, match="back-up"):
+        await new(path).open()
+
+
+async def test_damage_met_while_open_stops_the_acks(path):
+    def meets_it(connection: sqlite3.Connection) -> None:
+        error = sqlite3.DatabaseError("database disk image is malformed")
+        error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+        raise error
+
+    store = new(path)
+    await store.open()
+    with pytest.raises(StoreCorrupt):
+        await store.database.read(meets_it)
+    with pytest.raises(StoreCorrupt):
+        await store.upsert_clients([change(ClientKind.ITEM, "late")])
+    await store.close()
+
+
+async def test_a_file_that_was_removed_or_replaced_stops_the_acks(path):
+    store = new(path)
+    await store.open()
+    await store.upsert_clients([change(ClientKind.ITEM, "early")])
+    path.rename(path.with_name("elsewhere.db"))
+    for content in (None, b""):
+        if content is not None:
+            path.write_bytes(content)
+        with pytest.raises(StoreCorrupt, match="removed or replaced"):
+            await store.upsert_clients([change(ClientKind.ITEM, "late")])
+    path.with_name("elsewhere.db").rename(path)
+    await store.close()
+
+
+async def test_a_full_disk_refuses_whole_calls_and_recovers(path):
+    """Several callers share a commit: each is accepted whole or refused whole, and refused ones may come again."""
+    store = new(path, max_bytes=600_000)
+    await store.open()
+    acked, refused = [], []
+    for n in range(40):
+        calls = [[event(f"{n}-{m}-{k}", f"u{n}-{m}", metadata={"note": "x" * 300}) for k in range(20)] for m in range(4)]
+        answers = await asyncio.gather(*(store.record(call, auto_create=True) for call in calls), return_exceptions=True)
+        for call, answer in zip(calls, answers, strict=True):
+            assert not isinstance(answer, Exception) or isinstance(answer, StoreFull)
+            (refused if isinstance(answer, StoreFull) else acked).append(call)
+    assert acked
+    assert refused
+    await _holds(store, acked, refused)
+    assert (await store.load_texts([user(0)]))[user(0)].profile.version == 0
+    await store.close()
+    store = new(path, max_bytes=60_000_000)
+    await store.open()
+    await _holds(store, acked, refused)
+    for call in refused:
+        answer = await store.record(call, auto_create=True)
+        assert {outcome.status.value for outcome in answer.outcomes} == {"accepted"}
+    assert await store.check() == []
+    await store.close()
+
+
+async def _holds(store, acked, refused):
+    part = await store.read_log(0, 100_000)
+    assert len(part.interactions) == sum(len(call) for call in acked)
+    assert len(part.interactions) + len(part.entries) == await store.recorded_through()
+    for call in acked:
+        assert await store.find_event(call[0].event_id) is not None
+    for call in refused:
+        assert await store.find_event(call[0].event_id) is None
+        assert await store.find_refs([ClientKey(kind=ClientKind.USER, id=call[0].user_id)]) == [None]
+
+
+async def test_a_full_disk_leaves_the_last_checkpoint(path):
+    store = new(path, max_bytes=3_000_000)
+    await store.open()
+    await recorded(store, ("u", "i"))
+    await learn_all(store)
+    lease = await store.acquire_lease("learn", "test", 10_000)
+    await store.save_checkpoint(lease, checkpoint(1))
+    with pytest.raises(StoreFull):
+        await store.save_checkpoint(lease, checkpoint(2, rows=1_000_000))
+    assert (await store.newest_checkpoint()).sequence == 1
+    await store.save_checkpoint(lease, checkpoint(2))
+    assert (await store.newest_checkpoint()).sequence == 2
+    await store.close()
+
+
+async def test_a_claim_outlives_no_restart_of_its_only_process(path):
+    store = new(path)
+    await store.open()
+    await recorded(store, ("u0", "i0"))
+    await learn_all(store)
+    await store.claim_reason("gone", 10, 600_000)
+    await store.close()
+    store = new(path)
+    await store.open()
+    assert await store.claim_reason("new", 10, 1_000) is not None
+    await store.close()
+
+
+async def test_a_closed_store_says_so(path):
+    store = new(path)
+    await store.open()
+    await store.close()
+    for call in (store.recorded_through(), store.put_blob("a", b"")):
+        with pytest.raises(StoreBusy, match="closed"):
+            await call
+
+
+def test_migrations_are_numbered_one_after_another():
+    assert [number for number, _ in migrations()] == list(range(1, len(migrations()) + 1))
+
+
+async def test_the_first_schema_is_migrated_with_its_rows(path, monkeypatch):
+    """A database as the first release left it: schema 1, one learned block, one message, made by its own statements."""
+    with sqlite3.connect(path) as old:
+        old.executescript(migrations()[0][1])
+        old.executescript("""
+            PRAGMA application_id=1347571761; PRAGMA user_version=1;
+            INSERT INTO client VALUES (0, 0, 'u', '', '', '[]', '[]', 0, '{}', 1), (1, 1, 'i', 'A', '', '[]', '[]', 0, '{}', 1);
+            INSERT INTO log VALUES (1, 'clients', '[0,1]', 0, 5), (4, 'round', '[]', 1, 7);
+            INSERT INTO interaction VALUES (2, 'e', 'h', 0, 1, NULL, 5, 1.0, 3, 6, NULL);
+            INSERT INTO interaction VALUES (3, 'f', 'h', 0, 1, NULL, 5, 1.0, 3, 6, NULL);
+            INSERT INTO learned VALUES (1, 0, 0, x''), (3, 0, 0, x'');
+            INSERT INTO round VALUES (1, 3, 4, 1, 1, 0, 0, 0);
+            INSERT INTO router_version VALUES (3, 1, 1, 0, 'Jazz', 'more jazz', '["jazz"]', '[]');
+            INSERT INTO integrated VALUES (3, 1, 'jazz', 0, 1, 2), (3, 1, 'jazz', 1, 1, 3), (3, 1, 'bop', 0, 1, 2);
+        """)
+    old.close()
+    shutil.copy(path, path.with_suffix(".v1"))
+    store = new(path)
+    await store.open()
+    assert [(block.after, block.through) for block in await store.read_learned(0, 9)] == [(0, 1), (1, 3)]
+    (version,) = await store.router_versions([3])
+    assert version.senders == {0, 1}
+    assert await recorded(store, ("u", "i")) == [5]
+    await run_round(store, versions=(message(3, 2, user(0)),))
+    await store.close()
+    monkeypatch.setattr("propagation.adapters.sqlite.connection.schema.migrations",
+                        lambda: [*migrations(), (len(migrations()) + 1, "CREATE TABLE half (x); INSERT INTO nowhere VALUES (1);")])
+    with pytest.raises(sqlite3.OperationalError):
+        await opening(path.with_suffix(".v1"))
+    with sqlite3.connect(path.with_suffix(".v1")) as half:
+        assert half.execute("PRAGMA user_version").fetchone() == (1,)
+        assert half.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'half'").fetchone() == (0,)
+    half.close()
+
+
+async def test_merges_of_an_older_schema_are_numbered_as_they_were_committed(path):
+    with sqlite3.connect(path) as old:
+        old.executescript("\n".join(sql for number, sql in migrations() if number <= 6))
+        old.executescript("""
+            PRAGMA application_id=1347571761; PRAGMA user_version=6;
+            INSERT INTO merged VALUES (4, 1, 3, 1, 'merged', 9), (2, 1, 3, 1, 'filtered', 5);
+        """)
+    old.close()
+    store = new(path)
+    await store.open()
+    assert [(one.number, one.merge.ref, one.sequence) for one in await store.merges_after(0, 9, 9)] == [(1, 4, 9), (2, 2, 5)]
+    await store.commit_texts([], [Merged(ref=6, profile_version=1, router=3, router_version=1, outcome="merged")], 10)
+    assert [one.number for one in await store.merges_after(2, 9, 9)] == [3]
+    await store.close()
+
+
+async def test_numbers_of_older_checkpoints_are_in_no_page_once_it_is_wiped(path, monkeypatch):
+    store = new(path)
+    await store.open()
+    await recorded(store, ("ann", "blue"))
+    await learn_all(store)
+    lease = await store.acquire_lease("learn", "test", 10_000)
+    numbers = np.random.default_rng(5).random(1_000)
+    await store.save_checkpoint(lease, replace(checkpoint(1, barrier=True), arrays={"mass": numbers}))
+    monkeypatch.setattr(store, "sweep_beside", lambda: None)  # a process that was killed before it came to it
+    rows = await store.all_interactions([user(0)])
+    erasure = Withdrawal(kind=EntryKind.ERASURE, refs=(user(0),), interactions=rows, erased=user(0))
+    await take_back(store, lease, erasure, checkpoint(1, barrier=True))
+    assert numbers[:64].tobytes() in path.read_bytes() + path.with_name("graph.db-wal").read_bytes()
+    await store.wipe()
+    assert numbers[:64].tobytes() not in path.read_bytes() + path.with_name("graph.db-wal").read_bytes()
+    await store.close()
+
+
+async def test_a_sweep_beside_that_fails_is_told(path, monkeypatch, caplog):
+    store = new(path)
+    await store.open()
+
+    async def refused():
+        raise StoreFull("no space")
+
+    monkeypatch.setattr(store, "sweep_checkpoints", refused)
+    store.sweep_beside()
+    await store.close()
+    assert "no space" in caplog.text

@@ -1,0 +1,407 @@
+"""Back-up, restore, export, import and compaction of a database file: whole, refused when they must be, and without loss."""
+
+import asyncio
+import os
+import shutil
+import sqlite3
+from contextlib import closing
+
+import numpy as np
+import orjson
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from propagation.adapters.sqlite.connection.schema import migrations
+from propagation.adapters.sqlite.maintenance import file_swap as exchange
+from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
+from propagation.adapters.sqlite.store import SqliteStore
+from propagation.model.clients.client import ClientKind
+from propagation.model.errors import BrokenData, PropagationError, SchemaTooNew, StoreBusy, StoreCorrupt
+from tests.contract.graph_store import (
+    STRANGE,
+    TurnedClock,
+    change,
+    checkpoint,
+    edge,
+    event,
+    gradient,
+    item,
+    learn_all,
+    message,
+    reasoned,
+    recorded,
+    run_round,
+    text,
+    user,
+)
+
+
+def silent(done, total):
+    assert 0 <= done <= total
+
+
+def new(path):
+    return SqliteStore(path, TurnedClock())
+
+
+async def filled(store, draw):
+    """A little of everything that a database can hold, drawn."""
+    words = [*STRANGE, "jazz", "opera"]
+    await store.upsert_clients([change(ClientKind.ITEM, f"i{n}", title=str(draw.choice(words)), description=str(draw.choice(words)),
+                                       attributes=("jazz",), metadata={"note": str(draw.choice(words))}) for n in range(6)])
+    await store.record([event(f"e{n}", f"u{n % 3}", f"i{int(draw.integers(6))}", weight=float(draw.uniform(0.1, 9)),
+                              metadata={"é": str(draw.choice(words))} if n % 2 else {}) for n in range(int(draw.integers(1, 9)))],
+                       auto_create=True)
+    await learn_all(store)
+    lease = await store.acquire_lease("learn", "test", 10_000)
+    await store.save_checkpoint(lease, checkpoint(await store.learned_through(), barrier=bool(draw.integers(2))))
+    claim = await store.claim_reason("worker", 100, 10_000)
+    first = {work.user: work for work in claim.work}
+    await store.commit_reasoned(claim, [
+        reasoned(work.sequence, text(ref, 1, str(draw.choice(words)), weight=float(draw.random())),
+                 gradients=(gradient(work.sequence, ref),)) for ref, work in first.items()])
+    await run_round(store, versions=(message(1, 1, user(0)),), opened=(edge(1, item(0), float(draw.random())), edge(2, user(0))))
+    await run_round(store, closed=((1, item(0)),), opened=(edge(3, item(1)),), publish=bool(draw.integers(2)))
+    await store.put_blob("raw", draw.bytes(int(draw.integers(0, 50))))
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "graph.db"
+
+
+@pytest.fixture
+async def kept(path):
+    """A closed database with something in it."""
+    store = new(path)
+    await store.open()
+    await filled(store, np.random.default_rng(3))
+    await store.close()
+    return path
+
+
+def contents(path):
+    """Every row of every table, in order."""
+    with closing(sqlite3.connect(path)) as connection:
+        tables = [name for name, in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")]
+        return {table: connection.execute(f"SELECT * FROM {table} NOT INDEXED").fetchall() for table in tables}
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 1 << 32))
+def test_exported_restored_and_exported_again_is_the_same_to_the_byte(tmp_path, seed):
+    folder = tmp_path / str(seed)
+    folder.mkdir(exist_ok=True)
+    first, second = folder / "first.db", folder / "second.db"
+
+    async def live():
+        store = new(first)
+        await store.open()
+        await filled(store, np.random.default_rng(seed))
+        await store.close()
+
+    asyncio.run(live())
+    rows = SqliteFiles(first).export(folder / "first.jsonl", silent)
+    SqliteFiles(second).restore(folder / "first.jsonl", silent)
+    assert SqliteFiles(second).export(folder / "second.jsonl", silent) == rows
+    assert (folder / "first.jsonl").read_bytes() == (folder / "second.jsonl").read_bytes()
+    assert contents(first) == contents(second)
+    shutil.rmtree(folder)
+
+
+async def test_a_back_up_of_a_database_that_is_written_is_one_moment_of_it(path, tmp_path):
+    """It is another process in life; here another connection, between whose steps the store commits."""
+    store = new(path)
+    await store.open()
+    for n in range(8):
+        await store.record([event(f"before-{n}-{k}", f"u{n}", metadata={"note": "x" * 900}) for k in range(1_600)],
+                           auto_create=True)
+    files, loop, through = SqliteFiles(path), asyncio.get_running_loop(), []
+
+    def writes(done, total):
+        if len(through) < 3:
+            name = f"during-{len(through)}"
+            asyncio.run_coroutine_threadsafe(store.record([event(name)], auto_create=True), loop).result(10)
+            through.append(done)
+
+    size = await asyncio.to_thread(files.backup, tmp_path / "copy.db", writes)
+    assert len(through) == 3, "it was written while it was copied"
+    assert size == (tmp_path / "copy.db").stat().st_size
+    after = await store.recorded_through()
+    await store.close()
+    copy = new(tmp_path / "copy.db")
+    await copy.open()
+    assert await copy.check() == []
+    assert await copy.recorded_through() == after - 3
+    assert await copy.find_event("before-7-1599") is not None
+    assert await copy.find_event("during-0") is None
+    await copy.close()
+
+
+async def test_a_back_up_holds_nothing_that_a_process_had_begun(path, tmp_path):
+    store = new(path)
+    await store.open()
+    await recorded(store, ("u", "i"))
+    await learn_all(store)
+    await run_round(store, versions=(message(1, 1, user(0)),), opened=(edge(1, user(0)),), publish=False)
+    await store.claim_reason("worker", 10, 10_000)
+    SqliteFiles(path).backup(tmp_path / "copy.db", silent)
+    await store.close()
+    assert SqliteFiles(tmp_path / "copy.db").leftovers() == []
+    assert SqliteFiles(path).leftovers() == [
+        "2 leases of a process that is gone", "1 claim of a process that is gone", "2 rows of a round that was never published"]
+    SqliteFiles(path).drop_leftovers()
+    assert SqliteFiles(path).leftovers() == []
+    begun = path.with_name(path.name + ".partial")
+    begun.write_bytes(bytes(3 << 20))
+    assert SqliteFiles(path).leftovers() == [f"{begun} (3 MiB), a copy that a killed command had begun"]
+    SqliteFiles(path).drop_leftovers()
+    assert not begun.exists()
+
+
+async def test_a_copy_that_was_begun_beside_it_goes_when_it_is_opened(path, caplog):
+    """What is erased from the file later would stay in it."""
+    begun = [path.with_name(f"{path.name}.partial{end}") for end in ("", "-wal")]
+    for part in begun:
+        part.write_bytes(bytes(3 << 20))
+    store = new(path)
+    await store.open()
+    assert [part for part in begun if part.exists()] == []
+    await store.close()
+    assert "graph.db.partial" in caplog.text
+
+
+def test_what_is_none_of_ours_is_not_looked_into(tmp_path):
+    (tmp_path / "text").write_text("no database, whatever its name says" * 100)
+    with sqlite3.connect(tmp_path / "theirs.db") as theirs:
+        theirs.execute("CREATE TABLE lease (expires)")
+    theirs.close()
+    for name in ("text", "theirs.db"):
+        for look in (SqliteFiles(tmp_path / name).leftovers, SqliteFiles(tmp_path / name).drop_leftovers):
+            with pytest.raises(StoreCorrupt):
+                look()
+
+
+def test_of_an_older_schema_opening_is_the_first_look(tmp_path):
+    with sqlite3.connect(tmp_path / "old.db") as old:
+        old.executescript(migrations()[0][1])
+        old.executescript("PRAGMA application_id=1347571761; PRAGMA user_version=1;")
+    old.close()
+    assert SqliteFiles(tmp_path / "old.db").leftovers() == []
+
+
+async def test_a_restored_copy_is_the_database_it_was(kept, tmp_path):
+    SqliteFiles(kept).backup(tmp_path / "copy.db", silent)
+    target = tmp_path / "new" / "graph.db"
+    target.parent.mkdir()
+    SqliteFiles(target).restore(tmp_path / "copy.db", silent)
+    assert contents(target) == contents(tmp_path / "copy.db")
+    store = new(target)
+    await store.open()
+    assert await store.check() == []
+    await store.close()
+
+
+async def test_restoring_over_a_database_needs_to_be_said_and_its_log_is_not_played_into_the_new_one(kept, tmp_path):
+    SqliteFiles(kept).backup(tmp_path / "copy.db", silent)
+    before = contents(tmp_path / "copy.db")
+    writer = sqlite3.connect(kept, isolation_level=None)  # as a killed process leaves it: commits in the log alone
+    writer.execute("PRAGMA wal_autocheckpoint=0")
+    writer.execute("UPDATE client SET title = 'later'")
+    shutil.copy(f"{kept}-wal", tmp_path / "log")
+    shutil.copy(kept, tmp_path / "old")
+    writer.close()
+    shutil.copy(tmp_path / "old", kept)
+    shutil.copy(tmp_path / "log", f"{kept}-wal")
+    with pytest.raises(PropagationError, match="--force"):
+        SqliteFiles(kept).restore(tmp_path / "copy.db", silent)
+    SqliteFiles(kept).restore(tmp_path / "copy.db", silent, replace=True)
+    assert contents(kept) == before
+
+
+async def test_what_is_not_sound_replaces_nothing(kept, tmp_path):
+    before = contents(kept)
+    (tmp_path / "text").write_text("no database\n")
+    (tmp_path / "short.jsonl").write_bytes(b"")
+    other = tmp_path / "other.db"
+    with sqlite3.connect(other) as theirs:
+        theirs.execute("CREATE TABLE theirs (x)")
+    theirs.close()
+    SqliteFiles(kept).backup(tmp_path / "newer.db", silent)
+    with sqlite3.connect(tmp_path / "newer.db") as newer:
+        newer.execute("PRAGMA user_version=999")
+    newer.close()
+    SqliteFiles(kept).backup(tmp_path / "broken.db", silent)
+    with sqlite3.connect(tmp_path / "broken.db") as broken:
+        broken.execute("DELETE FROM client")
+    broken.close()
+    for name, error in (("text", BrokenData), ("short.jsonl", BrokenData), ("other.db", StoreCorrupt), ("newer.db", SchemaTooNew),
+                        ("broken.db", StoreCorrupt)):
+        with pytest.raises(error):
+            SqliteFiles(kept).restore(tmp_path / name, silent, replace=True)
+    assert contents(kept) == before
+    assert not list(tmp_path.glob("*.partial*"))
+
+
+HARMS = {
+    "ends before its last line": lambda lines: lines[:-1],
+    "lines were lost": lambda lines: lines[:-5] + lines[-1:],
+    "no table": lambda lines: [*lines[:3], b'{"nothing": {}}\n', *lines[4:]],
+    "not JSON": lambda lines: [*lines[:3], b"{\n", *lines[4:]],
+    "not whole": lambda lines: [lines[0], b'{"client": {"ref": 1}}\n', *lines[2:]],
+    "UNIQUE": lambda lines: [*lines[:2], *lines[1:]]}
+
+
+@pytest.mark.parametrize("said", HARMS)
+async def test_a_harmed_export_says_where(kept, tmp_path, said):
+    source = tmp_path / "all.jsonl"
+    SqliteFiles(kept).export(source, silent)
+    source.write_bytes(b"".join(HARMS[said](source.read_bytes().splitlines(keepends=True))))
+    with pytest.raises(BrokenData, match=said):
+        SqliteFiles(tmp_path / "new.db").restore(source, silent)
+    assert not (tmp_path / "new.db").exists()
+
+
+async def test_an_export_of_an_older_schema_is_migrated(tmp_path):
+    old, source = tmp_path / "old.db", tmp_path / "old.jsonl"
+    with sqlite3.connect(old) as connection:
+        connection.executescript("\n".join(sql for number, sql in migrations() if number <= 4))
+        connection.executescript("PRAGMA application_id=1347571761; PRAGMA user_version=4;"
+                                 "INSERT INTO client VALUES (0, 0, 'u', '', '', '[]', '[]', 0, '{}', 1);"
+                                 "INSERT INTO log VALUES (1, 'clients', '[0]', 0, 5)")
+    connection.close()
+    SqliteFiles(old).export(source, silent)
+    SqliteFiles(tmp_path / "new.db").restore(source, silent)
+    store = new(tmp_path / "new.db")
+    await store.open()
+    assert await store.recorded_through() == 1
+    await store.close()
+
+
+async def test_the_routing_table_of_schema_11_keeps_what_stands_what_ended_and_nothing_of_an_unfinished_round(tmp_path):
+    old = tmp_path / "old.db"
+    with sqlite3.connect(old) as connection:
+        connection.executescript("\n".join(sql for number, sql in migrations() if number <= 11))
+        connection.executescript("""
+            PRAGMA application_id=1347571761; PRAGMA user_version=11;
+            INSERT INTO client VALUES (0, 0, 'u', '', '', '[]', '[]', 0, '{}', 1);
+            INSERT INTO log VALUES (1, 'clients', '[0]', 0, 5), (2, 'round', '[]', 1, 6), (3, 'round', '[]', 2, 7);
+            INSERT INTO round VALUES (1, 1, 2, 1, 1, 2, 0, 1), (2, 2, 3, 1, 1, 1, 1, 1);
+            INSERT INTO edge VALUES (4, 0, .25, 1, NULL), (5, 0, .5, 1, 2), (5, 0, .75, 2, 3);
+            INSERT INTO edge VALUES (5, 0, 1, 3, NULL), (6, 0, 1, 3, NULL);
+            """)
+    connection.close()
+    store = new(old)
+    await store.open()
+    now, before = await store.edges_of([0]), await store.edges_at(0, 2)
+    members = await store.count_members([4, 5, 6])
+    await store.close()
+    assert [(edge.router, edge.score, edge.from_sequence) for edge in now[0]] == [(5, .75, 3), (4, .25, 2)]
+    assert [(edge.router, edge.score, edge.until_sequence) for edge in before] == [(5, .5, 3), (4, .25, None)]
+    assert members == {4: 1, 5: 1}
+
+
+async def test_a_database_in_use_is_neither_replaced_nor_compacted(path, tmp_path):
+    store = new(path)
+    await store.open()
+    await recorded(store, ("u", "i"))
+    SqliteFiles(path).backup(tmp_path / "copy.db", silent)
+    for work in (lambda: SqliteFiles(path).restore(tmp_path / "copy.db", silent, replace=True), SqliteFiles(path).compact):
+        with pytest.raises(StoreBusy):
+            work()
+    await store.close()
+
+
+async def test_compacting_keeps_every_row_and_gives_room_back(path):
+    store = new(path)
+    await store.open()
+    await filled(store, np.random.default_rng(4))
+    await store.put_blob("large", b"x" * 3_000_000)
+    await store.put_blob("large", b"")
+    await store.close()
+    before = contents(path)
+    large, small = SqliteFiles(path).compact()
+    assert small < large - 2_500_000
+    assert path.stat().st_size == small
+    assert contents(path) == before
+    await (store := new(path)).open()
+    assert await store.check() == []
+    await store.close()
+
+
+def test_nothing_overwrites_a_file_that_is_there(tmp_path, kept):
+    (tmp_path / "there").write_text("mine")
+    for work in (SqliteFiles(kept).backup, SqliteFiles(kept).export):
+        with pytest.raises(PropagationError, match="--force"):
+            work(tmp_path / "there", silent)
+        with pytest.raises(PropagationError):
+            work(kept, silent)
+    assert (tmp_path / "there").read_text() == "mine"
+
+
+def test_an_export_is_what_a_person_can_read(kept, tmp_path):
+    SqliteFiles(kept).export(tmp_path / "all.jsonl", silent)
+    rows = [orjson.loads(line) for line in (tmp_path / "all.jsonl").read_bytes().splitlines()]
+    assert rows[0]["propagation"]["tables"]["client"][:3] == ["ref", "kind", "id"]
+    bodies = [row["profile_version"]["body"] for row in rows if "profile_version" in row]
+    assert bodies
+    assert all(isinstance(lines, list) and isinstance(rules, list) for lines, rules in bodies)
+
+
+@pytest.mark.parametrize("way", ["backup", "export"])
+async def test_what_is_no_file_is_never_replaced(tmp_path, way):
+    """A device, for who may write to /dev."""
+    store = new(tmp_path / "graph.db")
+    await store.open()
+    await store.close()
+    pipe, folder = tmp_path / "pipe", tmp_path / "folder"
+    os.mkfifo(pipe)
+    folder.mkdir()
+    for target in (pipe, folder):
+        for replace in (False, True):
+            with pytest.raises(PropagationError, match="is no file and is left alone"):
+                getattr(SqliteFiles(tmp_path / "graph.db"), way)(target, silent, replace=replace)
+    assert (pipe.is_fifo(), folder.is_dir()) == (True, True)
+
+
+async def test_what_a_link_leads_to_is_replaced_and_the_link_stays(tmp_path):
+    store = new(tmp_path / "graph.db")
+    await store.open()
+    await store.close()
+    (tmp_path / "volume").mkdir()
+    link, kept = tmp_path / "copy.db", tmp_path / "volume" / "copy.db"
+    link.symlink_to(kept)
+    files = SqliteFiles(tmp_path / "graph.db")
+    files.backup(link, silent)
+    assert kept.is_file()
+    with pytest.raises(PropagationError, match="is there already"):
+        files.backup(link, silent)
+    files.backup(link, silent, replace=True)
+    SqliteFiles(link).restore(tmp_path / "graph.db", silent, replace=True)
+    assert (link.is_symlink(), [path.name for path in kept.parent.iterdir() if "lock" not in path.name]) == (True, ["copy.db"])
+
+
+@pytest.mark.parametrize("way", ["compact", "restore"])
+async def test_nothing_takes_the_place_of_a_file_whose_log_somebody_reads(tmp_path, way, monkeypatch):
+    """The log cannot be folded into the file then, and must not go: it holds what was acknowledged."""
+    monkeypatch.setattr(exchange, "FOLD_MS", 50)
+    path, copy = tmp_path / "graph.db", tmp_path / "copy.db"
+    store = new(path)
+    await store.open()
+    await recorded(store, ("u", "before"))
+    SqliteFiles(path).backup(copy, silent)
+    reader = sqlite3.connect(path)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM interaction").fetchone()
+    await recorded(store, *[("u", "i")] * 30)
+    await store.close()
+    whole = contents(path)
+    replacing = SqliteFiles(path).compact if way == "compact" else lambda: SqliteFiles(path).restore(copy, silent, replace=True)
+    with pytest.raises(StoreBusy, match="another program reads it"):
+        replacing()
+    assert contents(path) == whole
+    assert SqliteFiles(path).leftovers() == []
+    reader.close()
+    replacing()
+    assert (contents(path) == whole) == (way == "compact")

@@ -1,0 +1,182 @@
+"""Bad input over real gRPC: a status or an outcome that names the field; nothing half applied; the stream goes on."""
+
+import math
+
+import grpc
+import pytest
+from google.protobuf.field_mask_pb2 import FieldMask
+from google.protobuf.timestamp_pb2 import Timestamp
+from google.rpc.error_details_pb2 import BadRequest, ErrorInfo
+from google.rpc.status_pb2 import Status
+
+from propagation.v1 import propagation_pb2 as pb
+from services.grpc.guard import _in_time
+from services.grpc.status import status_of
+from services.runtime.errors import OutOfTime
+
+ACCEPTED, DUPLICATE, REJECTED = pb.INTERACTION_STATUS_ACCEPTED, pb.INTERACTION_STATUS_DUPLICATE, pb.INTERACTION_STATUS_REJECTED
+
+
+def event(**fields) -> pb.Interaction:
+    return pb.Interaction(**{"event_id": "e", "user_id": "ann", "item_id": "i", **fields})
+
+
+async def record(service, *events):
+    answer = await service.stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=events))
+    return list(answer.outcomes)
+
+
+def item(id_: str, **fields) -> pb.Client:
+    return pb.Client(key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=id_), **fields)
+
+
+def violated(error: grpc.aio.AioRpcError) -> BadRequest.FieldViolation:
+    assert error.code() == grpc.StatusCode.INVALID_ARGUMENT
+    detail = BadRequest()
+    assert Status.FromString(dict(error.trailing_metadata())["grpc-status-details-bin"]).details[0].Unpack(detail)
+    return detail.field_violations[0]
+
+
+@pytest.mark.parametrize(("fields", "field"), [
+    ({"event_id": ""}, "event_id"), ({"event_id": "x" * 257}, "event_id"), ({"event_id": "€" * 86}, "event_id"),
+    ({"user_id": ""}, "user_id"), ({"item_id": ""}, "item_id"), ({"user_id": "a\nb"}, "user_id"),
+    ({"item_id": "a\x00b"}, "item_id"), ({"negative_item_id": "i"}, "negative_item_id"),
+    ({"negative_item_id": ""}, "negative_item_id"),
+    ({"weight": 0.0}, "weight"), ({"weight": -1.0}, "weight"), ({"weight": math.nan}, "weight"),
+    ({"weight": math.inf}, "weight"), ({"weight": 10.5}, "weight"),
+    ({"time": Timestamp(seconds=-1)}, "time"), ({"time": Timestamp(seconds=253_400_000_000)}, "time"),
+    ({"time": Timestamp(seconds=1, nanos=-5)}, "time"),
+    ({"metadata": {str(n): "" for n in range(65)}}, "metadata"), ({"metadata": {"k": "v" * 8_001}}, "metadata"),
+])
+async def test_a_bad_event_is_rejected_by_its_field_and_the_good_one_beside_it_is_recorded(service, fields, field):
+    bad, good = await record(service, event(**fields), event(event_id="good"))
+    assert (bad.status, bad.field, bad.reason) == (REJECTED, field, "INVALID")
+    assert bad.detail
+    assert (good.status, good.sequence > 0) == (ACCEPTED, True)
+
+
+IDS = ["O'Brien", '"; DROP TABLE client; --', "x'}) DETACH DELETE n //", "名前", "\N{ZERO WIDTH JOINER}", "é", "a b",
+       "e\N{COMBINING ACUTE ACCENT}", "🎷" * 60, "$(rm -rf)", "\\u0000", "%s{}", "\N{LINE SEPARATOR}"]
+
+
+@pytest.mark.parametrize("id_", IDS)
+async def test_any_other_id_is_only_a_name(service, id_):
+    (outcome,) = await record(service, event(event_id=id_, user_id=id_, item_id=id_))
+    assert outcome.status == ACCEPTED
+    key = pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=id_)
+    answer = await service.stub.GetProfile(pb.GetProfileRequest(key=key))
+    assert answer.profile.key == key
+    (again,) = await record(service, event(event_id=id_, user_id=id_, item_id=id_))
+    assert (again.status, again.sequence) == (DUPLICATE, outcome.sequence)
+
+
+async def test_the_same_event_id_with_other_content_is_refused(service):
+    first, repeat, other = await record(service, event(), event(), event(item_id="other"))
+    assert (first.status, repeat.status, repeat.sequence) == (ACCEPTED, DUPLICATE, first.sequence)
+    assert (other.status, other.field, other.reason) == (REJECTED, "event_id", "CONFLICT")
+    (later,) = await record(service, event(weight=2.0))
+    assert later.reason == "CONFLICT"
+
+
+async def test_unknown_clients_are_rejected_unless_auto_create(serving):
+    async with serving() as service:
+        (outcome,) = await record(service, event())
+        assert (outcome.status, outcome.field, outcome.reason) == (REJECTED, "user_id", "UNKNOWN")
+        user = pb.Client(key=pb.ClientKey(kind=pb.CLIENT_KIND_USER, id="ann"))
+        await service.stub.UpsertClients(pb.UpsertClientsRequest(clients=[user]))
+        (outcome,) = await record(service, event())
+        assert (outcome.field, outcome.reason) == ("item_id", "UNKNOWN")
+        await service.stub.UpsertClients(pb.UpsertClientsRequest(clients=[item("i")]))
+        missing, known = await record(service, event(negative_item_id="j"), event())
+        assert (missing.field, missing.reason) == ("negative_item_id", "UNKNOWN")
+        assert known.status == ACCEPTED
+    async with serving(auto_create=True) as service:
+        assert (await record(service, event(event_id="new", user_id="bob", negative_item_id="j")))[0].status == ACCEPTED
+
+
+async def test_too_many_events_in_one_call(service):
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await record(service, *(event(event_id=str(n)) for n in range(10_000)))
+    assert violated(caught.value).field == "interactions"
+    assert "at most 1000" in violated(caught.value).description
+    assert await service.engine.store.recorded_through() == 0
+
+
+@pytest.mark.parametrize(("client", "field"), [
+    (item(""), "clients[1].key.id"), (item("x" * 257), "clients[1].key.id"), (item("a\tb"), "clients[1].key.id"),
+    (pb.Client(key=pb.ClientKey(id="x")), "clients[1].key.kind"),
+    (pb.Client(key=pb.ClientKey(id="x", kind=7)), "clients[1].key.kind"),
+    (item("b", title="x" * 8_001), "clients[1].title"), (item("b", description="\0"), "clients[1].description"),
+    (item("b", attributes=["x"] * 65), "clients[1].attributes"), (item("b", categories=[" "]), "clients[1].categories[0]"),
+    (item("b", attributes=["x" * 257]), "clients[1].attributes[0]"),
+    (item("b", metadata={"k": "v" * 8_001}), "clients[1].metadata"),
+])
+async def test_one_bad_client_and_nothing_of_the_call_is_applied(service, client, field):
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await service.stub.UpsertClients(pb.UpsertClientsRequest(clients=[item("a"), client]))
+    assert violated(caught.value).field == field
+    assert await service.engine.store.recorded_through() == 0
+
+
+async def test_an_unknown_field_of_the_mask_is_named(service):
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await service.stub.UpsertClients(pb.UpsertClientsRequest(clients=[item("a")], field_mask=FieldMask(paths=["titel"])))
+    assert violated(caught.value).field == "field_mask.paths[0]"
+
+
+async def test_a_call_past_its_deadline_does_nothing(service):
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await service.stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=[event()]), timeout=0)
+    assert caught.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
+    assert await service.engine.store.recorded_through() == 0
+
+
+async def test_a_deadline_that_leaves_no_time_is_told_with_details():
+    class Hurried:
+        def time_remaining(self):
+            return 0.0
+
+    with pytest.raises(OutOfTime) as caught:
+        _in_time(Hurried())
+    code, status = status_of(caught.value, str)
+    info = ErrorInfo()
+    assert code == grpc.StatusCode.DEADLINE_EXCEEDED
+    assert status.details[0].Unpack(info)
+    assert info.reason == "OUT_OF_TIME"
+
+
+async def test_a_bad_event_does_not_end_the_stream(service):
+    sent = [event(event_id="1"), event(event_id="2", weight=math.nan), event(event_id="3")]
+    call = service.stub.StreamInteractions(pb.StreamInteractionsRequest(interaction=one) for one in sent)
+    outcomes = [answer.outcome async for answer in call]
+    assert [outcome.event_id for outcome in outcomes] == ["1", "2", "3"]
+    assert [outcome.status for outcome in outcomes] == [ACCEPTED, REJECTED, ACCEPTED]
+    assert outcomes[1].field == "weight"
+
+
+BROKEN = b"\x0a\x0b\x0a\x03\xed\xa0\x80\x12\x02u1\x1a\x02i1"
+
+
+async def test_bytes_that_are_no_message_are_bad_input(service):
+    call = service.channel.unary_unary("/propagation.v1.PropagationService/RecordInteractions",
+                                       request_serializer=lambda data: data)
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await call(BROKEN)
+    assert refused.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+    assert "UTF-8" in str(refused.value.details())
+
+
+async def test_a_stream_goes_on_after_bytes_that_are_no_message(service):
+    good = pb.StreamInteractionsRequest(interaction=pb.Interaction(event_id="good", user_id="u", item_id="i")).SerializeToString()
+    stream = service.channel.stream_stream("/propagation.v1.PropagationService/StreamInteractions",
+                                           request_serializer=lambda data: data,
+                                           response_deserializer=pb.StreamInteractionsResponse.FromString)(iter([BROKEN, good]))
+    statuses = [answer.outcome.status async for answer in stream]
+    assert statuses == [pb.INTERACTION_STATUS_REJECTED, pb.INTERACTION_STATUS_ACCEPTED]
+
+
+@pytest.mark.parametrize(("kind", "says"), [(0, "is unspecified"), (7, "is 7;")])
+async def test_a_kind_that_there_is_not_is_told_from_none(service, kind, says):
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await service.stub.GetProfile(pb.GetProfileRequest(key=pb.ClientKey(kind=kind, id="x")))
+    assert violated(caught.value).description.startswith(says)

@@ -1,0 +1,98 @@
+"""Back-up of a running service, restored as a new user would, and looked over by `doctor`: every command a process of its own."""
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+from propagation.adapters.sqlite.connection.schema import migrations
+from propagation.v1 import propagation_pb2 as pb
+
+COMMAND = [sys.executable, "-m", "services.cli.main"]
+pytestmark = pytest.mark.slow  # some fifteen processes
+SETTINGS = ["--set", "taste.k=4", "--set", "session.k=4", "--set", "table_edges=2"]
+
+
+def run(*arguments):
+    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=60, env=os.environ)
+
+
+def answer(*arguments):
+    done = run(*arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture
+async def copied(service, tmp_path):
+    """(the back-up of a service that runs, the export of it, how far it had recorded)."""
+    events = [pb.Interaction(event_id=f"e{n}", user_id=f"u{n % 5}", item_id=f"i{n % 7}") for n in range(40)]
+    acked = await service.stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=events))
+    await service.stub.RunRound(pb.RunRoundRequest(drain=True))
+    database, copy, lines = tmp_path / "graph.db", tmp_path / "copy.db", tmp_path / "all.jsonl"
+    assert answer("backup", copy, "--database", database)["bytes"] == copy.stat().st_size
+    assert answer("export", lines, "--database", database)["rows"] > 40
+    again = run("backup", copy, "--database", database)
+    assert (again.returncode, again.stdout) == (3, "")
+    assert "--force" in again.stderr
+    busy = run("restore", copy, "--database", database, "--force")
+    assert busy.returncode == 5
+    assert "is held by process" in busy.stderr
+    assert run("compact", "--database", database).returncode == 5
+    return copy, lines, acked.sequence
+
+
+async def test_what_was_backed_up_or_exported_under_a_running_service_is_restored_sound(copied, tmp_path):
+    copy, lines, _ = copied
+    restored, imported = tmp_path / "restored.db", tmp_path / "imported.db"
+    for source, target in ((copy, restored), (lines, imported)):
+        assert answer("restore", source, "--database", target)["bytes"] > 0
+        refused = run("restore", source, "--database", target)
+        assert refused.returncode == 3
+        assert "--force" in refused.stderr
+    looked = answer("doctor", "--database", restored, *SETTINGS)
+    assert looked["sound"]
+    assert not [finding for finding in looked["findings"] if finding["problem"]]
+    assert answer("compact", "--database", restored)["bytes"] <= restored.stat().st_size + 8192
+    assert answer("doctor", "--database", imported, *SETTINGS)["sound"]
+
+
+async def test_doctor_finds_what_was_left_and_mends_it_when_told(copied, tmp_path):
+    copy, _, _ = copied
+    with sqlite3.connect(copy) as connection:
+        connection.execute("UPDATE point SET version = version + 5 WHERE collection = 'users'")
+        connection.execute("DELETE FROM point WHERE collection = 'attributes'")
+        connection.execute("UPDATE lease SET expires = 1 << 50")
+        connection.execute("INSERT INTO edge VALUES (10000, 0, .5, 999)")
+        users = connection.execute("SELECT count(*) FROM point WHERE collection = 'users'").fetchone()[0]
+    connection.close()
+    mended = answer("doctor", "--mend", "--database", copy, *SETTINGS)
+    said = {finding["problem"]: finding["done"] for finding in mended["findings"] if finding["problem"]}
+    assert mended["sound"]
+    assert said["1 row of a round that was never published"] == "removed"
+    assert any("leases of a process that is gone" in problem and done == "removed" for problem, done in said.items())
+    (points,) = [problem for problem in said if "points of other versions" in problem]
+    assert int(points.split()[0]) >= users
+    after = answer("doctor", "--database", copy, *SETTINGS)
+    assert after["sound"]
+    assert not [finding for finding in after["findings"] if finding["problem"]]
+
+
+def test_doctor_migrates_a_database_of_an_older_release_only_when_told(tmp_path):
+    old = tmp_path / "old.db"
+    with sqlite3.connect(old) as connection:
+        connection.executescript("\n".join(sql for number, sql in migrations() if number <= 11))
+        connection.executescript("PRAGMA application_id=1347571761; PRAGMA user_version=11;")
+    connection.close()
+    before = old.read_bytes()
+    looked = run("doctor", "--database", old)
+    assert looked.returncode == 2
+    assert "schema 11" in looked.stderr
+    assert old.read_bytes() == before
+    mended = answer("doctor", "--mend", "--database", old)
+    assert mended["sound"]
+    assert {finding["done"] for finding in mended["findings"] if finding["looked_at"] == "schema"} == {"migrated"}
+    assert answer("doctor", "--database", old)["sound"]

@@ -1,0 +1,219 @@
+"""Metrics and traces of a running service, asked as Prometheus and a collector ask."""
+
+import asyncio
+import json
+import re
+import sys
+import urllib.error
+import urllib.request
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from prometheus_client.parser import text_string_to_metric_families
+
+from propagation.adapters.openai.options import OpenAIOptions
+from propagation.model.errors import StoreUnreachable
+from propagation.v1 import propagation_pb2 as pb
+from propagation.workflow.settings import WorkflowSettings
+from services.client.credentials import Access
+from services.client.stub import connected
+from services.config.settings import MonitoringSettings, ServerSettings, Settings
+from services.fake_llm.server import fake_llm
+from services.monitoring import monitor
+from services.monitoring.traces import Traces, ids_of
+from services.runtime.errors import NotLoopback
+from services.security.roles import Role
+from services.security.tokens import new_token, write_tokens
+from services.server import running
+from tests.service.conftest import SMALL
+
+EVENTS = pb.RecordInteractionsRequest(interactions=[
+    pb.Interaction(event_id=f"e{n}", user_id=f"u{n % 3}", item_id=f"i{n % 4}") for n in range(12)])
+METRIC = re.compile(r"propagation_\w+")
+
+
+@asynccontextmanager
+async def service(tmp_path, monitoring, told=None, **server):
+    settings = Settings(**(told or {}), database=tmp_path / "graph.db", reasoning_in="loop",
+                        server=ServerSettings(port=0, grace_seconds=0.2, **server),
+                        monitoring=monitoring, workflow=WorkflowSettings(**SMALL, auto_create=True))
+    async with running(settings) as started:
+        yield started
+
+
+async def asked(address, path="/metrics", token=""):
+    """(status, body)."""
+    def ask():
+        request = urllib.request.Request(f"http://{address}{path}", headers={"Authorization": f"Bearer {token}"} if token else {})
+        try:
+            with urllib.request.urlopen(request, timeout=5) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode()
+
+    return await asyncio.to_thread(ask)
+
+
+def values(text):
+    """By sample name and sorted labels."""
+    return {(sample.name, *(value for _, value in sorted(sample.labels.items()))): sample.value
+            for family in text_string_to_metric_families(text) for sample in family.samples}
+
+
+async def lived(started):
+    """Something of everything happened."""
+    async with connected(started.address) as stub:
+        items = [pb.Client(key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=f"i{n}"), title=f"Blue {n}", attributes=["jazz"])
+                 for n in range(4)]
+        await stub.UpsertClients(pb.UpsertClientsRequest(clients=items))
+        await stub.RecordInteractions(EVENTS)
+        await stub.RecordInteractions(EVENTS)
+        await stub.RunRound(pb.RunRoundRequest(drain=True))
+
+
+async def test_a_store_that_is_away_leaves_out_what_only_it_knows(tmp_path, monkeypatch):
+    async def away(*_):
+        raise StoreUnreachable("nobody answers")
+
+    async def frozen(*_):
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(monitor, "STORE_SECONDS", 0.1)
+    async with service(tmp_path, MonitoringSettings(port=0)) as started:
+        await lived(started)
+        for stands in (away, frozen):
+            with monkeypatch.context() as patch:
+                patch.setattr(started.worker, "failing", {"learn": "nobody answers"})
+                patch.setattr(monitor.Monitor, "_ask", stands)
+                status, text = await asked(started.metrics)
+            found = values(text)
+            assert status == 200
+            assert found["propagation_failing", "learn"] == 1
+            assert ("propagation_sequence", "learned") in found
+            assert ("propagation_sequence", "recorded") not in found
+            assert found["propagation_answers", "store"] == 0
+        texts = await asyncio.gather(*[asked(started.metrics) for _ in range(5)])
+        for _, text in texts:
+            assert ("propagation_sequence", "recorded") in values(text), "who asks at the same time clears nothing of another's"
+            assert values(text)["propagation_answers", "store"] == 1
+
+
+async def test_what_happened_is_counted_and_everything_a_dashboard_asks_for_is_there(tmp_path):
+    async with service(tmp_path, MonitoringSettings(port=0)) as started:
+        await lived(started)
+        status, text = await asked(started.metrics)
+        assert status == 200
+        found = values(text)
+    assert found["propagation_events_total", "accepted"] == found["propagation_events_total", "duplicate"] == 12
+    assert found["propagation_interactions_learned_total",] == 12
+    recorded, learned = (found["propagation_sequence", through] for through in ("recorded", "learned"))
+    assert recorded >= learned >= 12
+    assert found["propagation_lag", "learned"] == recorded - learned
+    assert found["propagation_rounds_total",] == 1
+    assert found["propagation_steps_failed_total", "learn"] == found["propagation_jobs_missed_total", "evolution"] == 0
+    assert found["propagation_messages_sent_total",] > 0
+    assert found["propagation_profile_versions_total",] > 0
+    assert found["propagation_rpc_seconds_count", "OK", "RecordInteractions"] == 2
+    assert found["propagation_store_seconds_count", "record"] == 2
+    assert found["propagation_index_seconds_count", "upsert"] > 0
+    assert (found["propagation_clients", "user"], found["propagation_clients", "item"]) == (3, 4)
+    exported = {family.name for family in text_string_to_metric_families(text)}
+    dashboard = json.loads((Path(monitor.__file__).parent / "dashboard.json").read_text())
+    asked_for = [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", ())]
+    told = (Path(__file__).parents[3] / "docs" / "operations.md").read_text()  # the alarms, too
+    wanted = {name for expression in (*asked_for, told) for name in METRIC.findall(expression)}
+    not_yet = {"propagation_steps_failed", "propagation_part_failures", "propagation_budget_used", "propagation_budget_limit",
+               "propagation_jobs_failed", "propagation_jobs_missed", "propagation_round_routers_skipped"}
+    assert {re.sub("_(total|bucket|count)$", "", name) for name in wanted} <= exported | not_yet
+
+
+@pytest.mark.parametrize("price", [0.0, 2.0])
+async def test_what_a_model_cost_is_told_by_prompt_as_the_status_tells_it(tmp_path, price):
+    async with fake_llm() as server:
+        model = OpenAIOptions(base_url=server.base_url, price_prompt=price, price_completion=2 * price)
+        async with service(tmp_path, MonitoringSettings(port=0), {"reasoner": "openai", "openai": model}) as started:
+            before = values((await asked(started.metrics))[1])
+            await lived(started)
+            async with connected(started.address) as stub:
+                spending = (await stub.GetStatus(pb.GetStatusRequest())).spending
+            found = values((await asked(started.metrics))[1])
+    assert not [name for name, *_ in before if name.startswith("propagation_model")]
+    assert {"forward@3", "predict@2", "extract@2"} & {one.prompt for one in spending.prompts}
+    for one in spending.prompts:
+        assert found["propagation_model_calls_total", one.prompt] == one.calls
+        assert found["propagation_model_cached_answers_total", one.prompt] == one.cached
+        assert found["propagation_model_tokens_total", "prompt", one.prompt] == one.prompt_tokens
+        assert found["propagation_model_tokens_total", "completion", one.prompt] == one.completion_tokens
+        assert found["propagation_model_seconds_total", one.prompt] == pytest.approx(one.seconds)
+        assert found.get(("propagation_model_money_total", one.prompt), 0) == pytest.approx(one.money)
+    assert bool(price) is any(name == "propagation_model_money_total" for name, *_ in found)
+
+
+async def test_other_paths_and_methods_are_refused_and_a_refused_call_is_counted_by_its_code(tmp_path):
+    async with service(tmp_path, MonitoringSettings(port=0)) as started:
+        assert (await asked(started.metrics, "/"))[0] == 404
+        reader, writer = await asyncio.open_connection(*started.metrics.split(":"))
+        writer.write(b"POST /metrics HTTP/1.1\r\n\r\n")
+        assert (await reader.read()).startswith(b"HTTP/1.1 405")
+        writer.close()
+        await writer.wait_closed()
+        async with Access().channel(started.address, None) as channel:
+            from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
+            with pytest.raises(Exception, match="key"):
+                await PropagationServiceStub(channel).GetProfile(pb.GetProfileRequest())
+        found = values((await asked(started.metrics))[1])
+    assert found["propagation_rpc_seconds_count", "INVALID_ARGUMENT", "GetProfile"] == 1
+
+
+async def test_where_the_service_asks_for_tokens_so_do_the_metrics(tmp_path):
+    secret, token = new_token("prometheus", [Role.READ])
+    write_tokens(tmp_path / "tokens", [token])
+    async with service(tmp_path, MonitoringSettings(port=0), tokens=tmp_path / "tokens") as started:
+        assert (await asked(started.metrics))[0] == 401
+        assert (await asked(started.metrics, token=secret))[0] == 200
+
+
+async def test_metrics_are_not_offered_to_other_machines_by_themselves(tmp_path):
+    with pytest.raises(NotLoopback):
+        async with service(tmp_path, MonitoringSettings(port=0, host="0.0.0.0")):
+            pass
+
+
+async def test_a_trace_leads_from_an_event_to_the_profiles_it_changed(tmp_path, monkeypatch):
+    exporter = InMemorySpanExporter()
+    monkeypatch.setattr(monitor, "_traces", lambda settings, holder: Traces(exporter, settings.trace_share, holder))
+    async with service(tmp_path, MonitoringSettings(traces="http://127.0.0.1:4317", trace_share=1.0)) as started:
+        await lived(started)
+    spans = exporter.get_finished_spans()
+    roots = {span.attributes["sequence"]: span for span in spans if span.name == "record"}
+    assert len(roots) == 12
+    changed = [span for span in spans if span.name == "profile version"]
+    assert changed
+    for sequence, root in roots.items():
+        trace_id, first = ids_of(sequence)
+        assert (root.context.trace_id, root.context.span_id) == (trace_id, first)
+        mine = {span.name: span for span in spans if span.context.trace_id == trace_id}
+        assert mine["learn"].parent.span_id == mine["reason"].parent.span_id == first
+        assert mine["reason"].start_time >= root.start_time
+    assert {span.context.trace_id for span in changed} <= {ids_of(sequence)[0] for sequence in roots}
+
+
+def test_a_share_of_interactions_is_traced_the_same_everywhere():
+    one, other = (Traces(InMemorySpanExporter(), 0.25, name) for name in ("one", "other"))
+    chosen = [sequence for sequence in range(4_000) if one._is_traced(sequence)]
+    assert chosen == [sequence for sequence in range(4_000) if other._is_traced(sequence)]
+    assert 850 < len(chosen) < 1_150
+    one.close()
+    other.close()
+
+
+def test_what_is_off_is_not_imported():
+    import subprocess
+
+    code = ("import asyncio, sys; from services.monitoring.setup import monitoring_of, Off; from services.config.settings import"
+            " MonitoringSettings; assert isinstance(monitoring_of(MonitoringSettings(), 'x'), Off); import services.server;"
+            " sys.exit(any(name.startswith(('prometheus_client', 'opentelemetry')) for name in sys.modules))")
+    assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0

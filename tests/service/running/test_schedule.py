@@ -1,0 +1,104 @@
+"""What runs by the calendar, in a real service on a clock that the test turns."""
+
+import asyncio
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+
+import grpc
+import pytest
+
+import services.worker.worker
+from propagation.model.errors import ReasonerFailed
+from propagation.v1 import propagation_pb2 as pb
+from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
+from propagation.workflow.settings import WorkflowSettings
+from services.config.settings import ScheduleSettings, ServerSettings, Settings
+from services.server import running
+from tests.service.conftest import SMALL
+
+
+class Turned:
+    """A clock that a test turns."""
+
+    def __init__(self):
+        self.now = datetime(2026, 3, 27, 12, tzinfo=UTC)
+
+    def now_ms(self):
+        return round(self.now.timestamp() * 1_000)
+
+
+@pytest.fixture
+def start(tmp_path, monkeypatch):
+    """Starts a service that evolves at half past two in Berlin: on its stub, its engine and its clock."""
+    monkeypatch.setattr(services.worker.worker, "LOOK_SECONDS", 0.02)
+    clock = Turned()
+    settings = Settings(database=tmp_path / "graph.db", reasoning_in="loop", server=ServerSettings(port=0, grace_seconds=1),
+                        schedule=ScheduleSettings(evolution="30 2 * * *", time_zone="Europe/Berlin"),
+                        workflow=WorkflowSettings(**SMALL, auto_create=True))
+
+    @asynccontextmanager
+    async def started():
+        async with running(settings, clock=clock) as service, grpc.aio.insecure_channel(service.address) as channel:
+            yield PropagationServiceStub(channel), service.engine, clock
+
+    return started
+
+
+async def until(found):
+    """What `found` gives, as soon as it is true."""
+    async with asyncio.timeout(10):
+        while True:
+            if value := await found():
+                return value
+            await asyncio.sleep(0.01)
+
+
+async def status_when(stub, reached):
+    async def status():
+        answer = await stub.GetStatus(pb.GetStatusRequest())
+        return answer if reached(answer) else None
+
+    return await until(status)
+
+
+async def runs(stub):
+    return (await stub.ListEvolutionRuns(pb.ListEvolutionRunsRequest())).runs
+
+
+async def test_nights_that_a_stopped_service_missed_are_one_run_at_its_start(start):
+    async with start() as (stub, engine, clock):
+        status = await status_when(stub, lambda status: status.jobs[0].HasField("next"))
+        assert status.jobs[0].next.ToDatetime() == datetime(2026, 3, 28, 1, 30)
+        await _looked_at(engine)
+        assert not list(await runs(stub))
+    clock.now += timedelta(days=4)
+    async with start() as (stub, _, _):
+        status = await status_when(stub, lambda status: status.jobs[0].HasField("last"))
+        assert status.jobs[0].last.ToDatetime(UTC) == clock.now
+        assert status.jobs[0].next.ToDatetime() == datetime(2026, 4, 1, 0, 30)
+        assert len(await runs(stub)) == 1
+
+
+async def test_a_night_that_fails_is_in_the_status_until_it_succeeds(start, monkeypatch):
+    async with start() as (stub, engine, clock):
+        await _looked_at(engine)
+        evolve = engine.evolve
+
+        async def fails(**_):
+            raise ReasonerFailed("the model timed out")
+
+        monkeypatch.setattr(engine, "evolve", fails)
+        clock.now += timedelta(days=1)
+        status = await status_when(stub, lambda status: status.jobs[0].failures)
+        assert "the model timed out" in status.failing["evolution"]
+        assert (status.jobs[0].failures, status.jobs[0].error) == (1, "the model timed out")
+        assert status.jobs[0].retry.ToDatetime(UTC) == clock.now + timedelta(seconds=60)
+        monkeypatch.setattr(engine, "evolve", evolve)
+        clock.now += timedelta(seconds=61)
+        status = await status_when(stub, lambda status: not status.failing)
+        assert status.jobs[0].HasField("last")
+        assert len(await runs(stub)) == 1
+
+
+async def _looked_at(engine):
+    await until(lambda: engine.store.get_blob("job:evolution"))

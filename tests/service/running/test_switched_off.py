@@ -1,0 +1,108 @@
+"""Propagation off, per request and as a setting, and the gauge that says what it is worth; over real gRPC."""
+
+import math
+
+import grpc
+import pytest
+
+from propagation.v1 import propagation_pb2 as pb
+from services.cli.operator.status_and_round import gauge_in_words
+
+ANN = pb.ClientKey(kind=pb.CLIENT_KIND_USER, id="ann")
+PROPAGATED = {"lift_session", "lift_taste", "profile"}
+KNN = {"knn_slow", "knn_fast"}
+
+
+async def record(stub, *pairs):
+    events = [pb.Interaction(event_id=f"{user}-{item}", user_id=user, item_id=f"i{item}") for user, item in pairs]
+    return (await stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=events))).sequence
+
+
+async def let_bob_and_cid_find_opera(stub):
+    """Ann likes jazz with them; then they move on to opera, and a round tells it to their communities."""
+    await stub.UpsertClients(pb.UpsertClientsRequest(clients=[
+        pb.Client(key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=f"i{n}"), title=f"Record {n}",
+                  attributes=["jazz" if n < 10 else "opera"]) for n in range(20)]))
+    await record(stub, *((user, n) for user in ("ann", "bob", "cid") for n in range(4)))
+    await stub.RunRound(pb.RunRoundRequest(drain=True))
+    await record(stub, ("bob", 15), ("cid", 15))
+    await stub.RunRound(pb.RunRoundRequest(drain=True))
+
+
+async def profile(stub, **fields):
+    return (await stub.GetProfile(pb.GetProfileRequest(key=ANN, **fields))).profile
+
+
+def heard(profile):
+    return [line for line in profile.lines if line.author == pb.AUTHOR_RECEPTION]
+
+
+async def explained(stub, sequence, **fields):
+    answer = await stub.Recommend(pb.RecommendRequest(user_id="ann", explain=True, min_sequence=sequence, **fields))
+    assert all(abs(sum(part.product for part in item.explanation.parts) - item.score) < 1e-9 for item in answer.recommendations)
+    return answer.recommendations[0].explanation
+
+
+async def test_a_request_can_leave_propagation_out(service):
+    stub = service.stub
+    await let_bob_and_cid_find_opera(stub)
+    sequence = await record(stub, ("ann", 5))
+    await stub.RunRound(pb.RunRoundRequest(drain=True))
+    whole, alone = await profile(stub), await profile(stub, propagate=False)
+    assert heard(whole)
+    assert [line.id for line in alone.lines] == [line.id for line in whole.lines if line.author != pb.AUTHOR_RECEPTION]
+    assert set(alone.attributes) == {name for line in alone.lines for name in line.attributes}
+    assert not alone.waiting
+    on, off = await explained(stub, sequence), await explained(stub, sequence, propagate=False)
+    assert {part.feature for part in on.parts} - {part.feature for part in off.parts} == PROPAGATED
+    assert {part.feature for part in off.parts} >= KNN
+    assert on.routers
+    assert (len(off.routers), len(off.messages)) == (0, 0)
+
+
+async def test_the_setting_stops_rounds_and_reception_and_nothing_else(serving):
+    async with serving(auto_create=True) as service:
+        await let_bob_and_cid_find_opera(service.stub)
+        before = await service.stub.GetStatus(pb.GetStatusRequest())
+        assert (await profile(service.stub)).waiting
+    async with serving(auto_create=True, propagate=False, update_size=1) as service:
+        stub = service.stub
+        sequence = await record(stub, ("ann", 5), ("dee", 6))
+        done = await stub.RunRound(pb.RunRoundRequest(drain=True))
+        assert not done.HasField("round")
+        assert "switched off" in done.note
+        with pytest.raises(grpc.aio.AioRpcError, match="switched off") as refused:
+            await stub.EvolveRouters(pb.EvolveRoutersRequest())
+        assert refused.value.code() is grpc.StatusCode.FAILED_PRECONDITION
+        assert (await stub.EvolveRouters(pb.EvolveRoutersRequest(dry_run=True))).run.verdict
+        off = await profile(stub, freshness=pb.FRESHNESS_MERGED, min_sequence=sequence)
+        assert not heard(off)
+        assert not off.waiting
+        status = await stub.GetStatus(pb.GetStatusRequest())
+        assert status.last_round == before.last_round
+        assert not status.propagate
+        assert (status.learned_through, status.reasoned_through) == (sequence, sequence)
+        assert not PROPAGATED & {part.feature for part in (await explained(stub, sequence)).parts}
+        assert {part.feature for part in (await explained(stub, sequence, propagate=True)).parts} >= PROPAGATED
+    async with serving(auto_create=True) as service:
+        assert heard(await profile(service.stub, freshness=pb.FRESHNESS_MERGED)), "what waited meanwhile arrives"
+        assert (await service.stub.RunRound(pb.RunRoundRequest(drain=True))).HasField("round")
+
+
+async def test_the_gauge_ranks_with_and_without_and_outlives_a_restart(serving):
+    async with serving(auto_create=True) as service:
+        assert not (await service.stub.GetStatus(pb.GetStatusRequest())).HasField("gauge")
+        await let_bob_and_cid_find_opera(service.stub)
+        told = await service.stub.GetStatus(pb.GetStatusRequest(history=True))
+        gauge = told.gauge
+        assert gauge.interactions == 14
+        assert 1 / math.log2(6) < gauge.without <= 1
+        assert 1 / math.log2(6) < gauge.with_propagation <= 1
+        assert sum(point.interactions for point in gauge.course) == 14
+        assert [done.number for done in told.rounds] == [1, 2]
+        assert told.rounds[-1] == told.last_round
+        brief = await service.stub.GetStatus(pb.GetStatusRequest())
+        assert (len(brief.gauge.course), len(brief.rounds)) == (0, 0)
+        assert "14 interactions" in gauge_in_words(gauge)
+    async with serving(auto_create=True) as service:
+        assert (await service.stub.GetStatus(pb.GetStatusRequest(history=True))).gauge == gauge

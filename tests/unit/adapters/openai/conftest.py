@@ -1,0 +1,59 @@
+"""A scripted server and a reasoner that asks it; `asking` starts them as told."""
+
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import pytest
+
+from propagation.adapters.openai.build import openai_endpoint, openai_reasoner
+from propagation.adapters.openai.endpoint import endpoint
+from propagation.adapters.openai.options import OpenAIOptions
+from propagation.adapters.openai.reasoner import OpenAIReasoner
+from propagation.adapters.sqlite.store import SqliteStore
+from services.fake_llm.script import Script
+from services.fake_llm.server import FakeLLM, fake_llm
+from services.runtime.clock import SystemClock
+
+
+@dataclass
+class Asking:
+    server: FakeLLM
+    reasoner: OpenAIReasoner
+    store: SqliteStore
+
+    @property
+    def calls(self):
+        """How many reached the server, probes and pings left out."""
+        return self.server.seen.calls.total() - self.server.seen.calls["probe"] - self.server.seen.calls["ping"]
+
+
+@pytest.fixture(autouse=True)
+def _soon_again(monkeypatch):
+    """What failed is tried again at once."""
+    monkeypatch.setattr(endpoint, "BACKOFF", 0.01)
+
+
+@pytest.fixture
+async def store(tmp_path):
+    opened = SqliteStore(tmp_path / "graph.db", SystemClock())
+    await opened.open()
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def asking(store):
+    """`async with asking(habits=..., faults=..., attempts=...) as asked`."""
+
+    @asynccontextmanager
+    async def start(*, habits=(), faults=None, key=None, retry_after=0.01, **options):
+        script = Script(habits=frozenset(habits), faults=faults or {}, retry_after=retry_after)
+        async with fake_llm(script) as server:
+            told = OpenAIOptions(**{"base_url": server.base_url, "model": "scripted", "timeout": 5.0, **options})
+            reasoner = openai_reasoner(openai_endpoint(told, key, store, "test"), store)
+            try:
+                yield Asking(server, reasoner, store)
+            finally:
+                await reasoner.close()
+
+    return start

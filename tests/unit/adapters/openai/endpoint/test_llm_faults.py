@@ -1,0 +1,310 @@
+"""What goes wrong on the way: each fault by name, bounded in calls, and never an answer that nobody gave."""
+
+import asyncio
+import threading
+import time
+from types import SimpleNamespace
+from unittest.mock import patch
+
+import pytest
+
+from propagation.adapters.openai.endpoint import rate_limiter as limiter_module
+from propagation.adapters.openai.endpoint.circuit_breaker import Breaker
+from propagation.adapters.openai.endpoint.failures import asked_pause, said_in
+from propagation.adapters.openai.endpoint.rate_limiter import Limiter
+from propagation.model.errors import ReasonerAway, ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
+from services.fake_llm.server import Refused
+from services.grpc.handlers.operations import Operating
+from tests.unit.adapters.openai.endpoint.test_llm_habits import outcome, parties
+from tests.unit.adapters.openai.endpoint.test_llm_other_server import both, reasoner_of
+from tests.unit.adapters.openai.other_server import READ, other_server
+from tests.unit.parties import work
+
+
+@pytest.mark.parametrize("fault", ["refusal", "empty_choices", "blank", "not_json"])
+async def test_a_bad_answer_is_asked_for_once_more_and_then_a_typed_failure(asking, fault):
+    async with asking(faults={fault: 1.0}) as asked:
+        reader, positive, negative = parties()
+        with pytest.raises(ReasonerFailed) as raised:
+            await asked.reasoner.forward(work(), reader, [positive, negative], None)
+        assert not isinstance(raised.value, ReasonerGaveUp | ReasonerUnavailable), "it may be asked again later"
+        assert asked.calls == 2
+        again = asked.server.seen.prompts[-1]
+        assert "Answer again" in again
+
+
+async def test_a_long_pause_that_a_server_asks_for_is_told_once(asking, caplog):
+    async with asking(faults={"429": 1.0}, retry_after=60) as asked:
+        calls = asyncio.gather(*(asked.reasoner.merge(parties()[0]) for _ in range(3)), return_exceptions=True)
+        async with asyncio.timeout(10):
+            while not caplog.records:  # noqa: ASYNC110 - a line of the log is what is waited for
+                await asyncio.sleep(0.01)
+        await asyncio.sleep(0.05)
+        worker = SimpleNamespace(failing={"round": "late"})
+        told = Operating(SimpleNamespace(reasoner=asked.reasoner), worker)._failing()  # as GetStatus says it
+        assert told == {"round": "late", "reasoner": "429: Too many requests error; asked again in 60 s"}
+        calls.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await calls
+    assert [record.getMessage()[:41] for record in caplog.records] == ["the endpoint is asked nothing for 60 s: 4"]
+
+
+async def test_of_a_broken_answer_the_parts_behind_the_break_stand(asking):
+    async with asking(faults={"malformed": 1.0}) as asked:
+        reader, positive, negative = parties()
+        answer = await asked.reasoner.forward(work(), reader, [positive, negative], None)
+        assert isinstance(answer.merges[0], ReasonerFailed)
+        assert answer.prediction.chose_first
+        assert asked.calls == 2
+        assert "no valid JSON" in asked.server.seen.prompts[-1]
+
+
+async def test_of_a_cut_answer_the_whole_parts_stand(asking):
+    async with asking(faults={"truncated": 1.0}) as asked:
+        forward, backward = await outcome(asked)
+        assert forward.merges[0].edits
+        assert isinstance(forward.prediction, ReasonerFailed)
+        assert [isinstance(part, ReasonerFailed) for part in backward.clients] == [False, True, True]
+        assert asked.calls == 4
+
+
+async def test_wrong_ids_are_no_answer(asking):
+    async with asking(faults={"wrong_ids": 1.0}) as asked:
+        reader, positive, negative = parties()
+        with pytest.raises(ReasonerFailed, match="choice is 999"):
+            await asked.reasoner.forward(work(), reader, [positive, negative], None)
+        answer = await asked.reasoner.backward(work(), 1, reader, positive, negative)
+        assert all(isinstance(part, ReasonerFailed) or not part.edits for part in answer.clients)
+
+
+@pytest.mark.parametrize(("fault", "charged"), [("disconnect", True), ("500", False), ("429", False)])
+async def test_an_answer_that_breaks_off_is_counted_as_all_that_it_may_have_cost(asking, fault, charged):
+    """Its server counted it, and nobody will ever say how much: a budget is not passed unseen."""
+    async with asking(faults={fault: 1.0}, attempts=2, price_completion=1.0, budget={"tokens_per_day": 10_000_000}) as asked:
+        reader, positive, negative = parties()
+        with pytest.raises(ReasonerUnavailable):
+            await asked.reasoner.forward(work(), reader, [positive, negative], None)
+        total = asked.reasoner.expenses.this_run.total
+        assert (total.prompt_tokens > 500, total.completion_tokens > 500, total.money > 5e-4) == (charged,) * 3
+        [budget] = asked.reasoner.expenses.budgets
+        assert budget.used == total.prompt_tokens + total.completion_tokens
+
+
+@pytest.mark.parametrize("fault", ["500", "disconnect", "429"])
+async def test_an_endpoint_that_answers_nothing_makes_the_work_wait(asking, fault):
+    async with asking(faults={fault: 1.0}, attempts=3) as asked:
+        reader, positive, negative = parties()
+        with pytest.raises(ReasonerUnavailable):
+            await asked.reasoner.forward(work(), reader, [positive, negative], None)
+        assert asked.calls <= 3
+
+
+async def test_a_question_that_kills_its_call_while_others_are_answered_is_given_up(asking):
+    async with asking(faults={"500": 1.0}, attempts=2) as asked:
+        asked.reasoner.endpoint._alive = always
+        with pytest.raises(ReasonerGaveUp, match="2 times"):
+            await outcome(asked)
+
+
+async def always(_):
+    return True
+
+
+async def test_a_drip_does_not_outlast_the_deadline(asking):
+    async with asking(faults={"drip": 1.0}, timeout=0.3, attempts=1) as asked:
+        started = asyncio.get_running_loop().time()
+        with pytest.raises(ReasonerFailed, match="timed out"):
+            await outcome(asked)
+        assert asyncio.get_running_loop().time() - started < 5.0
+
+
+async def test_under_faults_calls_stay_near_their_limit_and_the_rule_comes_through(asking):
+    """Five faults of 5% each: 1 / (1 - .25) = 1.33 calls where one was needed."""
+    faults = dict.fromkeys(("429", "500", "malformed", "disconnect", "refusal"), 0.05)
+    async with asking(faults=faults, cached_answers=0, in_flight=16, attempts=8) as asked:
+        reader, positive, negative = parties()
+        found = await asyncio.gather(*(asked.reasoner.forward(work(), reader, [positive, negative], None) for _ in range(200)),
+                                     return_exceptions=True)
+        answers = [one for one in found if not isinstance(one, BaseException)]
+        assert len(answers) >= 190
+        assert all(isinstance(one, ReasonerFailed) for one in found if isinstance(one, BaseException))
+        assert all(one.prediction.chose_first for one in answers if not isinstance(one.prediction, ReasonerFailed))
+        assert asked.calls <= 1.45 * 200
+        assert asked.server.seen.most_at_once <= 16
+        assert asked.reasoner.expenses.this_run.total.calls >= asked.calls
+
+
+async def test_cancelling_leaves_nothing_taken(asking):
+    async with asking(in_flight=1) as asked:
+        asked.server.script = type(asked.server.script)(latency=5.0)
+        tasks = [asyncio.create_task(outcome(asked)) for _ in range(4)]
+        await asyncio.sleep(0.2)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert asked.reasoner.endpoint.limiter.running == 0
+        asked.server.script = type(asked.server.script)()
+        assert (await outcome(asked))[0].prediction is not None
+
+
+async def test_the_limiter_counts_calls_and_tokens_of_any_minute():
+    now = [0.0]
+    limiter = Limiter(8, calls_per_minute=2, tokens_per_minute=1_000, clock=lambda: now[0])
+    for _ in range(2):
+        async with limiter.turn(100):
+            pass
+    assert limiter._wait(100) == 60.0
+    now[0] = 60.5
+    assert limiter._wait(100) == 0.0
+    async with limiter.turn(950):
+        assert limiter._wait(100) == 60.0
+        assert limiter._wait(10) == 0.0
+    assert limiter.pause(1) == 1.0
+    assert limiter.pause(90) == 89.0
+    assert limiter.pause(60) == 0.0
+    assert limiter._wait(10) == 90.0
+
+
+async def test_the_breaker_opens_lets_one_try_and_closes():
+    now = [0.0]
+    breaker = Breaker(failures=2, clock=lambda: now[0])
+
+    def failed(trial):
+        breaker.left(trial=trial)
+        breaker.failed("500", trial=trial)
+
+    for _ in range(2):
+        failed(await breaker.admitted())
+    with pytest.raises(ReasonerAway, match="500"):
+        await breaker.admitted()
+    now[0] = 2.1
+    failed(await breaker.admitted())
+    now[0] = 6.0
+    with pytest.raises(ReasonerAway):
+        await breaker.admitted()
+    for now[0] in (6.2, 11.3, 16.4):
+        failed(await breaker.admitted())
+    now[0] = 21.5
+    assert await breaker.admitted(), "it is never left alone for longer than 5 s"
+    breaker.left(trial=True)
+    breaker.answered()
+    assert not await breaker.admitted()
+
+
+@pytest.mark.parametrize("ends", ["answered", "failed", "cancelled"])
+async def test_who_comes_during_the_trial_waits_for_its_end(ends):
+    now = [0.0]
+    breaker = Breaker(failures=1, clock=lambda: now[0])
+    breaker.failed("500", trial=await breaker.admitted())
+    now[0] = 2.1
+    assert await breaker.admitted()
+    peers = [asyncio.ensure_future(breaker.admitted()) for _ in range(3)]
+    await asyncio.sleep(0)
+    assert not any(peer.done() for peer in peers)
+    breaker.failed("500", trial=False)  # one that was sent before says nothing of the trial
+    await asyncio.sleep(0)
+    assert not any(peer.done() for peer in peers)
+    now[0] = 4.2
+    breaker.left(trial=True)
+    if ends != "cancelled":
+        breaker.answered() if ends == "answered" else breaker.failed("500", trial=True)
+    await asyncio.wait(peers, timeout=0.05)
+    if ends == "answered":
+        assert [peer.result() for peer in peers] == [False] * 3
+    elif ends == "failed":
+        assert all(isinstance(peer.exception(), ReasonerAway) for peer in peers)
+    else:
+        assert [peer.done() for peer in peers] == [True, False, False], "the next one tries"
+        assert peers[0].result()
+    for peer in peers:
+        peer.cancel()
+
+
+async def test_at_the_first_answer_after_an_outage_all_go_on(asking, monkeypatch):
+    async with asking(attempts=1, cached_answers=0) as asked:
+        await outcome(asked)
+        breaker = asked.reasoner.endpoint.breaker
+        answer = asked.server._chat
+
+        async def down(*_):
+            raise Refused(500, "")
+
+        async def slowly(*told):
+            await asyncio.sleep(0.05)
+            await answer(*told)
+
+        with patch.object(asked.server, "_chat", down):
+            for _ in range(12):
+                with pytest.raises(ReasonerAway):
+                    await asked.reasoner.merge(parties()[0])
+        assert breaker.open
+        with patch.object(asked.server, "_chat", slowly):
+            breaker._until = 0.0
+            merged = await asyncio.gather(*(asked.reasoner.merge(parties()[0]) for _ in range(8)))
+        assert all(one.edits for one in merged), "nobody fails beside the one that tries"
+
+
+@pytest.mark.parametrize(("headers", "seconds"), [
+    ({"retry-after": "3"}, 3.0), ({"retry-after-ms": "150", "retry-after": "1"}, 0.15),
+    ({"retry-after-ms": "soon"}, 1.0), ({"retry-after": "1e9"}, 120.0), ({"retry-after": "nan"}, 1.0),
+    ({"retry-after": "soon"}, 1.0),
+    ({"retry-after": "-5"}, 0.0), ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1m2.5s"}, 62.5),
+    ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "250ms"}, 0.25), ({}, 1.0)])
+def test_what_a_server_asks_for_is_waited(headers, seconds):
+    assert asked_pause(headers) == seconds
+
+
+@pytest.mark.parametrize(("body", "said"), [
+    ({"error": {"message": "no", "code": "x"}}, "no x"), ({"detail": [{"msg": "bad"}]}, "[{'msg': 'bad'}]"), ("plain", "plain"),
+    (None, ""), ({"error": "text"}, "text")])
+def test_an_error_is_read_whatever_its_form(body, said):
+    assert said_in(body) == said
+
+
+async def test_fewer_are_in_flight_where_calls_time_out_and_more_again_where_they_are_answered():
+    now = [0.0]
+    limiter = Limiter(8, clock=lambda: now[0])
+
+    async def most_at_once():
+        async def one():
+            async with limiter.turn(1):
+                running = limiter.running
+                await asyncio.sleep(0.001)
+                return running
+
+        await asyncio.gather(*(one() for _ in range(20)))
+        return max(await asyncio.gather(*(one() for _ in range(20))))
+
+    assert await most_at_once() == 8
+    limiter.slower()
+    limiter.slower()
+    assert (limiter.at_once, await most_at_once()) == (4, 4), "of a burst the first counts"
+    for _ in range(5):
+        now[0] += 11
+        limiter.slower()
+    assert (limiter.at_once, await most_at_once()) == (1, 1), "at least one"
+    limiter.faster()
+    assert (limiter.at_once, await most_at_once()) == (2, 2)
+    for _ in range(100):
+        limiter.faster()
+    assert (limiter.at_once, await most_at_once()) == (8, 8)
+
+
+async def test_a_server_that_answers_one_at_a_time_is_not_asked_by_all_at_once_for_ever(store, monkeypatch):
+    """It goes on with calls that nobody waits for any more: eight at once would time out in turn until all are dead letters."""
+    monkeypatch.setattr(limiter_module, "BURST", 0.2)
+    one_at_a_time = threading.Lock()
+
+    def slowly(answer):
+        with one_at_a_time:
+            time.sleep(0.1)
+        return READ["as it should be"](answer)
+
+    with other_server() as server:
+        server.form = slowly
+        async with reasoner_of(server, store, in_flight=8, timeout=0.35, attempts=6) as reasoner:
+            reasoner.endpoint.limiter.pause = lambda seconds: 0.0
+            found = await asyncio.gather(*(both(reasoner) for _ in range(4)))
+            assert all(forward.prediction.chose_first for forward, _ in found)
+            assert reasoner.endpoint.limiter.at_once < 8
+            assert len(server.asked) < 20

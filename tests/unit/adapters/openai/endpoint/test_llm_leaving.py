@@ -1,0 +1,72 @@
+"""A service that stops asks no model any more, and waits for none longer than it was told."""
+
+import asyncio
+import time
+from dataclasses import replace
+
+import pytest
+
+from propagation.adapters.fallback.reasoner import StandingIn
+from propagation.adapters.offline.reasoner import OfflineReasoner
+from propagation.model.errors import ReasonerStopping
+from tests.unit.adapters.openai.endpoint.test_llm_habits import parties
+from tests.unit.parties import work
+
+LONG = 60.0
+
+
+async def forward(reasoner):
+    reader, positive, negative = parties()
+    return await reasoner.forward(work(), reader, [positive, negative], (0.7, 0.2))
+
+
+async def hurried(reasoner, seconds):
+    """How long a question that is under way takes to end once the service stops."""
+    asked = asyncio.create_task(forward(reasoner))
+    await asyncio.sleep(0.2)
+    begun = time.monotonic()
+    reasoner.hurry(seconds)
+    with pytest.raises(ReasonerStopping):
+        await asked
+    return time.monotonic() - begun
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.3])
+async def test_an_endpoint_that_hangs_is_left_in_time(asking, seconds):
+    async with asking(timeout=LONG) as asked:
+        await asked.reasoner.backward(work(), 1, *parties())  # the server is known then; an equal question would be kept
+        asked.server.script = replace(asked.server.script, latency=LONG)
+        assert seconds <= await hurried(asked.reasoner, seconds) < seconds + 1
+
+
+async def test_who_waits_for_a_turn_asks_no_more(asking):
+    async with asking(calls_per_minute=1) as asked:
+        waiting = asyncio.create_task(forward(asked.reasoner))
+        await asyncio.sleep(0.2)
+        calls = asked.server.seen.calls.total()
+        assert await hurried(asked.reasoner, 0.1) < 1
+        with pytest.raises(ReasonerStopping):
+            await waiting
+        assert asked.server.seen.calls.total() == calls
+
+
+async def test_what_is_answered_in_time_counts_and_nothing_is_begun_after(asking):
+    async with asking() as asked:
+        await forward(asked.reasoner)
+        asked.server.script = replace(asked.server.script, latency=0.3)
+        under_way = asyncio.create_task(asked.reasoner.backward(work(), 1, *parties()))
+        await asyncio.sleep(0.1)
+        asked.reasoner.hurry(5)
+        assert (await under_way).usage.total.calls == 1
+        calls = asked.server.seen.calls.total()
+        with pytest.raises(ReasonerStopping):
+            await asked.reasoner.backward(work(), 0, *parties())
+        assert asked.server.seen.calls.total() == calls
+
+
+async def test_nobody_stands_in_for_a_model_that_is_not_asked_since_the_service_stops(asking):
+    async with asking() as asked:
+        reasoner = StandingIn(asked.reasoner, OfflineReasoner(), unavailable=True)
+        reasoner.hurry(0)
+        with pytest.raises(ReasonerStopping):
+            await forward(reasoner)

@@ -1,0 +1,183 @@
+"""Embeddings through the endpoint: in order, unit rows, kept; what is none is refused by name."""
+
+import asyncio
+import time
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from propagation.adapters.openai.build import openai_embedder
+from propagation.adapters.openai.options import OpenAIOptions
+from propagation.model.clients.client import ClientChange, ClientKey, ClientKind, index_of
+from propagation.model.errors import IncompatibleSettings, ReasonerGaveUp
+from propagation.workflow.index.soon import embedded_soon
+from propagation.workflow.settings import BankSettings, WorkflowSettings
+from services.assembly import engine_of
+from services.config.settings import Settings
+from services.fake_llm.script import Script
+from services.fake_llm.server import fake_llm
+from services.grpc.handlers.operations import spending_to_proto
+
+STYLES = ("opera", "jazz")
+TEXTS = ["jazz trumpet", "opera", "", "jazz trumpet", "jazz piano"]
+
+
+def embedder(asked):
+    return openai_embedder(asked.reasoner.endpoint, asked.store)
+
+
+@pytest.fixture
+def embedding(asking):
+    return lambda habits=(), **options: asking(habits=habits, embeddings={"model": "scripted", "dimension": 16} | options)
+
+
+@pytest.mark.parametrize("habits", [(), ("unordered_embeddings",)])
+async def test_rows_come_in_order_as_unit_vectors_and_nothing_for_nothing(embedding, habits):
+    async with embedding(habits) as asked:
+        found = await embedder(asked).embed(TEXTS)
+        assert np.allclose(np.linalg.norm(found, axis=1), [1, 1, 0, 1, 1], atol=1e-6)
+        assert np.array_equal(found[0], found[3])
+        assert found[0] @ found[4] > found[0] @ found[1], "texts that share a word are nearer"
+        assert asked.server.seen.calls["embeddings"] == 1
+
+
+async def test_what_was_embedded_once_is_kept(embedding):
+    async with embedding() as asked:
+        first = await embedder(asked).embed(TEXTS)
+        again = await embedder(asked).embed(TEXTS)
+        assert np.array_equal(first, again)
+        assert asked.server.seen.calls["embeddings"] == 1
+
+
+@pytest.mark.parametrize(("habit", "error", "words"), [
+    ("short_embeddings", IncompatibleSettings, "8 dimensions .*propagation init"),
+    ("token_embeddings", ReasonerGaveUp, "no embeddings of texts"), ("no_embeddings", ReasonerGaveUp, "501")])
+async def test_what_is_no_embedding_is_refused(embedding, habit, error, words):
+    async with embedding((habit,)) as asked:
+        with pytest.raises(error, match=words):
+            await embedder(asked).embed(TEXTS)
+
+
+@pytest.mark.parametrize("cached", [0, 1 << 20])
+async def test_a_text_that_the_server_refuses_is_a_row_of_zeros_and_the_others_are_embedded(embedding, caplog, cached):
+    texts = [f"record {n}" for n in range(70)]
+    texts[11] = texts[66] = "forbidden words"
+    async with embedding(("filtered_embeddings",), cached=cached) as asked:
+        opened = embedder(asked)
+        found = await opened.embed(texts)
+        assert np.flatnonzero(~found.any(1)).tolist() == [11, 66]
+        assert np.allclose(np.linalg.norm(found, axis=1)[found.any(1)], 1, atol=1e-6)
+        assert [record.levelname for record in caplog.records if "does not embed a text of 15 characters" in record.message] \
+            == ["WARNING"]
+        calls = asked.server.seen.calls["embeddings"]
+        await opened.embed(texts)
+        assert asked.server.seen.calls["embeddings"] - calls == (0 if cached else 2)
+        assert sum("does not embed" in record.message for record in caplog.records) == 1, "told once"
+        assert not (await embedder(asked).embed(["forbidden words"])).any(), "of another process, too"
+        assert asked.server.seen.calls["embeddings"] - calls == (2 if cached else 4), "which asks for itself: no refusal is stored"
+
+
+async def test_a_text_that_was_refused_is_asked_for_again_after_a_while(embedding):
+    now = [0.0]
+    async with embedding(("filtered_embeddings",)) as asked:
+        opened = openai_embedder(asked.reasoner.endpoint, asked.store)
+        opened._clock = lambda: now[0]
+        assert not (await opened.embed(["forbidden words"])).any()
+        asked.server.script = Script()
+        now[0] = 899.0
+        assert not (await opened.embed(["forbidden words"])).any()
+        now[0] = 901.0
+        assert (await opened.embed(["forbidden words"])).any()
+
+
+async def test_an_item_whose_text_was_refused_is_embedded_in_the_end(tmp_path):
+    changes = [ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"), title=f"forbidden {n}" if n == 3 else f"record {n}")
+               for n in range(5)]
+    async with fake_llm(Script(habits=frozenset({"filtered_embeddings"}))) as server:
+        engine = engine_of(settings_of(tmp_path, server))
+        await engine.open()
+        await engine.upsert_clients(changes)
+        await engine.drain()
+        [ref] = await engine.store.find_refs([changes[3].key])
+        drawn = engine.numbers.view.state.content[index_of(ref)].copy()
+        assert await engine.refused.again() == 0, "it is refused still"
+        server.script = Script()
+        engine.embedder._clock = lambda: time.monotonic() + 901
+        assert await engine.retain() == 0, "not due"
+        engine.refused._due = 0.0
+        assert await engine.retain() == 1
+        [vector] = await engine.embedder.embed(["forbidden 3"])
+        assert np.array_equal(engine.numbers.view.state.content[index_of(ref)], vector)
+        assert not np.array_equal(drawn, vector)
+        assert await engine.refused.again() == 0
+        await engine.close()
+
+
+async def test_a_read_does_not_wait_for_an_embedder_that_is_slow(caplog):
+    class Slow:
+        async def embed(self, texts):
+            await asyncio.sleep(60)
+
+    with patch("propagation.workflow.index.soon.READ_SECONDS", 0.02):
+        assert await embedded_soon(Slow(), ["jazz"], "a newcomer's text") is None
+    assert "a newcomer's text: left out" in caplog.text
+
+
+async def test_what_an_embedder_alone_costs_is_shown(tmp_path):
+    async with fake_llm() as server:
+        engine = engine_of(settings_of(tmp_path, server))
+        await engine.open()
+        assert spending_to_proto(engine) is None
+        await engine.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id="i"), title="A record")])
+        await engine.drain()
+        [prompt] = spending_to_proto(engine).prompts
+        await engine.close()
+    assert (prompt.prompt, prompt.calls) == ("embed@1", server.seen.calls["embeddings"])
+    assert prompt.prompt_tokens > 0
+
+
+def settings_of(tmp_path, server, **embeddings):
+    told = OpenAIOptions(base_url=server.base_url, attempts=1, embeddings={"model": "scripted", "dimension": 16} | embeddings)
+    workflow = WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, bootstrap_items=8)
+    return Settings(database=tmp_path / "whole.db", embedder="openai", openai=told, workflow=workflow)
+
+
+async def test_a_service_embeds_through_the_endpoint_and_another_model_is_an_error_that_names_the_command(tmp_path):
+    changes = [ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"), title=f"Record {n} of {STYLES[n % 2]}")
+               for n in range(10)]
+    async with fake_llm() as server:
+        engine = engine_of(settings_of(tmp_path, server))
+        await engine.open()
+        await engine.upsert_clients(changes)
+        await engine.drain()
+        assert engine.numbers.view.epoch == 1
+        calls = server.seen.calls["embeddings"]
+        assert 0 < calls < 20
+        found = await engine.embedder.embed(["Record 1 of opera"])
+        assert found.shape == (1, 16)
+        await engine.close()
+        again = engine_of(settings_of(tmp_path, server))
+        await again.open()
+        await again.close()
+        for told, words in (({"model": "other"}, "openai:scripted, now it is openai:other"),
+                            ({"dimension": 32}, "was 16, now it is 32")):
+            other = engine_of(settings_of(tmp_path, server, **told))
+            with pytest.raises(IncompatibleSettings, match=f"{words}.*propagation init.*propagation reindex"):
+                await other.open()
+            await other.close()
+
+
+async def test_embeddings_of_another_address_are_of_an_endpoint_of_their_own(asking):
+    async with fake_llm() as server, asking(embeddings={"base_url": server.base_url, "dimension": 16}) as asked:
+        opened = embedder(asked)
+        await opened.embed(TEXTS)
+        await opened.close()
+        assert (server.seen.calls["embeddings"], asked.server.seen.calls["embeddings"]) == (1, 0)
+        assert asked.reasoner.expenses.this_run.total.calls == 1, "what both spend is counted in one place"
+
+
+async def test_a_catalogue_is_embedded_in_batches(embedding):
+    async with embedding() as asked:
+        await embedder(asked).embed([f"record {n}" for n in range(150)])
+        assert asked.server.seen.calls["embeddings"] == 3

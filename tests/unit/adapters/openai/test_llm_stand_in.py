@@ -1,0 +1,94 @@
+"""Who stands in for a model that failed, where a setting says so; what it wrote is marked, and shown to those who trace it."""
+
+import pytest
+
+from propagation.adapters.fallback.reasoner import StandingIn
+from propagation.adapters.offline.reasoner import OfflineReasoner
+from propagation.model.clients.client import Client, ClientKey, ClientKind
+from propagation.model.errors import ReasonerFailed, ReasonerUnavailable
+from propagation.model.interactions.interaction import InteractionRow
+from propagation.ports.reasoner import DescribeAnswer
+from services.grpc.convert.names import Facts
+from services.grpc.convert.paths import path_to_proto
+from services.security.callers import Caller
+from tests.unit.adapters.openai.endpoint.test_llm_habits import parties
+from tests.unit.parties import POSITIVE, USER, item, user, work
+
+OFFLINE = OfflineReasoner().name
+
+
+def client(row, title):
+    return Client(ref=2 * row + 1, key=ClientKey(kind=ClientKind.ITEM, id=f"i{row}"), title=title)
+
+
+def with_stand_in(asked, *, unavailable=False):
+    return StandingIn(asked.reasoner, OfflineReasoner(), unavailable=unavailable)
+
+
+async def asked_of(reasoner):
+    reader, positive, negative = parties()
+    return (await reasoner.forward(work(), reader, [positive, negative], (0.7, 0.2)),
+            await reasoner.backward(work(), 1, reader, positive, negative))
+
+
+async def test_where_the_model_answers_nobody_stands_in(asking):
+    async with asking() as asked:
+        for answer in await asked_of(with_stand_in(asked)):
+            assert answer.usage.stand_in == ""
+            assert len(answer.usage.prompts) == 1
+
+
+async def test_what_a_stand_in_answered_is_marked_and_what_the_model_cost_is_kept(asking):
+    async with asking(faults={"refusal": 1.0}) as asked:
+        forward, backward = await asked_of(with_stand_in(asked))
+        assert forward.prediction.chose_first, "by the scores, as the offline reasoner predicts"
+        for answer in (forward, backward):
+            assert answer.usage.stand_in == OFFLINE
+            assert answer.usage.total.calls == 2
+
+
+async def test_for_an_endpoint_that_is_down_only_where_it_is_told(asking):
+    async with asking(faults={"500": 1.0}, attempts=1) as asked:
+        with pytest.raises(ReasonerUnavailable):
+            await asked_of(with_stand_in(asked))
+        forward, _ = await asked_of(with_stand_in(asked, unavailable=True))
+        assert forward.usage.stand_in == OFFLINE
+
+
+async def test_first_texts_that_all_failed_are_written_and_marked(asking):
+    clients = [client(row, f"Record {row}") for row in range(3)]
+    async with asking(faults={"refusal": 1.0}) as asked:
+        answer = await with_stand_in(asked).describe(clients)
+        assert all(answer.edits)
+        assert not any(isinstance(part, ReasonerFailed) for part in answer.edits)
+        assert answer.usage.stand_in == OFFLINE
+        assert answer.usage.total.calls == 2
+
+
+class FirstOnly(OfflineReasoner):
+    async def describe(self, clients):
+        answer = await super().describe(clients[:1])
+        return DescribeAnswer([*answer.edits, *(ReasonerFailed("no") for _ in clients[1:])])
+
+
+async def test_first_texts_that_failed_beside_others_wait_for_the_next_question():
+    reasoner = StandingIn(FirstOnly(), OfflineReasoner(), unavailable=False)
+    both = [client(row, f"Record {row}") for row in range(2)]
+    answer = await reasoner.describe(both)
+    assert answer.edits[0]
+    assert isinstance(answer.edits[1], ReasonerFailed)
+    assert answer.usage.stand_in == "", "what the first one wrote is its own"
+
+
+@pytest.mark.parametrize(("prompts", "stand_in", "said"), [
+    ((), "", ""), (("forward@1", "backward@1"), "", " (written by forward@1, backward@1)"),
+    (("forward@1",), OFFLINE, f" (written by the stand-in {OFFLINE})")])
+def test_a_trace_says_what_wrote(prompts, stand_in, said):
+    event = InteractionRow(sequence=3, event_id="e", user=USER, item=POSITIVE, negative=None, time=0, weight=1.0, prompts=prompts,
+                           stand_in=stand_in)
+    clients = {one.ref: one for one in (user(), item())}
+    facts = Facts(Caller(frozenset()), {ref: one.key for ref, one in clients.items()},
+                  {ref: one.title for ref, one in clients.items()}, {3: event}, {})
+    [hop] = path_to_proto((event,), facts).hops
+    assert hop.text.endswith(f"Kind of Blue\N{RIGHT DOUBLE QUOTATION MARK}{said}")
+    assert (tuple(hop.interaction.prompts), hop.interaction.stand_in) == (prompts, stand_in)

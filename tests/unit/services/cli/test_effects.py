@@ -1,0 +1,87 @@
+"""`evaluate --vary`: one setting at several values, on the same events."""
+
+import pytest
+
+from propagation.datasets.generated_town import generate_town
+from propagation.evaluation.from_dataset import stream_of
+from propagation.evaluation.reports.table import effect_gains, effect_levels
+from propagation.optimization.judge import Judged
+from propagation.workflow.settings import BankSettings, WorkflowSettings
+from services.cli.research.protocols import told
+from services.cli.research.vary import measured
+from services.client.errors import UsageProblem
+from services.config.settings import Settings
+
+SETTINGS = Settings(workflow=WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, update_size=20,
+                                              evolve_support=5, holdout=60))
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return generate_town(7).dataset.first(400)
+
+
+def vary(text, dataset, first=None):
+    options = told(SETTINGS, seeds=1, every=4)
+    return measured(text, dataset, stream_of(dataset), SETTINGS, options, first)
+
+
+def test_k_is_varied_and_what_knows_no_router_stays(dataset, tmp_path):
+    outcome = vary("k=2,6", dataset)
+    few, more = outcome.report.points
+    assert (few.value, more.value) == (2, 6)
+    assert (few.n10["off"], few.n10["offk"]) == pytest.approx((more.n10["off"], more.n10["offk"]))
+    assert few.n10["adoption"] != more.n10["adoption"]
+    for headers, rows in (effect_levels(outcome.report), effect_gains(outcome.report)):
+        assert all(len(row) == len(headers) for row in rows)
+    outcome.draw(tmp_path / "k.svg")
+    assert (tmp_path / "k.svg").read_text().lstrip().startswith("<?xml")
+
+
+def test_above_every_cosine_nothing_is_routed(dataset):
+    by_rule, unreachable = vary("tau=default,1", dataset).report.points
+    assert by_rule.value is None
+    assert by_rule.gains["semantic"].mean != 0
+    assert unreachable.n10["semantic"] == pytest.approx(unreachable.n10["off"], abs=1e-9)
+
+
+@pytest.mark.slow
+def test_a_smaller_buffer_lets_more_fall_out(dataset):
+    small, large = vary("buffer=1,8", dataset, first=200).report.points
+    assert small.counts["fell out"] > large.counts["fell out"]
+    assert set(small.n10) == {"off", "plain", "text", "rules"}
+
+
+@pytest.mark.slow
+def test_evolution_is_compared_with_none_on_the_same_events(dataset, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(Judged, "published", True)  # so few users tell it nothing
+    outcome = vary("evolution=3", dataset, first=200)
+    off, often = outcome.report.points
+    assert [outcome.report.label(point) for point in outcome.report.points] == ["off", "3"]
+    assert (off.counts["runs"], off.counts["routers"], off.gains["evolved"].mean) == (0, 4, 0)
+    assert off.n10["off"] == often.n10["off"]
+    assert 1 <= often.counts["published"] <= often.counts["runs"]
+    assert often.counts["routers"] == 4 + often.counts["splits"] - often.counts["merges"]
+    assert often.n10["plain"] != off.n10["plain"]
+    assert often.gains["evolved"].mean == pytest.approx(often.n10["rules"] - off.n10["rules"], abs=0.1)
+    for headers, rows in (effect_levels(outcome.report), effect_gains(outcome.report)):
+        assert all(len(row) == len(headers) for row in rows)
+    outcome.show()
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 160, "readable where it is printed"
+    outcome.draw(tmp_path / "evolution.svg")
+    assert "nth round" in (tmp_path / "evolution.svg").read_text()
+
+
+@pytest.mark.slow
+def test_that_nothing_evolved_is_said(dataset, monkeypatch, capsys):
+    monkeypatch.setattr(Judged, "published", False)
+    outcome = vary("evolution=3", dataset, first=200)
+    outcome.show()
+    assert "No run went live" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("wrong", ["evolution=0", "evolution=default",
+                                   "k", "k=", "k=two", "k=1", "k=2.5", "tau=2", "buffer=0", "buffer=default", "other=1"])
+def test_what_cannot_be_varied_is_refused(wrong, dataset):
+    with pytest.raises(UsageProblem, match="--vary"):
+        measured(wrong, dataset, None, SETTINGS, None, None)

@@ -1,0 +1,262 @@
+"""A process of its own drafts what the loop would: the same texts, whatever happens to it."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from propagation.model.clients.client_text import ClientText
+from propagation.model.clients.profile import AddLine, Author, Line
+from propagation.model.errors import PropagationError, StoreCorrupt
+from propagation.numbers.seeded_hash import mixed
+from propagation.optimization.candidate_order import mixed_word
+from propagation.ports.vector_index import Collection
+from propagation.workflow.reason.interaction import clients_of_all
+from propagation.workflow.settings import WorkflowSettings
+from services.assembly import engine_of
+from services.config.settings import Settings
+from services.reasoning import process_drafting as beside
+from tests.unit.workflow.lived import SMALL, begin, event, live
+
+WORDS = st.integers(0, (1 << 64) - 1)
+
+
+def engine_in(folder: Path, where: str):
+    return engine_of(Settings(database=folder / f"{where}.db", reasoning_in=where, workflow=WorkflowSettings(**SMALL)))
+
+
+async def texts_in(engine):
+    refs = sorted(await engine.store.text_versions())
+    return await engine.store.load_texts(refs)
+
+
+@pytest.fixture
+async def engine(tmp_path):
+    made = engine_in(tmp_path, "process")
+    await made.open()
+    await begin(made)
+    yield made
+    await made.close()
+
+
+async def push(engine, first, count):
+    await engine.record([event(first + n, n % 12, (5 * n + first) % 24) for n in range(count)])
+    while await engine.learn():
+        pass
+
+
+async def all_is_reasoned(engine):
+    through = await engine.store.recorded_through()
+    await engine.drain()
+    return await engine.store.reasoned_through() >= through and await engine.store.dead_letters(10) == []
+
+
+@settings(deadline=None)  # the kernel is loaded on its first call
+@given(WORDS, WORDS)
+def test_the_order_of_candidates_is_drawn_from_the_same_words_as_everything_else(value, seed):
+    assert mixed_word(value, seed) == int(mixed(np.uint64(value), np.uint64(seed)))
+
+
+def test_the_process_needs_no_compiler():
+    seen = "import sys, services.reasoning.child_process; print([name for name in ('numba', 'grpc', 'neo4j') if name in sys.modules])"
+    assert subprocess.check_output([sys.executable, "-c", seen], text=True).strip() == "[]"
+
+
+async def test_the_same_texts_messages_and_vectors_as_on_the_loop(tmp_path):
+    found = []
+    for where in ("loop", "process"):
+        engine = engine_in(tmp_path, where)
+        await engine.open()
+        await begin(engine)
+        await live(engine, 3, 90)
+        assert (getattr(engine.reasoning.drafting, "pid", None) is not None) == (where == "process")
+        versions = await engine.store.router_versions(range(8))
+        users = await engine.index.vectors(Collection.USERS, sorted(await engine.index.versions(Collection.USERS)))
+        gradients = await engine.store.gradients("router", None, 0, 1_000)
+        found.append((await texts_in(engine), versions, {key: vector.tolist() for key, vector in users.items()}, gradients,
+                      engine.numbers.view.state.user_profile[:12].tolist()))
+        await engine.close()
+    assert found[0] == found[1]
+    assert any(line.author is Author.RECEPTION for text in found[0][0].values() for line in text.profile.lines)
+
+
+async def test_a_process_that_is_killed_is_started_again_and_its_claim_redone(engine):
+    await push(engine, 100, 30)
+    await engine.reason(limit=10)
+    os.kill(engine.reasoning.drafting.pid, signal.SIGKILL)
+    with pytest.raises(PropagationError, match="ended by itself"):
+        await engine.reason()
+    assert await all_is_reasoned(engine)
+
+
+async def test_a_process_that_is_stopped_is_given_up(engine):
+    await push(engine, 100, 30)
+    await engine.reason(limit=10)
+    engine.reasoning.drafting.patience = 0.3
+    os.kill(engine.reasoning.drafting.pid, signal.SIGSTOP)
+    with pytest.raises(PropagationError, match="was silent"):
+        await engine.reason()
+    engine.reasoning.drafting.patience = 60
+    assert await all_is_reasoned(engine)
+
+
+async def test_a_stop_does_not_wait_for_a_process_that_hangs(engine, monkeypatch):
+    monkeypatch.setattr(beside, "CLOSING_SECONDS", 0.2)
+    await push(engine, 100, 30)
+    await engine.reason(limit=10)
+    pid = engine.reasoning.drafting.pid
+    os.kill(pid, signal.SIGSTOP)
+    reasoning = asyncio.create_task(engine.reason())
+    await asyncio.sleep(0.1)
+    engine.reasoning.drafting.hurry()
+    with pytest.raises(PropagationError, match="was silent"):
+        await reasoning
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+async def test_a_text_that_somebody_else_wrote_meanwhile_is_gone_on_with(engine):
+    await push(engine, 100, 12)
+    await engine.drain()
+    ref = min(ref for ref in await engine.store.text_versions() if ref % 2 == 0)
+    text = (await engine.store.load_texts([ref]))[ref]
+    line = Line(id=0, text="Written elsewhere.", attributes=("jazz",), weight=1.0, author=Author.CATALOGUE, sources=())
+    edited = ClientText(profile=text.profile.edited([AddLine(line=line)], 12), filter_memory=text.filter_memory,
+                        watermark=text.watermark, dropped=text.dropped)
+    await engine.store.commit_texts([edited], (), await engine.store.recorded_through())
+    await push(engine, 200, 24)
+    assert await all_is_reasoned(engine)
+    assert "Written elsewhere." in (await engine.store.load_texts([ref]))[ref].profile.text
+
+
+async def test_a_claim_that_is_given_up_half_way_leaves_nothing_of_it(engine):
+    await push(engine, 100, 40)
+    claim = await engine.store.claim_reason(engine.leases.holder, 40, 60_000)
+    drafting = engine.reasoning.drafting
+    parts = drafting.drafts(claim.work, 10.0, lambda: True)
+    await anext(parts)
+    await parts.aclose()
+    drafting.forget(clients_of_all(claim.work))
+    await engine.store.commit_reasoned(claim, ())
+    before = await texts_in(engine)
+    assert not any(source.sequence for text in before.values() for line in text.profile.lines for source in line.sources)
+    assert await all_is_reasoned(engine)
+
+
+async def test_a_cancelled_reader_leaves_the_answer_whole(engine):
+    await push(engine, 100, 40)
+    await engine.reason(limit=1)
+    for seconds in (0, 0.001, 0.01, 0.03):
+        claim = await engine.store.claim_reason(engine.leases.holder, 30, 60_000)
+        parts = engine.reasoning.drafting.drafts(claim.work, 10.0, lambda: True)
+        reading = asyncio.create_task(anext(parts))
+        await asyncio.sleep(seconds)
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+        await parts.aclose()
+        engine.reasoning.drafting.forget(clients_of_all(claim.work))
+        await engine.store.commit_reasoned(claim, ())
+    assert await all_is_reasoned(engine)
+
+
+async def test_enough_ends_a_claim_with_the_part_it_is_at_and_nothing_is_lost(engine):
+    await a_claim_of_which_it_is_enough(engine)
+
+
+async def test_enough_is_enough_on_the_loop_too(tmp_path):
+    engine = engine_in(tmp_path, "loop")
+    await engine.open()
+    try:
+        await begin(engine)
+        await a_claim_of_which_it_is_enough(engine)
+    finally:
+        await engine.close()
+
+
+async def a_claim_of_which_it_is_enough(engine):
+    await push(engine, 100, 400)
+    await engine.reason(limit=1)
+    claiming = asyncio.create_task(engine.reason(limit=300))
+    while not claiming.done():
+        engine.reasoning.drafting.enough()
+        await asyncio.sleep(0.001)
+    assert 0 < await claiming < 300
+    assert engine.reasoning.committed is None
+    assert await all_is_reasoned(engine)
+
+
+async def test_what_a_claim_under_way_has_stored_is_shown_to_whoever_asks(engine, monkeypatch):
+    await push(engine, 100, 400)
+    await engine.reason(limit=1)
+    stored, shown = set(), set()
+    expect, show = engine.vectors.expect, engine.vectors.show_said
+
+    async def told(texts):
+        await show(texts)
+        shown.update((text.ref, text.version) for text in texts)
+
+    monkeypatch.setattr(engine.vectors, "expect",
+                        lambda texts: (stored.update((text.ref, text.version) for text in texts), expect(texts)))
+    monkeypatch.setattr(engine.vectors, "show_said", told)
+    claiming = asyncio.create_task(engine.reason(limit=390, shown=False))
+    while not engine.reasoning.committed:  # noqa: ASYNC110 - another process drafts
+        await asyncio.sleep(0.001)
+    newest = dict(sorted(stored))
+    await engine.reasoning.shown()
+    assert newest
+    told_of = dict(sorted(shown))
+    assert all(told_of.get(ref, -1) >= version for ref, version in newest.items())
+    assert await claiming == 390
+
+
+async def test_who_leaves_while_texts_are_being_shown_takes_nothing_along(engine, monkeypatch):
+    await push(engine, 100, 60)
+    may, show = asyncio.Event(), engine.vectors.show_said
+
+    async def held_up(texts):
+        await may.wait()
+        await show(texts)
+
+    assert await engine.reason(limit=1)
+    monkeypatch.setattr(engine.vectors, "show_said", held_up)
+    assert await engine.reason(limit=20, shown=False)
+    waiting = asyncio.create_task(engine.reasoning.shown())
+    await asyncio.sleep(0.01)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    may.set()
+    await engine.reasoning.shown()
+    assert await all_is_reasoned(engine)
+    assert await engine.store.check() == []
+
+
+async def test_signals_to_the_group_leave_it_to_the_service_to_end(engine):
+    await push(engine, 100, 30)
+    await engine.reason(limit=10)
+    pid = engine.reasoning.drafting.pid
+    for sent in (signal.SIGINT, signal.SIGTERM):
+        os.kill(pid, sent)
+    await engine.drain()
+    assert engine.reasoning.drafting.pid == pid
+    await engine.reasoning.drafting.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+async def test_what_is_wrong_with_the_file_is_told_as_here(engine, monkeypatch):
+    await push(engine, 100, 10)
+    await engine.reason(limit=5)
+    drafting = engine.reasoning.drafting
+    broken = drafting._begin.database.with_name("broken.db")
+    broken.write_bytes(b"not a database" * 1_000)
+    await drafting.close()
+    monkeypatch.setattr(drafting, "_begin", type(drafting._begin)(broken, drafting._begin.workflow))
+    with pytest.raises(StoreCorrupt, match=r"broken\.db"):
+        await engine.reason()

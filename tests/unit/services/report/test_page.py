@@ -1,0 +1,113 @@
+"""The page: everything that others wrote is text, nothing is loaded or run, and it says what was measured."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from propagation.v1 import propagation_pb2 as pb
+from services.report.collect import Material
+from services.report.html import UNPRINTABLE, element, written
+from services.report.page import page
+
+HOSTILE = "</title></style></svg><script>alert(1)</script><img src=x onerror=alert(1)>\"' onload=alert(1) &lt;b&gt;"
+SPLIT = pb.EvolutionChange(kind=pb.EVOLUTION_KIND_SPLIT, before=[0], after=[2, 3], reason=HOSTILE)
+MERGE = pb.EvolutionChange(kind=pb.EVOLUTION_KIND_MERGE, before=[1, 2], after=[1])
+RUNS = [pb.EvolutionRun(run=2, published=False, verdict="refused: worse", changes=[MERGE]),
+        pb.EvolutionRun(run=1, published=True, verdict="published", changes=[SPLIT], log_loss_before=0.5, log_loss_after=0.49)]
+
+
+TAGS = frozenset({
+    "html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "p", "div", "b", "span", "ul", "li", "table", "thead",
+    "tbody", "tr", "th", "td", "svg", "line", "circle", "rect", "polyline", "path", "text"})
+
+
+class Read(HTMLParser):
+    """Tags, attributes and texts of a document as a browser's parser sees them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.texts: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def material(words: str = "jazz", **status: object) -> Material:
+    """Three routers, two of which sent, all of whose words are `words`."""
+    routers = [pb.Router(number=n, bank=pb.BANK_TASTE, name=words, text=words, version=n, attributes=[words], members=3 - n)
+               for n in range(3)]
+    item = pb.RouterMember(client=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=words), title=words, score=0.5)
+    return Material(
+        status=pb.GetStatusResponse(version=words, policy="adoption", embedder=words, propagate=True, failing={words: words},
+                                    parts=[pb.TimedPart(name="Recommend", calls=2, seconds=0.1, longest_seconds=0.08)],
+                                    rounds=[pb.RoundReport(number=1, reached_clients=7)], **status),
+        routers=routers, members={n: [pb.RouterMember(count=4), item] for n in range(3)},
+        reach={n: pb.RouterReach(router=n, clients=5 * n, merged=9) for n in (1, 2)}, runs=RUNS, left_out=0,
+        time=datetime(2026, 1, 2, tzinfo=UTC))
+
+
+def gauge(on: float, off: float, error: float) -> pb.Gauge:
+    points = [pb.GaugePoint(through=128 * (n + 1), interactions=128, with_propagation=on + 0.01 * n, without=off) for n in range(3)]
+    return pb.Gauge(interactions=384, with_propagation=on, without=off, standard_error=error, course=points)
+
+
+def safe(read: Read) -> None:
+    assert set(read.tags) <= TAGS
+    names = {name for name, _ in read.attributes}
+    assert not {name for name in names if name.startswith("on")}
+    assert not names & {"src", "href", "srcset", "xlink:href", "action"}
+
+
+def test_hostile_words_are_words():
+    read = Read(page(material(HOSTILE, gauge=gauge(0.8, 0.7, 0.01))))
+    safe(read)
+    assert sum(HOSTILE in text for text in read.texts) >= 4, "tooltips, tables and failures show them as they are"
+
+
+@given(st.text(max_size=40))
+@settings(max_examples=40, deadline=None)
+def test_any_text_comes_back_as_it_was_but_for_what_html_cannot_hold(words):
+    read = Read(written(element("p", words, title=words)))
+    held = UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", words)
+    assert read.tags == ["p"]
+    assert "".join(read.texts) == f"\n{held}\n", "and a line break after the doctype and at the end"
+    assert dict(read.attributes) == {"title": held}
+
+
+def test_the_first_sentence_says_what_propagation_is_worth():
+    def told(found: pb.Gauge) -> str:
+        return " ".join(Read(page(material(gauge=found))).texts)
+
+    assert "propagation helps" in told(gauge(0.8, 0.7, 0.01))
+    assert "propagation hurts" in told(gauge(0.6, 0.7, 0.01))
+    assert "no difference that can be told from chance" in told(gauge(0.71, 0.7, 0.01))
+
+
+def test_an_empty_service_has_a_page():
+    bare = Material(pb.GetStatusResponse(), [], {}, {}, None, 0, datetime(2026, 1, 2, tzinfo=UTC))
+    text = " ".join(Read(page(bare)).texts)
+    assert "Nothing was ranked yet" in text
+    assert "does not evolve routers" in text
+
+
+def test_published_runs_are_drawn_and_refused_ones_only_told():
+    read = Read(page(material()))
+    shown = list(_shown(read))
+    assert "run 1" in shown
+    assert "run 2" not in shown
+    assert "refused: worse" in shown
+    assert ("class", "flow split") in read.attributes
+
+
+def _shown(read: Read) -> Iterator[str]:
+    return (text.strip() for text in read.texts)

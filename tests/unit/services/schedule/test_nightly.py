@@ -1,0 +1,219 @@
+"""Months of nights on a clock that the test turns: one run a night, whatever stops, failures, replicas and clocks do."""
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pytest
+
+from propagation.adapters.sqlite.store import SqliteStore
+from propagation.model.errors import ReasonerFailed
+from propagation.workflow.concurrency.leases import Leases
+from services.config.cron import Calendar
+from services.runtime.counters import Counters
+from services.schedule.calendar_job import Nightly, Retry
+
+BERLIN = ZoneInfo("Europe/Berlin")
+LOOK = timedelta(minutes=30)
+
+
+class Turned:
+    """A clock that a test turns."""
+
+    def __init__(self, now):
+        self.now = now
+
+    def now_ms(self):
+        return round(self.now.timestamp() * 1_000)
+
+
+class Night:
+    """What is run: it says when, and fails when told."""
+
+    def __init__(self, clock):
+        self.clock = clock
+        self.runs = []
+        self.fails = 0
+
+    async def run(self):
+        if self.fails:
+            self.fails -= 1
+            raise ReasonerFailed("the model timed out")
+        self.runs.append(self.clock.now)
+
+    async def ran(self, since, until):
+        return any(since <= run.timestamp() * 1_000 <= until for run in self.runs)
+
+
+@pytest.fixture
+async def world(tmp_path):
+    """(clock, what is run, a function that makes one more replica's job)."""
+    clock = Turned(datetime(2026, 1, 1, 12, tzinfo=UTC))
+    night, store = Night(clock), SqliteStore(tmp_path / "graph.db", clock)
+    await store.open()
+
+    def replica(name="one", cron="30 2 * * *", **options):
+        return Nightly("evolution", Calendar(cron, "Europe/Berlin"), night.run, night.ran, store, clock, Leases(store, name, 60),
+                       options.pop("failing", {}), options.pop("counters", Counters()), Retry(), **options)
+
+    yield clock, night, replica
+    await store.close()
+
+
+async def pass_time(clock, jobs, until, step=LOOK):
+    while clock.now < until:
+        clock.now += step
+        for job in jobs:
+            await job.look()
+
+
+def test_a_run_that_fails_for_years_is_tried_again_at_the_longest_distance():
+    retry = Retry(60, 3_600)
+    assert [retry.after_ms(failures) for failures in (1, 2, 6, 7, 1_024, 1_025, 10**6)] == [
+        60_000, 120_000, 1_920_000, 3_600_000, 3_600_000, 3_600_000, 3_600_000]
+
+
+def nights(runs):
+    return [run.astimezone(BERLIN).date() for run in runs]
+
+
+@pytest.mark.parametrize("start", [datetime(2026, 1, 10, 12, tzinfo=UTC), datetime(2026, 8, 10, 12, tzinfo=UTC)])
+async def test_ninety_nights_with_stops_across_daylight_saving(world, start):
+    """Either change of the clock is among them. Stops of some hours or days are drawn; after each the job is a new one."""
+    clock, night, replica = world
+    clock.now, draw, expected = start, np.random.default_rng(5), []
+    end = start + timedelta(days=90)
+    await replica().look()
+    while clock.now < end:
+        up = min(clock.now + timedelta(hours=float(draw.uniform(1, 90))), end)
+        await pass_time(clock, [replica()], up)
+        if draw.random() < 0.7:
+            clock.now += timedelta(hours=float(draw.uniform(0.2, 60)))
+    calendar, due = Calendar("30 2 * * *", "Europe/Berlin"), start
+    while (due := calendar.after(due)) <= night.runs[-1]:
+        expected.append(due)
+    assert len(night.runs) > 60
+    for before, after in zip([start, *night.runs], night.runs, strict=False):
+        assert any(before < due <= after for due in expected), "each run has a night of its own"
+    for due in expected:
+        run = next(run for run in night.runs if run >= due)
+        assert sum(due <= other < calendar.after(due) for other in night.runs) <= 1
+        assert run - due < timedelta(hours=60) + LOOK, "none is forgotten"
+
+
+@pytest.mark.parametrize(("day", "at"), [(datetime(2026, 3, 28, 12, tzinfo=UTC), "03:00 +0200"),
+                                         (datetime(2026, 10, 24, 12, tzinfo=UTC), "02:30 +0200")])
+async def test_one_run_in_the_night_in_which_the_clocks_change(world, day, at):
+    """02:30 does not exist on 29 March 2026 in Berlin, and exists twice on 25 October."""
+    clock, night, replica = world
+    clock.now = day
+    job = replica()
+    await job.look()
+    await pass_time(clock, [job], day + timedelta(days=1), timedelta(minutes=5))
+    assert [f"{run.astimezone(BERLIN):%H:%M %z}" for run in night.runs] == [at]
+
+
+async def test_a_night_that_a_stopped_service_missed_is_caught_up_once_at_start(world):
+    clock, night, replica = world
+    await replica().look()
+    clock.now += timedelta(days=5)
+    assert await replica().look() is True
+    assert await replica().look() is False
+    assert len(night.runs) == 1
+    await pass_time(clock, [replica()], clock.now + timedelta(days=1))
+    assert len(night.runs) == 2, "and the next night is the next night's"
+
+
+async def test_a_first_start_does_not_run_for_nights_before_it(world):
+    _, night, replica = world
+    assert await replica().look() is False
+    assert night.runs == []
+
+
+async def test_one_replica_runs_it(world):
+    clock, night, replica = world
+    jobs = [replica(name) for name in ("one", "two", "three")]
+    await pass_time(clock, jobs, clock.now + timedelta(days=10))
+    assert len(night.runs) == 10
+
+
+async def test_a_failure_is_counted_shown_and_tried_again_with_back_off(world):
+    clock, night, replica = world
+    failing, counters = {}, Counters()
+    job = replica(failing=failing, counters=counters)
+    await job.look()
+    clock.now, night.fails = datetime(2026, 1, 2, 2, tzinfo=UTC), 3
+    tried = []
+    while not night.runs:
+        clock.now += timedelta(seconds=15)
+        before = night.fails
+        await job.look()
+        if night.fails < before:
+            tried.append(clock.now)
+            assert "the model timed out" in failing["evolution"]
+            assert "tried again at 2026-01-02" in failing["evolution"]
+            clock_of_another_process = {}
+            await replica("another", failing=clock_of_another_process).look()
+            assert clock_of_another_process == failing
+    waits = [(after - before).total_seconds() for before, after in zip(tried, [*tried[1:], *night.runs], strict=True)]
+    assert waits == [60, 120, 240]
+    assert failing == {}
+    assert counters.snapshot() == {("jobs_failed_total", "evolution"): 3, ("jobs_run_total", "evolution"): 1}
+
+
+async def test_failures_for_longer_than_a_night_leave_one_run(world):
+    clock, night, replica = world
+    job = replica()
+    await job.look()
+    night.fails = 60
+    await pass_time(clock, [job], clock.now + timedelta(days=3, hours=8))
+    assert night.fails == 0
+    assert nights(night.runs) == [datetime(2026, 1, 4).date()]
+
+
+async def test_a_clock_that_is_turned_back_runs_no_night_twice_and_stops_for_none(world):
+    clock, night, replica = world
+    job = replica()
+    await job.look()
+    await pass_time(clock, [job], clock.now + timedelta(days=1))
+    clock.now -= timedelta(hours=14)
+    await pass_time(clock, [job], clock.now + timedelta(hours=14))
+    assert len(night.runs) == 1
+    clock.now -= timedelta(days=300)
+    await pass_time(clock, [job], clock.now + timedelta(days=3))
+    assert len(night.runs) == 4
+
+
+async def test_what_is_later_than_the_grace_is_left_out(world):
+    clock, night, replica = world
+    job = replica(cron="30 2 * * 0", grace=3_600)
+    await job.look()
+    clock.now = datetime(2026, 1, 4, 6, tzinfo=UTC)  # Sunday, hours after half past two
+    await job.look()
+    assert night.runs == []
+    clock.now = datetime(2026, 1, 11, 2, tzinfo=UTC)
+    await job.look()
+    assert len(night.runs) == 1
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+@pytest.mark.parametrize("committed", [False, True])
+async def test_a_process_that_dies_within_a_run_leaves_it_due_unless_it_was_committed(world, committed):
+    clock, night, replica = world
+
+    async def dies():
+        if committed:
+            night.runs.append(clock.now)
+        raise Killed
+
+    job = replica()
+    await job.look()
+    clock.now += timedelta(days=1)
+    job._run = dies
+    with pytest.raises(Killed):
+        await job.look()
+    assert await replica("the next process").look() is True
+    assert len(night.runs) == 1

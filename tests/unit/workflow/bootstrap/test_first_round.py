@@ -1,0 +1,127 @@
+"""The round that gives a bootstrap's routers their first profiles is due until it was published, whatever stopped it."""
+
+import contextlib
+
+import pytest
+
+from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
+from propagation.model.errors import ReasonerUnavailable
+from propagation.model.interactions.interaction import NewInteraction
+from propagation.workflow.rounds.round import LEASE
+from propagation.workflow.settings import BankSettings, WorkflowSettings
+from services.assembly import engine_of
+from services.config.settings import Settings
+
+ITEMS, EVENTS = 20, 100
+SETTINGS = WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, bootstrap_items=1_000,
+                            auto_create=True, update_size=20)
+
+
+@contextlib.asynccontextmanager
+async def opened(folder, **changed):
+    settings = SETTINGS.model_copy(update=changed)
+    engine = engine_of(Settings(database=folder / "graph.db", reasoning_in="loop", workflow=settings))
+    await engine.open()
+    try:
+        yield engine
+    finally:
+        await engine.close()
+
+
+async def recorded(engine):
+    await engine.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"), title=f"Record {n % 7} {n}",
+                                              attributes=(f"genre {n % 5}",)) for n in range(ITEMS)])
+    await engine.record([NewInteraction(event_id=f"e{n}", user_id=f"u{n % 6}", item_id=f"i{n * 7 % ITEMS}", time=n,
+                                        content_hash=str(n)) for n in range(EVENTS)])
+    while await engine.learn():
+        pass
+
+
+async def said(engine):
+    """What routers say, and to whom."""
+    store = engine.store
+    versions = {version.router: (version.text, version.version) for version in await store.router_versions(range(4))}
+    edges = {ref: sorted((edge.router, edge.score) for edge in edges)
+             for ref, edges in (await store.edges_of(sorted(await store.text_versions()))).items() if edges}
+    return versions, edges
+
+
+@pytest.fixture
+async def undisturbed(tmp_path):
+    async with opened(tmp_path / "undisturbed") as engine:
+        await recorded(engine)
+        await engine.init()
+        assert not (await engine.stage2.due()).first
+        return await said(engine)
+
+
+def test_routers_say_something(undisturbed):
+    versions, edges = undisturbed
+    assert len(versions) > 1
+    assert len(edges) > ITEMS / 2
+
+
+async def the_round_comes(engine, undisturbed):
+    assert await engine.round_is_due()
+    await engine.run_round()
+    assert await said(engine) == undisturbed
+
+
+async def test_a_process_that_ended_before_it(tmp_path, undisturbed, monkeypatch):
+    async with opened(tmp_path / "ended") as engine:
+        await recorded(engine)
+        monkeypatch.setattr(engine.upkeep, "reindex", away)
+        with pytest.raises(OSError, match="the machine stopped"):
+            await engine.init()
+        assert await engine.store.last_round() is None
+    async with opened(tmp_path / "ended") as engine:
+        await the_round_comes(engine, undisturbed)
+        assert not (await engine.stage2.due()).first
+
+
+async def test_a_reasoner_that_was_away(tmp_path, undisturbed, monkeypatch):
+    async with opened(tmp_path / "away") as engine:
+        await recorded(engine)
+        with monkeypatch.context() as patched:
+            patched.setattr(engine.reasoner, "summarize", unavailable)
+            with pytest.raises(ReasonerUnavailable):
+                await engine.init()
+        await the_round_comes(engine, undisturbed)
+
+
+async def test_another_process_that_ran_a_round_meanwhile(tmp_path, undisturbed):
+    async with opened(tmp_path / "another") as engine:
+        await recorded(engine)
+        held = await engine.store.acquire_lease(LEASE, "another", 60_000)
+        assert held is not None
+        await engine.init()
+        await engine.store.release_lease(held)
+        await the_round_comes(engine, undisturbed)
+
+
+async def test_every_bootstrap_has_one_and_only_what_changed_is_in_the_next(tmp_path, undisturbed):
+    async with opened(tmp_path / "again") as engine:
+        await recorded(engine)
+        await engine.init()
+        first = await engine.store.last_round()
+        assert await engine.run_round() is None
+        await engine.init()
+        second = await engine.store.last_round()
+        assert second.number == first.number + 1
+        assert second.changed == len(await engine.store.text_versions())
+
+
+async def test_none_where_clients_are_told_each_other(tmp_path):
+    async with opened(tmp_path / "direct", policy="point_to_point") as engine:
+        await recorded(engine)
+        await engine.init()
+        assert await engine.store.last_round() is None
+        assert not (await engine.stage2.due()).first
+
+
+async def away(*_):
+    raise OSError("the machine stopped")
+
+
+async def unavailable(*_):
+    raise ReasonerUnavailable("down")

@@ -1,0 +1,33 @@
+"""A kernel over blocks is run for each block once, by however many threads."""
+
+import numpy as np
+import pytest
+
+from propagation.workflow.concurrency.core_pool import LEAST_BLOCKS, Cores
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 4])
+@pytest.mark.parametrize("blocks", [0, 1, 2 * LEAST_BLOCKS - 1, 2 * LEAST_BLOCKS, 1_000])
+def test_each_block_once(threads, blocks):
+    seen, cores = np.zeros(blocks, np.int64), Cores(threads)
+
+    def kernel(begin, end):
+        seen[begin:end] += 1
+
+    cores.run(blocks, kernel)
+    cores.close()
+    assert (seen == 1).all()
+
+
+def test_what_a_part_raises_is_raised_when_all_are_done():
+    ended, cores = [], Cores(2)
+
+    def kernel(begin, end):
+        ended.append(begin)
+        if begin:
+            raise ValueError("this one")
+
+    with pytest.raises(ValueError, match="this one"):
+        cores.run(2 * LEAST_BLOCKS, kernel)
+    cores.close()
+    assert sorted(ended) == [0, LEAST_BLOCKS]

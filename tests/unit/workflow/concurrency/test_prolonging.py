@@ -1,0 +1,133 @@
+"""What is held is prolonged for as long as it is worked under, also where the work is slow, and is free soon after."""
+
+import asyncio
+
+import pytest
+
+from propagation.adapters.offline.embedder import HashedEmbedder
+from propagation.adapters.sqlite.store import SqliteStore
+from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
+from propagation.model.clients.client_text import ReasonClaim
+from propagation.model.interactions.interaction import NewInteraction
+from propagation.workflow.concurrency.leases import Leases
+from propagation.workflow.learn.learner import LEASE, Learner
+from propagation.workflow.reason.claim_renewal import Claims
+from propagation.workflow.views.numbers_owner import Numbers
+from propagation.workflow.views.numbers_view import NumbersView, seeded_directions
+from services.runtime.clock import SystemClock
+
+SECONDS, SLOW = 0.3, 0.8
+
+
+class SlowEmbedder(HashedEmbedder):
+    async def embed(self, texts):
+        await asyncio.sleep(SLOW)
+        return await super().embed(texts)
+
+
+@pytest.fixture
+async def store(tmp_path):
+    store = SqliteStore(tmp_path / "graph.db", SystemClock())
+    await store.open()
+    keys = [ClientKey(kind=ClientKind.ITEM, id=f"i{item}") for item in range(4)]
+    await store.upsert_clients([ClientChange(key=key, title=f"Item {key.id}", attributes=("a",)) for key in keys])
+    await store.record([NewInteraction(event_id=f"e{key.id}", user_id="u", item_id=key.id, time=1, content_hash=key.id)
+                        for key in keys], auto_create=True)
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+def learner(store):
+    embedder = SlowEmbedder(7)
+
+    def first_view():
+        return NumbersView(seeded_directions(6, embedder.dimension, 1), seeded_directions(6, embedder.dimension, 2), 7, epoch=0)
+
+    numbers = Numbers(first_view())
+    yield Learner(store, numbers, embedder, Leases(store, "slow", SECONDS), first_view)
+    numbers.close()
+
+
+async def got_by_another(store, work):
+    """Whether somebody else ever had the lease while this was done."""
+    other, got = Leases(store, "another", SECONDS), []
+    while not work.done():
+        got.append(await other.acquire(LEASE))
+        await asyncio.sleep(0.02)
+    assert len(got) > SLOW / 0.1
+    return any(got)
+
+
+async def begun(store):
+    while await store.lease_holder(LEASE) is None:  # noqa: ASYNC110 - the lease is another task's
+        await asyncio.sleep(0.01)
+
+
+async def test_a_step_of_a_slow_embedder_is_not_taken_over(store, learner):
+    await learner.open()
+    step = asyncio.create_task(learner.step())
+    await begun(store)
+    assert not await got_by_another(store, step)
+    assert await step > 0
+    await asyncio.sleep(SECONDS)
+    assert await Leases(store, "another", SECONDS).acquire(LEASE), "it is not prolonged any longer"
+
+
+async def test_nor_is_who_catches_up_before_taking_something_back(store, learner):
+    await learner.open()
+
+    async def settled():
+        async with learner.settled() as lease:
+            return lease
+
+    learner._behind, catch_up = True, learner.catch_up
+
+    async def slowly():
+        await asyncio.sleep(SLOW)
+        await catch_up()
+
+    learner.catch_up = slowly
+    settling = asyncio.create_task(settled())
+    await begun(store)
+    assert not await got_by_another(store, settling)
+    assert (await settling).holder == "slow"
+
+
+class Prolonged:
+    """A store that notes what is prolonged; the first call fails as one does whose claim ended at this moment."""
+
+    def __init__(self):
+        self.calls, self.failing = [], 1
+
+    async def prolong_claims(self, tokens, ttl_ms):
+        self.calls.append(list(tokens))
+        if len(self.calls) <= self.failing:
+            raise RuntimeError("EntityNotFound")
+
+
+def claim(token):
+    return ReasonClaim(token=token, worker="slow", expires=0, work=())
+
+
+async def test_a_claim_that_ended_meanwhile_does_not_keep_others_from_being_prolonged():
+    store = Prolonged()
+    claims = Claims(store, Leases(store, "slow", 0.6))
+    async with claims.held(claim(1)), claims.held(claim(2)):
+        await asyncio.sleep(0.5)
+    assert store.calls[:2] == [[1, 2], [1, 2]]
+
+
+async def test_nobody_waits_for_claims_of_others():
+    store = Prolonged()
+    claims = Claims(store, Leases(store, "slow", 600))
+    late = [claims.held(claim(10 + token)) for token in range(5)]
+    for token in range(5):
+        async with asyncio.timeout(1), claims.held(claim(token)):
+            begun = asyncio.create_task(late[token].__aenter__())
+            await asyncio.sleep(0)
+        await begun
+    assert claims._held == {10, 11, 12, 13, 14}
+    for one in late:
+        await one.__aexit__(None, None, None)
+    assert claims._keeping is None

@@ -1,0 +1,69 @@
+"""Shared by the tests of evolution: an engine on a file, and a stream of planted communities."""
+
+import numpy as np
+
+from propagation.adapters.numpy.index import NumpyIndex
+from propagation.adapters.offline.embedder import HashedEmbedder
+from propagation.adapters.offline.reasoner import OfflineReasoner
+from propagation.adapters.sqlite.index.points import SqlitePoints
+from propagation.adapters.sqlite.store import SqliteStore
+from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
+from propagation.model.interactions.interaction import NewInteraction
+from propagation.workflow.engine import Engine
+from propagation.workflow.learn.learned_weights import TASTE, aligned_blocks
+from propagation.workflow.settings import BankSettings, WorkflowSettings
+from services.runtime.clock import SystemClock
+
+STYLES = ("jazz", "opera", "punk", "folk")
+
+
+def engine_on(path, reasoner=None, **given):
+    settings = WorkflowSettings(**{
+        "session": BankSettings(k=4), "taste": BankSettings(k=2), "table_edges": 2, "update_size": 20, "auto_create": True,
+        "bootstrap_items": 1_000, "holdout": 60, "evolve_support": 10, **given})
+    store = SqliteStore(path, SystemClock())
+    return Engine(store, HashedEmbedder(settings.seed), NumpyIndex(SqlitePoints(store.database)), reasoner or OfflineReasoner(),
+                  settings, "test")
+
+
+def catalogue(styles, each=12):
+    """`each` items of every style, whose titles share its words."""
+    return [ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"{style}{n}"), title=f"{style} record", categories=(style,))
+            for style in styles for n in range(each)]
+
+
+def stream(styles, events, seed=1, each=12, users=10, loyal=0.9):
+    """Users of one style each, who now and then take something else."""
+    draw = np.random.default_rng(seed)
+    for n in range(events):
+        mine = styles[n % len(styles)]
+        style = mine if draw.random() < loyal else styles[draw.integers(len(styles))]
+        yield NewInteraction(event_id=f"{seed}-{n}", user_id=f"{mine}-{draw.integers(users)}",
+                             item_id=f"{style}{draw.integers(each)}", time=n, content_hash=f"{seed}-{n}")
+
+
+async def push(engine, events, step=40):
+    """Record, learn, reason, and run due rounds, `step` events at a time."""
+    waiting = list(events)
+    for start in range(0, len(waiting), step):
+        await engine.record(waiting[start : start + step])
+        await engine.drain()
+
+
+async def lived(engine, styles, events=400, **shape):
+    """Bootstrapped on a catalogue of these styles, with a stream behind it."""
+    await engine.open()
+    await engine.upsert_clients(catalogue(styles))
+    await engine.drain()
+    await engine.init()
+    await push(engine, stream(styles, events, **shape))
+
+
+async def written_mass(engine):
+    """[K] what interactions wrote to each taste router, read from the store through the maps."""
+    store, routers = engine.store, len(engine.numbers.view.state.taste.total)
+    maps, out = await store.router_maps(), np.zeros(routers)
+    async for part in aligned_blocks(store, 0, await store.learned_through()):
+        routers_now = maps.after(part.block.through).mapped(part.block.routers[part.rows, TASTE], part.users)
+        out += np.bincount(routers_now.ravel(), part.block.weights[part.rows, TASTE].ravel(), routers)
+    return out

@@ -1,0 +1,437 @@
+"""Evolution through the whole loop: planted communities are split and merged, harm is refused, mass stays what was written."""
+
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from propagation.adapters.numpy.index import NumpyIndex
+from propagation.adapters.offline.embedder import HashedEmbedder
+from propagation.adapters.offline.reasoner import OfflineReasoner
+from propagation.adapters.sqlite.index.points import SqlitePoints
+from propagation.model.errors import InvalidInput, LeaseLost, ReasonerFailed, StoreBusy
+from propagation.model.routers.evolution import EvolutionKind
+from propagation.model.routers.router_case import RouterDecision
+from propagation.numbers.rules.features import Feature
+from propagation.optimization.judge import Judged
+from propagation.ports.graph.graph_store import VersionClash
+from propagation.workflow.engine import Engine
+from propagation.workflow.learn.checkpoints import same_numbers, snapshot
+from propagation.workflow.learn.rebuild import rebuilt
+from propagation.workflow.settings import BankSettings, WorkflowSettings
+from tests.unit.workflow.evolve.evolving import STYLES, catalogue, engine_on, lived, push, stream, written_mass
+from tests.unit.workflow.test_two_processes import Shared
+
+START = 0.2
+
+
+class Told(OfflineReasoner):
+    """Decides what a test tells it: a kind, or a function of the case."""
+
+    def __init__(self, decide):
+        super().__init__()
+        self.decide = decide
+
+    async def decide_router(self, case):
+        kind = self.decide(case) if callable(self.decide) else self.decide
+        return RouterDecision(kind, "told to", (("a name", "a text"),) * (2 if kind == EvolutionKind.SPLIT else 1), "evolve@9")
+
+
+class Restless:
+    """Splits what can be split while there are few routers, else merges or rewrites; seeded."""
+
+    def __init__(self, seed):
+        self.draw = np.random.default_rng(seed)
+        self.routers = lambda: 0
+
+    def __call__(self, case):
+        can = [EvolutionKind.REWRITE]
+        if case.halves is not None and self.routers() < 9:
+            can += [EvolutionKind.SPLIT, EvolutionKind.SPLIT]
+        if case.nearest is not None and self.routers() > 3:
+            can += [EvolutionKind.MERGE, EvolutionKind.MERGE]
+        return can[self.draw.integers(len(can))]
+
+
+
+
+@pytest.fixture
+async def made(tmp_path):
+    """A function that makes an engine with a past; closed afterwards."""
+    engines = []
+
+    async def make(styles=STYLES[:2], events=240, reasoner=None, past=None, **settings):
+        engine = engine_on(tmp_path / f"{len(engines)}.db", reasoner, **settings)
+        engines.append(engine)
+        await lived(engine, styles, events, **(past or {}))
+        return engine
+
+    yield make
+    for engine in engines:
+        with suppress(StoreBusy):  # a test closed it
+            await engine.close()
+
+
+def rest_on_routers(view):
+    """A ranking that believes the taste routers above all."""
+    view.combiner.weights[0, Feature.LIFT_TASTE, 0] = 3.0
+
+
+async def seen(engine):
+    """What a caller could tell the difference by."""
+    store = engine.store
+    texts = await store.load_texts(sorted(await store.text_versions()))
+    return (await store.current_epoch(), await store.recorded_through(), await store.last_round(), texts,
+            await store.edges_of(sorted(texts)), await store.evolution_runs(9), await store.router_lineage(),
+            {name: array.tobytes() for name, array in snapshot(engine.numbers.view, barrier=False).arrays.items()})
+
+
+async def mass_is_what_was_written(engine):
+    taste = engine.numbers.view.state.taste
+    written = await written_mass(engine)
+    items = engine.numbers.view.items
+    assert taste.total.sum() == pytest.approx(written.sum() + START * items, rel=1e-5)
+    assert taste.mass[:items].sum(axis=0, dtype=np.float64) == pytest.approx(taste.total, rel=1e-5, abs=1e-4)
+    start = taste.total - written
+    assert (start > -1e-3).all()
+    assert start.sum() == pytest.approx(START * items, rel=1e-3)
+
+
+async def test_a_router_that_holds_two_communities_is_split_between_them(made, monkeypatch):
+    monkeypatch.setattr(Judged, "published", True)  # thirty users are too few for it to tell
+    engine = await made(STYLES[:3], 600, past={"loyal": 1.0}, holdout=100)
+    run = await engine.evolve()
+    splits = [change for change in run.changes if change.kind == EvolutionKind.SPLIT]
+    assert run.published
+    assert splits
+    assert len(engine.numbers.view.routers) == 2 + len(splits)
+    (change,) = (await engine.store.router_maps()).maps
+    halves = change.halves[splits[0].before[0]]
+    users = {client.ref >> 1: client.key.id.split("-")[0] for client in await engine.store.scan_clients(0, -1, 1_000)}
+    sides = {style: {bool(halves.in_second[row]) for row, mine in users.items() if mine == style} for style in STYLES[:3]}
+    assert all(len(side) == 1 for side in sides.values()), sides
+    assert len({side for both in sides.values() for side in both}) == 2
+
+
+async def test_a_plan_for_routers_that_another_process_evolved_meanwhile_is_not_published(made, monkeypatch):
+    monkeypatch.setattr(Judged, "published", True)
+    engine = await made(STYLES[:3], 240, Told(EvolutionKind.REWRITE))
+    publish = engine.evolution._publisher.publish
+
+    async def twice(agreed, epoch):
+        await publish(agreed, epoch)
+        return await publish(agreed, epoch)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(engine.evolution._publisher, "publish", twice)
+        with pytest.raises(LeaseLost, match="another process evolved the routers meanwhile"):
+            await engine.evolve()
+    assert [epoch.number for epoch in await engine.store.epochs()] == [1, 2]
+    await push(engine, stream(STYLES[:3], 60, seed=5))
+    assert (await engine.evolve()).published
+
+
+async def test_an_evolution_keeps_no_copy_of_the_embedder(made, monkeypatch, tmp_path):
+    """It is the bootstrap's, of some megabytes, in hundreds of nights too."""
+    monkeypatch.setattr(Judged, "published", True)
+    engine = await made(STYLES[:3], 240, Told(EvolutionKind.REWRITE))
+    run = await engine.evolve()
+    assert run.published
+    epoch = await engine.store.current_epoch()
+    assert (epoch.number, epoch.era) == (2, 1)
+    names = engine.store.database
+    kept = await names.read(lambda connection: [name for (name,) in connection.execute(
+        "SELECT name FROM meta WHERE name LIKE 'embedder:%' OR name LIKE 'made_with:%' ORDER BY name")])
+    assert kept == ["embedder:1", "made_with:0", "made_with:1"]
+    assert await engine.store.check() == []
+    await names.write(lambda connection: connection.execute("DELETE FROM router_map"))
+    assert await engine.store.check() == ["the map of evolution 1 is missing, by which stored weights are read"]
+    await names.write(lambda connection: connection.execute("DELETE FROM epoch WHERE number = 2"))
+    assert f"epoch 2, which the log opens at sequence {epoch.sequence}, is missing" in await engine.store.check()
+
+
+async def test_a_restart_finds_the_embedder_of_the_bootstrap(made, monkeypatch, tmp_path):
+    monkeypatch.setattr(Judged, "published", True)
+    engine = await made(STYLES[:3], 240, Told(EvolutionKind.REWRITE))
+    await engine.evolve()
+    epoch = await engine.store.current_epoch()
+    await engine.close()
+    again = engine_on(tmp_path / "0.db", Told(EvolutionKind.REWRITE))
+    await again.open()
+    try:
+        assert again.embedder.name == epoch.embedder
+        assert again.upkeep.mended == 0
+    finally:
+        await again.close()
+
+
+async def test_there_are_never_more_routers_than_the_setting_lets_there_be(made, monkeypatch):
+    monkeypatch.setattr(Judged, "published", True)
+    seen_halves = []
+
+    def splits(case):
+        seen_halves.append(case.halves is not None)
+        return EvolutionKind.SPLIT if case.halves is not None else None
+
+    engine = await made(STYLES[:3], 240, Told(splits), evolve_k_most=3, evolve_support=1)
+    for part in range(3):
+        await push(engine, stream(STYLES[:3], 60, seed=50 + part))
+        await engine.evolve()
+        assert len(engine.numbers.view.routers) <= 3
+    assert len(engine.numbers.view.routers) == 3
+    assert not seen_halves[-1]
+    assert (WorkflowSettings().k_most, WorkflowSettings(taste=BankSettings(k=2)).k_most) == (160, 18)
+
+
+async def test_two_routers_that_hold_one_community_are_merged(made):
+    engine = await made(("jazz",), 240)
+    run = await engine.evolve()
+    assert [(change.kind, change.before, change.after) for change in run.changes] == [(EvolutionKind.MERGE, (0, 1), (0,))]
+    assert run.published
+    assert engine.numbers.view.routers == [0]
+    await mass_is_what_was_written(engine)
+    await push(engine, stream(("jazz",), 60, seed=5))
+    assert {edge.router for edges in (await engine.store.edges_of(list(range(40)))).values() for edge in edges} == {0}
+    await mass_is_what_was_written(engine)
+
+
+async def test_a_harmful_evolution_is_refused_and_changes_nothing(made):
+    engine = await made(STYLES, 400, Told(EvolutionKind.MERGE), taste=BankSettings(k=4), past={"loyal": 1.0, "users": 6})
+    await engine.numbers.run(rest_on_routers)
+    before = await seen(engine)
+    run = await engine.evolve()
+    assert not run.published
+    assert len(run.changes) == 2
+    assert run.log_loss_after - run.log_loss_before > run.standard_error
+    assert run.verdict.startswith("worse")
+    after = await seen(engine)
+    assert await engine.store.evolution_runs(9) == [run]
+    assert [*after[:5], *after[6:]] == [*before[:5], *before[6:]]
+
+
+async def test_a_dry_run_changes_nothing(made):
+    engine = await made(STYLES[:3])
+    before = await seen(engine)
+    run = await engine.evolve(dry_run=True)
+    assert run.changes
+    assert (run.run, run.sequence, run.published) == (0, 0, False)
+    assert await seen(engine) == before
+    done = await engine.evolve()
+    assert (done.changes, done.verdict, done.log_loss_after) == (run.changes, run.verdict, run.log_loss_after)
+
+
+class Mute(OfflineReasoner):
+    async def decide_router(self, case):
+        raise ReasonerFailed("it said nothing")
+
+
+async def test_a_reasoner_that_does_not_decide_is_told_and_changes_nothing(made):
+    engine = await made(STYLES[:3], 200, Mute())
+    before = await seen(engine)
+    run = await engine.evolve()
+    assert (run.published, run.changes) == (False, ())
+    assert "did not decide" in run.verdict
+    assert "it said nothing" in run.verdict
+    assert (await seen(engine))[:5] == before[:5]
+
+
+async def test_before_bootstrap_and_without_gradients_there_is_nothing_to_do(made):
+    engine = await made(events=0)
+    assert (await engine.evolve()).verdict == "no router asks for a change"
+    early = engine_on(engine.store.database.path.with_name("early.db"))
+    await early.open()
+    try:
+        assert "bootstrap" in (await early.evolve()).verdict
+    finally:
+        await early.close()
+
+
+async def test_an_evolution_is_an_epoch_that_a_restart_and_a_rebuild_find(made, monkeypatch, tmp_path):
+    monkeypatch.setattr(Judged, "published", True)
+    engine = await made(STYLES[:3])
+    run = await engine.evolve()
+    assert (await engine.store.current_epoch()).sequence == run.sequence
+    await push(engine, stream(STYLES[:3], 60, seed=9))
+    state = engine.numbers.view.state
+    view = await rebuilt(engine.store, engine.embedder, engine.first_view)
+    assert same_numbers(view.state, state) == []
+    assert await engine.upkeep.mend() == 0
+    assert await engine.store.check() == []
+    await engine.close()
+    again = engine_on(tmp_path / "0.db")
+    await again.open()
+    try:
+        assert same_numbers(again.numbers.view.state, state) == []
+        assert again.numbers.view.epoch == run.epoch
+        assert again.numbers.view.routers == engine.numbers.view.routers
+        await push(again, stream(STYLES[:3], 40, seed=11))
+        await mass_is_what_was_written(again)
+    finally:
+        await again.store.close()
+
+
+async def evolutions(engine, restless, count, events=6, seed=100):
+    """So many published runs, every seventh an undo of the one before, with a little of the stream between them."""
+    restless.routers = lambda: len(engine.numbers.view.routers)
+    published = undone = 0
+    last = None
+    for number in range(count):
+        await push(engine, stream(STYLES[:3], events, seed=seed + number))
+        if number % 7 == 6 and last is not None:
+            run = await engine.evolve(undo=last)
+            undone += 1
+            last = None
+        else:
+            run = await engine.evolve()
+            last = run.run
+        published += run.published
+    return published, undone
+
+
+@pytest.mark.parametrize(("count", "events"), [(8, 6), pytest.param(100, 12, marks=pytest.mark.slow)])
+async def test_after_many_evolutions_mass_is_the_sum_of_what_interactions_wrote(made, monkeypatch, count, events):
+    monkeypatch.setattr(Judged, "published", True)
+    restless = Restless(seed=count)
+    engine = await made(STYLES[:3], 160, Told(restless), evolve_support=1, evolve_most=2, holdout=40)
+    published, undone = await evolutions(engine, restless, count, events)
+    assert published >= count * 0.8
+    assert undone
+    await mass_is_what_was_written(engine)
+    view = await rebuilt(engine.store, engine.embedder, engine.first_view)
+    assert same_numbers(view.state, engine.numbers.view.state) == []
+    assert await engine.store.check() == []
+
+
+@pytest.mark.parametrize("kind", [EvolutionKind.SPLIT, EvolutionKind.MERGE])
+async def test_learning_goes_on_until_the_end_of_a_publication(made, monkeypatch, kind):
+    monkeypatch.setattr(Judged, "published", True)
+    engine = await made(STYLES[:3], 200, Told(kind), taste=BankSettings(k=3), evolve_most=1)
+    found = engine.store.clients_with_rules
+    learned = []
+
+    async def learning_meanwhile(routers):
+        before = engine.numbers.view.applied_through
+        await engine.upsert_clients([item.model_copy(update={"key": replace(item.key, id=f"late-{item.key.id}")})
+                                     for item in catalogue(STYLES[:1], 2)])
+        late = [replace(event, item_id=f"late-{STYLES[0]}{n % 2}") if n % 5 == 0 else event
+                for n, event in enumerate(stream(STYLES[:3], 90, seed=77 + len(learned), users=14))]  # users that are new, too
+        await engine.record(late)
+        while await engine.learn():
+            pass
+        learned.append(engine.numbers.view.applied_through - before)
+        return await found(routers)
+
+    monkeypatch.setattr(engine.store, "clients_with_rules", learning_meanwhile)
+    run = await engine.evolve()
+    assert [change.kind for change in run.changes] == [kind]
+    assert await engine.store.acquire_lease("learn", "another", 1_000) is None  # this process learns on
+    await mass_is_what_was_written(engine)
+    back = await engine.evolve(undo=run.run)
+    assert back.published
+    assert min(learned) >= 90
+    assert len(learned) == 2
+    await mass_is_what_was_written(engine)
+    view = await rebuilt(engine.store, engine.embedder, engine.first_view)
+    assert same_numbers(view.state, engine.numbers.view.state) == []
+    await engine.drain()
+    assert await engine.store.check() == []
+
+
+async def test_a_publication_that_is_begun_again_leaves_nobody_else_to_learn_between(made, monkeypatch):
+    monkeypatch.setattr(Judged, "published", True)
+    engine = await made(STYLES[:3], 200, Told(EvolutionKind.MERGE), taste=BankSettings(k=3), evolve_most=1)
+    still, begun = engine.learner.still, []
+
+    @asynccontextmanager
+    async def refused_once():
+        async with still():
+            begun.append(await engine.store.acquire_lease("learn", "another", 1_000))
+            if len(begun) == 2:
+                raise VersionClash("another process wrote a text")
+            yield
+
+    map_of = engine.evolution._publisher._map
+
+    async def begun_again(*given):
+        begun.append(await engine.store.acquire_lease("learn", "another", 1_000))
+        return await map_of(*given)
+
+    monkeypatch.setattr(engine.learner, "still", refused_once)
+    monkeypatch.setattr(engine.evolution._publisher, "_map", begun_again)
+    assert (await engine.evolve()).published
+    assert begun == [None] * 4
+    await mass_is_what_was_written(engine)
+
+
+async def test_a_process_that_only_follows_tries_an_undo_of_what_it_has_not_followed_yet(made, monkeypatch):
+    monkeypatch.setattr(Judged, "published", True)
+    engine = await made(STYLES[:3], 240, Told(EvolutionKind.MERGE), taste=BankSettings(k=3), evolve_most=1)
+    merged = await engine.evolve()
+    other = Engine(Shared(engine.store), HashedEmbedder(engine.settings.seed), NumpyIndex(SqlitePoints(engine.store.database)),
+                   OfflineReasoner(), engine.settings, "other")
+    await other.open()
+    await push(engine, stream(STYLES[:3], 120, seed=8, users=40))
+    assert other.numbers.view.users < engine.numbers.view.users
+    tried = await other.evolve(undo=merged.run, dry_run=True)
+    assert len(tried.changes) == 1
+    await other.close()
+
+
+@pytest.mark.parametrize("kind", [EvolutionKind.SPLIT, EvolutionKind.MERGE, EvolutionKind.REWRITE])
+async def test_undo_leads_back(made, monkeypatch, kind):
+    monkeypatch.setattr(Judged, "published", True)
+    engine = await made(STYLES[:3], 200, Told(kind), taste=BankSettings(k=3), evolve_most=1)
+    taste = engine.numbers.view.state.taste
+    texts = {version.router: version.text for version in await engine.store.router_versions(range(3))}
+    run = await engine.evolve()
+    assert [change.kind for change in run.changes] == [kind]
+    spoken = await engine.store.router_versions(engine.numbers.view.routers)
+    assert {version.written_by for version in spoken if version.text == "a text"} == {"evolve@9"}
+    trial = await engine.evolve(undo=run.run, dry_run=True)
+    assert (trial.run, trial.undoes, len(trial.changes)) == (0, run.run, kind != EvolutionKind.REWRITE)
+    back = await engine.evolve(undo=run.run)
+    assert (back.published, back.undoes) == (True, run.run)
+    now = engine.numbers.view.state.taste
+    assert engine.numbers.view.routers == [0, 1, 2]
+    assert now.total == pytest.approx(taste.total, rel=1e-4)
+    tolerance = 1e-5 if kind != EvolutionKind.MERGE else 0.2  # start mass, .2 an item, is divided in proportion
+    assert now.mass[:36] == pytest.approx(taste.mass[:36], abs=tolerance)
+    assert {version.router: version.text for version in await engine.store.router_versions(range(3))} == texts
+    await push(engine, stream(STYLES[:3], 40, seed=4))
+    await mass_is_what_was_written(engine)
+
+
+async def test_what_was_written_since_a_merge_goes_to_its_users_earlier_router(made, monkeypatch):
+    monkeypatch.setattr(Judged, "published", True)
+    engine = await made(STYLES[:3], 240, Told(EvolutionKind.MERGE), taste=BankSettings(k=3), evolve_most=1)
+    merged = await engine.evolve()
+    await push(engine, stream(STYLES[:3], 120, seed=8))
+    await engine.evolve(undo=merged.run)
+    assert engine.numbers.view.routers == [0, 1, 2]
+    await mass_is_what_was_written(engine)
+
+
+async def test_only_the_last_standing_run_can_be_undone(made, monkeypatch):
+    monkeypatch.setattr(Judged, "published", True)
+    engine = await made(STYLES[:3], 200, Told(EvolutionKind.REWRITE))
+    first = await engine.evolve()
+    await push(engine, stream(STYLES[:3], 240, seed=3))
+    second = await engine.evolve()
+    with pytest.raises(InvalidInput, match=f"undo run {second.run} first"):
+        await engine.evolve(undo=first.run)
+    with pytest.raises(InvalidInput, match="is 99"):
+        await engine.evolve(undo=99)
+    await engine.evolve(undo=second.run)
+    with pytest.raises(InvalidInput, match="is undone"):
+        await engine.evolve(undo=second.run)
+    assert (await engine.evolve(undo=first.run)).published
+
+
+async def test_before_every_nth_round_where_the_setting_says_so(made):
+    engine = await made(STYLES[:3], 200, evolve_every_rounds=2)
+    runs = await engine.store.evolution_runs(100)
+    rounds = (await engine.store.last_round()).number
+    assert 2 <= len(runs) <= rounds / 2
+    assert all(newer.round - older.round >= 2 for newer, older in pairwise(runs))

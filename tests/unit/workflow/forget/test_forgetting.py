@@ -1,0 +1,387 @@
+"""ForgetClient and RetractInteractions through the whole loop: what is gone, and that nothing else is."""
+
+import asyncio
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from propagation.adapters.sqlite.connection import wiping
+from propagation.model.clients.client import ClientChange, index_of
+from propagation.model.errors import LeaseLost, NotFound
+from propagation.model.interactions.interaction import RecordStatus
+from propagation.model.interactions.withdrawal import Standing
+from propagation.model.routers.router_maps import RouterMap, RouterMaps
+from propagation.workflow.concurrency.leases import Leases
+from propagation.workflow.forget import withdrawal as taking_back
+from propagation.workflow.forget.learned_histories import in_routers_of_now
+from propagation.workflow.learn.checkpoints import same_numbers
+from propagation.workflow.learn.learner import Learner
+from propagation.workflow.learn.rebuild import rebuilt
+from propagation.workflow.views.numbers_owner import Numbers
+from tests.unit.workflow.lived import (
+    ITEMS,
+    USERS,
+    begin,
+    begun,
+    engine_on,
+    event,
+    item_key,
+    left_in,
+    left_in_rows,
+    live,
+    title_of,
+    user_key,
+)
+
+
+@pytest.fixture
+async def engine(tmp_path):
+    async with begun(engine_on(tmp_path)) as engine:
+        yield engine
+
+
+@pytest.fixture(params=["written anew", "in place"])
+def wiping_way(request, monkeypatch):
+    """As a small file is wiped, and as a large one."""
+    if request.param == "in place":
+        monkeypatch.setattr(wiping, "SMALL_BYTES", 0)
+
+
+async def is_sound(engine):
+    """The graph, the numbers, the index agree."""
+    assert await engine.store.check() == []
+    view = await rebuilt(engine.store, engine.embedder, engine.first_view)
+    assert same_numbers(view.state, engine.numbers.view.state) == []
+    assert await engine.upkeep.mend() == 0
+
+
+async def texts_of(engine):
+    return await engine.store.load_texts(sorted(await engine.store.text_versions()))
+
+
+async def masses_add_up(engine):
+    """N, n, c and the lists of what was seen, from the stored weights of what is left."""
+    state = engine.numbers.view.state
+    items, users = engine.numbers.view.items, engine.numbers.view.users
+    for place, bank in enumerate((state.session, state.taste)):
+        written = np.zeros(bank.mass.shape[1])
+        for block in await engine.store.read_learned(0, 10_000):
+            np.add.at(written, block.routers[:, place].ravel(), block.weights[:, place].ravel().astype(np.float64))
+        mass = bank.mass[:items].sum(axis=0, dtype=np.float64)
+        assert mass == pytest.approx(bank.total, abs=1e-4)
+        start = 0.2 * int((mass.sum() > 0) and state.visible[:items].sum())
+        assert bank.total.sum() == pytest.approx(written.sum() + start, rel=1e-5)
+    pairs = set()
+    for row in await engine.store.interactions(range(1, await engine.store.recorded_through() + 1)):
+        pairs.add((index_of(row.user), index_of(row.item)))
+    adopted = np.bincount([item for _, item in pairs], minlength=items)
+    assert state.adoptions[:items].tolist() == adopted.tolist()
+    seen = set()
+    for user in range(users):
+        place = state.seen_last[user]
+        while place >= 0:
+            seen.add((user, int(state.seen_item[place])))
+            place = state.seen_before[place]
+    assert seen == pairs
+    assert {(int(key) >> 32, int(key) & 0xFFFFFFFF) for key in state.seen_set if key >= 0} == pairs
+
+
+@pytest.mark.usefixtures("wiping_way")
+async def test_nothing_of_a_user_is_left(engine, tmp_path):
+    events = await live(engine, 1, 120)
+    key = user_key(3)
+    mine = [one for one in events if one.user_id == key.id]
+    title = f"Dr. Longname the {3 * 104729}th"
+    assert left_in(tmp_path, [key.id, title]) == [key.id, title]
+    (ref,) = await engine.store.find_refs([key])
+    before = await texts_of(engine)
+    done = await engine.forgetting.forget(key)
+    assert done.events_erased == len(mine) > 5
+    words = [key.id, title, *(one.event_id for one in mine)]
+    assert left_in(tmp_path, words) == []
+    assert await left_in_rows(engine, words) == []
+    assert await engine.store.find_refs([key]) == [None]
+    await is_sound(engine)
+    await masses_add_up(engine)
+    left = {row.sequence for row in await engine.store.interactions(range(1, done.sequence))}
+    await others_are_untouched(engine, before, ref, left)
+
+
+async def others_are_untouched(engine, before, ref, left):
+    """Lines that cited nothing of the client, and were not heard in a message of it, are the same objects' equals."""
+    after = await texts_of(engine)
+    assert ref not in after
+    for other, text in before.items():
+        if other == ref:
+            continue
+        kept = {line.id: line for line in after[other].profile.lines}
+        for line in text.profile.lines:
+            if all(source.sequence in left for source in line.sources):
+                assert kept[line.id] == line
+
+
+@pytest.mark.usefixtures("wiping_way")
+async def test_nothing_of_an_item_is_left(engine, tmp_path):
+    events = await live(engine, 2, 120)
+    key = item_key(3)
+    words = [key.id, title_of(3), "theremin 77"]
+    mine = [one for one in events if one.item_id == key.id]
+    assert left_in(tmp_path, words) == words
+    (ref,) = await engine.store.find_refs([key])
+    await engine.forgetting.forget(key)
+    words += [one.event_id for one in mine]
+    assert left_in(tmp_path, words) == []
+    assert await left_in_rows(engine, words) == []
+    await is_sound(engine)
+    await masses_add_up(engine)
+    view = engine.numbers.view
+    assert not view.state.visible[index_of(ref)]
+    assert not (view.state.neighbour[np.arange(view.items)] == index_of(ref))[
+        np.arange(384) < view.state.neighbour_count[: view.items, None]].any()
+
+
+async def test_a_replay_of_what_was_forgotten_is_rejected_and_the_id_starts_anew(engine):
+    events = await live(engine, 3, 60)
+    key = user_key(1)
+    mine = [one for one in events if one.user_id == key.id]
+    (ref,) = await engine.store.find_refs([key])
+    await engine.forgetting.forget(key)
+    again = await engine.record(mine)
+    assert {outcome.status for outcome in again.outcomes} == {RecordStatus.FORGOTTEN}
+    with pytest.raises(NotFound):
+        await engine.forgetting.forget(key)
+    fresh = await engine.record([event(9_999, 1, 5)])
+    assert fresh.outcomes[0].status == RecordStatus.ACCEPTED
+    await engine.drain()
+    (new,) = await engine.store.find_refs([key])
+    assert new not in (None, ref)
+    assert engine.numbers.view.state.history_length[index_of(new)] == 1
+    await is_sound(engine)
+
+
+async def test_it_survives_a_restart_and_life_goes_on(tmp_path):
+    engine = engine_on(tmp_path)
+    await engine.open()
+    await begin(engine)
+    await live(engine, 4, 60)
+    await engine.forgetting.forget(user_key(0))
+    await engine.forgetting.forget(item_key(4))
+    numbers = engine.numbers.view.state
+    await engine.close()
+    again = engine_on(tmp_path)
+    await again.open()
+    try:
+        assert same_numbers(again.numbers.view.state, numbers) == []
+        await live(again, 5, 60)
+        await is_sound(again)
+        await masses_add_up(again)
+        await again.init()
+        await is_sound(again)
+    finally:
+        await again.close()
+
+
+async def test_what_was_recorded_and_not_learned_goes_too(engine, tmp_path):
+    await live(engine, 6, 30)
+    late = [event(7_000 + n, 2, n) for n in range(5)]
+    await engine.record([*late, event(7_100, 5, 1)])
+    done = await engine.forgetting.forget(user_key(2))
+    assert done.events_erased >= 5
+    assert left_in(tmp_path, [one.event_id for one in late]) == []
+    await engine.drain()
+    await is_sound(engine)
+
+
+async def test_retraction_takes_back_what_the_event_wrote(engine):
+    events = await live(engine, 7, 90)
+    one = next(one for one in events if one.user_id == user_key(2).id)
+    state = engine.numbers.view.state
+    (item,) = await engine.store.find_refs([replace(item_key(0), id=one.item_id)])
+    had = state.adoptions[index_of(item)]
+    mine = [other for other in events if (other.user_id, other.item_id) == (one.user_id, one.item_id)]
+    done = await engine.forgetting.retract([other.event_id for other in mine])
+    assert [(taken, standing) for _, taken, standing in done.events] == [(True, Standing.RECORDED)] * len(mine)
+    assert engine.numbers.view.state.adoptions[index_of(item)] == had - 1
+    again = await engine.forgetting.retract([one.event_id, "never"])
+    assert [(taken, standing) for _, taken, standing in again.events] == [(False, Standing.RETRACTED), (False, Standing.UNKNOWN)]
+    repeat = await engine.record(mine)
+    assert {outcome.status for outcome in repeat.outcomes} == {RecordStatus.DUPLICATE}
+    await is_sound(engine)
+    await masses_add_up(engine)
+
+
+async def test_a_repeat_takes_the_place_of_a_retracted_first_adoption(engine):
+    await live(engine, 8, 30)
+    first, repeat = event(8_500, 6, 2, weight=2.0), event(8_501, 6, 2, weight=0.5)
+    await engine.record([first, event(8_502, 7, 2), repeat])
+    await engine.drain()
+    (ref,) = await engine.store.find_refs([item_key(2)])
+    before = engine.numbers.view.state.adoptions[index_of(ref)]
+    done = await engine.forgetting.retract([first.event_id, first.event_id])
+    assert [taken for _, taken, _ in done.events] == [True, False]
+    assert engine.numbers.view.state.adoptions[index_of(ref)] == before
+    ((_, row),) = await engine.store.standings([repeat.event_id])
+    written = await engine.store.written([row.sequence])
+    assert written.weights[0].sum(axis=1) == pytest.approx([0.5, 0.5], abs=1e-5)
+    await is_sound(engine)
+    await masses_add_up(engine)
+
+
+async def test_a_users_only_event_retracted_leaves_a_user_without_history(engine):
+    await live(engine, 9, 30)
+    only = event(9_500, USERS + 5, 3)
+    await engine.record([only])
+    await engine.drain()
+    await engine.forgetting.retract([only.event_id])
+    (ref,) = await engine.store.find_refs([user_key(USERS + 5)])
+    state, row = engine.numbers.view.state, index_of(ref)
+    assert not state.taste.trust[row].any()
+    assert not state.user_content[row].any()
+    assert state.history_length[row] == 0
+    text = (await engine.store.load_texts([ref]))[ref]
+    assert text.profile.lines == ()
+    assert await engine.store.gradients("profile", ref, 0, 9) == []
+    await is_sound(engine)
+
+
+async def test_an_items_changed_text_is_subtracted_as_it_was(engine):
+    await live(engine, 10, 60)
+    await engine.upsert_clients([ClientChange(key=item_key(n), title=f"Renamed {n}", attributes=("zydeco",)) for n in range(ITEMS)])
+    await live(engine, 11, 30)
+    for n in range(USERS):
+        await engine.forgetting.forget(user_key(n))
+    state = engine.numbers.view.state
+    items = engine.numbers.view.items
+    assert not state.adoptions[:items].any()
+    assert np.abs(state.adopters[:items]).max() < 1e-3
+    assert np.abs(state.recent[:items]).max() < 1e-6
+    assert not state.neighbour_count[:items].any()
+    assert state.totals[0] == 0
+    for bank in (state.session, state.taste):
+        assert bank.total.sum() == pytest.approx(0.2 * items, rel=1e-4)
+    await is_sound(engine)
+
+
+@pytest.mark.usefixtures("wiping_way")
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5))
+async def test_whatever_is_forgotten_nothing_of_it_is_left(tmp_path, seed):
+    draw = np.random.default_rng(seed)
+    engine = engine_on(tmp_path, min_support=int(draw.integers(1, 4)))
+    await engine.open()
+    try:
+        await begin(engine)
+        events = await live(engine, 20 + seed, 150)
+        for _ in range(5):
+            key = user_key(int(draw.integers(USERS))) if draw.random() < 0.6 else item_key(int(draw.integers(ITEMS)))
+            if (await engine.store.find_refs([key]))[0] is None:
+                continue
+            mine = [one.event_id for one in events if key.id in (one.user_id, one.item_id)]
+            (client,) = await engine.store.get_clients(await engine.store.find_refs([key]))
+            await engine.forgetting.forget(key)
+            words = [client.title, *mine] if client.title else mine
+            assert left_in(tmp_path, words) == []
+            assert await left_in_rows(engine, words) == []
+            await is_sound(engine)
+            await masses_add_up(engine)
+            events += await live(engine, 40 + seed, 20)
+    finally:
+        await engine.close()
+
+
+def learner_on(engine, name):
+    return Learner(engine.store, Numbers(engine.first_view()), engine.embedder, Leases(engine.store, name, 10), engine.first_view)
+
+
+async def test_another_process_follows_by_the_log(engine):
+    await live(engine, 12, 60)
+    other = learner_on(engine, "another process")
+    await other.open()
+    view = other._numbers.view
+    assert same_numbers(view.state, engine.numbers.view.state) == []
+    await engine.forgetting.forget(user_key(4))
+    await engine.record([event(12_500, 5, 5)])
+    await engine.drain()
+    assert await other.step() == 0  # the first one holds the lease
+    assert same_numbers(view.state, engine.numbers.view.state) == []
+    assert view.applied_through == engine.numbers.view.applied_through
+    other._numbers.close()
+
+
+async def test_a_process_that_stood_still_over_clients_and_a_forgetting_follows(engine):
+    """What it missed begins with a block of no interactions, of which the barrier has left nothing to follow by."""
+    await live(engine, 16, 60)
+    other = learner_on(engine, "another process")
+    await other.open()
+    await engine.upsert_clients([ClientChange(key=user_key(900), title="Somebody new")])
+    while await engine.learn():
+        pass
+    await engine.forgetting.forget(user_key(4))
+    assert await other.step() == 0
+    await other.abreast()
+    assert same_numbers(other._numbers.view.state, engine.numbers.view.state) == []
+    other._numbers.close()
+
+
+async def test_a_round_of_another_process_is_waited_for(engine, monkeypatch):
+    await live(engine, 13, 30)
+    lease = await engine.store.acquire_lease("round", "another process", 60_000)
+    with monkeypatch.context() as patch:
+        patch.setattr(taking_back, "PATIENCE_SECONDS", 0.2)
+        with pytest.raises(LeaseLost, match="another process runs a round, and was not done in 0 s"):
+            await engine.forgetting.forget(user_key(4))
+    forgetting = asyncio.create_task(engine.forgetting.forget(user_key(4)))
+    await asyncio.sleep(0.3)
+    assert not forgetting.done()
+    await engine.store.release_lease(lease)
+    assert (await forgetting).events_erased > 0
+
+
+async def lease_of(learner):
+    async with learner.settled() as lease:
+        return lease
+
+
+async def test_who_learns_lets_go_when_another_process_asks(engine):
+    await live(engine, 15, 40)
+    other = learner_on(engine, "another process")
+    third = learner_on(engine, "a third one")
+    await other.open()
+    await third.open()
+    settling = asyncio.create_task(lease_of(other))
+    while not settling.done():
+        await third.step()  # looks for the lease more often than who asked for it
+        await engine.learn()
+        await asyncio.sleep(0.02)
+    assert (await settling).holder == await engine.store.lease_holder("learn") == "another process"
+    await engine.record([event(15_500, 5, 5)])
+    assert (await engine.learn(), await third.step()) == (0, 0)
+    assert await other.step() > 0
+    forgetting = asyncio.create_task(engine.forgetting.forget(user_key(4)))
+    while not forgetting.done():
+        await other.step()
+        await asyncio.sleep(0.02)
+    assert (await forgetting).events_erased > 0
+    assert await engine.store.lease_holder("learn") == engine.leases.holder
+    await engine.record([event(15_501, 5, 5)])
+    await engine.drain()
+    assert await other.step() == 0
+    assert same_numbers(other._numbers.view.state, engine.numbers.view.state) == []
+    other._numbers.close()
+    third._numbers.close()
+
+
+async def test_what_an_evolution_moved_is_subtracted_where_it_is_now(engine):
+    """Weights are stored in the routers of their epoch and read through the maps of the runs since."""
+    events = await live(engine, 14, 60)
+    sequence = await engine.store.learned_through()
+    swapped = np.array([1, 0, 2, 3])
+    maps = RouterMaps((RouterMap(run=1, through=sequence, from_epoch=0, to_epoch=1, home=swapped, routers=4,
+                                 centres=np.zeros((4, 48), np.float32)),))
+
+    rows = [row for _, row in await engine.store.standings([events[0].event_id, events[1].event_id])]
+    written = await engine.store.written([row.sequence for row in rows])
+    moved = in_routers_of_now(written, rows, maps)
+    assert np.array_equal(moved.routers[:, 1], swapped[written.routers[:, 1]])
+    assert np.array_equal(moved.routers[:, 0], written.routers[:, 0])

@@ -1,0 +1,88 @@
+"""What is taken back after routers were split, merged and led back: repeats that take a place were stored in another epoch."""
+
+import numpy as np
+import pytest
+
+from propagation.model.clients.client import ClientKey, ClientKind
+from propagation.model.interactions.learned_block import LearnedBlock
+from propagation.model.routers.router_maps import RouterMap, RouterMaps
+from propagation.optimization.judge import Judged
+from propagation.workflow.learn.checkpoints import same_numbers
+from propagation.workflow.learn.rebuild import rebuilt
+from propagation.workflow.settings import BankSettings
+from tests.unit.workflow.evolve.evolving import STYLES, push, stream
+from tests.unit.workflow.evolve.test_evolution import Restless, Told, evolutions, made, mass_is_what_was_written
+
+__all__ = ["made"]
+
+
+async def is_sound(engine):
+    """Memory, the store's weights and a rebuild agree, and the graph is whole."""
+    await mass_is_what_was_written(engine)
+    view = await rebuilt(engine.store, engine.embedder, engine.first_view)
+    assert same_numbers(view.state, engine.numbers.view.state) == []
+    assert await engine.store.check() == []
+
+
+async def with_repeats(engine, count, draw):
+    """Event ids of first adoptions that were repeated later, drawn by a seed."""
+    rows = await engine.store.interactions(range(1, await engine.store.recorded_through() + 1))
+    by_pair = {}
+    for row in rows:
+        by_pair.setdefault((row.user, row.item), []).append(row.event_id)
+    repeated = sorted(ids[0] for ids in by_pair.values() if len(ids) > 1)
+    assert len(repeated) >= count
+    return [repeated[place] for place in draw.permutation(len(repeated))[:count]]
+
+
+@pytest.mark.parametrize(("seed", "times"), [(1, 1), pytest.param(2, 2, marks=pytest.mark.slow),
+                                             pytest.param(3, 2, marks=pytest.mark.slow)])
+async def test_repeats_take_places_over_splits_merges_and_undos(made, monkeypatch, seed, times):
+    monkeypatch.setattr(Judged, "published", True)
+    restless, draw = Restless(seed), np.random.default_rng(seed)
+    engine = await made(STYLES[:3], 120, Told(restless), evolve_support=1, evolve_most=2, holdout=40)
+    for time in range(times):
+        _, undone = await evolutions(engine, restless, 8, seed=100 * (time + 1))
+        assert undone
+        taken = await engine.forgetting.retract(await with_repeats(engine, 12, draw))
+        assert all(gone for _, gone, _ in taken.events)
+        await is_sound(engine)
+    await push(engine, stream(STYLES[:3], 30, seed=9))
+    await engine.evolve()
+    await engine.forgetting.forget(ClientKey(kind=ClientKind.USER, id=f"{STYLES[0]}-1"))
+    await is_sound(engine)
+
+
+async def test_a_repeat_from_before_a_split_is_stored_in_the_numbers_of_its_own_epoch(made, monkeypatch):
+    monkeypatch.setattr(Judged, "published", True)
+    engine = await made(STYLES[:3], 240, Told(lambda case: Restless(1)(case)), taste=BankSettings(k=2), evolve_support=1)
+    routers = 2
+    for number in range(4):
+        await push(engine, stream(STYLES[:3], 20, seed=50 + number))
+        await engine.evolve()
+    assert len(engine.numbers.view.routers) > routers
+    before = (await engine.store.router_maps()).maps[0].through
+    await engine.forgetting.retract(await with_repeats(engine, 20, np.random.default_rng(1)))
+    for block in await engine.store.read_learned(0, 1_000):
+        assert isinstance(block, LearnedBlock)
+        if block.through <= before:
+            assert block.routers[:, 1][block.weights[:, 1] > 0].max(initial=0) < routers
+    await is_sound(engine)
+
+
+def test_between_two_events_only_the_runs_between_them_count():
+    def run(number, through, home, undoes=None):
+        return RouterMap(run=number, through=through, from_epoch=number - 1, to_epoch=number, home=np.array(home), routers=3,
+                         centres=np.zeros((3, 2), np.float32), undoes=undoes)
+
+    swap, turn = run(1, 10, [1, 0, 2]), run(2, 20, [1, 2, 0])
+    back = run(3, 30, [2, 0, 1], undoes=2)
+    maps = RouterMaps((swap, turn, back))
+    routers, user = np.array([0, 1, 2]), np.zeros(3, np.int64)
+    assert maps.between(5, 8).mapped(routers, user).tolist() == [0, 1, 2]
+    assert maps.between(5, 15).mapped(routers, user).tolist() == [1, 0, 2]
+    assert maps.between(15, 25).mapped(routers, user).tolist() == [1, 2, 0]
+    assert maps.between(5, 40).mapped(routers, user).tolist() == [1, 0, 2]
+    for first, later in ((5, 8), (5, 15), (15, 25), (5, 25), (5, 40), (25, 40)):
+        through = maps.after(later).mapped(maps.between(first, later).mapped(routers, user), user)
+        assert through.tolist() == maps.after(first).mapped(routers, user).tolist()

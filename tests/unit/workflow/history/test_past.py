@@ -1,0 +1,87 @@
+"""The past across evolutions: before one, the old router set; and evolution is told to those who watch."""
+
+import pytest
+
+from propagation.adapters.sqlite.store import SqliteStore
+from propagation.model.errors import TooNew, TooOld
+from propagation.model.watch_events import WatchedKind
+from propagation.workflow.data_settings import MadeWith, made_with_name
+from propagation.workflow.history.time_travel import Past
+from propagation.workflow.history.watch import Position, Watch, newest
+from tests.contract.graph.test_graph_evolution import REPORT, publication
+from tests.contract.graph_store import TurnedClock, edge, learn_all, message, recorded, run_round, user
+
+ANN, BOB = user(0), user(1)
+
+
+@pytest.fixture
+async def store(tmp_path):
+    made = SqliteStore(tmp_path / "graph.db", TurnedClock())
+    await made.open()
+    yield made
+    await made.close()
+
+
+async def evolved(store):
+    """Routers 1 to 3 have spoken; then 1 is split into 1 and 4, and 3 merged into 2. (sequence before, the run)."""
+    made_with = MadeWith(session_k=4, taste_k=4, embedder="hashed", dimension=2, reasoner="offline", seed=7)
+    await store.put_blob(made_with_name(0), made_with.blob)
+    await recorded(store, ("u0", "i0"), ("u1", "i1"))
+    await learn_all(store)
+    await run_round(store, versions=tuple(message(router, 1, BOB) for router in (1, 2, 3)), opened=(edge(3, ANN), edge(1, BOB)))
+    await learn_all(store)
+    before = await store.recorded_through()
+    return before, await store.publish_evolution(*await publication(store))
+
+
+async def test_before_an_evolution_the_old_routers_are_shown_and_after_it_the_new_ones(store):
+    before, run = await evolved(store)
+    past = Past(store)
+    old, new = await past.routers(before), await past.routers(run.sequence)
+    assert [(one.number, one.epoch, one.retired) for one in new] == [(number, 1, number == 3) for number in range(5)]
+    assert {one.number: one.members for one in new if not one.retired} == {0: 0, 1: 1, 2: 0, 4: 1}
+    assert not any(one.retired for one in old)
+    assert [(one.number, one.epoch, one.members) for one in old] == [(0, 0, 0), (1, 0, 1), (2, 0, 0), (3, 0, 1)]
+    assert [one.ref for one in await past.members(3, before, 9)] == [ANN]
+    assert [one.ref for one in await past.members(4, before, 9)] == []
+    assert [one.ref for one in await past.members(4, run.sequence, 9)] == [ANN]
+
+
+async def test_what_can_be_asked_for(store):
+    before, run = await evolved(store)
+    past, ms = Past(store), TurnedClock().ms
+    assert await past.at_sequence(run.sequence) == run.sequence
+    with pytest.raises(TooNew, match=f"the newest sequence is {run.sequence}"):
+        await past.at_sequence(run.sequence + 1)
+    assert await past.at_time(ms, ms) == run.sequence
+    assert await past.at_time(ms - 1, ms) == 0
+    with pytest.raises(TooNew, match="2023-11-14"):
+        await past.at_time(ms + 1, ms)
+    while await store.prune(before, 100) is not None:
+        pass
+    with pytest.raises(TooOld, match=f"the oldest is {before}"):
+        await past.at_time(ms - 1, ms)
+
+
+async def told(watch):
+    return [one async for one in watch.step()]
+
+
+async def test_published_and_refused_runs_are_told_once_in_order(store):
+    begun = await newest(store)
+    await evolved(store)
+    refused = await store.save_evolution(REPORT)
+    watch = Watch(store, [WatchedKind.EVOLUTION], begun, begun)
+    events = await told(watch)
+    assert [(one.run, one.published) for one, _ in events] == [(1, True), (2, False)]
+    assert events[1][0] == refused
+    assert await told(watch) == []
+    (after_first, *_), (_, position) = events[1], events[0]
+    assert [one for one, _ in await told(Watch(store, [WatchedKind.EVOLUTION], position, position))] == [after_first]
+
+
+async def test_an_evolutions_round_is_told_with_its_messages(store):
+    _, run = await evolved(store)
+    watch = Watch(store, list(WatchedKind), Position(), Position())
+    told_of = [one for one, _ in await told(watch) if getattr(one, "sequence", 0) == run.sequence]
+    assert [type(one).__name__ for one in told_of] == ["Round", "RouterVersion", "EvolutionRun"]

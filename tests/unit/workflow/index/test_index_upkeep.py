@@ -1,0 +1,340 @@
+"""An index that is down, empty, of another model: it costs freshness, and no data."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import numpy as np
+import pytest
+from qdrant_client import AsyncQdrantClient
+
+from propagation.adapters.offline.embedder import HashedEmbedder
+from propagation.adapters.offline.reasoner import OfflineReasoner
+from propagation.adapters.qdrant.connection import RECONNECTING
+from propagation.adapters.qdrant.index import QdrantIndex
+from propagation.adapters.sqlite.store import SqliteStore
+from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
+from propagation.model.errors import IndexUnavailable
+from propagation.model.interactions.interaction import NewInteraction
+from propagation.ports.vector_index import Collection, Point
+from propagation.workflow.engine import Engine
+from propagation.workflow.index import maintenance as index_upkeep
+from propagation.workflow.read.recommend import Wish
+from propagation.workflow.settings import BankSettings, WorkflowSettings
+from services.runtime.clock import SystemClock
+from tests import qdrants
+
+pytestmark = [pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant"),
+              pytest.mark.filterwarnings("ignore:Local mode performs exact")]
+GENRES = ("opera", "jazz", "folk", "dub")
+
+
+class LocalWire:
+    """The way to a Qdrant that stays the same over restarts of the service, and may be cut."""
+
+    prefix = "test"
+
+    def __init__(self):
+        self.client = AsyncQdrantClient(":memory:")
+        self.down = False
+        self.frozen = asyncio.Event()
+        self.frozen.set()
+
+    async def cut(self):
+        self.down = True
+
+    async def mend(self):
+        self.down = False
+
+    async def freeze(self):
+        self.frozen.clear()
+
+    def reach(self):
+        return self
+
+    def __getattr__(self, name):
+        found = getattr(self.client, name)
+
+        async def call(*args, **kwargs):
+            await self.frozen.wait()
+            if self.down:
+                raise IndexUnavailable("the vector index does not answer")
+            return await found(*args, **kwargs)
+
+        return call
+
+    async def close(self):
+        """The server goes on."""
+
+
+class ServerWire(qdrants.Relay):
+    """The same to a server: a service comes through the relay, the test itself beside it."""
+
+    def __init__(self, client, prefix):
+        super().__init__()
+        self.client, self.prefix = client, prefix
+
+    def reach(self):
+        return qdrants.to_server(self.port)
+
+    async def freeze(self):
+        """Until then a call fails at once: gRPC waits before it connects again."""
+        await super().freeze()
+        await asyncio.sleep(RECONNECTING["grpc.max_reconnect_backoff_ms"] / 1_000)
+
+
+@asynccontextmanager
+async def local_wire(path):
+    wire = LocalWire()
+    yield wire
+    await wire.client.close()
+
+
+@asynccontextmanager
+async def server_wire(path):
+    prefix = qdrants.prefix_of(str(path))
+    async with qdrants.server_for(prefix) as client:
+        wire = ServerWire(client, prefix)
+        await wire.mend()
+        yield wire
+        await wire.cut()
+
+
+WIRES = {"local": local_wire, **({"server": server_wire} if qdrants.THERE else {})}
+
+
+@pytest.fixture(params=sorted(WIRES))
+async def wire(request, tmp_path, monkeypatch):
+    monkeypatch.setattr(index_upkeep, "AGE_MS", 0)
+    async with WIRES[request.param](tmp_path) as wire:
+        yield wire
+
+
+@asynccontextmanager
+async def engine_on(folder, wire, **fields):
+    settings = WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, auto_create=True,
+                                update_size=1_000, **fields)
+    made = Engine(SqliteStore(folder / "graph.db", SystemClock()), HashedEmbedder(settings.seed),
+                  QdrantIndex(wire.reach(), wire.prefix), OfflineReasoner(), settings, "test")
+    await made.open()
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
+async def live(engine, name, count=12):
+    """Some users do something; whatever is due is done."""
+    await engine.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"{name} {n}"), title=f"{name} {n}",
+                                              categories=(GENRES[n % 4],)) for n in range(count)])
+    await engine.record([NewInteraction(event_id=f"{name} {n}", user_id=f"u{n % 3}", item_id=f"{name} {n}", time=0,
+                                        content_hash=name) for n in range(count)])
+    await engine.drain()
+
+
+async def found_again(engine):
+    """What the worker does time and again: a client connects anew within two seconds."""
+    async with asyncio.timeout(10):
+        while True:
+            await engine.carry()
+            if not engine.upkeep.problem:
+                return
+            await asyncio.sleep(0.1)
+
+
+async def collections_on(wire):
+    return [found.name for found in (await wire.client.get_collections()).collections if found.name.startswith(wire.prefix)]
+
+
+async def beside(wire, engine):
+    """The same index, by a way that is not cut."""
+    index = QdrantIndex(wire.client, wire.prefix)
+    await index.ensure(engine.embedder.name, engine.embedder.dimension)
+    return index
+
+
+async def differences(engine, index=None):
+    """Points whose versions are not the graph's."""
+    stored, index = await engine.store.text_versions(), index or engine.index
+    kept = {**await index.versions(Collection.USERS), **await index.versions(Collection.ITEMS)}
+    return {key for key in stored.keys() | kept.keys() if stored.get(key) != kept.get(key)}
+
+
+async def test_what_the_index_has_leaves_the_outbox(tmp_path, wire):
+    async with engine_on(tmp_path, wire) as engine:
+        await live(engine, "first")
+        assert await engine.run_round() is not None
+        assert await engine.store.count_changes() > 0
+        assert await engine.carry() == 0, "all of it was written when it was committed"
+        assert await engine.store.count_changes() == 0
+        assert await differences(engine) == set()
+
+
+async def test_down_for_a_while_costs_freshness_and_no_data(tmp_path, wire):
+    async with engine_on(tmp_path, wire) as engine:
+        await live(engine, "before")
+        await engine.carry()
+        await wire.cut()
+        await live(engine, "meanwhile")
+        assert await engine.store.reasoned_through() == await engine.store.recorded_through(), "everything else goes on"
+        assert (await engine.recommender.recommend(Wish("u1", 5))).items
+        with pytest.raises(IndexUnavailable):
+            await engine.run_round()
+        assert await engine.carry() == 0
+        assert "does not answer" in engine.upkeep.problem
+        assert await engine.store.count_changes() > 0
+        await wire.mend()
+        assert await differences(engine, await beside(wire, engine)) != set()
+        await found_again(engine)
+        assert await differences(engine) == set()
+        assert await engine.carry() == await engine.store.count_changes() == 0
+        assert await engine.run_round() is not None
+
+
+async def test_new_clients_are_described_without_an_index_that_would_route_them(tmp_path, wire):
+    """Semantic routing asks the index whom a router reaches; a client that comes while it is away hears its routers after the
+    next round, and nobody's interactions wait for that."""
+    async with engine_on(tmp_path, wire, policy="semantic", tau=-0.5) as engine:
+        await live(engine, "before")
+        assert (await engine.run_round()).touched
+        await wire.cut()
+        await live(engine, "meanwhile")
+        assert await engine.store.reasoned_through() == await engine.store.recorded_through()
+        await wire.mend()
+        await found_again(engine)
+        await engine.run_round()
+        [ref] = await engine.store.find_refs([ClientKey(kind=ClientKind.ITEM, id="meanwhile 3")])
+        assert (await engine.store.edges_of([ref]))[ref]
+
+
+async def test_nothing_stands_still_for_an_index_that_is_frozen(tmp_path, wire):
+    async with engine_on(tmp_path, wire) as engine:
+        await wire.cut()
+        await live(engine, "before")
+        assert engine.upkeep.problem
+        await wire.freeze()
+        looking = asyncio.create_task(engine.carry())
+        await asyncio.sleep(0.05)
+        try:
+            async with asyncio.timeout(8):
+                await live(engine, "meanwhile")
+            assert await engine.store.reasoned_through() == await engine.store.recorded_through()
+            assert not looking.done()
+        finally:
+            looking.cancel()
+
+
+async def test_a_service_starts_without_its_index_and_ranks_as_with_it(tmp_path, wire):
+    async with engine_on(tmp_path, wire) as engine:
+        await live(engine, "before")
+        wanted = (await engine.recommender.recommend(Wish("u1", 5))).items
+    await wire.cut()
+    async with engine_on(tmp_path, wire) as engine:
+        assert engine.upkeep.problem
+        assert (await engine.recommender.recommend(Wish("u1", 5))).items == wanted
+        await live(engine, "meanwhile")
+        await wire.mend()
+        await found_again(engine)
+        assert await differences(engine) == set()
+
+
+async def test_one_that_lost_everything_is_filled_again_while_the_service_runs(tmp_path, wire):
+    async with engine_on(tmp_path, wire) as engine:
+        await live(engine, "before")
+        for name in await collections_on(wire):
+            await wire.client.delete_collection(name)
+        await live(engine, "meanwhile")
+        assert engine.upkeep.problem
+        await engine.carry()
+        assert await differences(engine) == set()
+        assert engine.upkeep.mended > 24
+
+
+async def test_what_was_lost_is_filled_before_another_process_finds_it(tmp_path, wire, monkeypatch):
+    async with engine_on(tmp_path, wire) as engine:
+        await live(engine, "before")
+        for name in await collections_on(wire):
+            await wire.client.delete_collection(name)
+        await live(engine, "meanwhile")
+        mend, others = engine.upkeep.mend, []
+
+        async def mending():
+            others.append(await engine.store.acquire_lease(index_upkeep.FINDING, "another process", 1_000))
+            return await mend()
+
+        monkeypatch.setattr(engine.upkeep, "mend", mending)
+        await engine.carry()
+        assert others == [None]
+        assert not engine.upkeep.problem
+
+
+async def test_what_is_wrong_stays_told_while_another_process_mends_it(tmp_path, wire):
+    async with engine_on(tmp_path, wire) as engine:
+        await wire.cut()
+        await live(engine, "before")
+        problem = engine.upkeep.problem
+        lease = await engine.store.acquire_lease(index_upkeep.FINDING, "another process", 60_000)
+        assert await engine.carry() == 0
+        assert engine.upkeep.problem == problem != ""
+        await wire.mend()
+        assert await engine.carry() == 0
+        assert engine.upkeep.problem == problem
+        await engine.store.release_lease(lease)
+        await found_again(engine)
+        assert await differences(engine) == set()
+
+
+async def test_a_difference_is_found_by_version_at_start_and_mended(tmp_path, wire):
+    async with engine_on(tmp_path, wire) as engine:
+        await live(engine, "before")
+        versions = await engine.index.versions(Collection.USERS)
+        ref, ghost = min(versions), 10_000
+        await engine.index.delete(Collection.USERS, [ref])
+        other = max(versions)
+        vector = (await engine.index.vectors(Collection.USERS, [other]))[other]
+        await engine.index.upsert(Collection.USERS, [Point(other, versions[other] + 5, vector), Point(ghost, 1, vector)])
+    async with engine_on(tmp_path, wire) as engine:
+        assert engine.upkeep.mended == 3
+        assert await differences(engine) == set()
+    async with engine_on(tmp_path, wire) as engine:
+        assert engine.upkeep.mended == 0
+
+
+async def test_an_index_of_another_model_or_dimension_is_made_again(tmp_path, wire):
+    async with engine_on(tmp_path, wire) as engine:
+        await live(engine, "before")
+    other = QdrantIndex(wire.client, wire.prefix)
+    successor = await other.successor("another model", 3)
+    await successor.upsert(Collection.USERS, [Point(0, 900, np.ones(3, np.float32))])
+    await successor.publish()
+    async with engine_on(tmp_path, wire) as engine:
+        assert await differences(engine) == set()
+        assert engine.upkeep.problem == ""
+
+
+async def test_reindex_while_others_ask_misses_nothing_that_is_committed_meanwhile(tmp_path, wire):
+    async with engine_on(tmp_path, wire) as engine:
+        await live(engine, "before")
+        added = []
+
+        async def between(done, total):
+            [ref] = await engine.store.find_refs([ClientKey(kind=ClientKind.USER, id="u0")])
+            text = (await engine.store.load_texts([ref]))[ref]
+            after = type(text)(profile=type(text.profile)(ref=ref, version=text.profile.version + 1, lines=text.profile.lines,
+                                                          next_id=text.profile.next_id))
+            await engine.store.commit_texts([after], [], await engine.store.recorded_through())
+            await engine.vectors.show([after])
+            added.append(ref)
+
+        original = engine.upkeep._mending.mend
+
+        async def mend(writer, progress):
+            count = await original(writer, progress)
+            if not added:
+                await between(0, 0)
+            return count
+
+        engine.upkeep._mending.mend = mend
+        assert await engine.reindex() == 12 + 3 + 4, "items, users, routers"
+        assert added
+        assert await differences(engine) == set()
+        assert len(await collections_on(wire)) == len(Collection)

@@ -1,0 +1,39 @@
+"""Lines as vectors, kept while there is room: who embeds beside another finds its own lines there when it goes on."""
+
+import asyncio
+
+import numpy as np
+
+from propagation.adapters.offline.embedder import HashedEmbedder
+from propagation.workflow.index import client_vectors as vectors
+from propagation.workflow.index.client_vectors import LineVectors
+from propagation.workflow.views.said import Said
+
+ROOM, LINES = 8, 6
+
+
+class Slow(HashedEmbedder):
+    """As an endpoint: others go on meanwhile."""
+
+    async def embed(self, texts):
+        await asyncio.sleep(0.001)
+        return await super().embed(texts)
+
+
+def said(ref, *lines):
+    return Said(ref=ref, version=1, lines=lines, weights=(1.0,) * len(lines), attributes={})
+
+
+async def test_callers_that_put_out_each_others_lines_all_end_with_their_own(monkeypatch):
+    monkeypatch.setattr(vectors, "LINES_KEPT", ROOM)
+    embedder = Slow(1)
+    kept = LineVectors(embedder)
+    first = said(0, *(f"line 0 {m}" for m in range(LINES)))
+    texts = [said(2 * n, *(f"line {n} {m}" for m in range(LINES))) for n in range(1, 4)]
+    texts.append(said(8, "line 0 0", "one that is new"))
+    await kept.of_texts([first])
+    texts += [said(2 * n, "line 0 1", *(f"line {n} {m}" for m in range(LINES))) for n in range(5, 9)]
+    found = await asyncio.gather(*(kept.of_texts([text]) for text in texts))
+    alone = [await LineVectors(embedder).of_texts([text]) for text in texts]
+    assert np.allclose(np.concatenate(found), np.concatenate(alone))
+    assert len(kept._places) <= ROOM

@@ -1,0 +1,31 @@
+"""What was written, read from the store: nothing twice and nothing left out, wherever one stops and goes on."""
+
+import numpy as np
+import pytest
+
+from propagation.workflow.evolve.holdout import tail_of
+from propagation.workflow.learn.learned_weights import Written, gather
+from tests.unit.workflow.evolve.evolving import STYLES, engine_on, lived
+
+
+async def test_gathering_stops_and_goes_on_at_any_sequence(tmp_path):
+    engine = engine_on(tmp_path / "graph.db")
+    await lived(engine, STYLES[:2], 120)
+    try:
+        store, through = engine.store, engine.numbers.view.applied_through
+        maps, wanted = await store.router_maps(), np.array([True, False])
+        whole, parts = Written(), Written()
+        await gather(store, maps, whole, wanted, through)
+        for stop in (through - 101, through - 50, through - 49, through):
+            await gather(store, maps, parts, wanted, stop)
+        for one, other in zip(whole.of(0), parts.of(0), strict=True):
+            assert one.tolist() == other.tolist()
+        assert whole.totals == pytest.approx(parts.totals)
+        assert not len(whole.of(1)[0])
+        tail = await tail_of(store, through, engine.numbers.view.epoch, 50)
+        log = (await store.read_log(tail.judged_from, 1_000)).interactions
+        assert (len(tail), tail.users.tolist(), tail.items.tolist()) == (50, log.user.tolist(), log.item.tolist())
+        assert len(await tail_of(store, through, engine.numbers.view.epoch, 10_000)) == 120
+        assert len(await tail_of(store, through, 9, 50)) == 0
+    finally:
+        await engine.close()

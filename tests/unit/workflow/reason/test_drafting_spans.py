@@ -1,0 +1,86 @@
+"""What a claim finds is read ahead of its drafting, in growing spans: little is read in vain where somebody waits for its end."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from propagation.adapters.numpy.index import NumpyIndex
+from propagation.adapters.offline.embedder import HashedEmbedder
+from propagation.adapters.offline.reasoner import OfflineReasoner
+from propagation.adapters.sqlite.index.points import SqlitePoints
+from propagation.adapters.sqlite.store import SqliteStore
+from propagation.model.interactions.interaction import NewInteraction
+from propagation.workflow.engine import Engine
+from propagation.workflow.reason.drafting import Drafter, _spans
+from propagation.workflow.settings import BankSettings, WorkflowSettings
+from services.runtime.clock import SystemClock
+
+LEAST, USERS, EVENTS = 4, 3, 40
+
+
+@given(st.lists(st.integers()), st.integers(1, 100))
+def test_spans_are_the_works_in_order_each_as_many_as_all_before(works, least):
+    spans = list(_spans(works, least))
+    assert [work for span in spans for work in span] == works
+    before = 0
+    for span in spans:
+        assert 0 < len(span) <= max(least, before)
+        before += len(span)
+
+
+@pytest.fixture
+async def engine(tmp_path):
+    settings = WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, auto_create=True)
+    store = SqliteStore(tmp_path / "graph.db", SystemClock())
+    index = NumpyIndex(SqlitePoints(store.database))
+    made = Engine(store, HashedEmbedder(settings.seed), index, OfflineReasoner(), settings, "test")
+    await made.open()
+    await made.record([NewInteraction(event_id=f"e{n}", user_id=f"u{n % USERS}", item_id=f"i{n % 7}", time=0, content_hash=f"{n}")
+                       for n in range(EVENTS)])
+    while await made.learn():
+        pass
+    yield made
+    await made.close()
+
+
+async def drafted(engine, wanted, drafter):
+    """(the parts, the claim), nothing of it committed."""
+    claim = await engine.store.claim_reason("test", EVENTS, 60_000)
+    return [part async for part in drafter.drafts(claim.work, 60, wanted)], claim
+
+
+def texts_of(parts):
+    return [text for part in parts for reasoned in part.reasoned for text in reasoned.texts]
+
+
+async def test_one_span_goes_on_from_what_the_one_before_drafted(engine):
+    parts, claim = await drafted(engine, lambda: True, Drafter(engine.reasoning.drafting.stage1, LEAST))
+    assert [reasoned.sequence for part in parts for reasoned in part.reasoned] == [work.sequence for work in claim.work]
+    assert [part.last for part in parts] == [False] * (len(parts) - 1) + [True]
+    seen = {}
+    for text in texts_of(parts):
+        assert text.profile.version == seen.get(text.profile.ref, text.profile.version - 1) + 1
+        seen[text.profile.ref] = text.profile.version
+    in_one = Drafter(engine.reasoning.drafting.stage1, EVENTS)
+    assert texts_of(parts) == texts_of([part async for part in in_one.drafts(claim.work, 60, lambda: True)])
+
+
+async def test_where_somebody_waits_only_the_first_span_is_read(engine, monkeypatch):
+    stage1, read = engine.reasoning.drafting.stage1, []
+    desk = stage1.desk
+
+    async def counted(works, drafted):
+        read.append(len(works))
+        return await desk(works, drafted)
+
+    monkeypatch.setattr(stage1, "desk", counted)
+    drafter = Drafter(stage1, LEAST)
+
+    def ends():
+        drafter._ending = True
+        return True
+
+    parts, _ = await drafted(engine, ends, drafter)
+    assert [len(part.reasoned) for part in parts] == [LEAST]
+    assert parts[-1].last
+    assert read == [LEAST]

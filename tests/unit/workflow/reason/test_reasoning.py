@@ -1,0 +1,333 @@
+"""A reasoner that fails is not a preference: retries, dead letters and their replay; and what happens when two write."""
+
+from dataclasses import replace
+
+import pytest
+
+from propagation.adapters.numpy.index import NumpyIndex
+from propagation.adapters.offline.embedder import HashedEmbedder
+from propagation.adapters.offline.reasoner import OfflineReasoner
+from propagation.adapters.sqlite.index.points import SqlitePoints
+from propagation.adapters.sqlite.store import SqliteStore
+from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
+from propagation.model.clients.profile import AddLine, Author, DropLine, Line
+from propagation.model.errors import LeaseLost, ReasonerFailed
+from propagation.model.interactions.interaction import NewInteraction
+from propagation.ports.graph.graph_store import VersionClash
+from propagation.ports.reasoner import OptimizeAnswer
+from propagation.ports.vector_index import Collection
+from propagation.workflow.concurrency.lru_cache import Recent
+from propagation.workflow.engine import Engine
+from propagation.workflow.index import maintenance as index_upkeep
+from propagation.workflow.index.client_vectors import LineVectors
+from propagation.workflow.reason import cold_start
+from propagation.workflow.reason.cold_start import ColdStart
+from propagation.workflow.settings import BankSettings, WorkflowSettings
+from services.runtime.clock import SystemClock
+
+
+class Flaky(OfflineReasoner):
+    """Fails on an item as often as told, then answers."""
+
+    def __init__(self):
+        super().__init__()
+        self.failures = {}
+        self.strange = set()
+        self.mute = False
+
+    async def describe(self, clients):
+        if self.mute:
+            raise ReasonerFailed("the model timed out")
+        return await super().describe(clients)
+
+    async def optimize(self, work, reward, party, other, gradients):
+        title = other.client.title
+        if self.failures.get(title, 0) > 0:
+            self.failures[title] -= 1
+            raise ReasonerFailed("the model timed out")
+        if title in self.strange:
+            return OptimizeAnswer(edits=[DropLine(id=999)])
+        return await super().optimize(work, reward, party, other, gradients)
+
+
+def events(*items, user="ann"):
+    return [NewInteraction(event_id=f"{user}-{name}", user_id=user, item_id=name, time=0, content_hash=name) for name in items]
+
+
+@pytest.fixture
+async def engine(tmp_path):
+    settings = WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, auto_create=True,
+                                reason_backoff=0, update_size=1_000)
+    store = SqliteStore(tmp_path / "graph.db", SystemClock())
+    made = Engine(store, HashedEmbedder(settings.seed), NumpyIndex(SqlitePoints(store.database)), Flaky(), settings, "test")
+    await made.open()
+    await made.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=name), title=name, categories=(style,))
+                               for name, style in (("Aida", "opera"), ("Blue", "jazz"), ("Coda", "folk"), ("Dusk", "dub"))])
+    yield made
+    await made.close()
+
+
+async def profile_of(engine, user="ann"):
+    [ref] = await engine.store.find_refs([ClientKey(kind=ClientKind.USER, id=user)])
+    return (await engine.store.load_texts([ref]))[ref].profile
+
+
+async def test_a_failure_that_passes_leaves_no_trace(engine):
+    engine.reasoner.failures["Aida"] = 2
+    await engine.record(events("Aida"))
+    await engine.drain()
+    assert await engine.store.dead_letters(10) == []
+    assert "opera" in (await profile_of(engine)).attributes
+
+
+async def test_a_lasting_failure_is_a_dead_letter_and_blocks_nobody(engine):
+    engine.reasoner.failures["Aida"] = 100
+    await engine.record(events("Aida", "Blue"))
+    await engine.drain()
+    [(sequence, reason)] = await engine.store.dead_letters(10)
+    assert reason == "the model timed out"
+    assert (await profile_of(engine)).attributes == {"jazz"}
+    assert await engine.store.reasoned_through() > sequence
+
+
+async def test_an_edit_of_a_line_that_is_not_there_is_a_failure_not_an_answer(engine):
+    engine.reasoner.strange.add("Aida")
+    await engine.record(events("Aida"))
+    await engine.drain()
+    [(_, reason)] = await engine.store.dead_letters(10)
+    assert "line 999 is gone" in reason
+
+
+async def test_a_replayed_dead_letter_edits_the_current_version_and_is_marked_late(engine):
+    engine.reasoner.failures["Aida"] = 3
+    await engine.record(events("Aida", "Blue"))
+    await engine.record(events("Coda", user="bob"))
+    await engine.drain()
+    before = await profile_of(engine)
+    assert await engine.replay_dead_letters() == (1, 0)
+    after = await profile_of(engine)
+    assert after.version > before.version
+    assert after.attributes == {"jazz", "opera"}
+    assert await engine.store.dead_letters(10) == []
+    assert await engine.replay_dead_letters() == (0, 0)
+    recorded = await engine.store.recorded_through()
+    assert (await engine.store.text_at(after.ref, recorded - 1)).profile == before, "its texts belong to now"
+
+
+async def test_a_dead_letter_that_fails_again_stays_one_with_its_newest_reason(engine):
+    engine.reasoner.failures["Aida"] = 3
+    await engine.record(events("Aida"))
+    await engine.drain()
+    engine.reasoner.strange.add("Aida")
+    assert await engine.replay_dead_letters() == (0, 1)
+    [(_, reason)] = await engine.store.dead_letters(10)
+    assert "line 999" in reason
+
+
+async def write_beside(engine, text):
+    """Another process writes the client's next version: a line of its own."""
+    beside = text.profile.edited([AddLine(line=Line(id=0, text="Written elsewhere.", weight=9.0))], 12)
+    await engine.store.commit_texts([replace(text, profile=beside)], [], await engine.store.recorded_through())
+
+
+async def test_where_two_wrote_the_later_is_redone_on_the_newer_version(engine):
+    await engine.record(events("Aida"))
+    await engine.drain()
+    ref = (await profile_of(engine)).ref
+    await write_beside(engine, (await engine.store.load_texts([ref]))[ref])
+    await engine.record(events("Blue"))
+    await engine.drain()
+    assert "Written elsewhere." in (await profile_of(engine)).text
+    assert (await profile_of(engine)).attributes == {"opera", "jazz"}
+
+
+async def test_a_writer_that_loses_every_time_gives_up_after_five(engine, monkeypatch):
+    tried = []
+
+    async def clash(claim, reasoned, *, more=False):
+        tried.append(claim)
+        raise VersionClash(0)
+
+    monkeypatch.setattr(engine.store, "commit_reasoned", clash)
+    await engine.record(events("Aida"))
+    await engine.learn()
+    with pytest.raises(VersionClash):
+        await engine.reason()
+    assert len(tried) == 5
+
+
+def commits_of(engine, monkeypatch, before):
+    """Every commit of reasoned work, told as (how many, whether more follow) once `before` (its place) has had its say."""
+    commit, made = engine.store.commit_reasoned, []
+
+    async def told(claim, reasoned, *, more=False):
+        made.append((len(reasoned), more))
+        await before(len(made))
+        await commit(claim, reasoned, more=more)
+
+    monkeypatch.setattr(engine.store, "commit_reasoned", told)
+    return made
+
+
+async def nothing(place):
+    return None
+
+
+async def test_a_claim_is_committed_in_parts_and_every_part_stands_on_the_one_before(engine, monkeypatch):
+    engine.reasoning.drafting.least = 2
+    made = commits_of(engine, monkeypatch, nothing)
+    await engine.record(events("Aida", "Blue", "Coda", "Dusk") + events("Aida", user="bob"))
+    await engine.drain()
+    assert [more for _, more in made] == [True] * (len(made) - 1) + [False]
+    assert len(made) > 1
+    assert sum(count for count, _ in made) == 5
+    assert (await profile_of(engine)).attributes == {"opera", "jazz", "folk", "dub"}
+
+
+async def test_where_a_later_part_clashes_the_earlier_ones_stay_and_the_rest_is_redone(engine, monkeypatch):
+    await engine.record(events("Aida"))
+    await engine.drain()
+    ref = (await profile_of(engine)).ref
+    engine.reasoning.drafting.least = 1
+
+    async def another_writes(place):
+        if place == 2:
+            await write_beside(engine, (await engine.store.load_texts([ref]))[ref])
+
+    made = commits_of(engine, monkeypatch, another_writes)
+    await engine.record(events("Blue", "Coda", "Dusk"))
+    await engine.drain()
+    assert len(made) > 3, "one of them was in vain"
+    profile = await profile_of(engine)
+    assert "Written elsewhere." in profile.text
+    assert profile.attributes == {"opera", "jazz", "folk", "dub"}
+    assert engine.vectors.has_shown(ref, profile.version)
+
+
+async def test_texts_of_a_commit_that_failed_are_not_shown(engine, monkeypatch):
+    async def taken_over(place):
+        raise LeaseLost("taken over")
+
+    commits_of(engine, monkeypatch, taken_over)
+    await engine.record(events("Aida", "Blue"))
+    await engine.learn()
+    with pytest.raises(LeaseLost):
+        await engine.reason()
+    [ref] = await engine.store.find_refs([ClientKey(kind=ClientKind.USER, id="ann")])
+    assert not engine.vectors.has_shown(ref, 1)
+    assert ref not in await engine.index.versions(Collection.USERS)
+
+
+async def test_what_is_left_of_a_claim_that_was_taken_over_midway_is_free(engine, monkeypatch):
+    engine.reasoning.drafting.least = 1
+
+    async def taken_over(place):
+        if place == 2:
+            raise LeaseLost("taken over")
+
+    commits_of(engine, monkeypatch, taken_over)
+    await engine.record(events("Aida", "Blue", "Coda"))
+    await engine.learn()
+    with pytest.raises(LeaseLost):
+        await engine.reason()
+    assert (await profile_of(engine)).attributes == {"opera"}
+    await engine.drain()
+    assert (await profile_of(engine)).attributes == {"opera", "jazz", "folk"}
+
+
+def test_the_cache_of_texts_is_bounded_and_forgets_what_was_used_least_recently():
+    recent = Recent(2)
+    recent.put("a", 1)
+    recent.put("b", 2)
+    assert recent.find(["a"]) == {"a": 1}
+    recent.put("c", 3)
+    assert recent.find(["a", "b", "c"]) == {"a": 1, "c": 3}
+    recent.forget(["a"])
+    assert (len(recent), recent.hits, recent.misses) == (1, 3, 1)
+
+
+def test_a_cache_can_be_bounded_by_what_its_values_weigh():
+    recent = Recent(10, len)
+    recent.put("a", "four")
+    recent.put("b", "four")
+    recent.put("a", "as many")
+    assert recent.find(["a", "b"]) == {"a": "as many"}, "the heavier one leaves no room for the other"
+    recent.put("c", "abc")
+    assert recent.find(["a", "c"]) == {"a": "as many", "c": "abc"}
+    recent.forget(["a"])
+    recent.put("d", "sevens!")
+    assert recent.find(["c", "d"]) == {"c": "abc", "d": "sevens!"}, "what was forgotten weighs nothing"
+    recent.put("e", "more than all of it together")
+    assert recent.find(["c", "d", "e"]) == {"e": "more than all of it together"}
+
+
+async def title_of(engine, name, **fields):
+    """The item's text in the catalogue changes."""
+    await engine.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=name), **fields)])
+    await engine.drain()
+    [ref] = await engine.store.find_refs([ClientKey(kind=ClientKind.ITEM, id=name)])
+    lines = (await engine.store.load_texts([ref]))[ref].profile.lines
+    return [line.text for line in lines if line.author is Author.CATALOGUE], len(lines)
+
+
+async def test_catalogue_lines_follow_the_catalogue_and_other_lines_stay(engine):
+    await engine.record(events("Blue"))
+    await engine.drain()
+    before, lines = await title_of(engine, "Blue", title="Blue")
+    assert "Blue" in before[0]
+    after, then = await title_of(engine, "Blue", title="Kind of Green")
+    assert "Kind of Green" in after[0]
+    assert not any("“Blue”" in text for text in after)
+    assert then == lines
+    assert await title_of(engine, "Blue", title="", categories=()) == ([], lines - len(after))
+
+
+async def test_clients_without_text_keep_nobody_behind_them_from_being_described(engine, monkeypatch):
+    monkeypatch.setattr(cold_start, "CLIENTS_A_STEP", 1)
+    await engine.drain()
+    for name in ("quiet", "silent"):
+        await engine.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.USER, id=name))])
+    await engine.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id="Green"), title="Kind of Green")])
+    await engine.learn()
+    assert await engine.reason(0) == 1
+    assert not engine.cold_start.waiting
+
+
+async def test_a_change_that_the_reasoner_failed_on_is_described_in_the_end_even_after_a_restart(engine, monkeypatch):
+    monkeypatch.setattr(cold_start, "RETRY_SECONDS", 0.0)
+    await engine.drain()
+    engine.reasoner.mute = True
+    before, _ = await title_of(engine, "Blue", title="Kind of Green")
+    assert "“Blue”" in before[0]
+    again = ColdStart(engine.store, engine.reasoner, engine.stage2.policy, engine.vectors, engine.settings)
+    await again.open(await engine.store.learned_through())
+    assert await again.step() == {}
+    engine.reasoner.mute = False
+    (described,) = (await again.step()).values()
+    assert "Kind of Green" in described.profile.text
+    assert await again.step() == {}
+
+
+async def test_an_index_that_lagged_is_mended_without_a_restart(engine, monkeypatch):
+    async def refused(texts):
+        raise OSError("the embedder does not answer")
+
+    await engine.record(events("Aida", "Blue"))
+    await engine.learn()
+    await engine.reason(0)
+    with monkeypatch.context() as broken:
+        broken.setattr(LineVectors, "of_texts", lambda self, texts: refused(texts))
+        assert await engine.reasoning.step() == 2
+        assert (await profile_of(engine)).version > 0
+        assert await engine.carry() == 0, "whoever committed may still be at it"
+        monkeypatch.setattr(index_upkeep, "AGE_MS", 0)
+        with pytest.raises(OSError, match="does not answer"):
+            await engine.carry()
+    assert await engine.store.count_changes() > 0
+    assert await engine.carry() > 0
+    assert await engine.store.count_changes() == 0
+    assert await engine.upkeep.mend() == 0
+    assert await engine.reason() == 0
+    await engine.record(events("Coda"))
+    await engine.drain()
+    assert await engine.store.dead_letters(1) == []

@@ -1,0 +1,167 @@
+"""A router whose summary fails is left out of its round alone, and what had arrived there is in the next one."""
+
+import asyncio
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
+
+from propagation.adapters.numpy.index import NumpyIndex
+from propagation.adapters.offline.embedder import HashedEmbedder
+from propagation.adapters.offline.reasoner import OfflineReasoner
+from propagation.adapters.sqlite.index.points import SqlitePoints
+from propagation.adapters.sqlite.store import SqliteStore
+from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
+from propagation.model.errors import LeaseLost, ReasonerFailed
+from propagation.model.interactions.interaction import NewInteraction
+from propagation.workflow.concurrency.leases import Leases
+from propagation.workflow.engine import Engine
+from propagation.workflow.settings import BankSettings, WorkflowSettings
+from services.runtime.clock import SystemClock
+
+SETTINGS = WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=6), table_edges=2, auto_create=True, update_size=1_000)
+
+
+class Silent(OfflineReasoner):
+    """Has no words for some routers."""
+
+    def __init__(self):
+        super().__init__()
+        self.silent = frozenset()
+        self.asked = []
+
+    async def summarize(self, routers):
+        self.asked.extend(one.router for one in routers)
+        answer = await super().summarize(routers)
+        return replace(answer, summaries=[ReasonerFailed("the model timed out") if one.router in self.silent else summary
+                                          for one, summary in zip(routers, answer.summaries, strict=True)])
+
+
+@asynccontextmanager
+async def opened(folder):
+    store = SqliteStore(folder / "graph.db", SystemClock())
+    engine = Engine(store, HashedEmbedder(SETTINGS.seed), NumpyIndex(SqlitePoints(store.database)), Silent(), SETTINGS, "test")
+    await engine.open()
+    try:
+        yield engine
+    finally:
+        await engine.close()
+
+
+async def lived(engine, start=0):
+    await engine.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"), title=f"Record {n}",
+                                              attributes=(("jazz", "opera", "folk", "punk")[n % 4],)) for n in range(20)])
+    await engine.record([NewInteraction(event_id=f"e{start + n}", user_id=f"u{n % 5}", item_id=f"i{(start + n * 7) % 20}", time=n,
+                                        content_hash="same") for n in range(30)])
+    await engine.drain()
+
+
+async def parts(engine, router):
+    """What the router's current message carries: (attribute, client)."""
+    versions = {version.router: version.version for version in await engine.store.router_versions(range(6))}
+    if router not in versions:
+        return set()
+    whole = await engine.store.router_version(router, versions[router])
+    return {(part.attribute, part.ref) for part in whole.integrated}
+
+
+async def touched_without_failure(folder):
+    async with opened(folder) as engine:
+        await lived(engine)
+        await engine.run_round()
+        return {router: await parts(engine, router) for router in range(6)}
+
+
+async def test_only_the_failing_router_is_left_out_and_the_next_round_has_what_arrived_there(tmp_path):
+    (tmp_path / "sound").mkdir()
+    whole = await touched_without_failure(tmp_path / "sound")
+    failing = max(whole, key=lambda router: len(whole[router]))
+    async with opened(tmp_path) as engine:
+        await lived(engine)
+        engine.reasoner.silent = frozenset({failing})
+        done = await engine.run_round()
+        assert engine.stage2.skipped == {failing: "the model timed out"}
+        assert done.touched == sum(bool(found) for found in whole.values()) - 1
+        assert {router: await parts(engine, router) for router in range(6)} == {**whole, failing: set()}
+    async with opened(tmp_path) as engine:  # a restart forgets nothing, and no client has to change for it
+        done = await engine.run_round()
+        assert (done.touched, done.changed) == (1, 0)
+        assert engine.reasoner.asked == [failing]
+        assert await parts(engine, failing) == whole[failing]
+        assert engine.stage2.skipped == {}
+        assert await engine.run_round() is None
+
+
+async def test_what_was_left_out_waits_through_rounds_that_fail_again(tmp_path):
+    async with opened(tmp_path) as engine:
+        await lived(engine)
+        engine.reasoner.silent = frozenset(range(6))
+        done = await engine.run_round()
+        assert done.touched == 0
+        waiting = set(engine.stage2.skipped)
+        await lived(engine, start=100)
+        await engine.run_round()
+        engine.reasoner.silent = frozenset()
+        done = await engine.run_round()
+        assert done.touched == len(engine.reasoner.asked[-done.touched:]) >= len(waiting)
+        arrived = {part for router in range(6) for part in await parts(engine, router)}
+        assert {attribute for attribute, _ in arrived} == {"jazz", "opera", "folk", "punk"}
+
+
+async def test_what_an_unpublished_round_left_out_is_not_read(tmp_path, monkeypatch):
+    async with opened(tmp_path) as engine:
+        await lived(engine)
+        engine.reasoner.silent = frozenset(range(6))
+
+        async def dies(*_):
+            raise LeaseLost("gone")
+
+        monkeypatch.setattr(engine.store, "publish_round", dies)
+        with pytest.raises(LeaseLost):
+            await engine.run_round()
+        monkeypatch.undo()
+        engine.reasoner.silent = frozenset()
+        assert (await engine.run_round()).touched > 0
+        assert engine.stage2.skipped == {}
+        assert await engine.run_round() is None
+
+
+async def test_what_was_left_out_waits_through_a_publication_that_is_no_round_of_its_own(tmp_path):
+    """As evolution's."""
+    async with opened(tmp_path) as engine:
+        await lived(engine)
+        engine.reasoner.silent = frozenset(range(6))
+        boundary = (await engine.run_round()).boundary
+        lease = await engine.store.acquire_lease("round", "test", 1_000)
+        await engine.store.publish_round(lease, await engine.store.begin_round(lease, boundary))
+        await engine.store.release_lease(lease)
+        engine.reasoner.silent = frozenset()
+        assert (await engine.run_round()).touched > 0
+        assert await engine.run_round() is None
+
+
+@pytest.mark.slow
+async def test_the_lease_is_held_for_as_long_as_a_round_takes(tmp_path):
+    async with opened(tmp_path) as engine:
+        engine.leases.seconds = 0.24
+        await lived(engine)
+        slow, others = engine.reasoner.summarize, []
+
+        async def slowly(*arguments):
+            await asyncio.sleep(0.4)
+            others.append(await engine.store.acquire_lease("round", "another", 1_000))
+            return await slow(*arguments)
+
+        engine.reasoner.summarize = slowly
+        assert (await engine.run_round()).touched == len(others)
+        assert set(others) == {None}
+        assert await engine.store.acquire_lease("round", "another", 1_000) is not None, "it is given back at the end"
+
+
+async def test_a_lease_held_by_another_is_not_given(tmp_path):
+    store = SqliteStore(tmp_path / "graph.db", SystemClock())
+    await store.open()
+    async with Leases(store, "one", 1).holding("work") as first, Leases(store, "two", 1).holding("work") as second:
+        assert first is not None
+        assert second is None
+    await store.close()

@@ -1,0 +1,36 @@
+"""Texts held in memory: what another process wrote meanwhile is found by its version."""
+
+from propagation.model.clients.client_text import ClientText
+from propagation.model.clients.profile import Profile
+from propagation.workflow.views.client_texts import held_texts
+
+ANN, BEN, CLEO = 0, 2, 4
+
+
+def text(ref, version):
+    return ClientText(profile=Profile(ref=ref, version=version))
+
+
+class Stored:
+    """The two reads that held texts make."""
+
+    def __init__(self, *texts):
+        self.texts = {text.profile.ref: text for text in texts}
+        self.loaded = []
+
+    async def text_versions(self, refs=None):
+        return {ref: self.texts[ref].profile.version for ref in refs if ref in self.texts}
+
+    async def load_texts(self, refs):
+        self.loaded.extend(refs)
+        return {ref: self.texts.get(ref, text(ref, 0)) for ref in refs}
+
+
+async def test_only_what_is_not_held_or_was_written_elsewhere_is_read():
+    store = Stored(text(ANN, 3), text(BEN, 5))
+    held = held_texts(store)
+    held.put(ANN, text(ANN, 3))
+    held.put(BEN, text(BEN, 4))
+    found = await held.newest([ANN, BEN, CLEO])
+    assert {ref: one.profile.version for ref, one in found.items()} == {ANN: 3, BEN: 5, CLEO: 0}
+    assert store.loaded == [BEN, CLEO]
