@@ -52,8 +52,9 @@ test-neo4j: $(COMPILED)  ## the graph store on a real Neo4j, which it starts its
 	$(BIN)/python -m services.runtime.kernel_warm_up
 	$(BIN)/python -m pytest -m "neo4j and not slow"
 
-lint: $(READY)  ## ruff
+lint: $(READY)  ## ruff: rules and format
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 
 types: $(READY)  ## mypy, strict
 	$(BIN)/mypy

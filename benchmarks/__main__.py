@@ -1,5 +1,5 @@
-"""`python -m benchmarks [--life | --neo4j] [--only GROUP] [--short]`: a table, and as the last line one JSON object with all
-keys."""
+"""`python -m benchmarks [--life | --neo4j] [--only GROUP] [--short]`: a table, and as the last line
+one JSON object with all keys."""
 
 import argparse
 import importlib
@@ -46,14 +46,42 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--life", action="store_true", help="the figures of a service that lives: evolution, back-up, soak")
-    parser.add_argument("--llm", action="store_true", help="the figures of language models, against a scripted server")
-    parser.add_argument("--cds", type=Path, metavar="FOLDER", help="cds-dense; default: ../shared/datasets/cds-dense")
-    parser.add_argument("--neo4j", action="store_true", help="the service on a Neo4j server, which is started here")
-    parser.add_argument("--only", metavar="GROUP", help=f"one group of figures: {', '.join(BENCH)}; with --life {', '.join(LIFE)}")
-    parser.add_argument("--short", action="store_true", help="a few seconds each: the programs work, the figures mean nothing")
-    parser.add_argument("--ml100k", type=Path, default=os.environ.get("ML100K"), metavar="FOLDER",
-                        help="MovieLens 100k (or ML100K=FOLDER); default: ../shared/datasets/ml-100k, where there is one")
+    parser.add_argument(
+        "--life",
+        action="store_true",
+        help="the figures of a service that lives: evolution, back-up, soak",
+    )
+    parser.add_argument(
+        "--llm",
+        action="store_true",
+        help="the figures of language models, against a scripted server",
+    )
+    parser.add_argument(
+        "--cds",
+        type=Path,
+        metavar="FOLDER",
+        help="cds-dense; default: ../shared/datasets/cds-dense",
+    )
+    parser.add_argument(
+        "--neo4j", action="store_true", help="the service on a Neo4j server, which is started here"
+    )
+    parser.add_argument(
+        "--only",
+        metavar="GROUP",
+        help=f"one group of figures: {', '.join(BENCH)}; with --life {', '.join(LIFE)}",
+    )
+    parser.add_argument(
+        "--short",
+        action="store_true",
+        help="a few seconds each: the programs work, the figures mean nothing",
+    )
+    parser.add_argument(
+        "--ml100k",
+        type=Path,
+        default=os.environ.get("ML100K"),
+        metavar="FOLDER",
+        help="MovieLens 100k (or ML100K=FOLDER); default: ../shared/datasets/ml-100k, where there is one",
+    )
     options = parser.parse_args()
     groups = _groups(options)
     if options.only and options.only not in groups:
@@ -73,7 +101,8 @@ def _ml100k(given: Path | None) -> Path | None:
 
 
 def _measured(group: str, keys: Sequence[str], run: Run) -> dict[str, float | None]:
-    """A group that fails says why, and what it had not measured yet is null; the other groups are still measured."""
+    """A group that fails says why, and what it had not measured yet is null; the other groups are
+    still measured."""
     print(f"{group}:", flush=True)
     started = time.monotonic()
     found: dict[str, float] = {}
@@ -86,12 +115,17 @@ def _measured(group: str, keys: Sequence[str], run: Run) -> dict[str, float | No
 
 
 def _circumstances() -> str:
-    commit = subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=12"],
-                            capture_output=True, text=True)
+    commit = subprocess.run(
+        ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=12"],
+        capture_output=True,
+        text=True,
+    )
     versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     load = ", ".join(f"{value:.2f}" for value in os.getloadavg())
-    return (f"commit {commit.stdout.strip() or 'unknown'}; load average {load}; {os.cpu_count()} cores; "
-            f"Python {platform.python_version()}, {versions}")
+    return (
+        f"commit {commit.stdout.strip() or 'unknown'}; load average {load}; {os.cpu_count()} cores; "
+        f"Python {platform.python_version()}, {versions}"
+    )
 
 
 def _print_table(figures: dict[str, float | None]) -> None:
@@ -102,8 +136,18 @@ def _print_table(figures: dict[str, float | None]) -> None:
         sign = ">=" if target.at_least else "<="
         must = f"{sign}{target.must:g}" if target.must is not None else ""
         hope = f"{target.hope:g}" if target.hope is not None else ""
-        verdict = "" if value is None or target.met(value) is None else ("yes" if target.met(value) else "NO")
-        shown = "not measured" if value is None else f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+        verdict = (
+            ""
+            if value is None or target.met(value) is None
+            else ("yes" if target.met(value) else "NO")
+        )
+        shown = (
+            "not measured"
+            if value is None
+            else f"{value:,.4g}"
+            if abs(value) < 1000
+            else f"{value:,.0f}"
+        )
         print(f"{key:<{width}}  {shown:>12}  {must:>8}  {hope:>8}  {verdict}")
 
 

@@ -1,6 +1,6 @@
-"""The dictionary under which bodies of profile versions are packed, trained on generated towns: `python -m
-benchmarks.body_dictionary FILE`. A released dictionary is never replaced (propagation/adapters/sqlite/reason/text_bodies.py): a new one is
-the next form's."""
+"""The dictionary under which bodies of profile versions are packed, trained on generated towns:
+`python -m benchmarks.body_dictionary FILE`. A released dictionary is never replaced
+(propagation/adapters/sqlite/reason/text_bodies.py): a new one is the next form's."""
 
 import asyncio
 import sqlite3
@@ -29,7 +29,10 @@ def bodies(seed: int) -> list[bytes]:
         database = Path(folder) / "town.db"
         asyncio.run(_replayed(database, seed))
         with closing(sqlite3.connect(database)) as connection:
-            return [plain_body(body) for (body,) in connection.execute("SELECT body FROM profile_version ORDER BY rowid")]
+            return [
+                plain_body(body)
+                for (body,) in connection.execute("SELECT body FROM profile_version ORDER BY rowid")
+            ]
 
 
 async def _replayed(database: Path, seed: int) -> None:
@@ -49,6 +52,10 @@ async def _replayed(database: Path, seed: int) -> None:
 if __name__ == "__main__":
     use_kernel_cache()
     samples = [body for seed in SEEDS for body in bodies(seed)[::EVERY]]
-    trained = zstandard.train_dictionary(BYTES, list[bytes | bytearray | memoryview[int]](samples), level=3)
+    trained = zstandard.train_dictionary(
+        BYTES, list[bytes | bytearray | memoryview[int]](samples), level=3
+    )
     Path(sys.argv[1]).write_bytes(trained.as_bytes())
-    print(f"{len(samples):,} bodies of {sum(map(len, samples)) // len(samples):,} bytes; dictionary of {len(trained):,} bytes")
+    print(
+        f"{len(samples):,} bodies of {sum(map(len, samples)) // len(samples):,} bytes; dictionary of {len(trained):,} bytes"
+    )

@@ -1,8 +1,9 @@
 """From an event to another user's recommendation, beside 500 events a second.
 
-A probe: a user adopts an item that nobody has adopted. The clock runs from the ack to the first answer with `applied_through`
-past it in which the item's reading s(u,i) (rule 2; the raw value of a lift part in `explain`) has risen by at least .1 in a
-bank for another user of that planted community. A control user, none of whose 32 routers was written, must not see it rise."""
+A probe: a user adopts an item that nobody has adopted. The clock runs from the ack to the first
+answer with `applied_through` past it in which the item's reading s(u,i) (rule 2; the raw value of a
+lift part in `explain`) has risen by at least .1 in a bank for another user of that planted
+community. A control user, none of whose 32 routers was written, must not see it rise."""
 
 import asyncio
 import time
@@ -42,7 +43,8 @@ Routers = tuple[frozenset[int], frozenset[int]]
 
 @dataclass(frozen=True)
 class Probe:
-    """Rows of the item, its adopter, the other user, the control; `control_routers`: the 32 of either bank it is read by."""
+    """Rows of the item, its adopter, the other user, the control; `control_routers`: the 32 of
+    either bank it is read by."""
 
     item: int
     adopter: int
@@ -61,28 +63,39 @@ class Outcome:
 
 
 def measure(run: Run) -> Figures:
-    """A probe whose control rose, or whose control's routers were written after all, is an error, not a slow probe."""
+    """A probe whose control rose, or whose control's routers were written after all, is an error,
+    not a slow probe."""
     town = catalogue_town(run.short)
     database = copy_of(town, run)
-    yield "event_to_recommendation_s", probed(run, Settings(database=database), town, PROBES_SHORT if run.short else PROBES, RATE)
+    yield (
+        "event_to_recommendation_s",
+        probed(run, Settings(database=database), town, PROBES_SHORT if run.short else PROBES, RATE),
+    )
 
 
 def probed(run: Run, settings: Settings, town: Town, count: int, rate: int) -> float:
-    """The 99th percentile of so many probes' seconds, beside so many events a second, on a state that was built."""
+    """The 99th percentile of so many probes' seconds, beside so many events a second, on a state
+    that was built."""
     probes = asyncio.run(_chosen(settings, town, count))
-    with serving(settings.database) as service, background(service.address, town, run, f"{len(probes)} probes", rate):
+    with (
+        serving(settings.database) as service,
+        background(service.address, town, run, f"{len(probes)} probes", rate),
+    ):
         outcomes = asyncio.run(_probed(service, probes))
     asyncio.run(_check_written(settings, probes, outcomes))
     seconds = [outcome.seconds for outcome in outcomes]
     rose = sum(outcome.control_rose for outcome in outcomes)
-    run.note(f"event to recommendation: p50 {np.percentile(seconds, 50):.3f} s, longest {max(seconds):.3f} s; {rose} controls rose")
+    run.note(
+        f"event to recommendation: p50 {np.percentile(seconds, 50):.3f} s, longest {max(seconds):.3f} s; {rose} controls rose"
+    )
     if rose:
         raise RuntimeError(f"the reading rose for {rose} control users")
     return float(np.percentile(seconds, 99, method="higher"))
 
 
 async def _chosen(settings: Settings, town: Town, count: int) -> list[Probe]:
-    """Adopters, others and controls by the numbers as they stand; events of the background leave all of them alone."""
+    """Adopters, others and controls by the numbers as they stand; events of the background leave
+    all of them alone."""
     engine = engine_of(settings)
     await engine.open()
     try:
@@ -90,12 +103,15 @@ async def _chosen(settings: Settings, town: Town, count: int) -> list[Probe]:
     finally:
         await engine.close()
     if len(probes) < count:
-        raise RuntimeError(f"only {len(probes)} probes with a control can be made in this town, {count} are wanted")
+        raise RuntimeError(
+            f"only {len(probes)} probes with a control can be made in this town, {count} are wanted"
+        )
     return [probes[place] for place in np.linspace(0, len(probes) - 1, count).astype(int)]
 
 
 def _candidates(view: NumbersView, town: Town) -> Iterator[Probe]:
-    """A probe an item, where some user of the other half reads by none of the routers that the adopter will write."""
+    """A probe an item, where some user of the other half reads by none of the routers that the
+    adopter will write."""
     read = {user: _read_by(view, user, READ_ROUTERS) for user in town.probers()}
     for item in town.probe_items():
         community = item % town.communities
@@ -110,20 +126,33 @@ def _candidates(view: NumbersView, town: Town) -> Iterator[Probe]:
 
 
 def _read_by(view: NumbersView, user: int, count: int) -> Routers:
-    return _largest(view, user, count, np.zeros((2, view.state.taste.trust.shape[1]), np.float32), (1.0, 1.0))
+    return _largest(
+        view, user, count, np.zeros((2, view.state.taste.trust.shape[1]), np.float32), (1.0, 1.0)
+    )
 
 
 def _will_write(view: NumbersView, user: int, item: int) -> Routers:
-    """The 16 of rule 5 after rule 4, and a few more: lifts move a little until the event is learned."""
+    """The 16 of rule 5 after rule 4, and a few more: lifts move a little until the event is
+    learned."""
     width = max(view.state.session.mass.shape[1], view.state.taste.mass.shape[1])
     increments = np.empty((2, width), np.float32)
     increments_of(view.state, item, 1.0, increments)
-    return _largest(view, user, WRITTEN_AT_MOST, increments, (view.state.session.discount, view.state.taste.discount))
+    return _largest(
+        view,
+        user,
+        WRITTEN_AT_MOST,
+        increments,
+        (view.state.session.discount, view.state.taste.discount),
+    )
 
 
-def _largest(view: NumbersView, user: int, count: int, increments: NDArray[np.float32], discounts: Reading) -> Routers:
+def _largest(
+    view: NumbersView, user: int, count: int, increments: NDArray[np.float32], discounts: Reading
+) -> Routers:
     found = []
-    for bank, added, discount in zip((view.state.session, view.state.taste), increments, discounts, strict=True):
+    for bank, added, discount in zip(
+        (view.state.session, view.state.taste), increments, discounts, strict=True
+    ):
         kept = bank.trust[user].copy()
         bank.trust[user] = discount * kept + added[: len(kept)]
         found.append(frozenset(routing_weights(bank, user, count, view.state.seed)[0].tolist()))
@@ -141,22 +170,46 @@ async def _probed(service: Service, probes: list[Probe]) -> list[Outcome]:
 
 
 async def _one(stub: "PropagationServiceAsyncStub", probe: Probe) -> Outcome:
-    other, control = await _reading(stub, probe.other, probe.item), await _reading(stub, probe.control, probe.item)
-    answer = await stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=[pb.Interaction(
-        event_id=f"probe-{probe.item}", user_id=f"u{probe.adopter}", item_id=f"i{probe.item}")]))
+    other, control = (
+        await _reading(stub, probe.other, probe.item),
+        await _reading(stub, probe.control, probe.item),
+    )
+    answer = await stub.RecordInteractions(
+        pb.RecordInteractionsRequest(
+            interactions=[
+                pb.Interaction(
+                    event_id=f"probe-{probe.item}",
+                    user_id=f"u{probe.adopter}",
+                    item_id=f"i{probe.item}",
+                )
+            ]
+        )
+    )
     acked = time.monotonic()
     risen = False
     while not risen and time.monotonic() - acked < PATIENCE_SECONDS:
-        risen = _most_risen(other, await _reading(stub, probe.other, probe.item, answer.sequence)) >= RISE
+        risen = (
+            _most_risen(other, await _reading(stub, probe.other, probe.item, answer.sequence))
+            >= RISE
+        )
     seconds = time.monotonic() - acked if risen else float("inf")
     after = await _reading(stub, probe.control, probe.item, answer.sequence)
     return Outcome(answer.sequence, seconds, _most_risen(control, after) > 0)
 
 
-async def _reading(stub: "PropagationServiceAsyncStub", user: int, item: int, sequence: int = 0) -> Reading:
+async def _reading(
+    stub: "PropagationServiceAsyncStub", user: int, item: int, sequence: int = 0
+) -> Reading:
     """s(u,i) of both banks at or past `sequence`."""
-    answer = await stub.Recommend(pb.RecommendRequest(user_id=f"u{user}", candidate_ids=[f"i{item}"], exclude_seen=False,
-                                                      explain=True, min_sequence=sequence))
+    answer = await stub.Recommend(
+        pb.RecommendRequest(
+            user_id=f"u{user}",
+            candidate_ids=[f"i{item}"],
+            exclude_seen=False,
+            explain=True,
+            min_sequence=sequence,
+        )
+    )
     parts = {part.feature: part.raw for part in answer.recommendations[0].explanation.parts}
     return parts[LIFTS[0]], parts[LIFTS[1]]
 
@@ -173,7 +226,9 @@ async def _check_written(settings: Settings, probes: list[Probe], outcomes: list
         for probe, outcome in zip(probes, outcomes, strict=True):
             written = await _written(store, outcome.sequence)
             if _meet(probe.control_routers, written):
-                raise RuntimeError(f"the control of item {probe.item} is read by a router that was written")
+                raise RuntimeError(
+                    f"the control of item {probe.item} is read by a router that was written"
+                )
     finally:
         await store.close()
 
@@ -181,6 +236,8 @@ async def _check_written(settings: Settings, probes: list[Probe], outcomes: list
 async def _written(store: GraphStore, sequence: int) -> Routers:
     (block,) = await store.read_learned(sequence - 1, 1)
     row = int(np.searchsorted(block.sequence, sequence))
-    banks = [frozenset(block.routers[row, bank][block.weights[row, bank] > 0].tolist()) for bank in range(2)]
+    banks = [
+        frozenset(block.routers[row, bank][block.weights[row, bank] > 0].tolist())
+        for bank in range(2)
+    ]
     return banks[0], banks[1]
-

@@ -1,4 +1,5 @@
-"""What every group is given: how long to measure, where states are kept, and a place for what should be printed."""
+"""What every group is given: how long to measure, where states are kept, and a place for what
+should be printed."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -9,8 +10,9 @@ Figures = Iterator[tuple[str, float]]
 
 @dataclass
 class Run:
-    """`short`: a few seconds each, to show that the programs work. `states` [folder] stays for the next run, `scratch` does
-    not. `ml100k`: the folder of MovieLens 100k; None where there is none, and its figures are null then."""
+    """`short`: a few seconds each, to show that the programs work. `states` [folder] stays for the
+    next run, `scratch` does not. `ml100k`: the folder of MovieLens 100k; None where there is none,
+    and its figures are null then."""
 
     short: bool
     states: Path

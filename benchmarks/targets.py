@@ -1,4 +1,5 @@
-"""The figures: their keys, and what each must reach and is hoped to reach (the issues' tables, What it must reach)."""
+"""The figures: their keys, and what each must reach and is hoped to reach (the issues' tables, What
+it must reach)."""
 
 from dataclasses import dataclass
 

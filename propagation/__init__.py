@@ -1,1 +1,2 @@
-"""Preference propagation after RecNet: the library. Read it top-down: workflow, mechanisms, ports, model."""
+"""Preference propagation after RecNet: the library. Read it top-down: workflow, mechanisms, ports,
+model."""

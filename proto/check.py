@@ -1,6 +1,7 @@
 """Generated code is current, and nothing breaks the last release: `python -m proto.check`.
 
-`--release` records the API as it is as the release that later ones are compared with (proto/descriptors.binpb)."""
+`--release` records the API as it is as the release that later ones are compared with
+(proto/descriptors.binpb)."""
 
 import sys
 import tempfile

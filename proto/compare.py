@@ -2,13 +2,19 @@
 
 from collections.abc import Iterator
 
-from google.protobuf.descriptor_pb2 import DescriptorProto, EnumDescriptorProto, FieldDescriptorProto, FileDescriptorProto
+from google.protobuf.descriptor_pb2 import (
+    DescriptorProto,
+    EnumDescriptorProto,
+    FieldDescriptorProto,
+    FileDescriptorProto,
+)
 
 LABEL_REPEATED = FieldDescriptorProto.LABEL_REPEATED
 
 
 def breaks(before: FileDescriptorProto, after: FileDescriptorProto) -> Iterator[str]:
-    """Sentences; none where every caller of `before` is served by `after`: on the wire, in JSON and in generated code."""
+    """Sentences; none where every caller of `before` is served by `after`: on the wire, in JSON and
+    in generated code."""
     old, new = _messages(before), _messages(after)
     for name, message in old.items():
         if name not in new:

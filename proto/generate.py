@@ -13,8 +13,15 @@ SOURCE = "propagation/v1/propagation.proto"
 
 def generate(out: Path) -> None:
     """Messages, stubs and their types under `out`. Exits when protoc refuses."""
-    os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", "")))
-    _run(f"--python_out={out}", f"--grpc_python_out={out}", f"--mypy_out={out}", f"--mypy_grpc_out={out}")
+    os.environ["PATH"] = os.pathsep.join(
+        (str(Path(sys.executable).parent), os.environ.get("PATH", ""))
+    )
+    _run(
+        f"--python_out={out}",
+        f"--grpc_python_out={out}",
+        f"--mypy_out={out}",
+        f"--mypy_grpc_out={out}",
+    )
 
 
 def descriptors(out: Path) -> None:

@@ -1,5 +1,5 @@
-"""Settings to an engine: the one place that chooses adapters. A row of a table builds one; what an adapter needs installed or
-running is imported and asked for only where it is chosen."""
+"""Settings to an engine: the one place that chooses adapters. A row of a table builds one; what an
+adapter needs installed or running is imported and asked for only where it is chosen."""
 
 import os
 import secrets
@@ -31,7 +31,8 @@ def laptop_store(settings: Settings, clock: Clock | None = None) -> SqliteStore:
 
 
 def neo4j_store(settings: Settings, clock: Clock | None = None) -> GraphStore:
-    """A server; nothing is connected yet. The system's clock is the server's there: machines share it."""
+    """A server; nothing is connected yet. The system's clock is the server's there: machines share
+    it."""
     from propagation.adapters.neo4j.store import Neo4jStore
 
     return Neo4jStore(settings.neo4j, None if isinstance(clock, SystemClock) else clock)
@@ -60,12 +61,20 @@ def qdrant_index(settings: Settings, store: GraphStore) -> VectorIndex:
 
     qdrant = settings.qdrant
     key = qdrant.api_key.get_secret_value() if qdrant.api_key else None
-    return QdrantIndex(connect(qdrant.url, qdrant.grpc_port, key, qdrant.timeout_seconds), qdrant.prefix)
+    return QdrantIndex(
+        connect(qdrant.url, qdrant.grpc_port, key, qdrant.timeout_seconds), qdrant.prefix
+    )
 
 
-STORES: Mapping[str, Callable[[Settings, Clock | None], GraphStore]] = {"sqlite": laptop_store, "neo4j": neo4j_store}
+STORES: Mapping[str, Callable[[Settings, Clock | None], GraphStore]] = {
+    "sqlite": laptop_store,
+    "neo4j": neo4j_store,
+}
 Around = Callable[[GraphStore, VectorIndex], tuple[GraphStore, VectorIndex]]
-INDEXES: Mapping[str, Callable[[Settings, GraphStore], VectorIndex]] = {"numpy": numpy_index, "qdrant": qdrant_index}
+INDEXES: Mapping[str, Callable[[Settings, GraphStore], VectorIndex]] = {
+    "numpy": numpy_index,
+    "qdrant": qdrant_index,
+}
 
 
 def graph_store(settings: Settings, clock: Clock | None = None) -> GraphStore:
@@ -80,24 +89,42 @@ def as_they_are(store: GraphStore, index: VectorIndex) -> tuple[GraphStore, Vect
 
 @cache
 def holder_name() -> str:
-    """Of this process, in leases and traces. Containers that share a host's name may also share process numbers."""
+    """Of this process, in leases and traces. Containers that share a host's name may also share
+    process numbers."""
     return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
 
 
-def engine_of(settings: Settings, give_way: Callable[[], Awaitable[None]] = turn_of_others, clock: Clock | None = None,
-                  around: Around = as_they_are) -> Engine:
-    """Not opened. As the settings say; by default SQLite, NumPy, offline reasoner and fitted embedder: no server, no network,
-    no key. `clock`: the system's. `around` may put something in their place that watches them."""
+def engine_of(
+    settings: Settings,
+    give_way: Callable[[], Awaitable[None]] = turn_of_others,
+    clock: Clock | None = None,
+    around: Around = as_they_are,
+) -> Engine:
+    """Not opened. As the settings say; by default SQLite, NumPy, offline reasoner and fitted
+    embedder: no server, no network, no key. `clock`: the system's. `around` may put something in
+    their place that watches them."""
     store = graph_store(settings, clock)
     holder, workflow = holder_name(), settings.workflow
     reasoner, embedder = models_of(settings, store, holder)
     store, index = around(store, INDEXES[settings.index](settings, store))
-    return Engine(store, embedder, index, reasoner, workflow, holder=holder, give_way=give_way,
-                  beside=beside_of(settings, store, workflow))
+    return Engine(
+        store,
+        embedder,
+        index,
+        reasoner,
+        workflow,
+        holder=holder,
+        give_way=give_way,
+        beside=beside_of(settings, store, workflow),
+    )
 
 
 def beside_of(settings: Settings, store: GraphStore, workflow: WorkflowSettings) -> Beside | None:
     """The process that drafts, where there is to be one; it starts with the first claim."""
-    if settings.store != "sqlite" or settings.reasoner != "offline" or settings.reasoning_in != "process":
+    if (
+        settings.store != "sqlite"
+        or settings.reasoner != "offline"
+        or settings.reasoning_in != "process"
+    ):
         return None
     return Beside(cast(SqliteStore, store), Begin(settings.database.resolve(), workflow))

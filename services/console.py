@@ -1,4 +1,5 @@
-"""What commands print: tables for people, one JSON document for programs, progress on terminals only."""
+"""What commands print: tables for people, one JSON document for programs, progress on terminals
+only."""
 
 import json
 import sys
@@ -24,7 +25,11 @@ def console() -> "Console":
 
 def print_json(value: object) -> None:
     """One line when piped, indented on a terminal."""
-    print(json.dumps(value, ensure_ascii=False, default=_plain, indent=2 if sys.stdout.isatty() else None))
+    print(
+        json.dumps(
+            value, ensure_ascii=False, default=_plain, indent=2 if sys.stdout.isatty() else None
+        )
+    )
 
 
 def print_json_line(value: object) -> None:
@@ -32,7 +37,12 @@ def print_json_line(value: object) -> None:
     print(json.dumps(value, ensure_ascii=False, default=_plain), flush=True)
 
 
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], numbers: Sequence[str] = ()) -> None:
+def print_table(
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    numbers: Sequence[str] = (),
+) -> None:
     """`numbers`: columns that are right-aligned."""
     from rich import box
     from rich.table import Table
@@ -49,10 +59,23 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
 def progress_bar() -> "Progress":
     """A bar on stderr, absent where stderr is no terminal."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
-    return Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-                    console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True)
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        disable=not sys.stderr.isatty(),
+        transient=True,
+    )
 
 
 def _plain(value: Any) -> object:

@@ -12,7 +12,8 @@ from services.config.settings import Settings
 
 
 def models_of(settings: Settings, store: SpendingStore, holder: str) -> tuple[Reasoner, Embedder]:
-    """The offline ones, or models behind an endpoint, whose key is read from the environment here and nowhere else."""
+    """The offline ones, or models behind an endpoint, whose key is read from the environment here
+    and nowhere else."""
     options = settings.openai
     offline: Reasoner = OfflineReasoner(settings.workflow.profile_lines)
     fitted: Embedder = HashedEmbedder(settings.workflow.seed)

@@ -53,7 +53,8 @@ class Running:
     metrics: str | None = None
 
     async def stop(self, grace_seconds: float | None) -> None:
-        """No new calls; streams deliver their acks and end; running calls, and models, have `grace_seconds` (None: no time)."""
+        """No new calls; streams deliver their acks and end; running calls, and models, have
+        `grace_seconds` (None: no time)."""
         self.engine.hurry(grace_seconds or 0)
         await self.health.stopping()
         self.service.stopping.set()
@@ -61,11 +62,12 @@ class Running:
 
 
 async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
-    """Serve until SIGTERM or SIGINT; a second one does not wait for running calls. `announce` is told HOST:PORT when the
-    service is ready. A graph's server or an embedder that does not answer is waited for.
+    """Serve until SIGTERM or SIGINT; a second one does not wait for running calls. `announce` is
+    told HOST:PORT when the service is ready. A graph's server or an embedder that does not answer
+    is waited for.
 
-    Raises NotLoopback, PortTaken, BrokenTokens, BrokenTls,
-    and whatever the store refuses to open with (StoreBusy, StoreCorrupt, SchemaTooNew, StoreRefused, StoreUnsupported)."""
+    Raises NotLoopback, PortTaken, BrokenTokens, BrokenTls, and whatever the store refuses to open
+    with (StoreBusy, StoreCorrupt, SchemaTooNew, StoreRefused, StoreUnsupported)."""
     configure_logging(settings.server.log_format)
     with _stop_signals() as (first, second), contextlib.suppress(Stopped):
         async with running(settings, stopping=first) as service:
@@ -83,26 +85,38 @@ async def _hurry(service: Running, second: asyncio.Event) -> None:
 
 
 @contextlib.asynccontextmanager
-async def running(settings: Settings, clock: Clock | None = None,
-                  stopping: asyncio.Event | None = None) -> AsyncIterator[Running]:
-    """A service that is ready; stopped gracefully at the end: health says so, streams deliver their acks
-    and end, calls finish within the grace, the numbers are checkpointed, the store is closed. `clock`: the system's. Its port
-    answers from the start (see opening.py). Raises Stopped where `stopping` is set before it is ready."""
+async def running(
+    settings: Settings, clock: Clock | None = None, stopping: asyncio.Event | None = None
+) -> AsyncIterator[Running]:
+    """A service that is ready; stopped gracefully at the end: health says so, streams deliver their
+    acks and end, calls finish within the grace, the numbers are checkpointed, the store is closed.
+    `clock`: the system's. Its port answers from the start (see opening.py). Raises Stopped where
+    `stopping` is set before it is ready."""
     refuse_open_address(settings.server)
     if settings.monitoring.port is not None:
         refuse_open_address(settings.server, settings.monitoring.host)
         refuse_taken_port(settings.monitoring.host.strip("[]"), settings.monitoring.port)
     monitoring = monitoring_of(settings.monitoring, holder_name())
     door = door_of(settings.server)
-    sys.setswitchinterval(SWITCH_SECONDS)  # the numbers' thread answers reads between the steps of reasoning
+    sys.setswitchinterval(
+        SWITCH_SECONDS
+    )  # the numbers' thread answers reads between the steps of reasoning
     rare_collections()
     courtesy, clock = Courtesy(), clock or SystemClock()
     engine = engine_of(settings, courtesy.give_way, clock, monitoring.around)
     worker = Worker(engine, courtesy, settings.schedule, clock)
     places = places_of(settings)
     servicer, opening = PropagationService(engine, worker, places), Opening(stopping)
-    server = new_server(servicer, courtesy, worker.timings, door, opening, settings.server.max_message_bytes,
-                        places, monitoring.interceptors())
+    server = new_server(
+        servicer,
+        courtesy,
+        worker.timings,
+        door,
+        opening,
+        settings.server.max_message_bytes,
+        places,
+        monitoring.interceptors(),
+    )
     health = Health(server)
     address = bind(server, settings.server)
     service = Running(address, engine, worker, server, servicer, health, door)
@@ -113,7 +127,9 @@ async def running(settings: Settings, clock: Clock | None = None,
     told = asyncio.get_running_loop().call_later(LONG_SECONDS, _say_that_it_takes_long)
     try:
         if not kernels_are_kept():
-            log.info("compiling kernels, once: over a minute on two idle cores, more on a busy machine")
+            log.info(
+                "compiling kernels, once: over a minute on two idle cores, more on a busy machine"
+            )
             await compiled(stopping or asyncio.Event())
         await engine.open(reach=opening.reach)
         await health.serving()  # from here on the worker says whether the store is there
@@ -148,7 +164,9 @@ async def running(settings: Settings, clock: Clock | None = None,
 
 
 def _say_that_it_takes_long() -> None:
-    log.info("still opening: kernels that are not kept for this copy of the library are compiled, then the graph is read")
+    log.info(
+        "still opening: kernels that are not kept for this copy of the library are compiled, then the graph is read"
+    )
 
 
 def _holds_something(database: Path) -> bool:
@@ -159,7 +177,9 @@ def _holds_something(database: Path) -> bool:
 def door_of(settings: ServerSettings) -> Door:
     """Who may come in. Raises BrokenTokens."""
     path = settings.tokens
-    return Door(Watched((path,), lambda: read_tokens(path)) if path else None, Limits(settings.limits))
+    return Door(
+        Watched((path,), lambda: read_tokens(path)) if path else None, Limits(settings.limits)
+    )
 
 
 @contextlib.contextmanager

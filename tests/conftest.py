@@ -1,4 +1,5 @@
-"""Shared by all tests: compiled kernels are kept between runs, and a Ctrl-C that a test sends is heard."""
+"""Shared by all tests: compiled kernels are kept between runs, and a Ctrl-C that a test sends is
+heard."""
 
 import signal
 
@@ -8,6 +9,7 @@ use_kernel_cache()
 
 
 def pytest_configure() -> None:
-    """A shell starts what it runs in the background with SIGINT ignored, and processes hand that on to theirs."""
+    """A shell starts what it runs in the background with SIGINT ignored, and processes hand that on
+    to theirs."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

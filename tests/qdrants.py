@@ -1,5 +1,5 @@
-"""The Qdrants that tests run on: the client's local mode, and a server where QDRANT_URL names one (QDRANT_GRPC_PORT: 6334 where
-it is not set)."""
+"""The Qdrants that tests run on: the client's local mode, and a server where QDRANT_URL names one
+(QDRANT_GRPC_PORT: 6334 where it is not set)."""
 
 import asyncio
 import os
@@ -46,7 +46,8 @@ async def server_for(prefix: str) -> AsyncIterator[AsyncQdrantClient]:
 
 
 class Relay:
-    """A port of this machine that leads to the server's, and may be cut: what is under way breaks off, nothing comes through."""
+    """A port of this machine that leads to the server's, and may be cut: what is under way breaks
+    off, nothing comes through."""
 
     def __init__(self) -> None:
         self._server: asyncio.Server | None = None
@@ -73,7 +74,9 @@ class Relay:
         if self._frozen:
             self._streams.add(writer)
             return
-        there, back = await asyncio.open_connection(urlsplit(os.environ["QDRANT_URL"]).hostname, GRPC_PORT)
+        there, back = await asyncio.open_connection(
+            urlsplit(os.environ["QDRANT_URL"]).hostname, GRPC_PORT
+        )
         streams = {writer, back}
         self._streams |= streams
         with suppress(ConnectionError, asyncio.CancelledError):

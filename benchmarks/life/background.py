@@ -1,7 +1,9 @@
-"""500 events a second (or another rate) while something else is measured, a process of its own: `python -m benchmarks.life.background
-ADDRESS USERS ITEMS RATE`; it runs until its input is closed, then prints {"per_s", "lag_s"}.
+"""500 events a second (or another rate) while something else is measured, a process of its own:
+`python -m benchmarks.life.background ADDRESS USERS ITEMS RATE`; it runs until its input is closed,
+then prints {"per_s", "lag_s"}.
 
-`lag_s`: the longest time from an ack to an answer whose numbers reflect it, looked at twice a second."""
+`lag_s`: the longest time from an ack to an answer whose numbers reflect it, looked at twice a
+second."""
 
 import asyncio
 import json
@@ -30,10 +32,15 @@ LAG_MOST = 2.0
 
 @contextmanager
 def background(address: str, town: Town, run: Run, what: str, rate: int = RATE) -> Iterator[None]:
-    """Events by all users but the probes' and on all items but the probes', while the body runs; rate and lag are printed."""
+    """Events by all users but the probes' and on all items but the probes', while the body runs;
+    rate and lag are printed."""
     arguments = [address, str(town.users), str(town.items), str(rate)]
-    process = subprocess.Popen([sys.executable, "-m", "benchmarks.life.background", *arguments],
-                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.life.background", *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdout is not None
     try:
         process.stdout.readline()
@@ -42,7 +49,9 @@ def background(address: str, town: Town, run: Run, what: str, rate: int = RATE) 
         rest, _ = process.communicate(timeout=60)
     done = json.loads(rest)
     late = "" if done["lag_s"] < LAG_MOST else f", which is over {LAG_MOST:g} s"
-    run.note(f"{what}: beside {done['per_s']:,.0f} events/s; longest lag of the numbers {done['lag_s']:.2f} s{late}")
+    run.note(
+        f"{what}: beside {done['per_s']:,.0f} events/s; longest lag of the numbers {done['lag_s']:.2f} s{late}"
+    )
 
 
 class Background:
@@ -66,9 +75,20 @@ class Background:
         due = time.monotonic()
         while not self._stopping.is_set():
             size = self._rate // CALLS_A_SECOND
-            answer = await self._stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=[
-                pb.Interaction(event_id=f"live-{self._stamp}-{self.sent + place}", user_id=f"u{user}", item_id=f"i{item}")
-                for place, (user, item) in enumerate(self._pairs[self.sent : self.sent + size])]))
+            answer = await self._stub.RecordInteractions(
+                pb.RecordInteractionsRequest(
+                    interactions=[
+                        pb.Interaction(
+                            event_id=f"live-{self._stamp}-{self.sent + place}",
+                            user_id=f"u{user}",
+                            item_id=f"i{item}",
+                        )
+                        for place, (user, item) in enumerate(
+                            self._pairs[self.sent : self.sent + size]
+                        )
+                    ]
+                )
+            )
             self.sent, self.acked = self.sent + size, answer.sequence
             due += 1 / CALLS_A_SECOND
             await asyncio.sleep(max(0.0, due - time.monotonic()))
@@ -77,7 +97,9 @@ class Background:
         """Any read tells; that of a client nobody knows costs the service least."""
         while not self._stopping.is_set():
             started = time.monotonic()
-            await self._stub.Recommend(pb.RecommendRequest(user_id="nobody", candidate_ids=["i0"], min_sequence=self.acked))
+            await self._stub.Recommend(
+                pb.RecommendRequest(user_id="nobody", candidate_ids=["i0"], min_sequence=self.acked)
+            )
             self.lag = max(self.lag, time.monotonic() - started)
             await asyncio.sleep(LOOK_SECONDS)
 
@@ -94,8 +116,16 @@ async def main(address: str, town: Town, rate: int) -> None:
         await asyncio.wait([ended, tasks], return_when=asyncio.FIRST_COMPLETED)
         events.stop()
         await tasks
-        print(json.dumps({"per_s": events.sent / (time.monotonic() - started), "lag_s": events.lag}))
+        print(
+            json.dumps({"per_s": events.sent / (time.monotonic() - started), "lag_s": events.lag})
+        )
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], Town(int(sys.argv[2]), int(sys.argv[3]), 0).without_probers(), int(sys.argv[4])))
+    asyncio.run(
+        main(
+            sys.argv[1],
+            Town(int(sys.argv[2]), int(sys.argv[3]), 0).without_probers(),
+            int(sys.argv[4]),
+        )
+    )

@@ -1,4 +1,5 @@
-"""A back-up of a million interactions while the service records and learns 500 events a second and answers Recommend."""
+"""A back-up of a million interactions while the service records and learns 500 events a second and
+answers Recommend."""
 
 import json
 import subprocess
@@ -20,17 +21,22 @@ LEAST_SECONDS = 20.0
 
 
 def measure(run: Run) -> Figures:
-    """`propagation backup` again and again for as long as reads are measured; its time is the longest. The copy is restored and
-    looked over by `propagation doctor`."""
+    """`propagation backup` again and again for as long as reads are measured; its time is the
+    longest. The copy is restored and looked over by `propagation doctor`."""
     town = lived_town(run.short)
     database = copy_of(town, run)
     copy = run.scratch / "copy.db"
     users = [f"u{row}" for row in range(town.users)]
-    with (serving(database, "--auto-create") as service, background(service.address, town, run, "one caller of Recommend"),
-          copying(database, copy) as took):
+    with (
+        serving(database, "--auto-create") as service,
+        background(service.address, town, run, "one caller of Recommend"),
+        copying(database, copy) as took,
+    ):
         reads = measured(service.address, "recommend", users, 1, run.seconds(LEAST_SECONDS))
-    run.note(f"{len(took)} back-ups of {copy.stat().st_size / 1e6:,.0f} MB: {', '.join(f'{each:.1f}' for each in took)} s; "
-             f"Recommend p50 {reads['p50_ms']:.1f} ms meanwhile")
+    run.note(
+        f"{len(took)} back-ups of {copy.stat().st_size / 1e6:,.0f} MB: {', '.join(f'{each:.1f}' for each in took)} s; "
+        f"Recommend p50 {reads['p50_ms']:.1f} ms meanwhile"
+    )
     yield "recommend_p99_during_backup_ms", reads["p99_ms"]
     yield "backup_s_1m_interactions", max(took)
     restored = run.scratch / "restored.db"

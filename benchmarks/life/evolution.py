@@ -1,4 +1,5 @@
-"""An evolution on 50,000 users, 100,000 items and 1M interactions, while 500 events a second are recorded and one caller reads."""
+"""An evolution on 50,000 users, 100,000 items and 1M interactions, while 500 events a second are
+recorded and one caller reads."""
 
 import asyncio
 import time
@@ -19,23 +20,34 @@ FEWEST_READS = 20
 
 
 def measure(run: Run) -> Figures:
-    """From the call of EvolveRouters to its answer; the reads are those that were asked in that time."""
+    """From the call of EvolveRouters to its answer; the reads are those that were asked in that
+    time."""
     town = catalogue_town(run.short)
     users = [f"u{row}" for row in range(town.users)]
     with serving(copy_of(town, run), "--auto-create") as service:
         before = service.rss_mb()
         with background(service.address, town, run, "an evolution"):
             seconds, reads, done = asyncio.run(_evolved(service, users))
-        changes = [pb.EvolutionKind.Name(change.kind).removeprefix("EVOLUTION_KIND_").lower() for change in done.changes]
-        run.note(f"{', '.join(changes) or 'no change'}; {'published' if done.published else 'not published'}: {done.verdict}")
-        run.note(f"{len(reads)} reads: p50 {np.percentile(reads, 50) * 1e3:.1f} ms, longest {max(reads) * 1e3:.0f} ms; memory "
-                 f"{before:,.0f} MB before, {service.rss_mb():,.0f} MB after")
+        changes = [
+            pb.EvolutionKind.Name(change.kind).removeprefix("EVOLUTION_KIND_").lower()
+            for change in done.changes
+        ]
+        run.note(
+            f"{', '.join(changes) or 'no change'}; {'published' if done.published else 'not published'}: {done.verdict}"
+        )
+        run.note(
+            f"{len(reads)} reads: p50 {np.percentile(reads, 50) * 1e3:.1f} ms, longest {max(reads) * 1e3:.0f} ms; memory "
+            f"{before:,.0f} MB before, {service.rss_mb():,.0f} MB after"
+        )
         yield "evolution_s_100k_clients", seconds
         yield "recommend_p99_during_evolution_ms", float(np.percentile(reads, 99) * 1e3)
 
 
-async def _evolved(service: Service, users: Sequence[str]) -> tuple[float, list[float], pb.EvolutionRun]:
-    """(seconds, each read's seconds, the run). Raises RuntimeError where hardly anything was read meanwhile."""
+async def _evolved(
+    service: Service, users: Sequence[str]
+) -> tuple[float, list[float], pb.EvolutionRun]:
+    """(seconds, each read's seconds, the run). Raises RuntimeError where hardly anything was read
+    meanwhile."""
     async with connected(service.address) as stub:
         await ask(stub, "recommend", users[0])
         started = time.monotonic()

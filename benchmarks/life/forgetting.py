@@ -1,4 +1,5 @@
-"""ForgetClient of clients with a thousand events, among 150,000 clients and a million interactions, over gRPC."""
+"""ForgetClient of clients with a thousand events, among 150,000 clients and a million interactions,
+over gRPC."""
 
 import asyncio
 import mmap
@@ -22,14 +23,20 @@ PATIENCE_SECONDS = 600.0
 
 
 def measure(run: Run) -> Figures:
-    """Users whose thousand events are the newest, and items whose takers are spread over the whole log; the slowest counts. What
-    is measured ends when nothing of the client is left in the files."""
+    """Users whose thousand events are the newest, and items whose takers are spread over the whole
+    log; the slowest counts. What is measured ends when nothing of the client is left in the files.
+    """
     town = lived_town(run.short)
     database = copy_of(town, run)
     with serving(database, "--auto-create") as service:
         took = asyncio.run(forgotten(service.address, town, EVENTS_SHORT if run.short else EVENTS))
-    run.note(", ".join(f"{client} with {events:,} events in {seconds:.2f} s" for client, events, seconds in took)
-             + f"; file {os.path.getsize(database) / 1e6:,.0f} MB")
+    run.note(
+        ", ".join(
+            f"{client} with {events:,} events in {seconds:.2f} s"
+            for client, events, seconds in took
+        )
+        + f"; file {os.path.getsize(database) / 1e6:,.0f} MB"
+    )
     left = [client for client, _, _ in took if _is_left(database, client)]
     if left:
         raise RuntimeError(f"still in the file: {left}")
@@ -40,17 +47,33 @@ async def forgotten(address: str, town: Town, events: int) -> list[tuple[str, in
     """(id, events erased, seconds) of each client that was forgotten."""
     async with grpc.aio.insecure_channel(address) as channel:
         stub = pb_grpc.PropagationServiceStub(channel)
-        keys = [pb.ClientKey(kind=pb.CLIENT_KIND_USER, id=f"forgotten-user-{n}") for n in range(USERS)]
+        keys = [
+            pb.ClientKey(kind=pb.CLIENT_KIND_USER, id=f"forgotten-user-{n}") for n in range(USERS)
+        ]
         for n, key in enumerate(keys):
-            await stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=[
-                pb.Interaction(event_id=f"{key.id}-{place}", user_id=key.id, item_id=f"i{item}")
-                for place, item in enumerate(pairs_of(town, events, town.seed + n)[:, 1].tolist())]))
+            await stub.RecordInteractions(
+                pb.RecordInteractionsRequest(
+                    interactions=[
+                        pb.Interaction(
+                            event_id=f"{key.id}-{place}", user_id=key.id, item_id=f"i{item}"
+                        )
+                        for place, item in enumerate(
+                            pairs_of(town, events, town.seed + n)[:, 1].tolist()
+                        )
+                    ]
+                )
+            )
         await stub.RunRound(pb.RunRoundRequest(drain=True), timeout=PATIENCE_SECONDS)
-        keys += [pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=f"i{row}") for row in _items_with(town, events)]
+        keys += [
+            pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=f"i{row}")
+            for row in _items_with(town, events)
+        ]
         took = []
         for key in keys:
             started = time.monotonic()
-            answer = await stub.ForgetClient(pb.ForgetClientRequest(key=key), timeout=PATIENCE_SECONDS)
+            answer = await stub.ForgetClient(
+                pb.ForgetClientRequest(key=key), timeout=PATIENCE_SECONDS
+            )
             took.append((key.id, answer.events_erased, time.monotonic() - started))
         return took
 

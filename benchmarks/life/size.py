@@ -1,4 +1,5 @@
-"""Bytes of the file an interaction, after a life of a million with the default retention, compacted."""
+"""Bytes of the file an interaction, after a life of a million with the default retention,
+compacted."""
 
 import asyncio
 from pathlib import Path
@@ -18,8 +19,10 @@ def measure(run: Run) -> Figures:
     database = copy_of(town, run)
     dropped = asyncio.run(_retained(database))
     before, after = SqliteFiles(database).compact()
-    run.note(f"{dropped:,} rows dropped by retention; {before / 1e6:,.0f} MB, compacted {after / 1e6:,.0f} MB; "
-             f"{town.users + town.items:,} clients, {town.interactions:,} interactions")
+    run.note(
+        f"{dropped:,} rows dropped by retention; {before / 1e6:,.0f} MB, compacted {after / 1e6:,.0f} MB; "
+        f"{town.users + town.items:,} clients, {town.interactions:,} interactions"
+    )
     yield "file_bytes_per_interaction", after / town.interactions
 
 

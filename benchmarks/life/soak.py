@@ -1,4 +1,5 @@
-"""Half an hour at 500 events a second with the nightly job every two minutes: what the process' memory grows by."""
+"""Half an hour at 500 events a second with the nightly job every two minutes: what the process'
+memory grows by."""
 
 import time
 from typing import TYPE_CHECKING
@@ -23,14 +24,20 @@ EVERY_TWO_MINUTES = "schedule.evolution=*/2 * * * *"
 
 
 def measure(run: Run) -> Figures:
-    """From the mean of the first two minutes after the warm-up to the mean of the last two, in hundredths of the first: as long
-    as from one nightly job to the next, so that each has one in it (a single minute may have one, or none)."""
-    total, warm, each, night = ((SHORT_SECONDS, SHORT_WARM_SECONDS, SHORT_EACH_SECONDS, SHORT_NIGHT_SECONDS) if run.short
-                                else (SECONDS, WARM_SECONDS, EACH_SECONDS, NIGHT_SECONDS))
+    """From the mean of the first two minutes after the warm-up to the mean of the last two, in
+    hundredths of the first: as long as from one nightly job to the next, so that each has one in it
+    (a single minute may have one, or none)."""
+    total, warm, each, night = (
+        (SHORT_SECONDS, SHORT_WARM_SECONDS, SHORT_EACH_SECONDS, SHORT_NIGHT_SECONDS)
+        if run.short
+        else (SECONDS, WARM_SECONDS, EACH_SECONDS, NIGHT_SECONDS)
+    )
     town = lived_town(run.short)
     rss: list[float] = []
-    with (serving(copy_of(town, run), "--auto-create", "--set", EVERY_TWO_MINUTES) as service,
-          background(service.address, town, run, f"soak of {total:,.0f} s")):
+    with (
+        serving(copy_of(town, run), "--auto-create", "--set", EVERY_TWO_MINUTES) as service,
+        background(service.address, town, run, f"soak of {total:,.0f} s"),
+    ):
         started = time.monotonic()
         while (passed := time.monotonic() - started) < total:
             if passed >= warm:
@@ -39,14 +46,20 @@ def measure(run: Run) -> Figures:
         jobs = ask(service.address, _jobs)
     samples = round(night / each)
     first, last = float(np.mean(rss[:samples])), float(np.mean(rss[-samples:]))
-    run.note(f"resident {first:,.0f} MB after the warm-up ({min(rss[:samples]):,.0f} between two nights), "
-             f"{last:,.0f} MB at the end ({min(rss[-samples:]):,.0f}), at most {max(rss):,.0f} MB; {jobs}")
+    run.note(
+        f"resident {first:,.0f} MB after the warm-up ({min(rss[:samples]):,.0f} between two nights), "
+        f"{last:,.0f} MB at the end ({min(rss[-samples:]):,.0f}), at most {max(rss):,.0f} MB; {jobs}"
+    )
     yield "soak_rss_growth_pct", 100 * (last - first) / first
 
 
 async def _jobs(stub: "PropagationServiceAsyncStub") -> str:
     """What the nightly job did, and how far reasoning is behind."""
     status = await stub.GetStatus(pb.GetStatusRequest())
-    said = [f"{job.name}: last {job.last.ToJsonString() if job.HasField('last') else 'never'}, {job.failures} failures"
-            for job in status.jobs]
-    return "; ".join([*said, f"{status.reason_lag:,} events to reason", f"failing: {dict(status.failing)}"])
+    said = [
+        f"{job.name}: last {job.last.ToJsonString() if job.HasField('last') else 'never'}, {job.failures} failures"
+        for job in status.jobs
+    ]
+    return "; ".join(
+        [*said, f"{status.reason_lag:,} events to reason", f"failing: {dict(status.failing)}"]
+    )

@@ -1,9 +1,9 @@
-"""States on disk: real database files, made by the engine itself, once: `python -m benchmarks.life.states FILE USERS ITEMS EVENTS
-TEXTS`.
+"""States on disk: real database files, made by the engine itself, once: `python -m
+benchmarks.life.states FILE USERS ITEMS EVENTS TEXTS`.
 
-Sizes and the sources that decide what a file holds are part of its name, so that a stale state is never used. Numbers are
-learned from every interaction. Texts are reasoned for the last TEXTS only (for all of a million it would take a quarter of an
-hour): the others are marked as reasoned."""
+Sizes and the sources that decide what a file holds are part of its name, so that a stale state is
+never used. Numbers are learned from every interaction. Texts are reasoned for the last TEXTS only
+(for all of a million it would take a quarter of an hour): the others are marked as reasoned."""
 
 import asyncio
 import shutil
@@ -27,8 +27,14 @@ from services.grpc.requests.checks import checked_interaction
 from services.runtime.kernel_cache import use_kernel_cache
 
 ROOT = Path(__file__).parent.parent.parent
-SOURCES = ("benchmarks/service/town.py", "benchmarks/life/states.py", "propagation/numbers/**/*.py", "propagation/adapters/sqlite/migrations/*.sql",
-           "propagation/adapters/offline/embedder.py", "propagation/workflow/bootstrap/new_epoch.py")
+SOURCES = (
+    "benchmarks/service/town.py",
+    "benchmarks/life/states.py",
+    "propagation/numbers/**/*.py",
+    "propagation/adapters/sqlite/migrations/*.sql",
+    "propagation/adapters/offline/embedder.py",
+    "propagation/workflow/bootstrap/new_epoch.py",
+)
 PART = 5_000
 
 
@@ -38,8 +44,19 @@ def copy_of(town: Town, run: Run) -> Path:
     if not kept.exists():
         run.note(f"building {kept.name}")
         building = run.scratch / kept.name
-        subprocess.run([sys.executable, "-m", "benchmarks.life.states", str(building), str(town.users), str(town.items),
-                        str(town.interactions), str(town.texts)], check=True)
+        subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "benchmarks.life.states",
+                str(building),
+                str(town.users),
+                str(town.items),
+                str(town.interactions),
+                str(town.texts),
+            ],
+            check=True,
+        )
         building.rename(kept)
     copy = run.scratch / f"{len(list(run.scratch.iterdir()))}-{kept.name}"
     shutil.copyfile(kept, copy)
@@ -71,7 +88,9 @@ async def _learned(engine: Engine, town: Town) -> None:
     await _everything_learned(engine)
     pairs = pairs_of(town, town.interactions, town.seed).tolist()
     for start in range(0, len(pairs), PART):
-        await engine.record([_event(start + place, *pair) for place, pair in enumerate(pairs[start : start + PART])])
+        await engine.record(
+            [_event(start + place, *pair) for place, pair in enumerate(pairs[start : start + PART])]
+        )
     await _everything_learned(engine)
 
 
@@ -81,7 +100,9 @@ async def _everything_learned(engine: Engine) -> None:
 
 
 def _event(number: int, user: int, item: int) -> NewInteraction:
-    return checked_interaction(pb.Interaction(event_id=f"past-{number}", user_id=f"u{user}", item_id=f"i{item}"), 0)
+    return checked_interaction(
+        pb.Interaction(event_id=f"past-{number}", user_id=f"u{user}", item_id=f"i{item}"), 0
+    )
 
 
 def _mark_reasoned(path: Path, but_the_last: int) -> None:
@@ -89,8 +110,11 @@ def _mark_reasoned(path: Path, but_the_last: int) -> None:
     with closing(sqlite3.connect(path)) as connection, connection:
         (newest,) = connection.execute("SELECT max(sequence) FROM interaction").fetchone()
         through = newest - but_the_last
-        connection.execute("INSERT OR IGNORE INTO reasoned (sequence, user) SELECT sequence, user FROM interaction"
-                           " WHERE sequence <= ?", (through,))
+        connection.execute(
+            "INSERT OR IGNORE INTO reasoned (sequence, user) SELECT sequence, user FROM interaction"
+            " WHERE sequence <= ?",
+            (through,),
+        )
         connection.execute("INSERT OR REPLACE INTO progress VALUES ('reasoned', ?)", (through,))
 
 

@@ -1,7 +1,9 @@
-"""Language models: what an interaction costs and takes, against the scripted server in a process of its own.
+"""Language models: what an interaction costs and takes, against the scripted server in a process of
+its own.
 
-Real text (cds-dense: 100 users, 269 records, the earliest five interactions of each user), real services; calls and tokens are
-counted at the server (tokens are characters / 4). The first extraction of attributes is counted apart."""
+Real text (cds-dense: 100 users, 269 records, the earliest five interactions of each user), real
+services; calls and tokens are counted at the server (tokens are characters / 4). The first
+extraction of attributes is counted apart."""
 
 import asyncio
 import time
@@ -32,8 +34,11 @@ EXTRACT = "extract"
 
 
 def measure(run: Run) -> Figures:
-    """In five parts: what an interaction costs, the same with 80 routers, our own time, faults with a kill, reads."""
-    folder = run.cds or Path(__file__).parent.parent.parent.parent / "shared" / "datasets" / "cds-dense"
+    """In five parts: what an interaction costs, the same with 80 routers, our own time, faults with
+    a kill, reads."""
+    folder = (
+        run.cds or Path(__file__).parent.parent.parent.parent / "shared" / "datasets" / "cds-dense"
+    )
     if not folder.exists():
         run.note("cds-dense is not here: name its folder with --cds")
         return
@@ -56,13 +61,17 @@ async def _costs(run: Run, dataset: Dataset) -> list[tuple[str, float]]:
             counts = server.counts().less(extraction)
             status = await stub.GetStatus(pb.GetStatusRequest())
     number = len(dataset)
-    run.note(f"{number} interactions of {len(list(dataset.clients))} clients in {seconds:.1f} s; first extraction apart: "
-             f"{extraction.total_calls} calls, {extraction.total_prompt:,} and {extraction.total_completion:,} tokens")
+    run.note(
+        f"{number} interactions of {len(list(dataset.clients))} clients in {seconds:.1f} s; first extraction apart: "
+        f"{extraction.total_calls} calls, {extraction.total_prompt:,} and {extraction.total_completion:,} tokens"
+    )
     _note(run, counts, number, status.last_round.number)
-    return [("llm_calls_per_interaction", counts.total_calls / number),
-            ("llm_prompt_tokens_per_interaction", counts.total_prompt / number),
-            ("llm_completion_tokens_per_interaction", counts.total_completion / number),
-            ("llm_500_interactions_s_at_500ms", seconds * EVENTS / number)]
+    return [
+        ("llm_calls_per_interaction", counts.total_calls / number),
+        ("llm_prompt_tokens_per_interaction", counts.total_prompt / number),
+        ("llm_completion_tokens_per_interaction", counts.total_completion / number),
+        ("llm_500_interactions_s_at_500ms", seconds * EVENTS / number),
+    ]
 
 
 async def _with_80(run: Run, dataset: Dataset) -> None:
@@ -78,21 +87,27 @@ async def _with_80(run: Run, dataset: Dataset) -> None:
 
 
 async def _overhead(run: Run, dataset: Dataset) -> float:
-    """One interaction at a time without latency: from the record to the end, less the server's own time, a call."""
+    """One interaction at a time without latency: from the record to the end, less the server's own
+    time, a call."""
     with scripted(latency=0.0) as server:
-        async with _service(run, server, "overhead", "openai.in_flight=1", "update_size=100000") as (stub, _):
+        async with _service(
+            run, server, "overhead", "openai.in_flight=1", "update_size=100000"
+        ) as (stub, _):
             extraction = await _described(stub, server, dataset)
             started = time.monotonic()
             await _recorded(stub, dataset)
             await _reasoned(stub)
             seconds = time.monotonic() - started
             counts = server.counts().less(extraction)
-    run.note(f"{counts.total_calls} calls one after the other in {seconds:.1f} s, of which {counts.seconds:.1f} s at the server")
+    run.note(
+        f"{counts.total_calls} calls one after the other in {seconds:.1f} s, of which {counts.seconds:.1f} s at the server"
+    )
     return (seconds - counts.seconds) / counts.total_calls * 1e3
 
 
 async def _faults(run: Run, dataset: Dataset) -> list[tuple[str, float]]:
-    """The ratio from two runs that differ in the faults alone; what is lost or doubled from a third, killed in the middle."""
+    """The ratio from two runs that differ in the faults alone; what is lost or doubled from a
+    third, killed in the middle."""
     plain = await _calls(run, dataset, {}, "plain")
     faulty = await _calls(run, dataset, FAULTS, "faulty")
     run.note(f"{faulty} calls under faults, {plain} without")
@@ -106,9 +121,14 @@ async def _faults(run: Run, dataset: Dataset) -> list[tuple[str, float]]:
         async with _service(run, server, "killed") as (stub, _):
             await _reasoned(stub)
     found = outcomes_of(database)
-    run.note(f"killed in the middle: {found.reasoned} reasoned, {found.dead} of them dead letters, of {len(dataset)}")
-    return [("llm_calls_ratio_under_faults", faulty / plain), ("llm_lost", len(dataset) - found.reasoned),
-            ("llm_doubled", found.doubled)]
+    run.note(
+        f"killed in the middle: {found.reasoned} reasoned, {found.dead} of them dead letters, of {len(dataset)}"
+    )
+    return [
+        ("llm_calls_ratio_under_faults", faulty / plain),
+        ("llm_lost", len(dataset) - found.reasoned),
+        ("llm_doubled", found.doubled),
+    ]
 
 
 async def _calls(run: Run, dataset: Dataset, faults: Mapping[str, float], name: str) -> int:
@@ -142,18 +162,31 @@ async def _reads(run: Run, dataset: Dataset) -> float:
 
 
 @asynccontextmanager
-async def _service(run: Run, server: ScriptedServer, name: str,
-                   *settings: str) -> AsyncIterator[tuple[PropagationServiceStub, Service]]:
-    told = ("reasoner=openai", f"openai.base_url={server.base_url}", "openai.model=scripted", "openai.in_flight=20",
-            "update_size=60", "taste.k=20", "session.k=20", "bootstrap_items=200", "round_interval=100000", "auto_create=true",
-            *settings)
+async def _service(
+    run: Run, server: ScriptedServer, name: str, *settings: str
+) -> AsyncIterator[tuple[PropagationServiceStub, Service]]:
+    told = (
+        "reasoner=openai",
+        f"openai.base_url={server.base_url}",
+        "openai.model=scripted",
+        "openai.in_flight=20",
+        "update_size=60",
+        "taste.k=20",
+        "session.k=20",
+        "bootstrap_items=200",
+        "round_interval=100000",
+        "auto_create=true",
+        *settings,
+    )
     arguments = [part for one in told for part in ("--set", one)]
     with serving(run.scratch / f"{name}.db", *arguments) as service:
         async with grpc.aio.insecure_channel(service.address) as channel:
             yield PropagationServiceStub(channel), service
 
 
-async def _described(stub: PropagationServiceStub, server: ScriptedServer, dataset: Dataset) -> Counts:
+async def _described(
+    stub: PropagationServiceStub, server: ScriptedServer, dataset: Dataset
+) -> Counts:
     """The catalogue is stored and every record has its first profile: what that took."""
     clients = [client_to_proto(client) for client in dataset.clients]
     for start in range(0, len(clients), EVENTS):
@@ -176,7 +209,9 @@ async def _still(server: ScriptedServer) -> Counts:
 
 
 async def _recorded(stub: PropagationServiceStub, dataset: Dataset) -> None:
-    await stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=map(event_to_proto, dataset.events)))
+    await stub.RecordInteractions(
+        pb.RecordInteractionsRequest(interactions=map(event_to_proto, dataset.events))
+    )
 
 
 async def _reasoned(stub: PropagationServiceStub, share: float = 1.0) -> None:
@@ -196,5 +231,7 @@ def _note(run: Run, counts: Counts, number: int, rounds: int) -> None:
     by_prompt = ", ".join(f"{name} {calls}" for name, calls in sorted(counts.calls.items()))
     run.note(f"calls: {by_prompt}; {rounds} rounds; most at once {counts.most_at_once}")
     heard = counts.with_message / max(counts.receptions, 1)
-    run.note(f"{counts.receptions / number:.1f} receptions an interaction, {heard:.0%} of them with a message; "
-             f"{counts.profile_words:.0f} words a profile in prompts; words in answers: {counts.words}")
+    run.note(
+        f"{counts.receptions / number:.1f} receptions an interaction, {heard:.0%} of them with a message; "
+        f"{counts.profile_words:.0f} words a profile in prompts; words in answers: {counts.words}"
+    )

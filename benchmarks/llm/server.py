@@ -38,13 +38,21 @@ class Counts:
 
     def less(self, before: "Counts") -> "Counts":
         """What came since."""
+
         def difference(now: Mapping[str, int], then: Mapping[str, int]) -> dict[str, int]:
             return {name: count for name in now if (count := now[name] - then.get(name, 0))}
 
-        return Counts(difference(self.calls, before.calls), difference(self.prompt_tokens, before.prompt_tokens),
-                      difference(self.completion_tokens, before.completion_tokens), self.seconds - before.seconds,
-                      self.most_at_once, self.receptions - before.receptions, self.with_message - before.with_message,
-                      self.profile_words, self.words)
+        return Counts(
+            difference(self.calls, before.calls),
+            difference(self.prompt_tokens, before.prompt_tokens),
+            difference(self.completion_tokens, before.completion_tokens),
+            self.seconds - before.seconds,
+            self.most_at_once,
+            self.receptions - before.receptions,
+            self.with_message - before.with_message,
+            self.profile_words,
+            self.words,
+        )
 
 
 @dataclass(frozen=True)
@@ -59,15 +67,31 @@ class ScriptedServer:
 
     def told(self, *, latency: float) -> None:
         """From now on it takes so long."""
-        request = urllib.request.Request(f"{self.base_url}/script", json.dumps({"latency": latency}).encode(), method="POST")
+        request = urllib.request.Request(
+            f"{self.base_url}/script", json.dumps({"latency": latency}).encode(), method="POST"
+        )
         urllib.request.urlopen(request).close()
 
 
 @contextmanager
-def scripted(*, latency: float, faults: Mapping[str, float] | None = None) -> Iterator[ScriptedServer]:
+def scripted(
+    *, latency: float, faults: Mapping[str, float] | None = None
+) -> Iterator[ScriptedServer]:
     """A server that ends with the body."""
-    told = [part for name, share in (faults or {}).items() for part in ("--fault", f"{name}={share}")]
-    command = [sys.executable, "-m", "services.cli.main", "fake-llm", "--port", "0", "--latency", str(latency), *told]
+    told = [
+        part for name, share in (faults or {}).items() for part in ("--fault", f"{name}={share}")
+    ]
+    command = [
+        sys.executable,
+        "-m",
+        "services.cli.main",
+        "fake-llm",
+        "--port",
+        "0",
+        "--latency",
+        str(latency),
+        *told,
+    ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Outcomes:
-    """`reasoned` interactions (dead letters among them); `doubled`: those with two gradients of one module."""
+    """`reasoned` interactions (dead letters among them); `doubled`: those with two gradients of one
+    module."""
 
     reasoned: int
     dead: int
@@ -18,11 +19,15 @@ class Outcomes:
 def outcomes_of(database: Path) -> Outcomes:
     """Of a service that has stopped."""
     with closing(sqlite3.connect(database)) as connection:
+
         def one(query: str) -> int:
             return int(connection.execute(query).fetchone()[0])
 
         return Outcomes(
             reasoned=one("SELECT count(*) FROM interaction JOIN reasoned USING (sequence)"),
             dead=one("SELECT count(*) FROM dead_letter"),
-            doubled=one("SELECT count(DISTINCT sequence) FROM (SELECT sequence FROM gradient WHERE module <> 'router'"
-                        " GROUP BY sequence, module, owner HAVING count(*) > 1)"))
+            doubled=one(
+                "SELECT count(DISTINCT sequence) FROM (SELECT sequence FROM gradient WHERE module <> 'router'"
+                " GROUP BY sequence, module, owner HAVING count(*) > 1)"
+            ),
+        )

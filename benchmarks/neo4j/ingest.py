@@ -1,4 +1,5 @@
-"""Ingest on a graph server: gRPC, batches of 500, acknowledged after the commit, with processing on (ingest.py)."""
+"""Ingest on a graph server: gRPC, batches of 500, acknowledged after the commit, with processing on
+(ingest.py)."""
 
 from benchmarks.neo4j.server import neo4j_settings
 from benchmarks.run import Figures, Run

@@ -1,5 +1,5 @@
-"""kill -9 at random moments: of the service, which records, learns and reasons, and of Neo4j itself. Nothing that was acknowledged
-is lost, nothing has its effect twice.
+"""kill -9 at random moments: of the service, which records, learns and reasons, and of Neo4j
+itself. Nothing that was acknowledged is lost, nothing has its effect twice.
 
 KILL_ROUNDS=50,10 says how often each is killed."""
 
@@ -29,7 +29,8 @@ Call = list[pb.Interaction]
 
 
 class Pushing:
-    """Calls until it is told to stop. A call that was not acknowledged is sent again, with the same ids."""
+    """Calls until it is told to stop. A call that was not acknowledged is sent again, with the same
+    ids."""
 
     def __init__(self, seed: int) -> None:
         self._draw = random.Random(seed)
@@ -42,33 +43,52 @@ class Pushing:
             while not until():
                 call = self.open[0] if self.open else self._next()
                 try:
-                    await stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=call), timeout=10)
+                    await stub.RecordInteractions(
+                        pb.RecordInteractionsRequest(interactions=call), timeout=10
+                    )
                 except grpc.aio.AioRpcError:
                     await asyncio.sleep(0.1)
                     continue
                 self.acked.update(event.event_id for event in self.open.pop(0))
 
     def _next(self) -> Call:
-        self.open.append([pb.Interaction(event_id=f"e{self._made + n}", user_id=f"u{self._draw.randrange(USERS)}",
-                                         item_id=f"i{self._draw.randrange(ITEMS)}") for n in range(EVENTS_A_CALL)])
+        self.open.append(
+            [
+                pb.Interaction(
+                    event_id=f"e{self._made + n}",
+                    user_id=f"u{self._draw.randrange(USERS)}",
+                    item_id=f"i{self._draw.randrange(ITEMS)}",
+                )
+                for n in range(EVENTS_A_CALL)
+            ]
+        )
         self._made += EVENTS_A_CALL
         return self.open[-1]
 
 
 def measure(run: Run) -> Figures:
-    of_service, of_server = map(int, os.environ.get("KILL_ROUNDS", "").split(",")) if "KILL_ROUNDS" in os.environ else \
-        ROUNDS_SHORT if run.short else ROUNDS
+    of_service, of_server = (
+        map(int, os.environ.get("KILL_ROUNDS", "").split(","))
+        if "KILL_ROUNDS" in os.environ
+        else ROUNDS_SHORT
+        if run.short
+        else ROUNDS
+    )
     pushing, draw, place = Pushing(3), random.Random(4), run.scratch / "kill.db"
     with neo4j_server(run, "kill") as server:
         for _ in range(of_service):
             asyncio.run(_killed_service(place, pushing, draw.uniform(0, LONGEST_LIFE_SECONDS)))
         for _ in range(of_server):
-            asyncio.run(_killed_server(place, server, pushing, draw.uniform(0, LONGEST_LIFE_SECONDS)))
+            asyncio.run(
+                _killed_server(place, server, pushing, draw.uniform(0, LONGEST_LIFE_SECONDS))
+            )
         asyncio.run(_finished(place, pushing))
         lost, doubled = _counted(server, pushing)
         wrong = asyncio.run(_checked(server))
-    run.note(f"{of_service} kills of the service, {of_server} of Neo4j; {len(pushing.acked):,} events acknowledged; check: "
-             f"{wrong or 'sound'}")
+    run.note(
+        f"{of_service} kills of the service, {of_server} of Neo4j; {len(pushing.acked):,} events acknowledged; check: "
+        f"{wrong or 'sound'}"
+    )
     if wrong:
         raise RuntimeError(f"the graph is not sound: {wrong[0]}")
     yield "kill_lost", float(lost)
@@ -78,18 +98,24 @@ def measure(run: Run) -> Figures:
 async def _killed_service(place: Path, pushing: Pushing, seconds: float) -> None:
     with serving(place, *ARGUMENTS) as service:
         ends = time.monotonic() + seconds
-        sending = asyncio.create_task(pushing.push(service.address, lambda: service.process.poll() is not None))
+        sending = asyncio.create_task(
+            pushing.push(service.address, lambda: service.process.poll() is not None)
+        )
         await asyncio.sleep(max(0.0, ends - time.monotonic()))
         service.kill()
         await sending
 
 
-async def _killed_server(place: Path, server: Neo4jServer, pushing: Pushing, seconds: float) -> None:
+async def _killed_server(
+    place: Path, server: Neo4jServer, pushing: Pushing, seconds: float
+) -> None:
     """The service stays, and goes on alone when the server is back."""
     with serving(place, *ARGUMENTS) as service:
         target = len(pushing.acked) + 10 * EVENTS_A_CALL
         back = asyncio.Event()
-        sending = asyncio.create_task(pushing.push(service.address, lambda: back.is_set() and len(pushing.acked) >= target))
+        sending = asyncio.create_task(
+            pushing.push(service.address, lambda: back.is_set() and len(pushing.acked) >= target)
+        )
         await asyncio.sleep(seconds)
         await asyncio.to_thread(server.kill)
         await asyncio.to_thread(server.start)
@@ -113,11 +139,19 @@ async def _finished(place: Path, pushing: Pushing) -> None:
 
 
 def _counted(server: Neo4jServer, pushing: Pushing) -> tuple[int, int]:
-    """(acknowledged events that are not there or not reasoned, events with two interactions or whose texts were written twice)."""
-    there = {row[0] for row in server.run("MATCH (i:Interaction) WHERE i.reasoned IS NOT NULL RETURN i.event_id")}
+    """(acknowledged events that are not there or not reasoned, events with two interactions or
+    whose texts were written twice)."""
+    there = {
+        row[0]
+        for row in server.run(
+            "MATCH (i:Interaction) WHERE i.reasoned IS NOT NULL RETURN i.event_id"
+        )
+    }
     total = server.run("MATCH (i:Interaction) RETURN count(i) - count(DISTINCT i.event_id)")[0][0]
-    twice = server.run("MATCH (i:Interaction)-[:WROTE]->(p:ProfileVersion) WITH i, p.ref AS ref, count(p) AS versions"
-                       " WHERE versions > 1 RETURN count(DISTINCT i)")[0][0]
+    twice = server.run(
+        "MATCH (i:Interaction)-[:WROTE]->(p:ProfileVersion) WITH i, p.ref AS ref, count(p) AS versions"
+        " WHERE versions > 1 RETURN count(DISTINCT i)"
+    )[0][0]
     assert isinstance(total, int)
     assert isinstance(twice, int)
     return len(pushing.acked - there), total + twice

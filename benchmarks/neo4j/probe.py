@@ -1,4 +1,5 @@
-"""From an event to another user's recommendation on a graph server, beside 100 events a second (probe.py)."""
+"""From an event to another user's recommendation on a graph server, beside 100 events a second
+(probe.py)."""
 
 import asyncio
 
@@ -16,12 +17,16 @@ EVENTS_A_SECOND = 100
 
 
 def measure(run: Run) -> Figures:
-    """The earlier events are learned, and marked as reasoned; those beside the probes are reasoned as they come."""
+    """The earlier events are learned, and marked as reasoned; those beside the probes are reasoned
+    as they come."""
     town = TOWN_SHORT if run.short else TOWN
     with neo4j_settings(run, "probe") as settings:
         settings = settings.model_copy(update={"database": run.scratch / "probe.db"})
         asyncio.run(_built(settings, town))
-        yield "neo4j_event_to_recommendation_s", probed(run, settings, town, PROBES_SHORT if run.short else PROBES, EVENTS_A_SECOND)
+        yield (
+            "neo4j_event_to_recommendation_s",
+            probed(run, settings, town, PROBES_SHORT if run.short else PROBES, EVENTS_A_SECOND),
+        )
 
 
 async def _built(settings: Settings, town: Town) -> None:

@@ -1,5 +1,5 @@
-"""Processing on a graph server: learn and reason ML-100k from a recorded log by the service's own worker, as process.py does; and
-the statements sent for it, recording in batches of 500 included."""
+"""Processing on a graph server: learn and reason ML-100k from a recorded log by the service's own
+worker, as process.py does; and the statements sent for it, recording in batches of 500 included."""
 
 import asyncio
 
@@ -35,7 +35,8 @@ def measure(run: Run) -> Figures:
 
 
 async def _processed(settings: Settings, dataset: Dataset) -> tuple[float, int]:
-    """Seconds from a recorded log to everything learned, reasoned and carried by the rounds that fell due; and all statements."""
+    """Seconds from a recorded log to everything learned, reasoned and carried by the rounds that
+    fell due; and all statements."""
     rare_collections()
     courtesy, clock = Courtesy(), SystemClock()
     engine = engine_of(settings, courtesy.give_way, clock)

@@ -1,7 +1,8 @@
-"""Rounds on a graph of 100,000 clients: the first table of 800,000 edges, and one of 1,000 changed clients, by adoption and by
-semantic routing (the NumPy index, filled from the graph).
+"""Rounds on a graph of 100,000 clients: the first table of 800,000 edges, and one of 1,000 changed
+clients, by adoption and by semantic routing (the NumPy index, filled from the graph).
 
-Half the clients are users, half items; all have a text. Interactions are learned; those before the epoch are marked as reasoned."""
+Half the clients are users, half items; all have a text. Interactions are learned; those before the
+epoch are marked as reasoned."""
 
 import asyncio
 import os
@@ -34,12 +35,27 @@ def measure(run: Run) -> Figures:
     town = TOWN_SHORT if run.short else TOWN
     with neo4j_settings(run, "rounds") as settings:
         yield "neo4j_first_table_s_100k_clients", asyncio.run(_first_table(run, settings, town))
-        yield "neo4j_round_s_1k_changed_of_100k", asyncio.run(_rounds(run, settings, town, "adoption", 1))
-        yield "neo4j_round_s_1k_changed_of_100k_semantic", asyncio.run(_rounds(run, settings, town, "semantic", 2))
+        yield (
+            "neo4j_round_s_1k_changed_of_100k",
+            asyncio.run(_rounds(run, settings, town, "adoption", 1)),
+        )
+        yield (
+            "neo4j_round_s_1k_changed_of_100k_semantic",
+            asyncio.run(_rounds(run, settings, town, "semantic", 2)),
+        )
         if "QDRANT_URL" in os.environ:
-            there = settings.model_copy(update={"index": "qdrant", "qdrant": settings.qdrant.model_copy(update={
-                "url": os.environ["QDRANT_URL"], "prefix": f"bench{os.getpid()}"})})
-            yield "neo4j_round_s_1k_changed_of_100k_qdrant", asyncio.run(_rounds(run, there, town, "semantic", 3))
+            there = settings.model_copy(
+                update={
+                    "index": "qdrant",
+                    "qdrant": settings.qdrant.model_copy(
+                        update={"url": os.environ["QDRANT_URL"], "prefix": f"bench{os.getpid()}"}
+                    ),
+                }
+            )
+            yield (
+                "neo4j_round_s_1k_changed_of_100k_qdrant",
+                asyncio.run(_rounds(run, there, town, "semantic", 3)),
+            )
 
 
 def _engine(settings: Settings, policy: str) -> Engine:
@@ -55,7 +71,9 @@ async def _first_table(run: Run, settings: Settings, town: Town) -> float:
         started = time.monotonic()
         await record_past(engine, town, _with_text(town))
         seconds = time.monotonic() - started
-        run.note(f"{town.users + town.items:,} clients and {town.interactions:,} interactions recorded in {seconds:.0f} s")
+        run.note(
+            f"{town.users + town.items:,} clients and {town.interactions:,} interactions recorded in {seconds:.0f} s"
+        )
         seconds, done = await _timed_first_round(engine)
     finally:
         await engine.close()
@@ -81,7 +99,8 @@ async def _timed_first_round(engine: Engine) -> tuple[float, Round]:
 
 
 async def _rounds(run: Run, settings: Settings, town: Town, policy: str, seed: int) -> float:
-    """Seconds of a round after some that brought the table to this policy: each moves the edges of the routers that it touches."""
+    """Seconds of a round after some that brought the table to this policy: each moves the edges of
+    the routers that it touches."""
     engine = _engine(settings, policy)
     await engine.open()
     try:
@@ -89,9 +108,16 @@ async def _rounds(run: Run, settings: Settings, town: Town, policy: str, seed: i
         for warm in range(WARM_ROUNDS, -1, -1):
             rng = np.random.default_rng([seed, warm])
             count = CHANGING if town.users > TOWN_SHORT.users else CHANGING_SHORT
-            users, items = rng.integers(0, town.users, count).tolist(), rng.integers(0, town.items - town.probes, count).tolist()
-            await engine.record([past_event(f"{policy}-{seed}-{warm}-{place}", *pair)
-                                 for place, pair in enumerate(zip(users, items, strict=True))])
+            users, items = (
+                rng.integers(0, town.users, count).tolist(),
+                rng.integers(0, town.items - town.probes, count).tolist(),
+            )
+            await engine.record(
+                [
+                    past_event(f"{policy}-{seed}-{warm}-{place}", *pair)
+                    for place, pair in enumerate(zip(users, items, strict=True))
+                ]
+            )
             await engine.drain()
             started = time.monotonic()
             done = await engine.run_round()
@@ -109,10 +135,19 @@ def _with_text(town: Town) -> Iterator[ClientChange]:
         if client.key.kind == ClientKind.USER:
             community = int(client.key.id[1:]) % town.communities
             word = int(client.key.id[1:]) // town.communities
-            client = client.model_copy(update={"attributes": (f"c{community}w{word % 12}", f"side{community % SIDES}w{word % 30}")})
+            client = client.model_copy(
+                update={
+                    "attributes": (
+                        f"c{community}w{word % 12}",
+                        f"side{community % SIDES}w{word % 30}",
+                    )
+                }
+            )
         yield client
 
 
 def _said(done: Round) -> str:
-    return (f"{done.changed:,} clients changed, {done.touched} routers touched, {done.edges_opened:,} edges opened and"
-            f" {done.edges_closed:,} closed")
+    return (
+        f"{done.changed:,} clients changed, {done.touched} routers touched, {done.edges_opened:,} edges opened and"
+        f" {done.edges_closed:,} closed"
+    )

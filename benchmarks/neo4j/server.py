@@ -1,4 +1,5 @@
-"""A Neo4j server for a benchmark: the one that the tests start, heap 1 GB, on the same cores as everything else."""
+"""A Neo4j server for a benchmark: the one that the tests start, heap 1 GB, on the same cores as
+everything else."""
 
 import os
 from collections.abc import Iterator
@@ -13,8 +14,8 @@ HEAP = ("-Xms1g", "-Xmx1g")
 
 @contextmanager
 def neo4j_settings(run: Run, name: str) -> Iterator[Settings]:
-    """Settings of a service on an empty server, which is gone afterwards. A service that is started meanwhile as a process of
-    its own finds them in its environment."""
+    """Settings of a service on an empty server, which is gone afterwards. A service that is started
+    meanwhile as a process of its own finds them in its environment."""
     with neo4j_server(run, name) as server:
         yield Settings(store="neo4j", neo4j=server.settings)
 
@@ -24,8 +25,11 @@ def neo4j_server(run: Run, name: str) -> Iterator[Neo4jServer]:
     """The same, as the server itself, for whoever kills it."""
     server = Neo4jServer(run.scratch / f"neo4j-{name}", memory=HEAP)
     server.start()
-    variables = {"PROPAGATION_STORE": "neo4j", "PROPAGATION_NEO4J__URI": server.settings.uri,
-                 "PROPAGATION_NEO4J__PASSWORD": server.settings.password.get_secret_value()}
+    variables = {
+        "PROPAGATION_STORE": "neo4j",
+        "PROPAGATION_NEO4J__URI": server.settings.uri,
+        "PROPAGATION_NEO4J__PASSWORD": server.settings.password.get_secret_value(),
+    }
     os.environ.update(variables)
     try:
         yield server

@@ -1,4 +1,5 @@
-"""A generated town on a graph server: its clients and its past, which is learned and marked as reasoned."""
+"""A generated town on a graph server: its clients and its past, which is learned and marked as
+reasoned."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -10,7 +11,7 @@ from propagation.model.interactions.interaction import NewInteraction
 from propagation.workflow.engine import Engine
 
 PART = 4_000
-REASONED = ("MATCH (i:Interaction) WHERE i.reasoned IS NULL CALL (i) { SET i.reasoned = i.sequence } IN TRANSACTIONS OF 10000 ROWS")
+REASONED = "MATCH (i:Interaction) WHERE i.reasoned IS NULL CALL (i) { SET i.reasoned = i.sequence } IN TRANSACTIONS OF 10000 ROWS"
 THROUGH = "MATCH (p:Progress {name: 'reason'}) MATCH (l:Progress {name: 'log'}) SET p.through = l.sequence"
 
 
@@ -21,13 +22,17 @@ async def record_past(engine: Engine, town: Town, clients: Iterator[ClientChange
     pairs = pairs_of(town, town.interactions, town.seed).tolist()
     for start in range(0, len(pairs), PART):
         some = pairs[start : start + PART]
-        await engine.record([past_event(f"past-{start + place}", *pair) for place, pair in enumerate(some)])
+        await engine.record(
+            [past_event(f"past-{start + place}", *pair) for place, pair in enumerate(some)]
+        )
     assert isinstance(engine.store, Neo4jStore)
     await _mark_reasoned(engine.store)
 
 
 def past_event(id_: str, user: int, item: int) -> NewInteraction:
-    return NewInteraction(event_id=id_, user_id=f"u{user}", item_id=f"i{item}", time=0, content_hash=id_)
+    return NewInteraction(
+        event_id=id_, user_id=f"u{user}", item_id=f"i{item}", time=0, content_hash=id_
+    )
 
 
 async def _mark_reasoned(store: Neo4jStore) -> None:
@@ -35,7 +40,13 @@ async def _mark_reasoned(store: Neo4jStore) -> None:
     from neo4j import AsyncGraphDatabase
 
     settings = store.database.settings
-    async with AsyncGraphDatabase.driver(settings.uri, auth=(settings.user, settings.password.get_secret_value()),
-                                         notifications_min_severity="OFF") as driver, driver.session() as session:
+    async with (
+        AsyncGraphDatabase.driver(
+            settings.uri,
+            auth=(settings.user, settings.password.get_secret_value()),
+            notifications_min_severity="OFF",
+        ) as driver,
+        driver.session() as session,
+    ):
         for text in (REASONED, THROUGH):
             await (await session.run(text)).consume()

@@ -1,5 +1,6 @@
-"""From a profile's line back to an event that it rests on, in a graph of a million relationships: until the first path that
-TracePropagation tells ends at an interaction. How long all of a line's paths take is printed beside it."""
+"""From a profile's line back to an event that it rests on, in a graph of a million relationships:
+until the first path that TracePropagation tells ends at an interaction. How long all of a line's
+paths take is printed beside it."""
 
 import asyncio
 import time
@@ -27,19 +28,31 @@ FIRST = 20
 
 
 def measure(run: Run) -> Figures:
-    """The 99th percentile over lines that were drawn among all that rest on something, from the first one on that is traced after
-    a start of the service and of the server, whose plans are made by then (GraphStore.prepare)."""
+    """The 99th percentile over lines that were drawn among all that rest on something, from the
+    first one on that is traced after a start of the service and of the server, whose plans are made
+    by then (GraphStore.prepare)."""
     with neo4j_server(run, "trace") as server:
-        settings = Settings(store="neo4j", neo4j=server.settings, workflow=WorkflowSettings(auto_create=True, update_size=100))
+        settings = Settings(
+            store="neo4j",
+            neo4j=server.settings,
+            workflow=WorkflowSettings(auto_create=True, update_size=100),
+        )
         asyncio.run(_filled(run, settings))
         server.stop()
         server.start()
         traced = asyncio.run(_traced(run, settings))
     longest = sorted((first for first, _, _ in traced[:FIRST]), reverse=True)
-    run.note(f"the first {FIRST}: the longest {', '.join(f'{seconds * 1e3:.1f}' for seconds in longest[:3])} ms")
-    for what, seconds in (("first event", [first for first, _, _ in traced]), ("all paths", [every for _, every, _ in traced])):
-        run.note(f"{what} of {len(traced)} lines: p50 {np.percentile(seconds, 50) * 1e3:.1f} ms, p99"
-                 f" {np.percentile(seconds, 99) * 1e3:.1f} ms")
+    run.note(
+        f"the first {FIRST}: the longest {', '.join(f'{seconds * 1e3:.1f}' for seconds in longest[:3])} ms"
+    )
+    for what, seconds in (
+        ("first event", [first for first, _, _ in traced]),
+        ("all paths", [every for _, every, _ in traced]),
+    ):
+        run.note(
+            f"{what} of {len(traced)} lines: p50 {np.percentile(seconds, 50) * 1e3:.1f} ms, p99"
+            f" {np.percentile(seconds, 99) * 1e3:.1f} ms"
+        )
     run.note(f"paths of a line: mean {np.mean([paths for _, _, paths in traced]):.0f}")
     yield "neo4j_trace_ms", float(np.percentile([first for first, _, _ in traced], 99) * 1e3)
 
@@ -54,7 +67,9 @@ async def _filled(run: Run, settings: Settings) -> None:
         await engine.run_round()
         filling = (RELATIONSHIPS_SHORT if run.short else RELATIONSHIPS) // RELATIONSHIPS_AN_EVENT
         await _recorded(engine, town, filling, "filling", PART)
-        run.note(f"{filling * RELATIONSHIPS_AN_EVENT:,} relationships beside those of {town.interactions:,} events that lived")
+        run.note(
+            f"{filling * RELATIONSHIPS_AN_EVENT:,} relationships beside those of {town.interactions:,} events that lived"
+        )
 
 
 async def _traced(run: Run, settings: Settings) -> list[tuple[float, float, int]]:
@@ -86,9 +101,18 @@ async def _recorded(engine: Engine, town: Town, count: int, name: str, part: int
     """What has lived is reasoned part by part, with rounds; what fills the graph is recorded only."""
     pairs = pairs_of(town, count, town.seed).tolist()
     for start in range(0, count, part):
-        await engine.record([NewInteraction(event_id=f"{name}-{start + place}", user_id=f"u{user}", item_id=f"i{item}", time=0,
-                                            content_hash=name)
-                             for place, (user, item) in enumerate(pairs[start : start + part])])
+        await engine.record(
+            [
+                NewInteraction(
+                    event_id=f"{name}-{start + place}",
+                    user_id=f"u{user}",
+                    item_id=f"i{item}",
+                    time=0,
+                    content_hash=name,
+                )
+                for place, (user, item) in enumerate(pairs[start : start + part])
+            ]
+        )
         if part < PART:
             await engine.drain()
 
@@ -97,11 +121,17 @@ async def _lines(engine: Engine) -> list[tuple[int, int]]:
     """(client, line) of every line of a current profile that cites something."""
     assert isinstance(engine.store, Neo4jStore)
     texts = await engine.store.load_texts(sorted(await engine.store.text_versions()))
-    return [(ref, line.id) for ref, text in sorted(texts.items()) for line in text.profile.lines if line.sources]
+    return [
+        (ref, line.id)
+        for ref, text in sorted(texts.items())
+        for line in text.profile.lines
+        if line.sources
+    ]
 
 
 async def _one(engine: Engine, ref: int, line: int) -> tuple[float, float, int] | None:
-    """(seconds to the first event, to the end of all paths, how many); None where all of it comes from catalogue texts."""
+    """(seconds to the first event, to the end of all paths, how many); None where all of it comes
+    from catalogue texts."""
     started = time.perf_counter()
     first, paths = None, 0
     async for path in engine.tracer.to_line(ref, line):

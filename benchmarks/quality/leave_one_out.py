@@ -1,4 +1,5 @@
-"""Leave-last-one-out on MovieLens 100k (OFFLINE_ROUTING.md): exact, the live default, median of 3 seeds."""
+"""Leave-last-one-out on MovieLens 100k (OFFLINE_ROUTING.md): exact, the live default, median of 3
+seeds."""
 
 import asyncio
 
@@ -17,11 +18,15 @@ def measure(run: Run) -> Figures:
     if dataset is None:
         return
     stream = stream_of(dataset)
-    report = asyncio.run(evaluate_leave_one_out(stream, HashedEmbedder(SEED), evaluation_settings(run)))
+    report = asyncio.run(
+        evaluate_leave_one_out(stream, HashedEmbedder(SEED), evaluation_settings(run))
+    )
     for setting in report.known:
         live, bare = setting.arm(LIVE), setting.arm("off")
-        run.note(f"{KNOWING[setting.name]}: N@10 of 10 {live.n10:.4f}, of 100 {live.n10_of_100:.4f}; without propagation and kNN "
-                 f"{bare.n10:.4f}, {bare.n10_of_100:.4f}; {setting.targets} targets")
+        run.note(
+            f"{KNOWING[setting.name]}: N@10 of 10 {live.n10:.4f}, of 100 {live.n10_of_100:.4f}; without propagation and kNN "
+            f"{bare.n10:.4f}, {bare.n10_of_100:.4f}; {setting.targets} targets"
+        )
     for key, value in report.keys().items():
         if isinstance(value, float):
             yield key, value

@@ -1,4 +1,5 @@
-"""Ranking quality on MovieLens 100k, by OFFLINE_ROUTING.md's protocol: median of 3 seeds, reported on 40,000 to 100,000."""
+"""Ranking quality on MovieLens 100k, by OFFLINE_ROUTING.md's protocol: median of 3 seeds, reported
+on 40,000 to 100,000."""
 
 import asyncio
 
@@ -18,7 +19,9 @@ def measure(run: Run) -> Figures:
     if dataset is None:
         return
     stream = stream_of(dataset)
-    report = asyncio.run(evaluate_prequential(stream, HashedEmbedder(SEED), evaluation_settings(run)))
+    report = asyncio.run(
+        evaluate_prequential(stream, HashedEmbedder(SEED), evaluation_settings(run))
+    )
     for key, value in report.keys().items():
         if isinstance(value, float):
             yield key, value

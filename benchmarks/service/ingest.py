@@ -1,5 +1,5 @@
-"""Ingest: 60 s runs with processing on, 10,000 users, 5,000 items, Zipf 1, clients created on the way; the backlog at the end
-and the seconds to drain it are printed."""
+"""Ingest: 60 s runs with processing on, 10,000 users, 5,000 items, Zipf 1, clients created on the
+way; the backlog at the end and the seconds to drain it are printed."""
 
 import asyncio
 import json
@@ -28,12 +28,26 @@ def measured(run: Run, mode: str) -> float:
     """Events a second, acknowledged after their commit; the backlog is noted."""
     seconds = run.seconds(SECONDS)
     with serving(run.scratch / f"ingest-{mode}.db", "--auto-create") as service:
-        load = subprocess.run([sys.executable, "-m", "benchmarks.service.load", service.address, mode, str(seconds), "1"],
-                              check=True, capture_output=True, text=True)
+        load = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "benchmarks.service.load",
+                service.address,
+                mode,
+                str(seconds),
+                "1",
+            ],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
         done = json.loads(load.stdout)
         rate = float(done["acked"] / done["seconds"])
-        run.note(f"{mode}: {done['acked']:,} events in {done['seconds']:.1f} s, {rate:,.0f}/s; "
-                 + _drained(run, service, done["sequence"]))
+        run.note(
+            f"{mode}: {done['acked']:,} events in {done['seconds']:.1f} s, {rate:,.0f}/s; "
+            + _drained(run, service, done["sequence"])
+        )
     return rate
 
 
@@ -42,7 +56,8 @@ def _drained(run: Run, service: Service, sequence: int) -> str:
 
 
 async def _watch(service: Service, sequence: int, seconds: float) -> str:
-    """The backlog in words. What is not drained after a while is said to be estimated from the pace so far."""
+    """The backlog in words. What is not drained after a while is said to be estimated from the pace
+    so far."""
     async with connected(service.address) as stub:
         request = pb.GetProfileRequest(key=pb.ClientKey(kind=pb.CLIENT_KIND_USER, id="u0"))
         first = (await stub.GetProfile(request)).reflects

@@ -1,7 +1,9 @@
-"""The load generator, a process of its own: `python -m benchmarks.service.load ADDRESS batch|single|stream SECONDS SEED`.
+"""The load generator, a process of its own: `python -m benchmarks.service.load ADDRESS
+batch|single|stream SECONDS SEED`.
 
-10,000 users and 5,000 items, both drawn by Zipf's law with exponent 1. Calls are serialised before the clock starts.
-Prints one JSON object: {"acked", "seconds", "sequence"}; every ack must say ACCEPTED."""
+10,000 users and 5,000 items, both drawn by Zipf's law with exponent 1. Calls are serialised before
+the clock starts. Prints one JSON object: {"acked", "seconds", "sequence"}; every ack must say
+ACCEPTED."""
 
 import asyncio
 import json
@@ -22,7 +24,9 @@ EVENTS_READY = {"batch": 40_000, "single": 4_000, "stream": 10_000}
 PREFIX = "/propagation.v1.PropagationService/"
 
 
-def zipf(count: int, size: int, rng: np.random.Generator) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+def zipf(
+    count: int, size: int, rng: np.random.Generator
+) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
     """[size] draws from 0..count-1, the r-th with weight 1 / (r + 1)."""
     weights = 1 / np.arange(1, count + 1)
     return rng.choice(count, size, p=weights / weights.sum())
@@ -30,7 +34,9 @@ def zipf(count: int, size: int, rng: np.random.Generator) -> "np.ndarray[tuple[i
 
 def events(count: int, seed: int) -> Iterator[pb.Interaction]:
     rng = np.random.default_rng(seed)
-    for number, (user, item) in enumerate(zip(zipf(USERS, count, rng), zipf(ITEMS, count, rng), strict=True)):
+    for number, (user, item) in enumerate(
+        zip(zipf(USERS, count, rng), zipf(ITEMS, count, rng), strict=True)
+    ):
         yield pb.Interaction(event_id=f"{seed}-{number}", user_id=f"u{user}", item_id=f"i{item}")
 
 
@@ -48,10 +54,15 @@ class Tally:
         self.sequence = max(self.sequence, outcome.sequence)
 
 
-async def unary(channel: grpc.aio.Channel, calls: Iterator[bytes], callers: int, until: float, tally: Tally) -> None:
+async def unary(
+    channel: grpc.aio.Channel, calls: Iterator[bytes], callers: int, until: float, tally: Tally
+) -> None:
     """`callers` at once, each waiting for its ack before its next call."""
-    record = channel.unary_unary(PREFIX + "RecordInteractions", None,
-                                 response_deserializer=pb.RecordInteractionsResponse.FromString)
+    record = channel.unary_unary(
+        PREFIX + "RecordInteractions",
+        None,
+        response_deserializer=pb.RecordInteractionsResponse.FromString,
+    )
 
     async def caller() -> None:
         while time.monotonic() < until and (call := next(calls, None)) is not None:
@@ -62,10 +73,15 @@ async def unary(channel: grpc.aio.Channel, calls: Iterator[bytes], callers: int,
     await asyncio.gather(*(caller() for _ in range(callers)))
 
 
-async def stream(channel: grpc.aio.Channel, calls: Iterator[bytes], until: float, tally: Tally) -> None:
+async def stream(
+    channel: grpc.aio.Channel, calls: Iterator[bytes], until: float, tally: Tally
+) -> None:
     """One stream, one message an event; at most STREAM_WINDOW of them without an ack."""
-    open_stream = channel.stream_stream(PREFIX + "StreamInteractions", None,
-                                        response_deserializer=pb.StreamInteractionsResponse.FromString)
+    open_stream = channel.stream_stream(
+        PREFIX + "StreamInteractions",
+        None,
+        response_deserializer=pb.StreamInteractionsResponse.FromString,
+    )
     call = open_stream()  # type: ignore[call-arg]  # aio: written to below
     window = asyncio.Semaphore(STREAM_WINDOW)
 
@@ -86,10 +102,14 @@ def prepared(mode: str, seconds: float, seed: int) -> list[bytes]:
     """More calls than the run can need."""
     stock = list(events(int(EVENTS_READY[mode] * seconds), seed))
     if mode == "stream":
-        return [pb.StreamInteractionsRequest(interaction=event).SerializeToString() for event in stock]
+        return [
+            pb.StreamInteractionsRequest(interaction=event).SerializeToString() for event in stock
+        ]
     size = BATCH if mode == "batch" else 1
-    return [pb.RecordInteractionsRequest(interactions=stock[start : start + size]).SerializeToString()
-            for start in range(0, len(stock), size)]
+    return [
+        pb.RecordInteractionsRequest(interactions=stock[start : start + size]).SerializeToString()
+        for start in range(0, len(stock), size)
+    ]
 
 
 async def run(address: str, mode: str, seconds: float, seed: int) -> dict[str, float]:
@@ -102,8 +122,14 @@ async def run(address: str, mode: str, seconds: float, seed: int) -> dict[str, f
         else:
             callers = BATCH_CALLERS if mode == "batch" else SINGLE_CALLERS
             await unary(channel, iter(calls), callers, started + seconds, tally)
-        return {"acked": tally.acked, "seconds": time.monotonic() - started, "sequence": tally.sequence}
+        return {
+            "acked": tally.acked,
+            "seconds": time.monotonic() - started,
+            "sequence": tally.sequence,
+        }
 
 
 if __name__ == "__main__":
-    print(json.dumps(asyncio.run(run(sys.argv[1], sys.argv[2], float(sys.argv[3]), int(sys.argv[4])))))
+    print(
+        json.dumps(asyncio.run(run(sys.argv[1], sys.argv[2], float(sys.argv[3]), int(sys.argv[4]))))
+    )

@@ -1,5 +1,6 @@
-"""Processing: learn and reason, all of stage 1 and its share of stage 2, durable, by the service's own worker, which runs a round
-beside reasoning when one falls due; recording is done before the clock starts."""
+"""Processing: learn and reason, all of stage 1 and its share of stage 2, durable, by the service's
+own worker, which runs a round beside reasoning when one falls due; recording is done before the
+clock starts."""
 
 import asyncio
 import time
@@ -36,7 +37,9 @@ def measure(run: Run) -> Figures:
     """ML-100k whole, then the same number of interactions over few and over many clients."""
     dataset = ml100k(run, EVENTS_SHORT)
     if dataset is not None:
-        seconds = asyncio.run(_processed(run.scratch / "ml100k.db", list(dataset.clients), checked(dataset.events)))
+        seconds = asyncio.run(
+            _processed(run.scratch / "ml100k.db", list(dataset.clients), checked(dataset.events))
+        )
         run.note(f"ML-100k: {len(dataset):,} interactions in {seconds:.1f} s")
         yield "process_interactions_per_s", len(dataset) / seconds
     small, large = asyncio.run(_costs(run, SMALL, CLIENTS_SHORT if run.short else LARGE))
@@ -44,24 +47,35 @@ def measure(run: Run) -> Figures:
 
 
 async def _costs(run: Run, *towns: int) -> list[float]:
-    """Seconds an interaction in towns of so many clients, half of them users and half items; default settings. The towns take
-    turns, each first as often as last, so that a machine that grows slower meanwhile is slower for all of them."""
+    """Seconds an interaction in towns of so many clients, half of them users and half items;
+    default settings. The towns take turns, each first as often as last, so that a machine that
+    grows slower meanwhile is slower for all of them."""
     count = EVENTS_SHORT if run.short else COST_EVENTS
     costs = [0.0] * len(towns)
     async with AsyncExitStack() as open_ones:
-        engines = [await open_ones.enter_async_context(_loaded(run.scratch / f"clients-{clients}.db", _clients(clients // 2)))
-                   for clients in towns]
+        engines = [
+            await open_ones.enter_async_context(
+                _loaded(run.scratch / f"clients-{clients}.db", _clients(clients // 2))
+            )
+            for clients in towns
+        ]
         events = [_events(clients // 2, count) for clients in towns]
         for turn, start in enumerate(range(0, count, count // TURNS)):
             for place in range(len(towns))[:: -1 if turn % 2 else 1]:
-                costs[place] += await _part(engines[place], events[place][start : start + count // TURNS]) / count
+                costs[place] += (
+                    await _part(engines[place], events[place][start : start + count // TURNS])
+                    / count
+                )
     for clients, cost in zip(towns, costs, strict=True):
         run.note(f"{clients:,} clients: {cost * 1e3:.3f} ms an interaction")
     return costs
 
 
-async def _processed(database: Path, clients: list[ClientChange], events: Iterable[NewInteraction]) -> float:
-    """Seconds from a recorded log to everything learned, reasoned and carried by the rounds that fell due."""
+async def _processed(
+    database: Path, clients: list[ClientChange], events: Iterable[NewInteraction]
+) -> float:
+    """Seconds from a recorded log to everything learned, reasoned and carried by the rounds that
+    fell due."""
     async with _loaded(database, clients) as engine:
         return await _part(engine, list(events))
 
@@ -104,13 +118,25 @@ async def worked_off(engine: Engine, worker: Worker) -> float:
 def _clients(half: int) -> list[ClientChange]:
     rng = np.random.default_rng(SEED)
     words = rng.integers(0, WORDS, (half, 3))
-    items = [ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{row}"), title=f"Thing {row}",
-                          attributes=tuple(dict.fromkeys(f"trait {word}" for word in words[row]))) for row in range(half)]
-    return items + [ClientChange(key=ClientKey(kind=ClientKind.USER, id=f"u{row}")) for row in range(half)]
+    items = [
+        ClientChange(
+            key=ClientKey(kind=ClientKind.ITEM, id=f"i{row}"),
+            title=f"Thing {row}",
+            attributes=tuple(dict.fromkeys(f"trait {word}" for word in words[row])),
+        )
+        for row in range(half)
+    ]
+    return items + [
+        ClientChange(key=ClientKey(kind=ClientKind.USER, id=f"u{row}")) for row in range(half)
+    ]
 
 
 def _events(half: int, count: int) -> list[NewInteraction]:
     rng = np.random.default_rng(SEED + 1)
     pairs = rng.integers(0, half, (count, 2))
-    return [checked_interaction(pb.Interaction(event_id=f"e{row}", user_id=f"u{user}", item_id=f"i{item}"), 0)
-            for row, (user, item) in enumerate(pairs)]
+    return [
+        checked_interaction(
+            pb.Interaction(event_id=f"e{row}", user_id=f"u{user}", item_id=f"i{item}"), 0
+        )
+        for row, (user, item) in enumerate(pairs)
+    ]

@@ -1,4 +1,5 @@
-"""Reads on 50,000 users, 100,000 items and 1M interactions, while 500 events a second are recorded and learned."""
+"""Reads on 50,000 users, 100,000 items and 1M interactions, while 500 events a second are recorded
+and learned."""
 
 import asyncio
 from collections.abc import Sequence
@@ -22,7 +23,8 @@ COMPARED, COMPARED_SHORT = 20, 5
 
 
 def measure(run: Run) -> Figures:
-    """One caller for latencies, eight for throughput; the comparison with exact scores is made on still numbers."""
+    """One caller for latencies, eight for throughput; the comparison with exact scores is made on
+    still numbers."""
     town = catalogue_town(run.short)
     seconds = run.seconds(SECONDS)
     compared = COMPARED_SHORT if run.short else COMPARED
@@ -38,26 +40,50 @@ def measure(run: Run) -> Figures:
         with background(service.address, town, run, "one caller of GetProfile"):
             profiles = measured(service.address, "profile", users, 1, seconds)
         yield "get_profile_p99_ms", profiles["p99_ms"]
-        run.note(f"Recommend by {CALLERS}: p50 {together['p50_ms']:.1f} ms, p99 {together['p99_ms']:.1f} ms; "
-                 f"GetProfile p50 {profiles['p50_ms']:.1f} ms, {profiles['per_s']:,.0f}/s; "
-                 f"service holds {service.rss_mb():,.0f} MB")
-        yield "recommend_overlap", asyncio.run(_overlap(service, town, users[:: town.users // compared]))
+        run.note(
+            f"Recommend by {CALLERS}: p50 {together['p50_ms']:.1f} ms, p99 {together['p99_ms']:.1f} ms; "
+            f"GetProfile p50 {profiles['p50_ms']:.1f} ms, {profiles['per_s']:,.0f}/s; "
+            f"service holds {service.rss_mb():,.0f} MB"
+        )
+        yield (
+            "recommend_overlap",
+            asyncio.run(_overlap(service, town, users[:: town.users // compared])),
+        )
 
 
 async def _overlap(service: Service, town: Town, users: Sequence[str]) -> float:
-    """Share of the exact top 10 that Recommend gives. Candidates that a caller names are scored exactly, all of them."""
+    """Share of the exact top 10 that Recommend gives. Candidates that a caller names are scored
+    exactly, all of them."""
     async with connected(service.address) as stub:
         return sum([await _shared(stub, town, user) for user in users]) / (LIMIT * len(users))
 
 
 async def _shared(stub: PropagationServiceStub, town: Town, user: str) -> int:
-    """How many of the exact top 10 are given; compared again where a round moved the numbers between the reads."""
+    """How many of the exact top 10 are given; compared again where a round moved the numbers
+    between the reads."""
     for _ in range(TRIES):
         given = await stub.Recommend(pb.RecommendRequest(user_id=user, limit=LIMIT))
-        answers = [await stub.Recommend(pb.RecommendRequest(user_id=user, limit=LIMIT, candidate_ids=[
-            f"i{row}" for row in range(start, min(start + CANDIDATES_A_CALL, town.items))]))
-            for start in range(0, town.items, CANDIDATES_A_CALL)]
-        if all(answer.reflects.applied_through == given.reflects.applied_through for answer in answers):
-            exact = sorted((item for answer in answers for item in answer.recommendations), key=lambda item: -item.score)[:LIMIT]
-            return len({item.item_id for item in given.recommendations} & {item.item_id for item in exact})
+        answers = [
+            await stub.Recommend(
+                pb.RecommendRequest(
+                    user_id=user,
+                    limit=LIMIT,
+                    candidate_ids=[
+                        f"i{row}"
+                        for row in range(start, min(start + CANDIDATES_A_CALL, town.items))
+                    ],
+                )
+            )
+            for start in range(0, town.items, CANDIDATES_A_CALL)
+        ]
+        if all(
+            answer.reflects.applied_through == given.reflects.applied_through for answer in answers
+        ):
+            exact = sorted(
+                (item for answer in answers for item in answer.recommendations),
+                key=lambda item: -item.score,
+            )[:LIMIT]
+            return len(
+                {item.item_id for item in given.recommendations} & {item.item_id for item in exact}
+            )
     raise RuntimeError("the numbers moved between every two reads that were compared")

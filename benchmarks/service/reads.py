@@ -1,7 +1,8 @@
-"""Callers of reads, a process of their own: `python -m benchmarks.service.reads ADDRESS recommend|profile CALLERS SECONDS`.
+"""Callers of reads, a process of their own: `python -m benchmarks.service.reads ADDRESS
+recommend|profile CALLERS SECONDS`.
 
-Recommend with n = 10, seen left out, or GetProfile CACHED, for users drawn evenly from a JSON list on stdin. Prints
-{"p50_ms", "p99_ms", "per_s"}."""
+Recommend with n = 10, seen left out, or GetProfile CACHED, for users drawn evenly from a JSON list
+on stdin. Prints {"p50_ms", "p99_ms", "per_s"}."""
 
 import asyncio
 import json
@@ -21,31 +22,55 @@ if TYPE_CHECKING:
     from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
 
 
-def measured(address: str, method: str, users: Sequence[str], callers: int, seconds: float) -> dict[str, float]:
+def measured(
+    address: str, method: str, users: Sequence[str], callers: int, seconds: float
+) -> dict[str, float]:
     """Run the callers in a process of their own."""
-    done = subprocess.run([sys.executable, "-m", "benchmarks.service.reads", address, method, str(callers), str(seconds)],
-                          input=json.dumps(users), check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "benchmarks.service.reads",
+            address,
+            method,
+            str(callers),
+            str(seconds),
+        ],
+        input=json.dumps(users),
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     return dict(json.loads(done.stdout))
 
 
 async def ask(stub: "PropagationServiceAsyncStub", method: str, user: str) -> None:
     """One read; it must say something."""
     if method == "recommend":
-        answer = await stub.Recommend(pb.RecommendRequest(user_id=user, limit=10, exclude_seen=True))
+        answer = await stub.Recommend(
+            pb.RecommendRequest(user_id=user, limit=10, exclude_seen=True)
+        )
         if not answer.recommendations:
             raise RuntimeError(f"nothing recommended to {user!r}")
     else:
-        await stub.GetProfile(pb.GetProfileRequest(key=pb.ClientKey(kind=pb.CLIENT_KIND_USER, id=user),
-                                                   freshness=pb.FRESHNESS_CACHED))
+        await stub.GetProfile(
+            pb.GetProfileRequest(
+                key=pb.ClientKey(kind=pb.CLIENT_KIND_USER, id=user), freshness=pb.FRESHNESS_CACHED
+            )
+        )
 
 
-async def run(address: str, method: str, users: Sequence[str], callers: int, seconds: float) -> dict[str, float]:
+async def run(
+    address: str, method: str, users: Sequence[str], callers: int, seconds: float
+) -> dict[str, float]:
     """Each caller waits for its answer before it asks again."""
     took: list[float] = []
     async with grpc.aio.insecure_channel(address) as channel:
         stub = pb_grpc.PropagationServiceStub(channel)
         await channel.channel_ready()
-        await ask(stub, method, users[0])  # the first read after a start prepares what all others use
+        await ask(
+            stub, method, users[0]
+        )  # the first read after a start prepares what all others use
         started = time.monotonic()
 
         async def caller(seed: int) -> None:
@@ -58,9 +83,24 @@ async def run(address: str, method: str, users: Sequence[str], callers: int, sec
 
         await asyncio.gather(*(caller(seed) for seed in range(callers)))
         passed = time.monotonic() - started
-    return {"p50_ms": float(np.percentile(took, 50) * 1e3), "p99_ms": float(np.percentile(took, 99) * 1e3),
-            "per_s": len(took) / passed}
+    return {
+        "p50_ms": float(np.percentile(took, 50) * 1e3),
+        "p99_ms": float(np.percentile(took, 99) * 1e3),
+        "per_s": len(took) / passed,
+    }
 
 
 if __name__ == "__main__":
-    print(json.dumps(asyncio.run(run(sys.argv[1], sys.argv[2], json.load(sys.stdin), int(sys.argv[3]), float(sys.argv[4])))))
+    print(
+        json.dumps(
+            asyncio.run(
+                run(
+                    sys.argv[1],
+                    sys.argv[2],
+                    json.load(sys.stdin),
+                    int(sys.argv[3]),
+                    float(sys.argv[4]),
+                )
+            )
+        )
+    )

@@ -31,7 +31,11 @@ class Service:
 
 
 def _children(pid: int) -> list[int]:
-    return [int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()]
+    return [
+        int(child)
+        for task in Path(f"/proc/{pid}/task").iterdir()
+        for child in (task / "children").read_text().split()
+    ]
 
 
 def _rss_mb(pid: int) -> float:
@@ -43,12 +47,27 @@ def _rss_mb(pid: int) -> float:
 
 @contextmanager
 def serving(database: Path, *arguments: str) -> Iterator[Service]:
-    """A service on this file, ready; stopped by SIGTERM at the end. Its log goes beside the database."""
+    """A service on this file, ready; stopped by SIGTERM at the end. Its log goes beside the
+    database."""
     with open(database.with_suffix(".log"), "a", encoding="utf-8") as log:
         started = time.monotonic()
         process = subprocess.Popen(
-            [sys.executable, "-m", "services.cli.main", "serve", "--port", "0", "--database", str(database), *arguments],
-            stdout=subprocess.PIPE, stderr=log, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"})
+            [
+                sys.executable,
+                "-m",
+                "services.cli.main",
+                "serve",
+                "--port",
+                "0",
+                "--database",
+                str(database),
+                *arguments,
+            ],
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            env=os.environ | {"PYTHONUNBUFFERED": "1"},
+        )
         try:
             yield Service(_address(process), process, time.monotonic() - started)
         finally:

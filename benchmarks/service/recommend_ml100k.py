@@ -1,4 +1,5 @@
-"""Recommend over the 1,682 films of MovieLens 100k, seen left out; nothing is precomputed between calls."""
+"""Recommend over the 1,682 films of MovieLens 100k, seen left out; nothing is precomputed between
+calls."""
 
 import asyncio
 
@@ -17,7 +18,8 @@ SHORT_EVENTS = 2_000
 
 
 def measure(run: Run) -> Figures:
-    """One caller for the latency, eight at once for the throughput; everything recorded is learned and reasoned before."""
+    """One caller for the latency, eight at once for the throughput; everything recorded is learned
+    and reasoned before."""
     dataset = ml100k(run, SHORT_EVENTS)
     if dataset is None:
         return
@@ -27,7 +29,9 @@ def measure(run: Run) -> Figures:
         alone = measured(service.address, "recommend", users, 1, run.seconds(SECONDS))
         yield "recommend_ml100k_p50_ms", alone["p50_ms"]
         together = measured(service.address, "recommend", users, CALLERS, run.seconds(SECONDS))
-        run.note(f"1 caller: p99 {alone['p99_ms']:.2f} ms; {CALLERS} callers: p50 {together['p50_ms']:.2f} ms")
+        run.note(
+            f"1 caller: p99 {alone['p99_ms']:.2f} ms; {CALLERS} callers: p50 {together['p50_ms']:.2f} ms"
+        )
         yield "recommend_ml100k_per_s", together["per_s"]
 
 

@@ -12,7 +12,8 @@ CALLERS = 4
 
 
 def measure(run: Run) -> Figures:
-    """Memory is the larger of after the second start and after reads and events; the start is that after the kill."""
+    """Memory is the larger of after the second start and after reads and events; the start is that
+    after the kill."""
     town = town_of_100k_clients(run.short)
     database = copy_of(town, run)
     users = [f"u{row}" for row in range(town.users)]

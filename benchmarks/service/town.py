@@ -1,7 +1,8 @@
-"""A generated catalogue, its users and their events: two halves of the town, planted communities in each, Zipf popularity.
+"""A generated catalogue, its users and their events: two halves of the town, planted communities in
+each, Zipf popularity.
 
-Nothing in it is real. Community of item i is i mod communities, of user u likewise; community c lies in half c mod 2, so that
-two users of different halves share few routers."""
+Nothing in it is real. Community of item i is i mod communities, of user u likewise; community c
+lies in half c mod 2, so that two users of different halves share few routers."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -20,8 +21,8 @@ PROBERS_A_COMMUNITY = 10
 
 @dataclass(frozen=True)
 class Town:
-    """Sizes of a generated state. The last `probes` items are adopted by nobody. `texts`: for how many of the last
-    interactions texts are reasoned."""
+    """Sizes of a generated state. The last `probes` items are adopted by nobody. `texts`: for how
+    many of the last interactions texts are reasoned."""
 
     users: int
     items: int
@@ -54,22 +55,31 @@ def clients_of(town: Town) -> Iterator[ClientChange]:
     for row in range(town.items):
         community = row % town.communities
         side = community % SIDES
-        words = [*(f"c{community}w{word}" for word in own[row]), *(f"side{side}w{word}" for word in shared[row])]
-        yield ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{row}"), title=f"Thing {row}",
-                           attributes=tuple(dict.fromkeys(words)))
+        words = [
+            *(f"c{community}w{word}" for word in own[row]),
+            *(f"side{side}w{word}" for word in shared[row]),
+        ]
+        yield ClientChange(
+            key=ClientKey(kind=ClientKind.ITEM, id=f"i{row}"),
+            title=f"Thing {row}",
+            attributes=tuple(dict.fromkeys(words)),
+        )
     for row in range(town.users):
         yield ClientChange(key=ClientKey(kind=ClientKind.USER, id=f"u{row}"))
 
 
 def pairs_of(town: Town, count: int, seed: int) -> NDArray[np.int64]:
-    """[count, 2] user and item of each event: users uniform; items by Zipf's law with exponent 1, in the user's own
-    community with probability .6, in the user's half with .35, anywhere else. Probe items never."""
+    """[count, 2] user and item of each event: users uniform; items by Zipf's law with exponent 1,
+    in the user's own community with probability .6, in the user's half with .35, anywhere else.
+    Probe items never."""
     rng = np.random.default_rng(seed)
     known = town.items - town.probes
     users = rng.integers(0, town.users, count)
     ranks = np.minimum(np.exp(rng.random(count) * np.log(known)).astype(np.int64), known - 1)
     where = rng.random(count)
-    period = np.where(where < HOME_SHARE, town.communities, np.where(where < HOME_SHARE + SIDE_SHARE, SIDES, 1))
+    period = np.where(
+        where < HOME_SHARE, town.communities, np.where(where < HOME_SHARE + SIDE_SHARE, SIDES, 1)
+    )
     return np.stack([users, (ranks // period * period + users % period) % known], axis=1)
 
 

@@ -1,1 +1,2 @@
-"""The ports' implementations, a folder a technology. They translate and decide nothing; `tests/contract` says what they owe."""
+"""The ports' implementations, a folder a technology. They translate and decide nothing;
+`tests/contract` says what they owe."""

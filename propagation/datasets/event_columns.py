@@ -1,7 +1,8 @@
 """Events as columns: some thirty bytes an event, so that tens of millions fit in memory, once.
 
-An event that has no id of its own is named by what it says, kind:user:item:time, and ~2, ~3, ... where it is said again: another
-release of the same data names what both hold the same, wherever it stands."""
+An event that has no id of its own is named by what it says, kind:user:item:time, and ~2, ~3, ...
+where it is said again: another release of the same data names what both hold the same, wherever it
+stands."""
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +21,8 @@ ESCAPED = str.maketrans({"%": "%25", ":": "%3A", "~": "%7E"})
 
 
 class Event(NamedTuple):
-    """One interaction as a dataset tells it. `time` in milliseconds since 1970; ratings and the like are metadata."""
+    """One interaction as a dataset tells it. `time` in milliseconds since 1970; ratings and the
+    like are metadata."""
 
     event_id: str
     user_id: str
@@ -32,7 +34,8 @@ class Event(NamedTuple):
 
 
 class Coded:
-    """A column of repeated strings: each distinct value once, and its number for each event; -1 where absent."""
+    """A column of repeated strings: each distinct value once, and its number for each event; -1
+    where absent."""
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
@@ -60,8 +63,9 @@ class Coded:
 
 @dataclass
 class Events:
-    """Appended in file order, read in time order. Equal times are ordered by a seed, never by place in the file. `kind` of data:
-    with what made-up ids begin. `timed`: times are the data's, and part of these ids."""
+    """Appended in file order, read in time order. Equal times are ordered by a seed, never by place
+    in the file. `kind` of data: with what made-up ids begin. `timed`: times are the data's, and
+    part of these ids."""
 
     kind: str
     timed: bool = True
@@ -76,7 +80,9 @@ class Events:
     def __len__(self) -> int:
         return len(self.times)
 
-    def append(self, user: str, item: str, time: int, metadata: Mapping[str, str] = NOTHING) -> None:
+    def append(
+        self, user: str, item: str, time: int, metadata: Mapping[str, str] = NOTHING
+    ) -> None:
         """`time` in milliseconds since 1970."""
         place = len(self.times)
         self.users.append(user)
@@ -109,16 +115,34 @@ class Events:
         columns = [(name, column.values, column.codes) for name, column in self.metadata.items()]
         for place in places.tolist():
             negative = self.negatives.codes[place] if place < len(self.negatives.codes) else ABSENT
-            metadata = {name: values[codes[place]] for name, values, codes in columns
-                        if place < len(codes) and codes[place] != ABSENT}
-            user, item, time = users[self.users.codes[place]], items[self.items.codes[place]], self.times[place]
-            event_id = self.event_ids.get(place) or self._made_up(user, item, time, int(repeats[place]))
-            yield Event(event_id, user, item, time,
-                        None if negative == ABSENT else negatives[negative], self.weights.get(place, 1.0), metadata)
+            metadata = {
+                name: values[codes[place]]
+                for name, values, codes in columns
+                if place < len(codes) and codes[place] != ABSENT
+            }
+            user, item, time = (
+                users[self.users.codes[place]],
+                items[self.items.codes[place]],
+                self.times[place],
+            )
+            event_id = self.event_ids.get(place) or self._made_up(
+                user, item, time, int(repeats[place])
+            )
+            yield Event(
+                event_id,
+                user,
+                item,
+                time,
+                None if negative == ABSENT else negatives[negative],
+                self.weights.get(place, 1.0),
+                metadata,
+            )
 
     def _made_up(self, user: str, item: str, time: int, repeat: int) -> str:
         """One that would be too long is a digest."""
-        said = ":".join((user.translate(ESCAPED), item.translate(ESCAPED), *([str(time)] if self.timed else [])))
+        said = ":".join(
+            (user.translate(ESCAPED), item.translate(ESCAPED), *([str(time)] if self.timed else []))
+        )
         end = f"~{repeat + 1}" if repeat else ""
         if len(self.kind) + 1 + len(said.encode()) + len(end) > ID_MAX_BYTES:
             said = blake2b(said.encode(), digest_size=16).hexdigest()
@@ -126,7 +150,10 @@ class Events:
 
     def _repeats(self) -> NDArray[np.int64]:
         """[events] how many before it in file order say the same user and item at the same time."""
-        keys = [np.asarray(column, np.int64) for column in (self.times, self.items.codes, self.users.codes)]
+        keys = [
+            np.asarray(column, np.int64)
+            for column in (self.times, self.items.codes, self.users.codes)
+        ]
         if not self.timed:
             keys = keys[1:]
         order = np.lexsort(keys)

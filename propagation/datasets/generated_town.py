@@ -1,8 +1,10 @@
-"""The generated town: communities whose taste no text tells, and planted waves in which each takes up something new.
+"""The generated town: communities whose taste no text tells, and planted waves in which each takes
+up something new.
 
-What is planted: a community has its own places within styles that several communities share, so that content alone cannot
-tell which of two dumpling stalls its people go to; and once, at its wave, it takes up an attribute that nobody in the town had:
-first its pioneers, then the others. Everything follows from the seed.
+What is planted: a community has its own places within styles that several communities share, so
+that content alone cannot tell which of two dumpling stalls its people go to; and once, at its wave,
+it takes up an attribute that nobody in the town had: first its pioneers, then the others.
+Everything follows from the seed.
 """
 
 from collections.abc import Sequence
@@ -31,8 +33,8 @@ DAY_MS = 86_400_000
 
 @dataclass(frozen=True)
 class Wave:
-    """`community` takes up `attribute` by adopting `items`: its `pioneers` from event `start` (of the time order) on, its others
-    from event `spread` on, until event `end`."""
+    """`community` takes up `attribute` by adopting `items`: its `pioneers` from event `start` (of
+    the time order) on, its others from event `spread` on, until event `end`."""
 
     community: str
     attribute: str
@@ -45,7 +47,8 @@ class Wave:
 
 @dataclass(frozen=True)
 class Town:
-    """A dataset and the truth behind it: each user's community, each community's own items, and the waves in time order."""
+    """A dataset and the truth behind it: each user's community, each community's own items, and the
+    waves in time order."""
 
     dataset: Dataset
     communities: dict[str, str]
@@ -55,8 +58,8 @@ class Town:
 
 @dataclass
 class _Plan:
-    """Rows instead of names. styles [I]: the style of each item, -1 for a wave's · by community: its own items, its wave's items
-    and its members."""
+    """Rows instead of names. styles [I]: the style of each item, -1 for a wave's · by community:
+    its own items, its wave's items and its members."""
 
     items: list[ClientChange] = field(default_factory=list)
     styles: list[int] = field(default_factory=list)
@@ -72,12 +75,28 @@ def generate_town(seed: int, users: int = USERS, events: int = EVENTS) -> Town:
     names = _user_names(rng, users)
     waves = _waves(rng, plan, names, events)
     log = _events(rng, plan, names, waves, events)
-    homes = {names[user]: QUARTERS[place] for place, members in enumerate(plan.members) for user in members.tolist()}
+    homes = {
+        names[user]: QUARTERS[place]
+        for place, members in enumerate(plan.members)
+        for user in members.tolist()
+    }
     clients = {name: ClientChange(key=ClientKey(kind=ClientKind.USER, id=name)) for name in names}
-    note = f"All of it is generated: {len(QUARTERS)} communities and {len(waves)} waves are planted."
-    dataset = assembled(f"generated town, seed {seed}", {item.key.id: item for item in plan.items}, clients, log, seed, (note,),
-                        generated=True)
-    own = {QUARTERS[place]: tuple(plan.items[row].key.id for row in rows.tolist()) for place, rows in enumerate(plan.own)}
+    note = (
+        f"All of it is generated: {len(QUARTERS)} communities and {len(waves)} waves are planted."
+    )
+    dataset = assembled(
+        f"generated town, seed {seed}",
+        {item.key.id: item for item in plan.items},
+        clients,
+        log,
+        seed,
+        (note,),
+        generated=True,
+    )
+    own = {
+        QUARTERS[place]: tuple(plan.items[row].key.id for row in rows.tolist())
+        for place, rows in enumerate(plan.own)
+    }
     return Town(dataset, homes, own, waves)
 
 
@@ -87,7 +106,13 @@ def _planned(rng: Generator, users: int) -> _Plan:
     for kind in range(len(KINDS)):
         for style in KINDS[kind].styles:
             for _ in range(ITEMS_A_STYLE):
-                _add_item(plan, titles.next(kind, KINDS[kind].nouns), kind, style, len(plan.styles) // ITEMS_A_STYLE)
+                _add_item(
+                    plan,
+                    titles.next(kind, KINDS[kind].nouns),
+                    kind,
+                    style,
+                    len(plan.styles) // ITEMS_A_STYLE,
+                )
     homes = rng.permutation(np.arange(users) % len(QUARTERS))
     for community in range(len(QUARTERS)):
         plan.own.append(_own_items(rng, plan))
@@ -95,7 +120,9 @@ def _planned(rng: Generator, users: int) -> _Plan:
     for fashion in FASHIONS:
         first = len(plan.items)
         for _ in range(ITEMS_A_WAVE):
-            _add_item(plan, titles.next(fashion.kind, fashion.nouns), fashion.kind, fashion.attribute, -1)
+            _add_item(
+                plan, titles.next(fashion.kind, fashion.nouns), fashion.kind, fashion.attribute, -1
+            )
         plan.fashion.append(np.arange(first, len(plan.items)))
     return plan
 
@@ -109,7 +136,9 @@ class _Titles:
 
     def next(self, kind: int, nouns: Sequence[str]) -> str:
         while True:
-            adjective, name, noun = (str(self._rng.choice(words)) for words in (ADJECTIVES, NAMES, nouns))
+            adjective, name, noun = (
+                str(self._rng.choice(words)) for words in (ADJECTIVES, NAMES, nouns)
+            )
             title = KINDS[kind].title.format(adjective=adjective, name=name, noun=noun)
             if title not in self._used:
                 self._used.add(title)
@@ -118,21 +147,37 @@ class _Titles:
 
 def _add_item(plan: _Plan, title: str, kind: int, style: str, number: int) -> None:
     item = title.casefold().replace("'", "").replace(" ", "-")
-    plan.items.append(ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=item), title=title, attributes=(style,),
-                                   categories=(KINDS[kind].category,), description=KINDS[kind].description.format(style=style)))
+    plan.items.append(
+        ClientChange(
+            key=ClientKey(kind=ClientKind.ITEM, id=item),
+            title=title,
+            attributes=(style,),
+            categories=(KINDS[kind].category,),
+            description=KINDS[kind].description.format(style=style),
+        )
+    )
     plan.styles.append(number)
 
 
 def _own_items(rng: Generator, plan: _Plan) -> NDArray[np.int64]:
-    """A few places in each of the community's styles; other communities like the same styles, at other places."""
+    """A few places in each of the community's styles; other communities like the same styles, at
+    other places."""
     styles = np.asarray(plan.styles)
     liked = rng.choice(int(styles.max()) + 1, STYLES_A_COMMUNITY, replace=False)
-    return np.concatenate([rng.choice(np.flatnonzero(styles == style), OWN_ITEMS_A_STYLE, replace=False) for style in liked])
+    return np.concatenate(
+        [
+            rng.choice(np.flatnonzero(styles == style), OWN_ITEMS_A_STYLE, replace=False)
+            for style in liked
+        ]
+    )
 
 
 def _user_names(rng: Generator, users: int) -> list[str]:
-    """"rosa-17": a name and a number that says nothing."""
-    return [f"{NAMES[name]}-{number}".casefold() for number, name in enumerate(rng.integers(len(NAMES), size=users).tolist(), 1)]
+    """ "rosa-17": a name and a number that says nothing."""
+    return [
+        f"{NAMES[name]}-{number}".casefold()
+        for number, name in enumerate(rng.integers(len(NAMES), size=users).tolist(), 1)
+    ]
 
 
 def _waves(rng: Generator, plan: _Plan, names: Sequence[str], events: int) -> tuple[Wave, ...]:
@@ -140,15 +185,28 @@ def _waves(rng: Generator, plan: _Plan, names: Sequence[str], events: int) -> tu
     waves = []
     for place, community in enumerate(rng.permutation(len(QUARTERS)).tolist()):
         start, length = int(starts[place]), int(WAVE_LENGTH * events)
-        pioneers = rng.choice(plan.members[community], min(PIONEERS, len(plan.members[community])), replace=False)
+        pioneers = rng.choice(
+            plan.members[community], min(PIONEERS, len(plan.members[community])), replace=False
+        )
         items = tuple(plan.items[row].key.id for row in plan.fashion[community].tolist())
         first = tuple(names[user] for user in pioneers.tolist())
-        waves.append(Wave(QUARTERS[community], FASHIONS[community].attribute, items, first,
-                          start, start + int(PIONEER_SHARE * length), start + length))
+        waves.append(
+            Wave(
+                QUARTERS[community],
+                FASHIONS[community].attribute,
+                items,
+                first,
+                start,
+                start + int(PIONEER_SHARE * length),
+                start + length,
+            )
+        )
     return tuple(waves)
 
 
-def _events(rng: Generator, plan: _Plan, names: Sequence[str], waves: Sequence[Wave], events: int) -> Events:
+def _events(
+    rng: Generator, plan: _Plan, names: Sequence[str], waves: Sequence[Wave], events: int
+) -> Events:
     log, had = Events("town"), [set[int]() for _ in names]
     homes = {user: place for place, members in enumerate(plan.members) for user in members.tolist()}
     waves_of = {wave.community: wave for wave in waves}
@@ -177,8 +235,16 @@ def _pulls(rng: Generator, plan: _Plan) -> NDArray[np.float64]:
     return pull
 
 
-def _choice(rng: Generator, plan: _Plan, community: int, in_wave: bool, pull: NDArray[np.float64], had: set[int]) -> int:
-    """The wave's items, the community's own, or anything that is known: the first of these that is not used up."""
+def _choice(
+    rng: Generator,
+    plan: _Plan,
+    community: int,
+    in_wave: bool,
+    pull: NDArray[np.float64],
+    had: set[int],
+) -> int:
+    """The wave's items, the community's own, or anything that is known: the first of these that is
+    not used up."""
     sources = []
     if in_wave and rng.random() < WAVE_CHANCE:
         sources.append(plan.fashion[community])

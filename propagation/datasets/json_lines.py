@@ -1,7 +1,8 @@
-"""JSON Lines: one object a line, under the proto's names; docs/data.md has the fields, their types and limits.
+"""JSON Lines: one object a line, under the proto's names; docs/data.md has the fields, their types
+and limits.
 
-Everything is taken exactly as it is given, or refused. Where no line has a time, the lines' order is the order of time; else
-every line needs one.
+Everything is taken exactly as it is given, or refused. Where no line has a time, the lines' order
+is the order of time; else every line needs one.
 """
 
 import json
@@ -13,19 +14,41 @@ from pathlib import Path
 
 from propagation.datasets.dataset import Dataset, assembled
 from propagation.datasets.event_columns import Event, Events
-from propagation.datasets.line_reader import Checked, Given, Ids, find, lines_of, moment, plain_name, unique, within, written_moment
+from propagation.datasets.line_reader import (
+    Checked,
+    Given,
+    Ids,
+    find,
+    lines_of,
+    moment,
+    plain_name,
+    unique,
+    within,
+    written_moment,
+)
 from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
 from propagation.model.errors import BrokenData
-from propagation.model.validation import checked_list, checked_metadata, checked_negative, checked_text, checked_weight
+from propagation.model.validation import (
+    checked_list,
+    checked_metadata,
+    checked_negative,
+    checked_text,
+    checked_weight,
+)
 
 CLIENTS, EVENTS = "clients.jsonl", "events.jsonl"
 KINDS = {"user": ClientKind.USER, "item": ClientKind.ITEM}
-CLIENT_FIELDS = frozenset(["kind", "id", "title", "description", "attributes", "categories", "hidden", "metadata"])
-EVENT_FIELDS = frozenset(["user_id", "item_id", "event_id", "negative_item_id", "time", "weight", "metadata"])
+CLIENT_FIELDS = frozenset(
+    ["kind", "id", "title", "description", "attributes", "categories", "hidden", "metadata"]
+)
+EVENT_FIELDS = frozenset(
+    ["user_id", "item_id", "event_id", "negative_item_id", "time", "weight", "metadata"]
+)
 
 
 class Row:
-    """One object of a file, read field by field and taken exactly as given; every refusal names the place."""
+    """One object of a file, read field by field and taken exactly as given; every refusal names the
+    place."""
 
     def __init__(self, file: str, line: int, values: Mapping[str, object], ids: Ids) -> None:
         self.file, self.line = file, line
@@ -42,7 +65,9 @@ class Row:
         if value is None:
             raise self.broken(name, "is missing; give an id")
         if isinstance(value, bool) or not isinstance(value, str | int):
-            raise self.broken(name, "is neither a string nor a whole number; write the id as a string")
+            raise self.broken(
+                name, "is neither a string nor a whole number; write the id as a string"
+            )
         return self._ids.checked(str(value), self.file, self.line, name)
 
     def optional_id(self, name: str) -> str | None:
@@ -74,9 +99,15 @@ class Row:
         value = self._values.get("metadata")
         if value is None:
             return {}
-        if not isinstance(value, dict) or any(isinstance(part, dict | list) for part in value.values()):
+        if not isinstance(value, dict) or any(
+            isinstance(part, dict | list) for part in value.values()
+        ):
             raise self.broken("metadata", "is not an object of plain values")
-        plain = {name: part if isinstance(part, str) else json.dumps(part) for name, part in value.items() if part is not None}
+        plain = {
+            name: part if isinstance(part, str) else json.dumps(part)
+            for name, part in value.items()
+            if part is not None
+        }
         return self.checked(checked_metadata, plain, "metadata")
 
     def time(self) -> int | None:
@@ -96,14 +127,18 @@ class Row:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self.broken("weight", "is not a number")
         # An integer of hundreds of digits is beyond a float, and beyond the limit.
-        return self.checked(checked_weight, float(value) if abs(value) < sys.float_info.max else math.inf, "weight")
+        return self.checked(
+            checked_weight, float(value) if abs(value) < sys.float_info.max else math.inf, "weight"
+        )
 
 
 def load_json_lines(folder: Path, seed: int) -> Dataset:
     """clients.jsonl and events.jsonl, either of which may be left out. Raises BrokenData."""
     ids = Ids(stripped=False)
     clients = _clients(folder, ids)
-    return assembled(folder.name, clients[ClientKind.ITEM], clients[ClientKind.USER], _events(folder, ids), seed)
+    return assembled(
+        folder.name, clients[ClientKind.ITEM], clients[ClientKind.USER], _events(folder, ids), seed
+    )
 
 
 def _rows(path: Path | None, known: frozenset[str], ids: Ids) -> Iterator[Row]:
@@ -112,15 +147,27 @@ def _rows(path: Path | None, known: frozenset[str], ids: Ids) -> Iterator[Row]:
         try:
             values = json.loads(text, object_pairs_hook=_object)
         except Doubled as error:
-            raise BrokenData(file, line, _shown(error.name), "stands twice in one object; keep one of them") from None
+            raise BrokenData(
+                file, line, _shown(error.name), "stands twice in one object; keep one of them"
+            ) from None
         except json.JSONDecodeError as error:
             raise BrokenData(file, line, "", f"is not JSON ({error})") from None
         except (ValueError, RecursionError):
-            raise BrokenData(file, line, "", "is not read: it nests too deeply, or holds a number of thousands of digits") from None
+            raise BrokenData(
+                file,
+                line,
+                "",
+                "is not read: it nests too deeply, or holds a number of thousands of digits",
+            ) from None
         if not isinstance(values, dict):
             raise BrokenData(file, line, "", "is not a JSON object")
         for name in values.keys() - known:
-            raise BrokenData(file, line, _shown(name), f"is not known here; the fields are {', '.join(sorted(known))}")
+            raise BrokenData(
+                file,
+                line,
+                _shown(name),
+                f"is not known here; the fields are {', '.join(sorted(known))}",
+            )
         yield Row(file, line, values, ids)
 
 
@@ -154,9 +201,14 @@ def _clients(folder: Path, ids: Ids) -> dict[ClientKind, dict[str, ClientChange]
         name = row.id("id")
         unique(found[kind], name, row.file, row.line, "id")
         found[kind][name] = ClientChange(
-            key=ClientKey(kind=kind, id=name), title=row.text("title"), description=row.text("description"),
-            attributes=row.names("attributes"), categories=row.names("categories"), hidden=row.flag("hidden"),
-            metadata=row.metadata() or None)
+            key=ClientKey(kind=kind, id=name),
+            title=row.text("title"),
+            description=row.text("description"),
+            attributes=row.names("attributes"),
+            categories=row.names("categories"),
+            hidden=row.flag("hidden"),
+            metadata=row.metadata() or None,
+        )
     return found
 
 
@@ -169,12 +221,21 @@ def _events(folder: Path, ids: Ids) -> Events:
         if timed != (time is not None):
             raise row.broken("time", "is on some lines only; give it on all lines or on none")
         if event_id in seen:
-            raise row.broken("event_id", f"{event_id!r} was used on an earlier line; give this event its own id")
+            raise row.broken(
+                "event_id", f"{event_id!r} was used on an earlier line; give this event its own id"
+            )
         row.checked(partial(checked_negative, item), negative, "negative_item_id")
         if event_id:
             seen.add(event_id)
-        event = Event(event_id or "", row.id("user_id"), item, len(log) if time is None else time, negative, row.weight(),
-                      row.metadata())
+        event = Event(
+            event_id or "",
+            row.id("user_id"),
+            item,
+            len(log) if time is None else time,
+            negative,
+            row.weight(),
+            row.metadata(),
+        )
         log.append_event(event)
     log.timed = timed is not False
     return log

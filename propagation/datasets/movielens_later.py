@@ -1,4 +1,5 @@
-"""MovieLens 1M and 10M (`::` between fields) and 20M, 25M, 32M and latest (CSV with headings): one shape, two writings."""
+"""MovieLens 1M and 10M (`::` between fields) and 20M, 25M, 32M and latest (CSV with headings): one
+shape, two writings."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -6,7 +7,18 @@ from pathlib import Path
 
 from propagation.datasets.dataset import Dataset, assembled
 from propagation.datasets.event_columns import Events
-from propagation.datasets.line_reader import Ids, csv_rows, described, fields, find, lines_of, moment, plain_name, title_of, unique
+from propagation.datasets.line_reader import (
+    Ids,
+    csv_rows,
+    described,
+    fields,
+    find,
+    lines_of,
+    moment,
+    plain_name,
+    title_of,
+    unique,
+)
 from propagation.datasets.movielens import Ratings, film, genres_of, joined_note, read_descriptions
 from propagation.datasets.text_cleaning import entries
 from propagation.model.clients.attribute import normalised
@@ -35,7 +47,14 @@ def _load(folder: Path, ending: str, seed: int) -> Dataset:
     ids, descriptions = Ids(), read_descriptions(folder)
     items = _films(folder, ending, ids, _tags(folder, ending, ids), descriptions)
     users = _users(folder, ids) if ending == ".dat" else {}
-    return assembled(folder.name, items, users, _ratings(folder, ending, ids), seed, joined_note(items, descriptions))
+    return assembled(
+        folder.name,
+        items,
+        users,
+        _ratings(folder, ending, ids),
+        seed,
+        joined_note(items, descriptions),
+    )
 
 
 def _rows(path: Path, names: tuple[str, ...]) -> Rows:
@@ -56,8 +75,13 @@ def _dat_fields(text: str, names: tuple[str, ...], file: str, line: int) -> list
     return fields(text, "::", names, file, line)
 
 
-def _films(folder: Path, ending: str, ids: Ids, tags: dict[str, tuple[str, ...]],
-           descriptions: dict[str, str]) -> dict[str, ClientChange]:
+def _films(
+    folder: Path,
+    ending: str,
+    ids: Ids,
+    tags: dict[str, tuple[str, ...]],
+    descriptions: dict[str, str],
+) -> dict[str, ClientChange]:
     path, items = find(folder, f"movies{ending}"), dict[str, ClientChange]()
     for line, (raw, title, genres) in _rows(path, MOVIES) if path else ():
         file = plain_name(path) if path else ""
@@ -66,7 +90,9 @@ def _films(folder: Path, ending: str, ids: Ids, tags: dict[str, tuple[str, ...]]
         if not title.strip():
             raise BrokenData(file, line, MOVIES[1], "is empty; give a title")
         title_of(title, file, line, MOVIES[1])
-        items[item] = described(film(item, title, genres_of(genres), descriptions, tags.get(item, ())), file, line)
+        items[item] = described(
+            film(item, title, genres_of(genres), descriptions, tags.get(item, ())), file, line
+        )
     return items
 
 
@@ -77,7 +103,9 @@ def _users(folder: Path, ids: Ids) -> dict[str, ClientChange]:
         user = ids.checked(values[0], file, line, USERS[0])
         unique(users, user, file, line, USERS[0])
         known = dict(zip(USERS[1:4], values[1:4], strict=True))
-        users[user] = described(ClientChange(key=ClientKey(kind=ClientKind.USER, id=user), metadata=known), file, line)
+        users[user] = described(
+            ClientChange(key=ClientKey(kind=ClientKind.USER, id=user), metadata=known), file, line
+        )
     return users
 
 
@@ -85,8 +113,12 @@ def _ratings(folder: Path, ending: str, ids: Ids) -> Events:
     path, log, ratings = find(folder, f"ratings{ending}"), Events("ml"), Ratings()
     for line, (user, item, rating, time) in _rows(path, RATINGS) if path else ():
         file = plain_name(path) if path else ""
-        log.append(ids.checked(user, file, line, RATINGS[0]), ids.checked(item, file, line, RATINGS[1]),
-                   moment(time, file, line, RATINGS[3]), ratings.metadata(rating, file, line, RATINGS[2]))
+        log.append(
+            ids.checked(user, file, line, RATINGS[0]),
+            ids.checked(item, file, line, RATINGS[1]),
+            moment(time, file, line, RATINGS[3]),
+            ratings.metadata(rating, file, line, RATINGS[2]),
+        )
     return log
 
 
@@ -98,6 +130,16 @@ def _tags(folder: Path, ending: str, ids: Ids) -> dict[str, tuple[str, ...]]:
         file = plain_name(path) if path else ""
         moment(time, file, line, TAGS[3])
         for name in entries([normalised(tag)]):
-            givers[ids.checked(item, file, line, TAGS[1])][name].add(ids.checked(user, file, line, TAGS[0]))
-    return {item: tuple(name for name, users in sorted(tags.items(), key=lambda pair: (-len(pair[1]), pair[0]))[:TAGS_A_FILM]
-                        if len(users) >= TAGGERS) for item, tags in givers.items()}
+            givers[ids.checked(item, file, line, TAGS[1])][name].add(
+                ids.checked(user, file, line, TAGS[0])
+            )
+    return {
+        item: tuple(
+            name
+            for name, users in sorted(tags.items(), key=lambda pair: (-len(pair[1]), pair[0]))[
+                :TAGS_A_FILM
+            ]
+            if len(users) >= TAGGERS
+        )
+        for item, tags in givers.items()
+    }

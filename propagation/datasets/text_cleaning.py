@@ -14,7 +14,8 @@ ENTRY_MAX_CHARS = 120
 
 
 def cleaned(text: str) -> str:
-    """One line of text; entities that were escaped twice are unescaped twice. "" when nothing is left."""
+    """One line of text; entities that were escaped twice are unescaped twice. "" when nothing is
+    left."""
     for _ in range(ENTITY_ROUNDS):
         if (plain := html.unescape(text)) == text:
             break
@@ -23,11 +24,17 @@ def cleaned(text: str) -> str:
 
 
 def entries(parts: Iterable[str], placeholders: Collection[str] = ()) -> tuple[str, ...]:
-    """Cleaned, each once, in order. `placeholders` (case folded): what this dataset writes for "none", left out."""
+    """Cleaned, each once, in order. `placeholders` (case folded): what this dataset writes for
+    "none", left out."""
     found = (cleaned(part)[:ENTRY_MAX_CHARS].strip() for part in parts)
-    return tuple(dict.fromkeys(part for part in found if part and part.casefold() not in placeholders))[:LIST_MAX]
+    return tuple(
+        dict.fromkeys(part for part in found if part and part.casefold() not in placeholders)
+    )[:LIST_MAX]
 
 
-def split_list(text: str, separators: str = ";|", placeholders: Collection[str] = ()) -> tuple[str, ...]:
-    """The entries of a list written in one field. Unescaped first: an entity's own semicolon separates nothing."""
+def split_list(
+    text: str, separators: str = ";|", placeholders: Collection[str] = ()
+) -> tuple[str, ...]:
+    """The entries of a list written in one field. Unescaped first: an entity's own semicolon
+    separates nothing."""
     return entries(re.split(f"[{re.escape(separators)}]", html.unescape(text)), placeholders)

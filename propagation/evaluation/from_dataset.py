@@ -8,10 +8,18 @@ from propagation.workflow.index.embedding import attribute_text, content_text
 
 def stream_of(dataset: Dataset) -> Stream:
     """Raises InvalidInput where there is nothing to rank."""
-    clients = [change.applied_to(Client(ref=ref_of(change.key.kind, row), key=change.key))
-               for row, change in enumerate(dataset.items)]
+    clients = [
+        change.applied_to(Client(ref=ref_of(change.key.kind, row), key=change.key))
+        for row, change in enumerate(dataset.items)
+    ]
     user, item, time = dataset.rows()
-    stream = Stream(dataset.name, [content_text(client) for client in clients], [attribute_text(client) for client in clients],
-                    user, item, time)
+    stream = Stream(
+        dataset.name,
+        [content_text(client) for client in clients],
+        [attribute_text(client) for client in clients],
+        user,
+        item,
+        time,
+    )
     stream.check()
     return stream

@@ -1,4 +1,5 @@
-"""Passes side by side, one a core: their kernels hold no interpreter lock, and what each measures depends on its seed alone."""
+"""Passes side by side, one a core: their kernels hold no interpreter lock, and what each measures
+depends on its seed alone."""
 
 import asyncio
 import threading
@@ -16,10 +17,16 @@ class _Stopped(Exception):
     """Nobody waits for the pass any more."""
 
 
-async def side_by_side(passes: AsyncGenerator[Pass, None], count: int, events: int, progress: Callable[[int, int], None],
-                       at_once: int | None = None) -> list[Ranked]:
-    """What each of `count` passes over so many events measured, in their order; `at_once` of them at a time (None: one a core).
-    `progress` hears (events done, events in all) from other threads. Who is cancelled takes the passes along."""
+async def side_by_side(
+    passes: AsyncGenerator[Pass, None],
+    count: int,
+    events: int,
+    progress: Callable[[int, int], None],
+    at_once: int | None = None,
+) -> list[Ranked]:
+    """What each of `count` passes over so many events measured, in their order; `at_once` of them
+    at a time (None: one a core). `progress` hears (events done, events in all) from other threads.
+    Who is cancelled takes the passes along."""
     room, stopping, done = asyncio.Semaphore(at_once or cores()), threading.Event(), [0] * count
 
     def heard_of(number: int) -> Heard:
@@ -28,6 +35,7 @@ async def side_by_side(passes: AsyncGenerator[Pass, None], count: int, events: i
                 raise _Stopped
             done[number] = passed
             progress(sum(done), count * events)
+
         return heard
 
     async def run(work: Pass, heard: Heard) -> Ranked:
@@ -45,7 +53,9 @@ async def side_by_side(passes: AsyncGenerator[Pass, None], count: int, events: i
                 await room.acquire()
                 if any(task.done() and task.exception() for task in running):
                     break
-        await asyncio.wait(running, return_when=asyncio.FIRST_EXCEPTION)  # unlike gather, cancels no pass: a thread runs on
+        await asyncio.wait(
+            running, return_when=asyncio.FIRST_EXCEPTION
+        )  # unlike gather, cancels no pass: a thread runs on
         return [task.result() for task in running if task.done()]
     finally:
         stopping.set()

@@ -1,4 +1,5 @@
-"""How long an evaluation took that was stopped and went on: summed over its runs, written down while they run."""
+"""How long an evaluation took that was stopped and went on: summed over its runs, written down
+while they run."""
 
 import asyncio
 import time

@@ -8,9 +8,9 @@ from propagation.model.base import Term
 
 
 class EvaluationSettings(Term):
-    """report_from: the first event (0-based) of the reported slice; None: two fifths of the stream, as 40,000 of ML-100k's
-    100,000 · every: rank only one event in so many (all are learned) · tau: of the semantic arm; None: the .90 quantile ·
-    seeds: one pass each, the median is reported."""
+    """report_from: the first event (0-based) of the reported slice; None: two fifths of the stream,
+    as 40,000 of ML-100k's 100,000 · every: rank only one event in so many (all are learned) · tau:
+    of the semantic arm; None: the .90 quantile · seeds: one pass each, the median is reported."""
 
     seeds: Sequence[int] = Field((1, 2, 3), min_length=1)
     session_k: int = Field(80, ge=2, le=4096)

@@ -29,7 +29,9 @@ class NotReached(PropagationError):
     """A read asked for a sequence that was not reflected before its deadline."""
 
     def __init__(self, wanted: int, reached: int) -> None:
-        super().__init__(f"sequence {wanted} is not reflected yet; reached {reached}; retry later or lower min_sequence")
+        super().__init__(
+            f"sequence {wanted} is not reflected yet; reached {reached}; retry later or lower min_sequence"
+        )
         self.wanted = wanted
         self.reached = reached
 
@@ -77,7 +79,8 @@ class StoreFull(PropagationError):
 
 
 class StoreUnreachable(PropagationError):
-    """The database's server does not answer. What was being committed, if anything was, may or may not be there: send it again."""
+    """The database's server does not answer. What was being committed, if anything was, may or may
+    not be there: send it again."""
 
 
 class StoreRefused(PropagationError):
@@ -97,11 +100,13 @@ class SchemaTooNew(PropagationError):
 
 
 class IncompatibleSettings(PropagationError):
-    """A setting disagrees with what the data was made with; the message names the command that changes it."""
+    """A setting disagrees with what the data was made with; the message names the command that
+    changes it."""
 
 
 class IndexUnavailable(PropagationError):
-    """The vector index does not answer. What it has to learn waits in the graph's outbox; rounds wait, all else goes on."""
+    """The vector index does not answer. What it has to learn waits in the graph's outbox; rounds
+    wait, all else goes on."""
 
 
 class Unsupported(PropagationError):
@@ -109,7 +114,8 @@ class Unsupported(PropagationError):
 
 
 class ReasonerFailed(PropagationError):
-    """The reasoner gave no usable answer. Never the same as having found nothing. `usage` is what it cost all the same."""
+    """The reasoner gave no usable answer. Never the same as having found nothing. `usage` is what
+    it cost all the same."""
 
     def __init__(self, reason: str, usage: Usage = NOTHING) -> None:
         super().__init__(reason)
@@ -117,11 +123,13 @@ class ReasonerFailed(PropagationError):
 
 
 class ReasonerGaveUp(ReasonerFailed):
-    """This question will not be answered, however often it is asked (it is too long, or ends every call)."""
+    """This question will not be answered, however often it is asked (it is too long, or ends every
+    call)."""
 
 
 class ReasonerUnavailable(ReasonerFailed):
-    """Nobody answers now (the endpoint is down, a budget is spent): the same question may be asked later, and waits."""
+    """Nobody answers now (the endpoint is down, a budget is spent): the same question may be asked
+    later, and waits."""
 
 
 class ReasonerStopping(ReasonerUnavailable):
@@ -129,11 +137,13 @@ class ReasonerStopping(ReasonerUnavailable):
 
 
 class ReasonerAway(ReasonerUnavailable):
-    """The endpoint is down or busy; who asks it sees to it that it is not asked too often, so the next try may be soon."""
+    """The endpoint is down or busy; who asks it sees to it that it is not asked too often, so the
+    next try may be soon."""
 
 
 class BrokenData(PropagationError):
-    """A data file cannot be used as it is: names file, line (from 1; 0: the file as a whole), field and what to give."""
+    """A data file cannot be used as it is: names file, line (from 1; 0: the file as a whole), field
+    and what to give."""
 
     def __init__(self, file: str, line: int, field: str, problem: str) -> None:
         place = f"{file}, line {line}" if line else file

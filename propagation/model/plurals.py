@@ -2,5 +2,5 @@
 
 
 def counted(number: int, one: str, many: str = "") -> str:
-    """"1 user", "1,000 users". `many`: where it is not `one` with an s."""
+    """ "1 user", "1,000 users". `many`: where it is not `one` with an s."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"

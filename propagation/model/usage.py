@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """`calls` that reached a model, retries counted; `cached`: answers that needed none; `lost`: parts of answers that were not
-    usable. Tokens as the server counts them; `seconds` of waiting; `money` in the price list's currency."""
+    """`calls` that reached a model, retries counted; `cached`: answers that needed none; `lost`:
+    parts of answers that were not usable. Tokens as the server counts them; `seconds` of waiting;
+    `money` in the price list's currency."""
 
     calls: int = 0
     cached: int = 0
@@ -17,15 +18,21 @@ class Spent:
     money: float = 0.0
 
     def __add__(self, other: "Spent") -> "Spent":
-        return Spent(self.calls + other.calls, self.cached + other.cached, self.lost + other.lost,
-                     self.prompt_tokens + other.prompt_tokens, self.completion_tokens + other.completion_tokens,
-                     self.seconds + other.seconds, self.money + other.money)
+        return Spent(
+            self.calls + other.calls,
+            self.cached + other.cached,
+            self.lost + other.lost,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.seconds + other.seconds,
+            self.money + other.money,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """By prompt, as `name@version`, what an answer took. `stand_in`: who answered in the reasoner's place where it could not;
-    "" where nobody had to."""
+    """By prompt, as `name@version`, what an answer took. `stand_in`: who answered in the reasoner's
+    place where it could not; "" where nobody had to."""
 
     by_prompt: tuple[tuple[str, Spent], ...] = ()
     stand_in: str = ""
@@ -50,8 +57,8 @@ class Usage:
 
     @property
     def author(self) -> str:
-        """Who answered, for what is kept with what was written: the prompts (`extract@2, merge@2`), or who stood in; "" where
-        nobody was asked."""
+        """Who answered, for what is kept with what was written: the prompts (`extract@2, merge@2`),
+        or who stood in; "" where nobody was asked."""
         return f"stand-in {self.stand_in}" if self.stand_in else ", ".join(self.prompts)
 
     @property
@@ -74,7 +81,8 @@ class BudgetState:
 
 @dataclass(frozen=True, slots=True)
 class Expenses:
-    """What a reasoner spent since this process began and, where it is known, in all; and its budgets."""
+    """What a reasoner spent since this process began and, where it is known, in all; and its
+    budgets."""
 
     this_run: Usage = NOTHING
     ever: Usage = NOTHING

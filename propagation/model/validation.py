@@ -1,4 +1,5 @@
-"""What callers may give, checked: one definition for requests to the service and for lines of data files.
+"""What callers may give, checked: one definition for requests to the service and for lines of data
+files.
 
 Every refusal is an InvalidInput: the field, the value's problem and the limit."""
 
@@ -32,7 +33,8 @@ def checked_id(value: str, field: str) -> str:
 
 
 def checked_text(value: str, field: str) -> str:
-    """Text may hold line breaks, but is bounded, has no U+0000, and is valid Unicode. Raises InvalidInput."""
+    """Text may hold line breaks, but is bounded, has no U+0000, and is valid Unicode. Raises
+    InvalidInput."""
     if len(value) > TEXT_MAX_CHARS:
         raise InvalidInput(field, f"is {len(value)} characters long; at most {TEXT_MAX_CHARS}")
     if "\0" in value:
@@ -49,7 +51,9 @@ def checked_list(values: Sequence[str], field: str) -> tuple[str, ...]:
         if not value.strip():
             raise InvalidInput(f"{field}[{place}]", "is empty; leave it out")
         if len(value) > ENTRY_MAX_CHARS:
-            raise InvalidInput(f"{field}[{place}]", f"is {len(value)} characters long; at most {ENTRY_MAX_CHARS}")
+            raise InvalidInput(
+                f"{field}[{place}]", f"is {len(value)} characters long; at most {ENTRY_MAX_CHARS}"
+            )
         checked_text(value, f"{field}[{place}]")
     return tuple(values)
 
@@ -99,4 +103,7 @@ def checked_client(client: ClientChange) -> ClientChange:
 def _refuse_surrogates(value: str, field: str) -> None:
     """Half of a pair, which \\ud800 in JSON can write, and UTF-8 cannot."""
     if not value.isascii() and SURROGATE.search(value):
-        raise InvalidInput(field, "holds half of a surrogate pair (\\ud800 to \\udfff alone), which is no character; remove it")
+        raise InvalidInput(
+            field,
+            "holds half of a surrogate pair (\\ud800 to \\udfff alone), which is no character; remove it",
+        )

@@ -1,4 +1,5 @@
-"""What happens, for those who follow it: merges and texts in the order of their commits; what a watcher is told."""
+"""What happens, for those who follow it: merges and texts in the order of their commits; what a
+watcher is told."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,7 +16,8 @@ class WatchedKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NumberedMerge:
-    """A merge, its place among all merges in the order of their commits, and the sequence that its text belongs to."""
+    """A merge, its place among all merges in the order of their commits, and the sequence that its
+    text belongs to."""
 
     number: int
     sequence: int
@@ -24,7 +26,8 @@ class NumberedMerge:
 
 @dataclass(frozen=True, slots=True)
 class NumberedText:
-    """That a client's text got a version, and the place of that among all texts in the order of their commits."""
+    """That a client's text got a version, and the place of that among all texts in the order of
+    their commits."""
 
     number: int
     ref: int
@@ -33,7 +36,8 @@ class NumberedText:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Events that were there and are not told, and the sequence that was recorded through when they were left out."""
+    """Events that were there and are not told, and the sequence that was recorded through when they
+    were left out."""
 
     missed: int
     sequence: int

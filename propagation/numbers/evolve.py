@@ -1,6 +1,8 @@
-"""The taste bank after an evolution (DESIGN, step 8): masses add or are divided, trust takes the larger or is copied.
+"""The taste bank after an evolution (DESIGN, step 8): masses add or are divided, trust takes the
+larger or is copied.
 
-A retired router is one that nobody can trust: -inf in its whole column, which no rule ever raises again."""
+A retired router is one that nobody can trust: -inf in its whole column, which no rule ever raises
+again."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -34,10 +36,19 @@ def retire_spare_rows(bank: Bank, first: int) -> None:
     bank.trust[first:, retired(bank)] = -np.inf
 
 
-def evolved_bank(bank: Bank, change: RouterMap, written: Mapping[int, Written], centres: NDArray[np.float32]) -> Bank:
-    """The bank through a map; `bank` stays as it is. `written`: by router that is split. `centres` [K after, D]."""
-    return Bank(evolved_mass(bank.mass, change, written), evolved_total(bank.total, bank.mass, change, written),
-                evolved_trust(bank.trust, change), np.ascontiguousarray(centres, np.float32), bank.discount, bank.sharpness)
+def evolved_bank(
+    bank: Bank, change: RouterMap, written: Mapping[int, Written], centres: NDArray[np.float32]
+) -> Bank:
+    """The bank through a map; `bank` stays as it is. `written`: by router that is split. `centres`
+    [K after, D]."""
+    return Bank(
+        evolved_mass(bank.mass, change, written),
+        evolved_total(bank.total, bank.mass, change, written),
+        evolved_trust(bank.trust, change),
+        np.ascontiguousarray(centres, np.float32),
+        bank.discount,
+        bank.sharpness,
+    )
 
 
 def evolved_mass(mass: Floats, change: RouterMap, written: Mapping[int, Written]) -> Floats:
@@ -50,9 +61,12 @@ def evolved_mass(mass: Floats, change: RouterMap, written: Mapping[int, Written]
     return out
 
 
-def evolved_total(total: F64, mass: Floats, change: RouterMap, written: Mapping[int, Written]) -> F64:
-    """n [K after] of n [K before] and of the N [I,K before] of all items: a half's is the sum of what `evolved_mass` gives it,
-    so that total and mass never part, however often routers are divided."""
+def evolved_total(
+    total: F64, mass: Floats, change: RouterMap, written: Mapping[int, Written]
+) -> F64:
+    """n [K after] of n [K before] and of the N [I,K before] of all items: a half's is the sum of
+    what `evolved_mass` gives it, so that total and mass never part, however often routers are
+    divided."""
     out = np.zeros(change.routers)
     home = _unsplit(change)
     np.add.at(out, home[home >= 0], total[home >= 0])
@@ -81,17 +95,24 @@ def _unsplit(change: RouterMap) -> NDArray[np.int64]:
     return home
 
 
-def evolved_centres(bank: Bank, change: RouterMap, written: Mapping[int, Written],
-                    content: NDArray[np.float32]) -> NDArray[np.float32]:
-    """[K after, D]: a merged router's is the direction of its parts by mass, a half's that of what it adopted, a retired
-    one's nothing; `content` [>= I, D] items' unit vectors."""
+def evolved_centres(
+    bank: Bank, change: RouterMap, written: Mapping[int, Written], content: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """[K after, D]: a merged router's is the direction of its parts by mass, a half's that of what
+    it adopted, a retired one's nothing; `content` [>= I, D] items' unit vectors."""
     out = np.zeros((change.routers, bank.centres.shape[1]), np.float32)
     for number in range(change.routers):
-        parts = [router for router in np.flatnonzero(change.home == number).tolist() if router not in change.halves]
+        parts = [
+            router
+            for router in np.flatnonzero(change.home == number).tolist()
+            if router not in change.halves
+        ]
         if len(parts) == 1:
             out[number] = bank.centres[parts[0]]
         elif parts:
-            out[number] = _direction(bank.total[parts] @ bank.centres[parts], bank.centres[parts[0]])
+            out[number] = _direction(
+                bank.total[parts] @ bank.centres[parts], bank.centres[parts[0]]
+            )
     for router, halves in change.halves.items():
         for number, adopted in zip((halves.first, halves.second), written[router], strict=True):
             out[number] = _direction(adopted @ content[: len(adopted)], bank.centres[router])
@@ -104,14 +125,25 @@ def _direction(vector: NDArray[np.floating], otherwise: NDArray[np.float32]) -> 
     return (vector / norm).astype(np.float32) if norm > 0 else otherwise
 
 
-def evolved_seen(seen_router: NDArray[np.uint16], seen_last: NDArray[np.int64], seen_before: NDArray[np.int64],
-                 change: RouterMap) -> NDArray[np.uint16]:
+def evolved_seen(
+    seen_router: NDArray[np.uint16],
+    seen_last: NDArray[np.int64],
+    seen_before: NDArray[np.int64],
+    change: RouterMap,
+) -> NDArray[np.uint16]:
     """The routers that adoptions wrote most to, the taste bank's renamed."""
     out = seen_router.copy()
     splits = list(change.halves)
     split_of = np.full(len(change.home), -1, np.int64)
     split_of[splits] = np.arange(len(splits))
-    rename_seen(out, seen_last, seen_before, change.home, split_of, _half_of(list(change.halves.values()), len(seen_last)))
+    rename_seen(
+        out,
+        seen_last,
+        seen_before,
+        change.home,
+        split_of,
+        _half_of(list(change.halves.values()), len(seen_last)),
+    )
     return out
 
 

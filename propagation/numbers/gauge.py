@@ -1,7 +1,9 @@
-"""The live gauge: how well i+ is ranked among itself and its recorded negatives, with propagation and without.
+"""The live gauge: how well i+ is ranked among itself and its recorded negatives, with propagation
+and without.
 
-Prequential: each learned interaction is ranked by every arm from before that arm's update. What is kept is learned state:
-it is committed, followed and checkpointed with the combiner, and a replay gives the same bits."""
+Prequential: each learned interaction is ranked by every arm from before that arm's update. What is
+kept is learned state: it is committed, followed and checkpointed with the combiner, and a replay
+gives the same bits."""
 
 from typing import NamedTuple
 
@@ -18,10 +20,11 @@ FIRST_SPAN = 128.0
 class Gauge(NamedTuple):
     """A arms; the first is the one that the others are compared with.
 
-    recent [A,2]: sums, faded with a half-life of 5,000 interactions, of the gain (N@10 of i+ among at most five) and of its
-    squared difference from arm 0 · weight [2]: sums of the weights behind them and of those squared · course [64,1+A]: the
-    whole stream in equal spans: interactions, sums of gains; when it is full, two spans become one · span [2]: interactions a
-    span holds, spans that are full."""
+    recent [A,2]: sums, faded with a half-life of 5,000 interactions, of the gain (N@10 of i+ among
+    at most five) and of its squared difference from arm 0 · weight [2]: sums of the weights behind
+    them and of those squared · course [64,1+A]: the whole stream in equal spans: interactions, sums
+    of gains; when it is full, two spans become one · span [2]: interactions a span holds, spans
+    that are full."""
 
     recent: NDArray[np.float64]
     weight: NDArray[np.float64]
@@ -30,7 +33,9 @@ class Gauge(NamedTuple):
 
 
 def new_gauge(arms: int) -> Gauge:
-    return Gauge(np.zeros((arms, 2)), np.zeros(2), np.zeros((POINTS, 1 + arms)), np.array([FIRST_SPAN, 0.0]))
+    return Gauge(
+        np.zeros((arms, 2)), np.zeros(2), np.zeros((POINTS, 1 + arms)), np.array([FIRST_SPAN, 0.0])
+    )
 
 
 @njit(cache=True)

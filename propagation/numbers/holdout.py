@@ -1,7 +1,9 @@
-"""The taste bank taken back to an earlier interaction, and run forward again, for the judge of an evolution (DESIGN, step 8).
+"""The taste bank taken back to an earlier interaction, and run forward again, for the judge of an
+evolution (DESIGN, step 8).
 
-Only what an evolution touches is read: the taste routers' mass, trust and the adopters' counts of the rows that matter. All
-other features, and what the session bank and the kNN hold, are the same on both sides."""
+Only what an evolution touches is read: the taste routers' mass, trust and the adopters' counts of
+the rows that matter. All other features, and what the session bank and the kNN hold, are the same
+on both sides."""
 
 from typing import NamedTuple
 
@@ -16,13 +18,15 @@ from propagation.numbers.rules.trust import LIFT_CLIP, softmax_largest
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
-# Taking trust back divides it by the discount each time, and its rounding with it: by 96 in 150 of a user's interactions.
+# Taking trust back divides it by the discount each time, and its rounding with it: by 96 in 150 of
+# a user's interactions.
 MOST_BACK = 150
 
 
 class Events(NamedTuple):
-    """H interactions in order: user, positive and negative (-1: none) [H] as places in Tastes · weight [H] · routers, written
-    [H,W]: what each wrote, as the routers are now; all zero for a repeat."""
+    """H interactions in order: user, positive and negative (-1: none) [H] as places in Tastes ·
+    weight [H] · routers, written [H,W]: what each wrote, as the routers are now; all zero for a
+    repeat."""
 
     user: I64
     positive: I64
@@ -33,8 +37,9 @@ class Events(NamedTuple):
 
 
 class Tastes(NamedTuple):
-    """Mass [M,K], total [K], trust [V,K] of M items and V users; adoptions [M]; totals [2] (adoptions, items); history [V]
-    interactions; rows [V] the users' rows, for ties; least_support as in limits.withheld."""
+    """Mass [M,K], total [K], trust [V,K] of M items and V users; adoptions [M]; totals [2]
+    (adoptions, items); history [V] interactions; rows [V] the users' rows, for ties; least_support
+    as in limits.withheld."""
 
     mass: F64
     total: F64
@@ -50,8 +55,14 @@ class Tastes(NamedTuple):
 
 
 def copied(tastes: Tastes) -> Tastes:
-    return tastes._replace(mass=tastes.mass.copy(), total=tastes.total.copy(), trust=tastes.trust.copy(),
-                           adoptions=tastes.adoptions.copy(), totals=tastes.totals.copy(), history=tastes.history.copy())
+    return tastes._replace(
+        mass=tastes.mass.copy(),
+        total=tastes.total.copy(),
+        trust=tastes.trust.copy(),
+        adoptions=tastes.adoptions.copy(),
+        totals=tastes.totals.copy(),
+        history=tastes.history.copy(),
+    )
 
 
 @njit(cache=True)
@@ -74,14 +85,17 @@ def _increment(tastes, item, router, share, weight):
 
 @njit(cache=True, nogil=True)
 def rewind(tastes, events, known):
-    """Take all events back, the last one first. known [H] bool: whether the user's trust is right from this event on."""
+    """Take all events back, the last one first. known [H] bool: whether the user's trust is right
+    from this event on."""
     back = np.zeros(len(tastes.history), np.int64)
     for event in range(len(events.user) - 1, -1, -1):
         user, item = events.user[event], events.positive[event]
         if events.written[event].sum() > 0:
             for place in range(events.routers.shape[1]):
                 router = events.routers[event, place]
-                tastes.mass[item, router] = max(tastes.mass[item, router] - events.written[event, place], 0.0)
+                tastes.mass[item, router] = max(
+                    tastes.mass[item, router] - events.written[event, place], 0.0
+                )
                 tastes.total[router] -= events.written[event, place]
             tastes.adoptions[item] -= 1.0
             tastes.totals[0] -= 1.0
@@ -92,7 +106,9 @@ def rewind(tastes, events, known):
             share = share_of(tastes.adoptions[item], tastes.totals)
             for router in range(len(tastes.total)):
                 increment = _increment(tastes, item, router, share, events.weight[event])
-                tastes.trust[user, router] = (tastes.trust[user, router] - increment) / tastes.discount
+                tastes.trust[user, router] = (
+                    tastes.trust[user, router] - increment
+                ) / tastes.discount
 
 
 @njit(cache=True)
@@ -119,8 +135,12 @@ def _learn(tastes, event, events, known):
     tastes.history[user] += 1
     mass = events.written[event].sum()
     if mass > 0:
-        routers, values = softmax_largest(tastes.sharpness * tastes.trust[user], events.routers.shape[1], tastes.rows[user],
-                                          tastes.seed)
+        routers, values = softmax_largest(
+            tastes.sharpness * tastes.trust[user],
+            events.routers.shape[1],
+            tastes.rows[user],
+            tastes.seed,
+        )
         for place in range(len(routers)):
             tastes.mass[item, routers[place]] += mass * values[place]
             tastes.total[routers[place]] += mass * values[place]
@@ -130,18 +150,26 @@ def _learn(tastes, event, events, known):
 
 @njit(cache=True, nogil=True)
 def replay(tastes, events, known, readings, bins):
-    """Predict, then learn. readings [H,2]: s(u,i) of positive and negative, 0 without history; bins [H,3] i64: the user's, and
-    the two items', as rule 3 has them."""
+    """Predict, then learn. readings [H,2]: s(u,i) of positive and negative, 0 without history; bins
+    [H,3] i64: the user's, and the two items', as rule 3 has them."""
     for event in range(len(events.user)):
-        user, positive, negative = events.user[event], events.positive[event], events.negative[event]
+        user, positive, negative = (
+            events.user[event],
+            events.positive[event],
+            events.negative[event],
+        )
         bins[event, 0] = maturity(tastes.history[user])
         bins[event, 1] = adopter_bin(tastes.adoptions[positive])
         readings[event] = 0.0
         if negative >= 0:
             bins[event, 2] = adopter_bin(tastes.adoptions[negative])
             if tastes.history[user] > 0:
-                routers, values = softmax_largest(tastes.sharpness * tastes.trust[user], READ_ROUTERS, tastes.rows[user],
-                                                  tastes.seed)
+                routers, values = softmax_largest(
+                    tastes.sharpness * tastes.trust[user],
+                    READ_ROUTERS,
+                    tastes.rows[user],
+                    tastes.seed,
+                )
                 readings[event, 0] = _reading(tastes, routers, values, positive)
                 readings[event, 1] = _reading(tastes, routers, values, negative)
         _learn(tastes, event, events, known[event])
@@ -149,7 +177,8 @@ def replay(tastes, events, known, readings, bins):
 
 @njit(cache=True, nogil=True)
 def rewind_content(vectors, users, contents, decay, most):
-    """Users' decayed sums of embeddings [V,D] f64 taken back by events: users [H] and contents [H,D] of their items."""
+    """Users' decayed sums of embeddings [V,D] f64 taken back by events: users [H] and contents
+    [H,D] of their items."""
     back = np.zeros(len(vectors), np.int64)
     for event in range(len(users) - 1, -1, -1):
         user = users[event]

@@ -4,7 +4,14 @@ import numpy as np
 from numba import njit
 
 from propagation.numbers.limits import allowed_mass, spend_mass, withheld
-from propagation.numbers.rules.combiner import adopter_bin, learn_pairs, maturity, observe, score, standardise
+from propagation.numbers.rules.combiner import (
+    adopter_bin,
+    learn_pairs,
+    maturity,
+    observe,
+    score,
+    standardise,
+)
 from propagation.numbers.rules.features import FEATURES, fill_features, recent_popularity, unit
 from propagation.numbers.rules.mass import lifts, share, write
 from propagation.numbers.rules.neighbours import add_co_adoptions, remember
@@ -29,8 +36,8 @@ def _drawable(state, user, item, candidate, drawn, count):
 
 @njit(cache=True)
 def draw_negatives(state, user, item, given, seed, out):
-    """Up to len(out) distinct items, uniform over visible ones the user has not had; a caller's takes the first place.
-    -1 where none is left. Seeded by the event alone."""
+    """Up to len(out) distinct items, uniform over visible ones the user has not had; a caller's
+    takes the first place. -1 where none is left. Seeded by the event alone."""
     out[:] = -1
     items = state.clock[3]
     count = 0
@@ -73,12 +80,16 @@ def recorded_negatives(negatives):
 
 @njit(cache=True)
 def apply_one(state, user, item, increments, routers, weights):
-    """Everything one interaction changes but the combiner, from what it wrote. A repeat of (user, item) leaves N, n, c,
-    co-counts and adopters' sums alone."""
+    """Everything one interaction changes but the combiner, from what it wrote. A repeat of (user,
+    item) leaves N, n, c, co-counts and adopters' sums alone."""
     add_trust(state.session, user, increments[0])
     add_trust(state.taste, user, increments[1])
-    state.user_content[user] = np.float32(CONTENT_DECAY) * state.user_content[user] + state.content[item]
-    state.user_attributes[user] = np.float32(CONTENT_DECAY) * state.user_attributes[user] + state.attributes[item]
+    state.user_content[user] = (
+        np.float32(CONTENT_DECAY) * state.user_content[user] + state.content[item]
+    )
+    state.user_attributes[user] = (
+        np.float32(CONTENT_DECAY) * state.user_attributes[user] + state.attributes[item]
+    )
     if not has_seen(state, user, item):
         write(state.session, item, routers[0], weights[0])
         write(state.taste, item, routers[1], weights[1])
@@ -89,7 +100,9 @@ def apply_one(state, user, item, increments, routers, weights):
         state.recent_at[item] = state.clock[0]
         state.adoptions[item] += 1.0
         state.totals[0] += 1.0
-        add_seen(state, user, item, routers[0, np.argmax(weights[0])], routers[1, np.argmax(weights[1])])
+        add_seen(
+            state, user, item, routers[0, np.argmax(weights[0])], routers[1, np.argmax(weights[1])]
+        )
     remember(state, user, item)
     state.clock[0] += 1
 
@@ -116,7 +129,9 @@ def increments_of(state, item, weight, trust):
 def _shares(bank, user, increments, weight, seed, routers, weights):
     """q of rule 5, from the trust as rule 4 will leave it."""
     trust = np.float32(bank.discount) * bank.trust[user] + increments[: bank.trust.shape[1]]
-    places, values = softmax_largest(bank.sharpness * trust.astype(np.float64), len(routers), user, seed)
+    places, values = softmax_largest(
+        bank.sharpness * trust.astype(np.float64), len(routers), user, seed
+    )
     routers[:] = 0
     weights[:] = 0.0
     for place in range(len(places)):
@@ -126,8 +141,8 @@ def _shares(bank, user, increments, weight, seed, routers, weights):
 
 @njit(cache=True)
 def learn_numbers(state, user, item, weight, trust, routers, weights):
-    """Rules 4 and 5 of one interaction, and everything else that it changes; trust [2,K], routers and weights [2,16] are
-    filled with what it wrote."""
+    """Rules 4 and 5 of one interaction, and everything else that it changes; trust [2,K], routers
+    and weights [2,16] are filled with what it wrote."""
     increments_of(state, item, weight, trust)
     routers[:] = 0
     weights[:] = 0.0
@@ -140,8 +155,8 @@ def learn_numbers(state, user, item, weight, trust, routers, weights):
 
 @njit(cache=True)
 def learn_arms(state, combiner, user, candidates, raw, values, bins):
-    """Rule 3 of one interaction: candidates [n] are i+ and its negatives, raw [n,F] their features; values and bins are
-    scratch. Without a negative there is nothing to learn from."""
+    """Rule 3 of one interaction: candidates [n] are i+ and its negatives, raw [n,F] their features;
+    values and bins are scratch. Without a negative there is nothing to learn from."""
     used = len(candidates)
     user_bin = maturity(state.history_length[user])
     for place in range(used):
@@ -157,10 +172,25 @@ def learn_arms(state, combiner, user, candidates, raw, values, bins):
 
 
 @njit(cache=True, nogil=True)
-def learn_block(state, combiner, users, items, days, given, weights_in, seeds, negatives, scores, cosines, trust, routers, weights):
-    """Learn B interactions in order; fills the block's columns (see LearnedBlock). State and combiner change in place.
-    `days` [B] the UTC day of each commit.
-    `given` [B] is a caller's negative, -1 for none, or RECORDED where `negatives` already holds what was drawn before."""
+def learn_block(
+    state,
+    combiner,
+    users,
+    items,
+    days,
+    given,
+    weights_in,
+    seeds,
+    negatives,
+    scores,
+    cosines,
+    trust,
+    routers,
+    weights,
+):
+    """Learn B interactions in order; fills the block's columns (see LearnedBlock). State and
+    combiner change in place. `days` [B] the UTC day of each commit. `given` [B] is a caller's
+    negative, -1 for none, or RECORDED where `negatives` already holds what was drawn before."""
     candidates = np.empty(1 + negatives.shape[1], np.int64)
     raw = np.empty((len(candidates), FEATURES))
     values = np.empty_like(raw)
@@ -177,7 +207,9 @@ def learn_block(state, combiner, users, items, days, given, weights_in, seeds, n
         cosines[row] = 0.0
         cosines[row, :used] = raw[:used, 9]
         raw[:used, 9] = cosines[row, :used]  # as stored, so that a rebuild reads the same
-        scores[row] = learn_arms(state, combiner, user, candidates[:used], raw[:used], values[:used], bins[:used])
+        scores[row] = learn_arms(
+            state, combiner, user, candidates[:used], raw[:used], values[:used], bins[:used]
+        )
         state.today[0] = days[row]
         learn_numbers(state, user, item, weights_in[row], trust[row], routers[row], weights[row])
 

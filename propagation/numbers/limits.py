@@ -1,5 +1,5 @@
-"""Limits on what one client can do to the numbers, and on what the numbers tell of one (DESIGN, "Guarantees", text from users):
-`user_mass_per_day` and `mass_min_support`."""
+"""Limits on what one client can do to the numbers, and on what the numbers tell of one (DESIGN,
+"Guarantees", text from users): `user_mass_per_day` and `mass_min_support`."""
 
 import numpy as np
 from numba import njit
@@ -9,7 +9,8 @@ from propagation.numbers.state import LEAST_SUPPORT, MASS_A_DAY
 
 @njit(cache=True)
 def withheld(state, item):
-    """Whether too few distinct users adopted an item for its router part to be read: its lifts count as 0 then."""
+    """Whether too few distinct users adopted an item for its router part to be read: its lifts
+    count as 0 then."""
     return state.adoptions[item] < state.limits[LEAST_SUPPORT] and state.limits[LEAST_SUPPORT] > 1.0
 
 

@@ -1,4 +1,5 @@
-"""The learn pass again, for `rebuild`: mass from the weights that were stored, everything else computed anew."""
+"""The learn pass again, for `rebuild`: mass from the weights that were stored, everything else
+computed anew."""
 
 import numpy as np
 from numba import njit
@@ -8,8 +9,11 @@ from propagation.numbers.rules.features import FEATURES, fill_features
 
 
 @njit(cache=True, nogil=True)
-def relearn_block(state, combiner, users, items, days, event_weights, negatives, cosines, routers, weights):
-    """Learn B interactions again: their negatives [B,4], profile cosines [B,5], routers and weights [B,2,16] as stored."""
+def relearn_block(
+    state, combiner, users, items, days, event_weights, negatives, cosines, routers, weights
+):
+    """Learn B interactions again: their negatives [B,4], profile cosines [B,5], routers and weights
+    [B,2,16] as stored."""
     candidates = np.empty(1 + negatives.shape[1], np.int64)
     raw = np.empty((len(candidates), FEATURES))
     values = np.empty_like(raw)

@@ -16,7 +16,11 @@ def _doubled(needed: int, have: int) -> int:
 
 
 def _taller(array: np.ndarray, rows: int, fill: float = 0) -> np.ndarray:
-    out = np.full((rows, *array.shape[1:]), fill, array.dtype) if fill else np.zeros((rows, *array.shape[1:]), array.dtype)
+    out = (
+        np.full((rows, *array.shape[1:]), fill, array.dtype)
+        if fill
+        else np.zeros((rows, *array.shape[1:]), array.dtype)
+    )
     out[: len(array)] = array
     return out
 
@@ -26,17 +30,28 @@ def with_room(state: State, users: int, items: int, more_seen: int) -> State:
     user_rows, item_rows = len(state.history), len(state.adoptions)
     if users > user_rows:
         rows = _doubled(users, user_rows)
-        grown: dict[str, Any] = {name: _taller(getattr(state, name), rows, -1 if name == "seen_last" else 0) for name in BY_USER}
-        state = state._replace(**grown, session=_with_users(state.session, rows), taste=_with_users(state.taste, rows))
+        grown: dict[str, Any] = {
+            name: _taller(getattr(state, name), rows, -1 if name == "seen_last" else 0)
+            for name in BY_USER
+        }
+        state = state._replace(
+            **grown, session=_with_users(state.session, rows), taste=_with_users(state.taste, rows)
+        )
     if items > item_rows:
         rows = _doubled(items, item_rows)
         grown = {name: _taller(getattr(state, name), rows) for name in BY_ITEM}
-        state = state._replace(**grown, session=_with_items(state.session, rows), taste=_with_items(state.taste, rows))
+        state = state._replace(
+            **grown, session=_with_items(state.session, rows), taste=_with_items(state.taste, rows)
+        )
     seen = int(state.clock[SEEN]) + more_seen
     if seen > len(state.seen_item):
         places = _doubled(seen, len(state.seen_item))
-        state = state._replace(seen_item=_taller(state.seen_item, places), seen_before=_taller(state.seen_before, places),
-                               seen_router=_taller(state.seen_router, places), seen_set=rehash(state.seen_set, 2 * places))
+        state = state._replace(
+            seen_item=_taller(state.seen_item, places),
+            seen_before=_taller(state.seen_before, places),
+            seen_router=_taller(state.seen_router, places),
+            seen_set=rehash(state.seen_set, 2 * places),
+        )
     return state
 
 

@@ -1,4 +1,5 @@
-"""The numbers' state: arrays by row of user or item, grown by doubling. One process' view of the learn log."""
+"""The numbers' state: arrays by row of user or item, grown by doubling. One process' view of the
+learn log."""
 
 from typing import NamedTuple
 
@@ -13,7 +14,8 @@ I32 = NDArray[np.int32]
 
 
 class Bank(NamedTuple):
-    """K routers: mass N [I,K] f32, total n [K] f64, trust L [U,K] f32, centres C [K,D] f32, discount d, sharpness g."""
+    """K routers: mass N [I,K] f32, total n [K] f64, trust L [U,K] f32, centres C [K,D] f32,
+    discount d, sharpness g."""
 
     mass: F32
     total: NDArray[np.float64]
@@ -26,9 +28,10 @@ class Bank(NamedTuple):
 class State(NamedTuple):
     """I item rows, U user rows (capacities: `clock` and `totals` hold what is used).
 
-    clock [4] i64: interactions learned, places used of seen_item, users, items · totals [2] f64: adoptions, items ·
-    day [U] the UTC day a user last wrote mass on, and day_mass [U] how much on it · today [1] the day being learned ·
-    limits [2] f64: `mass_min_support` (1: off) and `user_mass_per_day` (0: off), settings and no part of what is learned.
+    clock [4] i64: interactions learned, places used of seen_item, users, items · totals [2] f64:
+    adoptions, items · day [U] the UTC day a user last wrote mass on, and day_mass [U] how much on
+    it · today [1] the day being learned · limits [2] f64: `mass_min_support` (1: off) and
+    `user_mass_per_day` (0: off), settings and no part of what is learned.
     """
 
     session: Bank
@@ -72,21 +75,55 @@ INTERACTIONS, SEEN, USERS, ITEMS = range(4)
 SESSION_DISCOUNT, SESSION_SHARPNESS = 0.85, 0.5
 TASTE_DISCOUNT, TASTE_SHARPNESS = 0.97, 0.25
 
-BY_ITEM = ("adoptions", "recent", "recent_at", "content", "attributes", "adopters", "item_profile", "visible", "neighbour",
-           "together", "neighbour_count", "near_slow", "near_fast")
+BY_ITEM = (
+    "adoptions",
+    "recent",
+    "recent_at",
+    "content",
+    "attributes",
+    "adopters",
+    "item_profile",
+    "visible",
+    "neighbour",
+    "together",
+    "neighbour_count",
+    "near_slow",
+    "near_fast",
+)
 BY_SEEN = ("seen_item", "seen_before", "seen_router")
-BY_USER = ("user_content", "user_attributes", "user_profile", "history", "history_next", "history_length", "seen_last",
-           "day", "day_mass")
+BY_USER = (
+    "user_content",
+    "user_attributes",
+    "user_profile",
+    "history",
+    "history_next",
+    "history_length",
+    "seen_last",
+    "day",
+    "day_mass",
+)
 
 
 def _bank(centres: F32, discount: float, sharpness: float, users: int, items: int) -> Bank:
     k = len(centres)
-    return Bank(np.zeros((items, k), np.float32), np.zeros(k), np.zeros((users, k), np.float32),
-                np.ascontiguousarray(centres, np.float32), discount, sharpness)
+    return Bank(
+        np.zeros((items, k), np.float32),
+        np.zeros(k),
+        np.zeros((users, k), np.float32),
+        np.ascontiguousarray(centres, np.float32),
+        discount,
+        sharpness,
+    )
 
 
-def new_state(session_centres: F32, taste_centres: F32, seed: int, users: int = 1024, items: int = 1024,
-              seen: int = 4096) -> State:
+def new_state(
+    session_centres: F32,
+    taste_centres: F32,
+    seed: int,
+    users: int = 1024,
+    items: int = 1024,
+    seen: int = 4096,
+) -> State:
     """An empty state for centres [K,D] of unit vectors."""
     dim = session_centres.shape[1]
     return State(

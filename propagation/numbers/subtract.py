@@ -1,5 +1,6 @@
-"""Taking back what interactions wrote (DESIGN, State: "Retraction and erasure subtract N, n, c and the stored contribution to
-adopters' sums and mass ..."). Kernels only; `workflow/forget/number_changes.py` decides what is taken back."""
+"""Taking back what interactions wrote (DESIGN, State: "Retraction and erasure subtract N, n, c and
+the stored contribution to adopters' sums and mass ..."). Kernels only;
+`workflow/forget/number_changes.py` decides what is taken back."""
 
 import numpy as np
 from numba import njit
@@ -35,15 +36,17 @@ def empty_row(bank, item):
 
 @njit(cache=True)
 def fade_recent(state, item, learned_at):
-    """Take one adoption out of an item's recent popularity; `learned_at`: interactions learned before it."""
+    """Take one adoption out of an item's recent popularity; `learned_at`: interactions learned
+    before it."""
     faded = np.exp(-(np.log(2.0) / RECENT_HALF_LIFE) * (state.recent_at[item] - learned_at))
     state.recent[item] = max(state.recent[item] - faded, 0.0)
 
 
 @njit(cache=True, nogil=True)
 def own_sums(content, attributes, first, parts, content_sum, attribute_sum):
-    """A user's decayed sums over its interactions in order, content and attributes [n,D] of their items; parts [n,D]: what each
-    first adoption added to its item's adopters' sum (zeros for repeats)."""
+    """A user's decayed sums over its interactions in order, content and attributes [n,D] of their
+    items; parts [n,D]: what each first adoption added to its item's adopters' sum (zeros for
+    repeats)."""
     content_sum[:] = 0.0
     attribute_sum[:] = 0.0
     for row in range(len(content)):
@@ -54,7 +57,8 @@ def own_sums(content, attributes, first, parts, content_sum, attribute_sum):
 
 @njit(cache=True, nogil=True)
 def own_pairs(items, first, pairs, weights):
-    """A user's part of co: (item, other) [n*20,2] and weights, in the order of learning; how many there are."""
+    """A user's part of co: (item, other) [n*20,2] and weights, in the order of learning; how many
+    there are."""
     count = 0
     for row in range(len(items)):
         if not first[row]:
@@ -72,12 +76,15 @@ def own_pairs(items, first, pairs, weights):
 
 @njit(cache=True, nogil=True)
 def add_together(state, items, others, weights):
-    """co[item, other] += weight (of either sign), where a place is kept; what falls to nothing leaves its place."""
+    """co[item, other] += weight (of either sign), where a place is kept; what falls to nothing
+    leaves its place."""
     neighbour, together, filled = state.neighbour, state.together, state.neighbour_count
     for row in range(len(items)):
         item, other = items[row], others[row]
         if weights[row] > 0:
-            count_together(neighbour, together, filled, item, other, np.float32(weights[row]), state.adoptions)
+            count_together(
+                neighbour, together, filled, item, other, np.float32(weights[row]), state.adoptions
+            )
             continue
         place = place_of(neighbour, item, filled[item], other)
         if place >= 0:
@@ -107,7 +114,8 @@ def drop_neighbour(state, item):
 
 @njit(cache=True)
 def forget_trust(bank, user):
-    """A user's trust as before the first interaction: in retired routers there is none, ever (-inf)."""
+    """A user's trust as before the first interaction: in retired routers there is none, ever
+    (-inf)."""
     for router in range(bank.trust.shape[1]):
         if not np.isneginf(bank.trust[user, router]):
             bank.trust[user, router] = 0.0
@@ -118,7 +126,9 @@ def own_trust(state, user, items, weights):
     """Rule 4 over a user's interactions again, by the lifts as they are now."""
     forget_trust(state.session, user)
     forget_trust(state.taste, user)
-    increments = np.empty((2, max(state.session.mass.shape[1], state.taste.mass.shape[1])), np.float32)
+    increments = np.empty(
+        (2, max(state.session.mass.shape[1], state.taste.mass.shape[1])), np.float32
+    )
     for row in range(len(items)):
         increments_of(state, items[row], weights[row], increments)
         add_trust(state.session, user, increments[0])
@@ -127,7 +137,8 @@ def own_trust(state, user, items, weights):
 
 @njit(cache=True, nogil=True)
 def drop_keys(table, keys):
-    """Take keys out of a hash set; those that follow move up, so that every look-up still ends at its key or at an empty one."""
+    """Take keys out of a hash set; those that follow move up, so that every look-up still ends at
+    its key or at an empty one."""
     mask = len(table) - 1
     for key in keys:
         gap = slot_of(table, key)

@@ -8,7 +8,8 @@ from propagation.ports.reasoner import OptimizeAnswer, Part
 
 
 def optimized(text: ClientText, answer: Part[OptimizeAnswer], max_lines: int) -> ClientText:
-    """P_c*, F_c*: the next version; the same object when there is nothing to change. Raises EditClash."""
+    """P_c*, F_c*: the next version; the same object when there is nothing to change. Raises
+    EditClash."""
     if isinstance(answer, ReasonerFailed) or not (answer.edits or answer.rules):
         return text
     profile = text.profile.edited(answer.edits, max_lines)
@@ -17,4 +18,6 @@ def optimized(text: ClientText, answer: Part[OptimizeAnswer], max_lines: int) ->
     memory = text.filter_memory
     for rule in answer.rules:
         memory = memory.with_rule(rule)
-    return ClientText(profile=profile, filter_memory=memory, watermark=text.watermark, dropped=text.dropped)
+    return ClientText(
+        profile=profile, filter_memory=memory, watermark=text.watermark, dropped=text.dropped
+    )

@@ -1,5 +1,6 @@
-"""The judge of an evolution: a plan goes live only where what users chose next is foreseen as well with it as without (DESIGN,
-step 8). Prediction is eq. 6 and 7; the loss is that of the pair (i+, i-)."""
+"""The judge of an evolution: a plan goes live only where what users chose next is foreseen as well
+with it as without (DESIGN, step 8). Prediction is eq. 6 and 7; the loss is that of the pair (i+,
+i-)."""
 
 import math
 from dataclasses import dataclass
@@ -19,8 +20,8 @@ LEAST_PLACES, MOST_PLACES = 4, 9
 
 @dataclass(frozen=True)
 class Judged:
-    """Means over users of each user's mean log-loss, before and after; `standard_error` is that of the difference. `interactions`
-    of the `held_out` had a prediction of their own to judge by."""
+    """Means over users of each user's mean log-loss, before and after; `standard_error` is that of
+    the difference. `interactions` of the `held_out` had a prediction of their own to judge by."""
 
     users: int
     interactions: int
@@ -39,10 +40,12 @@ class Judged:
         difference = self.after - self.before
         words = "no worse than" if self.published else "worse than"
         places = _places(difference, self.standard_error)
-        return (f"{words} the routers that are: log-loss {self.before:.{places}f} becomes {self.after:.{places}f}"
-                f" ({difference:+.{places}f}, one standard error is {self.standard_error:.{places}f})"
-                f" over {self.users:,} users and {self.interactions:,} of the {counted(self.held_out, 'newest interaction')}"
-                f"{'' if self.interactions == self.held_out else ' (the others had no prediction)'}")
+        return (
+            f"{words} the routers that are: log-loss {self.before:.{places}f} becomes {self.after:.{places}f}"
+            f" ({difference:+.{places}f}, one standard error is {self.standard_error:.{places}f})"
+            f" over {self.users:,} users and {self.interactions:,} of the {counted(self.held_out, 'newest interaction')}"
+            f"{'' if self.interactions == self.held_out else ' (the others had no prediction)'}"
+        )
 
 
 def _places(*values: float) -> int:
@@ -51,7 +54,9 @@ def _places(*values: float) -> int:
     return min(max(LEAST_PLACES, 1 - math.floor(math.log10(smallest))), MOST_PLACES)
 
 
-def slopes(weights: F64, deviation: float, user_bins: NDArray[np.int64], item_bins: NDArray[np.int64]) -> F64:
+def slopes(
+    weights: F64, deviation: float, user_bins: NDArray[np.int64], item_bins: NDArray[np.int64]
+) -> F64:
     """[n]: what one unit of the taste bank's lift adds to a score; weights [9] as in Combiner."""
     found: F64 = (weights[0] + weights[1 + user_bins] + weights[5 + item_bins]) / deviation
     return found
@@ -63,9 +68,12 @@ def deviation_of(combiner: Combiner, feature: Feature) -> float:
     return max(float(np.sqrt(variance)), LEAST_DEVIATION)
 
 
-def judged(users: NDArray[np.int64], scores: F32, before: F64, after: F64, slope: F64, held_out: int) -> Judged | None:
-    """users [H]; scores [H,2] of i+ and i- as learn stored them; taste readings of both, [H,2] before and after; slope [H,2];
-    `held_out` >= H. None where fewer than two users have a prediction."""
+def judged(
+    users: NDArray[np.int64], scores: F32, before: F64, after: F64, slope: F64, held_out: int
+) -> Judged | None:
+    """users [H]; scores [H,2] of i+ and i- as learn stored them; taste readings of both, [H,2]
+    before and after; slope [H,2]; `held_out` >= H. None where fewer than two users have a
+    prediction."""
     old = scores[:, 0].astype(np.float64) - scores[:, 1]
     new = old + ((after - before) * slope) @ np.array([1.0, -1.0])
     old_loss, new_loss = np.logaddexp(0, -old), np.logaddexp(0, -new)

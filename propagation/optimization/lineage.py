@@ -1,4 +1,5 @@
-"""Lineage: what became of each router, and how edges, filter rules and texts that name routers follow it (DESIGN, step 8)."""
+"""Lineage: what became of each router, and how edges, filter rules and texts that name routers
+follow it (DESIGN, step 8)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -25,9 +26,12 @@ class Numbering:
     changes: tuple[EvolutionChange, ...]
 
 
-def numbered(changes: Sequence[EvolutionChange], routers: int, retired: frozenset[int]) -> Numbering:
-    """Numbers for decided changes, whose `after` is not known yet. Every router is in one change at most. A split keeps its
-    number for the first half; the second gets the smallest retired one, else a new one. A merge keeps its smallest number."""
+def numbered(
+    changes: Sequence[EvolutionChange], routers: int, retired: frozenset[int]
+) -> Numbering:
+    """Numbers for decided changes, whose `after` is not known yet. Every router is in one change at
+    most. A split keeps its number for the first half; the second gets the smallest retired one,
+    else a new one. A merge keeps its smallest number."""
     home = np.arange(routers)
     free, gone = sorted(retired), set(retired)
     halves: dict[int, tuple[int, int]] = {}
@@ -48,10 +52,12 @@ def numbered(changes: Sequence[EvolutionChange], routers: int, retired: frozense
     return Numbering(home, halves, routers, frozenset(gone), tuple(done))
 
 
-def edges_followed(change: RouterMap, routers: Iterable[int],
-                   standing: Sequence[RoutingEdge]) -> tuple[list[tuple[int, int]], list[RoutingEdge]]:
-    """(to close, to open) of the routing table. `standing`: the edges of the routers that changed, and of those that they
-    became. A user goes with its half of a split, an item to both; of two edges that a merge makes one the larger score stays."""
+def edges_followed(
+    change: RouterMap, routers: Iterable[int], standing: Sequence[RoutingEdge]
+) -> tuple[list[tuple[int, int]], list[RoutingEdge]]:
+    """(to close, to open) of the routing table. `standing`: the edges of the routers that changed,
+    and of those that they became. A user goes with its half of a split, an item to both; of two
+    edges that a merge makes one the larger score stays."""
     moved = frozenset(routers)
     scores: dict[tuple[int, int], float] = {}
     for edge in standing:
@@ -60,8 +66,11 @@ def edges_followed(change: RouterMap, routers: Iterable[int],
             scores[target, edge.ref] = max(scores.get((target, edge.ref), -np.inf), edge.score)
     before = {(edge.router, edge.ref): edge.score for edge in standing}
     closed = [key for key, score in before.items() if scores.get(key) != score]
-    opened = [RoutingEdge(router=router, ref=ref, score=score, from_sequence=0)
-              for (router, ref), score in scores.items() if before.get((router, ref)) != score]
+    opened = [
+        RoutingEdge(router=router, ref=ref, score=score, from_sequence=0)
+        for (router, ref), score in scores.items()
+        if before.get((router, ref)) != score
+    ]
     return closed, opened
 
 
@@ -72,8 +81,9 @@ def _targets(change: RouterMap, edge: RoutingEdge) -> tuple[int, ...]:
 
 
 def rules_followed(memory: FilterMemory, change: RouterMap) -> FilterMemory:
-    """The rules, those of routers under the new numbers: of both halves of a split; of rules that a merge makes one the
-    stronger stays, the one further from 1. The same object where nothing changes."""
+    """The rules, those of routers under the new numbers: of both halves of a split; of rules that a
+    merge makes one the stronger stays, the one further from 1. The same object where nothing
+    changes."""
     kept: dict[tuple[int | None, str | None], FilterRule] = {}
     for rule in memory.rules:
         numbers = (None,) if rule.router is None else change.becomes(rule.router)

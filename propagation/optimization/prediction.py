@@ -9,11 +9,12 @@ from propagation.optimization.candidate_order import mixed_word
 from propagation.ports.reasoner import MergeAnswer, Part, Party, Reasoner
 
 
-async def receive_and_predict(reasoner: Reasoner, work: ReasonWork, parties: Sequence[Party],
-                              seed: int) -> tuple[Sequence[Part[MergeAnswer]], int | None, Usage]:
-    """(eq. 5 for each of user, positive and negative item, in this order; the reward of eq. 7: 1 if the positive was chosen,
-    else 0, None without a negative; what it cost). Candidates come in seeded random order, so that no reasoner can answer by
-    position. Raises ReasonerFailed."""
+async def receive_and_predict(
+    reasoner: Reasoner, work: ReasonWork, parties: Sequence[Party], seed: int
+) -> tuple[Sequence[Part[MergeAnswer]], int | None, Usage]:
+    """(eq. 5 for each of user, positive and negative item, in this order; the reward of eq. 7: 1 if
+    the positive was chosen, else 0, None without a negative; what it cost). Candidates come in
+    seeded random order, so that no reasoner can answer by position. Raises ReasonerFailed."""
     user, *candidates = parties
     if len(candidates) == 1:
         answer = await reasoner.forward(work, user, candidates, None)
@@ -30,5 +31,7 @@ async def receive_and_predict(reasoner: Reasoner, work: ReasonWork, parties: Seq
         raise ReasonerFailed("no prediction", answer.usage)
     if isinstance(answer.prediction, ReasonerFailed):
         raise type(answer.prediction)(f"no prediction: {answer.prediction}", answer.usage)
-    merges = answer.merges if positive_first else (answer.merges[0], answer.merges[2], answer.merges[1])
+    merges = (
+        answer.merges if positive_first else (answer.merges[0], answer.merges[2], answer.merges[1])
+    )
     return merges, int(answer.prediction.chose_first == positive_first), answer.usage

@@ -1,14 +1,25 @@
-"""Edits made on one version of a profile, on a newer one: edits of different lines commute (DESIGN, Vocabulary)."""
+"""Edits made on one version of a profile, on a newer one: edits of different lines commute (DESIGN,
+Vocabulary)."""
 
 from collections.abc import Mapping, Sequence
 
 from propagation.model.clients.filter_memory import FilterMemory, FilterRule
-from propagation.model.clients.profile import AddLine, DropLine, Edit, EditClash, Line, Profile, ReplaceLine
+from propagation.model.clients.profile import (
+    AddLine,
+    DropLine,
+    Edit,
+    EditClash,
+    Line,
+    Profile,
+    ReplaceLine,
+)
 
 
-def rebased(edits: Sequence[Edit], seen: Profile, now: Profile, moved: Mapping[int, int]) -> list[Edit]:
-    """The same edits for `now`. `moved`: lines that have another id there. Raises EditClash where an edited line reads or
-    weighs otherwise than it was seen, or is gone."""
+def rebased(
+    edits: Sequence[Edit], seen: Profile, now: Profile, moved: Mapping[int, int]
+) -> list[Edit]:
+    """The same edits for `now`. `moved`: lines that have another id there. Raises EditClash where
+    an edited line reads or weighs otherwise than it was seen, or is gone."""
     before = {line.id: line for line in seen.lines}
     current = {line.id: line for line in now.lines}
     out: list[Edit] = []
@@ -18,9 +29,17 @@ def rebased(edits: Sequence[Edit], seen: Profile, now: Profile, moved: Mapping[i
             continue
         old = edit.id if isinstance(edit, DropLine) else edit.line.id
         new = moved.get(old, old)
-        if old not in before or new not in current or _content(before[old]) != _content(current[new]):
+        if (
+            old not in before
+            or new not in current
+            or _content(before[old]) != _content(current[new])
+        ):
             raise EditClash(old)
-        out.append(DropLine(id=new) if isinstance(edit, DropLine) else ReplaceLine(line=edit.line.changed(id=new)))
+        out.append(
+            DropLine(id=new)
+            if isinstance(edit, DropLine)
+            else ReplaceLine(line=edit.line.changed(id=new))
+        )
     return out
 
 

@@ -1,4 +1,5 @@
-"""Split a router's community in two (RecNet 2.4): seeded 2-means over the unit vectors of the users who wrote to it."""
+"""Split a router's community in two (RecNet 2.4): seeded 2-means over the unit vectors of the users
+who wrote to it."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,9 +9,9 @@ STARTS, ROUNDS = 3, 25
 
 
 def two_means(vectors: F32, weights: NDArray[np.float64], seed: int) -> F32:
-    """Centres [2,D] of unit length that maximise the sum of weight times cosine of each unit vector [n,D] with its nearer
-    centre; weights [n] > 0. The best of three seeded starts; the same input gives the same centres. Two equal centres where
-    all vectors are one."""
+    """Centres [2,D] of unit length that maximise the sum of weight times cosine of each unit vector
+    [n,D] with its nearer centre; weights [n] > 0. The best of three seeded starts; the same input
+    gives the same centres. Two equal centres where all vectors are one."""
     rng = np.random.default_rng(seed)
     found = [_from_start(vectors, weights, rng) for _ in range(STARTS)]
     return max(found, key=lambda centres: float(weights @ (vectors @ centres.T).max(axis=1)))

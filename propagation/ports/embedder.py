@@ -22,9 +22,10 @@ class Embedder(Protocol):
         """What was spent, and what the budgets are: of a reasoner on the same endpoint, too."""
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """[len(texts), D] f32, unit rows; a row of zeros for a text with nothing to embed, and for one that a server
-        refuses (logged). All finite. Raises what a reasoner raises where a server does it: ReasonerUnavailable while it does not
-        answer, ReasonerGaveUp where it embeds nothing at all."""
+        """[len(texts), D] f32, unit rows; a row of zeros for a text with nothing to embed, and for
+        one that a server refuses (logged). All finite. Raises what a reasoner raises where a server
+        does it: ReasonerUnavailable while it does not answer, ReasonerGaveUp where it embeds
+        nothing at all."""
 
     def hurry(self, seconds: float) -> None:
         """As of a reasoner: nothing more is embedded, what is under way has so many seconds."""
@@ -41,8 +42,8 @@ class FittableEmbedder(Embedder, Protocol):
         """A new state from a catalogue, for `restore`; this embedder is unchanged. Deterministic."""
 
     def restore(self, state: bytes | None) -> None:
-        """Take a state; None is the unfitted one, a seeded projection. Raises IncompatibleSettings on a state of another
-        form or dimension."""
+        """Take a state; None is the unfitted one, a seeded projection. Raises IncompatibleSettings
+        on a state of another form or dimension."""
 
     def twin(self, state: bytes | None) -> Self:
         """Another embedder of the same make with this state, while this one goes on as it is."""

@@ -1,8 +1,8 @@
 """The reasoner: what RecNet asks a language model. Answers are edits, never whole profiles.
 
-The methods are what the workflow asks at one time, so that a language model can answer each in one call; whether it does, or
-asks the paper's prompts one by one, is the adapter's affair. A **part** of a fused answer that is not usable is a
-ReasonerFailed in its place, and the other parts stand."""
+The methods are what the workflow asks at one time, so that a language model can answer each in one
+call; whether it does, or asks the paper's prompts one by one, is the adapter's affair. A **part**
+of a fused answer that is not usable is a ReasonerFailed in its place, and the other parts stand."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,8 +25,8 @@ Part: TypeAlias = T | ReasonerFailed
 
 @value
 class Party:
-    """One of the three clients of an interaction, as reasoning sees it: `messages` are those in its buffer,
-    already bounded and ordered, newest first."""
+    """One of the three clients of an interaction, as reasoning sees it: `messages` are those in its
+    buffer, already bounded and ordered, newest first."""
 
     client: Client
     profile: Profile
@@ -44,7 +44,8 @@ class DescribeAnswer:
 
 @value
 class MergeAnswer:
-    """Edits of the profile (eq. 5), and per message (router, version) whether it was merged or dropped, and by what."""
+    """Edits of the profile (eq. 5), and per message (router, version) whether it was merged or
+    dropped, and by what."""
 
     edits: Sequence[Edit]
     outcomes: Mapping[tuple[int, int], str] = field(default_factory=dict)
@@ -62,7 +63,8 @@ class Prediction:
 @value
 class ForwardAnswer:
     """Sample-based forward propagation (Algorithm 1, lines 6 and 7): eq. 5 for the user and each
-    candidate, in order, and eq. 6 (None where there was but one candidate). A client without messages has an empty merge."""
+    candidate, in order, and eq. 6 (None where there was but one candidate). A client without
+    messages has an empty merge."""
 
     merges: Sequence[Part[MergeAnswer]]
     prediction: Part[Prediction] | None
@@ -79,8 +81,9 @@ class OptimizeAnswer:
 
 @value
 class BackwardAnswer:
-    """Sample-based backward optimisation (Algorithm 1, lines 9 and 10): eq. 8, one gradient for each module
-    that took part (those that were not usable are left out), and eq. 9 for each party in order."""
+    """Sample-based backward optimisation (Algorithm 1, lines 9 and 10): eq. 8, one gradient for
+    each module that took part (those that were not usable are left out), and eq. 9 for each party
+    in order."""
 
     gradients: Sequence[Gradient]
     clients: Sequence[Part[OptimizeAnswer]]
@@ -89,9 +92,9 @@ class BackwardAnswer:
 
 @dataclass(frozen=True)
 class Integration:
-    """What eq. 3 asks of one router: attributes that `arrived` (with how many clients brought them), those `standing` (with
-    their weight), how `common` each attribute is among all routers (mean shares, 0..1: what exceeds them sets this router
-    apart), and titles of items it holds."""
+    """What eq. 3 asks of one router: attributes that `arrived` (with how many clients brought
+    them), those `standing` (with their weight), how `common` each attribute is among all routers
+    (mean shares, 0..1: what exceeds them sets this router apart), and titles of items it holds."""
 
     router: int
     before: RouterVersion | None
@@ -126,8 +129,9 @@ class RankAnswer:
 
 
 class Reasoner(Protocol):
-    """Every method raises ReasonerFailed where there is no usable answer at all, ReasonerUnavailable where nobody answers now
-    (the work waits then); an empty answer means "nothing to say"."""
+    """Every method raises ReasonerFailed where there is no usable answer at all,
+    ReasonerUnavailable where nobody answers now (the work waits then); an empty answer means
+    "nothing to say"."""
 
     @property
     def name(self) -> str: ...
@@ -138,7 +142,8 @@ class Reasoner(Protocol):
 
     @property
     def width(self) -> int:
-        """How many interactions are best under way at once; 1 where reasoning computes on this loop."""
+        """How many interactions are best under way at once; 1 where reasoning computes on this
+        loop."""
 
     @property
     def routers_at_once(self) -> int:
@@ -149,10 +154,12 @@ class Reasoner(Protocol):
         """What was spent, by prompt, and what the budgets are."""
 
     def hurry(self, seconds: float) -> None:
-        """The service stops: nothing more is asked, what is under way has so many seconds. Both raise ReasonerStopping then."""
+        """The service stops: nothing more is asked, what is under way has so many seconds. Both
+        raise ReasonerStopping then."""
 
     async def close(self) -> None:
-        """Let go of connections, and write down what was spent; nothing is asked afterwards. The graph is still open."""
+        """Let go of connections, and write down what was spent; nothing is asked afterwards. The
+        graph is still open."""
 
     async def describe(self, clients: Sequence[Client]) -> DescribeAnswer:
         """Prompt_extract, eq. 1: new or changed clients' own texts."""
@@ -160,16 +167,28 @@ class Reasoner(Protocol):
     async def merge(self, party: Party) -> MergeAnswer:
         """Prompt_merge, eq. 5, outside an interaction."""
 
-    async def forward(self, work: ReasonWork, user: Party, candidates: Sequence[Party],
-                      scores: tuple[float, float] | None) -> ForwardAnswer:
-        """Prompt_merge for all, and Prompt_predict (eq. 5, 6). Never told which candidate is the positive one. `scores` are
-        the learner's, in the order of the candidates: the offline reasoner compares them; a language model ignores them.
-        Without messages and with one candidate there is nothing to ask."""
+    async def forward(
+        self,
+        work: ReasonWork,
+        user: Party,
+        candidates: Sequence[Party],
+        scores: tuple[float, float] | None,
+    ) -> ForwardAnswer:
+        """Prompt_merge for all, and Prompt_predict (eq. 5, 6). Never told which candidate is the
+        positive one. `scores` are the learner's, in the order of the candidates: the offline
+        reasoner compares them; a language model ignores them. Without messages and with one
+        candidate there is nothing to ask."""
 
-    async def backward(self, work: ReasonWork, reward: int | None, user: Party, positive: Party,
-                       negative: Party | None) -> BackwardAnswer:
-        """Prompt_gradient and Prompt_optimizer (eq. 8, 9) for the parties after reception. Without a reward (there was no
-        negative) there are no gradients."""
+    async def backward(
+        self,
+        work: ReasonWork,
+        reward: int | None,
+        user: Party,
+        positive: Party,
+        negative: Party | None,
+    ) -> BackwardAnswer:
+        """Prompt_gradient and Prompt_optimizer (eq. 8, 9) for the parties after reception. Without
+        a reward (there was no negative) there are no gradients."""
 
     async def summarize(self, routers: Sequence[Integration]) -> SummarizeAnswer:
         """Prompt_summarize, eq. 3."""
@@ -178,5 +197,5 @@ class Reasoner(Protocol):
         """The model as a ranker (3.1.3): candidates in an order that says nothing."""
 
     async def decide_router(self, case: RouterCase) -> RouterDecision:
-        """Prompt_optimizer, eq. 9, for a router: split, merged, rewritten or left as it is, from the gradients that its readers
-        gave; with the texts that it (or its halves) would have."""
+        """Prompt_optimizer, eq. 9, for a router: split, merged, rewritten or left as it is, from
+        the gradients that its readers gave; with the texts that it (or its halves) would have."""

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from propagation.model.routers.router import RouterVersion
 
 
-def buffered(ref: int, waiting: Sequence[RouterVersion], capacity: int) -> tuple[Sequence[RouterVersion], Sequence[RouterVersion]]:
+def buffered(
+    ref: int, waiting: Sequence[RouterVersion], capacity: int
+) -> tuple[Sequence[RouterVersion], Sequence[RouterVersion]]:
     """(kept, fallen out) of what waits for a client, newest first, at most one a router.
 
     What came from the client itself alone is no news to it and is neither."""

@@ -1,4 +1,5 @@
-"""A client's first profile: what its own text says (RecNet 2.1: P_i starts as the item's semantic characteristics)."""
+"""A client's first profile: what its own text says (RecNet 2.1: P_i starts as the item's semantic
+characteristics)."""
 
 from collections.abc import Sequence
 
@@ -16,5 +17,9 @@ def described(text: ClientText, edits: Sequence[Edit], max_lines: int) -> Client
     """The first version; the same object where nothing was said."""
     if not edits:
         return text
-    return ClientText(profile=text.profile.edited(edits, max_lines), filter_memory=text.filter_memory,
-                      watermark=text.watermark, dropped=text.dropped)
+    return ClientText(
+        profile=text.profile.edited(edits, max_lines),
+        filter_memory=text.filter_memory,
+        watermark=text.watermark,
+        dropped=text.dropped,
+    )

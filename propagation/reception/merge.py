@@ -18,8 +18,8 @@ NO_ROOM = "no room"
 
 @value
 class Inbox:
-    """A client before reception: the messages in its buffer, newest first, which of them its filter memory lets in, weightiest
-    first, and keeps out, and what fell out."""
+    """A client before reception: the messages in its buffer, newest first, which of them its filter
+    memory lets in, weightiest first, and keeps out, and what fell out."""
 
     client: Client
     text: ClientText
@@ -30,13 +30,19 @@ class Inbox:
 
     @property
     def party(self) -> Party:
-        return Party(client=self.client, profile=self.text.profile, filter_memory=self.text.filter_memory, messages=self.let_in)
+        return Party(
+            client=self.client,
+            profile=self.text.profile,
+            filter_memory=self.text.filter_memory,
+            messages=self.let_in,
+        )
 
 
 @value
 class Reception:
-    """P_c^pro: the text after merging (the same object where nothing waited), what was merged, refused or fell out, and the
-    messages that took part. Of a message for which the profile had no room nothing is kept."""
+    """P_c^pro: the text after merging (the same object where nothing waited), what was merged,
+    refused or fell out, and the messages that took part. Of a message for which the profile had no
+    room nothing is kept."""
 
     text: ClientText
     merged: Sequence[Merged]
@@ -44,7 +50,9 @@ class Reception:
     usage: Usage = NOTHING
 
 
-def inbox(client: Client, text: ClientText, waiting: Sequence[RouterVersion], capacity: int) -> Inbox:
+def inbox(
+    client: Client, text: ClientText, waiting: Sequence[RouterVersion], capacity: int
+) -> Inbox:
     """What reception has to do for one client; `waiting` newest first."""
     messages, fallen = buffered(client.ref, waiting, capacity)
     if not messages:
@@ -54,25 +62,53 @@ def inbox(client: Client, text: ClientText, waiting: Sequence[RouterVersion], ca
 
 
 def received(inbox: Inbox, answer: Part[MergeAnswer], last_round: int, max_lines: int) -> Reception:
-    """Eq. 5, answered. An empty buffer is no work; where the answer failed, the messages go on waiting. Raises EditClash."""
+    """Eq. 5, answered. An empty buffer is no work; where the answer failed, the messages go on
+    waiting. Raises EditClash."""
     text = inbox.text
     if isinstance(answer, ReasonerFailed) or not inbox.messages:
         return Reception(text=text, merged=(), messages=())
     profile = text.profile.edited(answer.edits, max_lines)
     if profile is text.profile:
         profile = replace(profile, version=profile.version + 1)
-    outcomes = {**answer.outcomes, **{(message.router, message.version): "filtered" for message in inbox.kept_out},
-                **{(message.router, message.version): "fell out" for message in inbox.fallen}}
-    merged = [Merged(ref=profile.ref, profile_version=profile.version, router=router, router_version=version, outcome=outcome)
-              for (router, version), outcome in outcomes.items() if outcome != NO_ROOM]
-    after = ClientText(profile=profile, filter_memory=text.filter_memory, watermark=last_round,
-                       dropped=text.dropped + len(inbox.fallen))
-    taken = [message for message in inbox.messages if answer.outcomes.get((message.router, message.version)) == MERGED_OUTCOME]
+    outcomes = {
+        **answer.outcomes,
+        **{(message.router, message.version): "filtered" for message in inbox.kept_out},
+        **{(message.router, message.version): "fell out" for message in inbox.fallen},
+    }
+    merged = [
+        Merged(
+            ref=profile.ref,
+            profile_version=profile.version,
+            router=router,
+            router_version=version,
+            outcome=outcome,
+        )
+        for (router, version), outcome in outcomes.items()
+        if outcome != NO_ROOM
+    ]
+    after = ClientText(
+        profile=profile,
+        filter_memory=text.filter_memory,
+        watermark=last_round,
+        dropped=text.dropped + len(inbox.fallen),
+    )
+    taken = [
+        message
+        for message in inbox.messages
+        if answer.outcomes.get((message.router, message.version)) == MERGED_OUTCOME
+    ]
     return Reception(text=after, merged=merged, messages=taken, usage=answer.usage)
 
 
-async def receive(reasoner: Reasoner, client: Client, text: ClientText, waiting: Sequence[RouterVersion], last_round: int,
-                  capacity: int, max_lines: int) -> Reception:
+async def receive(
+    reasoner: Reasoner,
+    client: Client,
+    text: ClientText,
+    waiting: Sequence[RouterVersion],
+    last_round: int,
+    capacity: int,
+    max_lines: int,
+) -> Reception:
     """Eq. 5 for one client, outside an interaction. Raises ReasonerFailed and EditClash."""
     waits = inbox(client, text, waiting, capacity)
     answer = await reasoner.merge(waits.party) if waits.let_in else MergeAnswer(edits=())

@@ -1,4 +1,5 @@
-"""Adoption routing: communities learned from who adopts what (OFFLINE_ROUTING.md). The default policy."""
+"""Adoption routing: communities learned from who adopts what (OFFLINE_ROUTING.md). The default
+policy."""
 
 import asyncio
 from collections.abc import Sequence
@@ -15,14 +16,17 @@ class TasteReading(Protocol):
     """What this policy reads of the numbers: taste routers with their weights, largest first."""
 
     async def of_clients(self, refs: Sequence[int], count: int) -> Sequence[Weights]:
-        """Per client its `count` largest: for users of pi, for items of lift; () for one of whom nothing is known."""
+        """Per client its `count` largest: for users of pi, for items of lift; () for one of whom
+        nothing is known."""
 
     async def of_arrivals(self, arrivals: Sequence[Arrival]) -> Sequence[Weights]:
-        """Per arrival what its interaction wrote by rule 5 (q, largest first); () where it wrote nothing or is none."""
+        """Per arrival what its interaction wrote by rule 5 (q, largest first); () where it wrote
+        nothing or is none."""
 
 
 class AdoptionPolicy:
-    """Perception: the three largest taste weights of q, else of the client's own pi. Table: its `table_edges` largest."""
+    """Perception: the three largest taste weights of q, else of the client's own pi. Table: its
+    `table_edges` largest."""
 
     name = "adoption"
     summarises = True
@@ -33,10 +37,14 @@ class AdoptionPolicy:
 
     async def perceive(self, arrivals: Sequence[Arrival]) -> Sequence[Sequence[int]]:
         written = await self._reading.of_arrivals(arrivals)
-        alone = sorted({arrival.ref for arrival, weights in zip(arrivals, written, strict=True) if not weights})
+        alone = sorted(
+            {arrival.ref for arrival, weights in zip(arrivals, written, strict=True) if not weights}
+        )
         own = dict(zip(alone, await self._reading.of_clients(alone, PERCEIVING), strict=True))
-        return [[router for router, _ in (weights or own[arrival.ref])[:PERCEIVING]]
-                for arrival, weights in zip(arrivals, written, strict=True)]
+        return [
+            [router for router, _ in (weights or own[arrival.ref])[:PERCEIVING]]
+            for arrival, weights in zip(arrivals, written, strict=True)
+        ]
 
     async def route(self, changed: Sequence[int], versions: Sequence[RouterVersion]) -> Table:
         weights = await self._reading.of_clients(changed, self._table_edges)
@@ -45,5 +53,11 @@ class AdoptionPolicy:
 
 def _table(changed: Sequence[int], weights: Sequence[Weights]) -> Table:
     """Runs beside the loop: thousands of clients may have changed."""
-    return Table(scores={(router, ref): score for ref, row in zip(changed, weights, strict=True) for router, score in row},
-                 clients=changed)
+    return Table(
+        scores={
+            (router, ref): score
+            for ref, row in zip(changed, weights, strict=True)
+            for router, score in row
+        },
+        clients=changed,
+    )

@@ -12,18 +12,40 @@ from propagation.ports.vector_index import Collection, VectorIndex
 NEAREST = 32
 WORD = re.compile(r"[\w+#]+")
 # Words that say what kind of thing a name is about, or nothing: "jazz music" is jazz.
-KIND_WORDS = frozenset(["a", "an", "and", "book", "books", "film", "films", "for", "game", "games", "genre", "in", "movie",
-                        "movies", "music", "n", "of", "song", "songs", "the"])
+KIND_WORDS = frozenset(
+    [
+        "a",
+        "an",
+        "and",
+        "book",
+        "books",
+        "film",
+        "films",
+        "for",
+        "game",
+        "games",
+        "genre",
+        "in",
+        "movie",
+        "movies",
+        "music",
+        "n",
+        "of",
+        "song",
+        "songs",
+        "the",
+    ]
+)
 Likeness = Callable[[str, str], float]
 Near = Sequence[tuple[str, float]]
 
 
 def words_likeness(name: str, other: str) -> float:
-    """0 to 1: the cosine of two names' telling words, each counted once; 1 too for names that differ in spacing alone
-    ("hip hop", "hip-hop", "hiphop").
+    """0 to 1: the cosine of two names' telling words, each counted once; 1 too for names that
+    differ in spacing alone ("hip hop", "hip-hop", "hiphop").
 
-    For an embedder that is fitted on a catalogue: its cosines say which words keep the same company ("new wave" and "new age",
-    .94 over 269 records), and say it differently in every catalogue."""
+    For an embedder that is fitted on a catalogue: its cosines say which words keep the same company
+    ("new wave" and "new age", .94 over 269 records), and say it differently in every catalogue."""
     one, two = _telling(name), _telling(other)
     if "".join(one) == "".join(two):
         return 1.0
@@ -35,19 +57,27 @@ def _telling(name: str) -> list[str]:
     return [word for word in words if word not in KIND_WORDS] or words or [name]
 
 
-async def canonical_names(index: VectorIndex, names: Sequence[str], vectors: NDArray[np.float32], least: float,
-                          likeness: Likeness | None = None) -> dict[str, str]:
-    """For normalised names that are new, in the order they came up, with their vectors [len, D] (unit rows or zeros): the
-    existing attribute of largest cosine, if that is at least `least`, else the name itself, which the later ones may then
-    meet. Of equal cosines the older, then the first by name. Where `likeness` is given, it is asked in place of the cosine,
-    of the 32 names of largest cosine."""
+async def canonical_names(
+    index: VectorIndex,
+    names: Sequence[str],
+    vectors: NDArray[np.float32],
+    least: float,
+    likeness: Likeness | None = None,
+) -> dict[str, str]:
+    """For normalised names that are new, in the order they came up, with their vectors [len, D]
+    (unit rows or zeros): the existing attribute of largest cosine, if that is at least `least`,
+    else the name itself, which the later ones may then meet. Of equal cosines the older, then the
+    first by name. Where `likeness` is given, it is asked in place of the cosine, of the 32 names of
+    largest cosine."""
     found: dict[str, str] = {}
     fresh: list[int] = []
     for row, name in enumerate(names):
         older = None
         if vectors[row].any():
             older = _meets(name, await _existing(index, vectors[row]), least, likeness)
-            older = older or _meets(name, _among(fresh, names, vectors, vectors[row]), least, likeness)
+            older = older or _meets(
+                name, _among(fresh, names, vectors, vectors[row]), least, likeness
+            )
         if older is None:
             fresh.append(row)
         found[name] = older or name
@@ -62,17 +92,33 @@ def _meets(name: str, near: Near, least: float, likeness: Likeness | None) -> st
 
 
 async def _existing(index: VectorIndex, vector: NDArray[np.float32]) -> Near:
-    return [(str(hit.key), hit.score) for hit in await index.nearest(Collection.ATTRIBUTES, vector, NEAREST)]
+    return [
+        (str(hit.key), hit.score)
+        for hit in await index.nearest(Collection.ATTRIBUTES, vector, NEAREST)
+    ]
 
 
-def _among(fresh: Sequence[int], names: Sequence[str], vectors: NDArray[np.float32], vector: NDArray[np.float32]) -> Near:
+def _among(
+    fresh: Sequence[int],
+    names: Sequence[str],
+    vectors: NDArray[np.float32],
+    vector: NDArray[np.float32],
+) -> Near:
     if not fresh:
         return []
     cosines = vectors[fresh] @ vector
-    nearest = np.argpartition(-cosines, NEAREST)[:NEAREST] if len(fresh) > NEAREST else np.arange(len(fresh))
-    return [(names[fresh[place]], float(cosines[place])) for place in sorted(nearest, key=lambda at: (-cosines[at], at))]
+    nearest = (
+        np.argpartition(-cosines, NEAREST)[:NEAREST]
+        if len(fresh) > NEAREST
+        else np.arange(len(fresh))
+    )
+    return [
+        (names[fresh[place]], float(cosines[place]))
+        for place in sorted(nearest, key=lambda at: (-cosines[at], at))
+    ]
 
 
 def in_canonical(names: Iterable[str], canonical: Mapping[str, str]) -> tuple[str, ...]:
-    """These names as canonical ones, sorted, each once; a name that no round has seen yet stays as it is."""
+    """These names as canonical ones, sorted, each once; a name that no round has seen yet stays as
+    it is."""
     return tuple(sorted({canonical.get(name, name) for name in names}))

@@ -13,18 +13,22 @@ WORST = 8
 
 
 def spherical_kmeans(vectors: F32, k: int, seed: int) -> F32:
-    """Centres [k, D] f32 of unit length that maximise the cosine of each vector [n, D] with its nearest centre.
+    """Centres [k, D] f32 of unit length that maximise the cosine of each vector [n, D] with its
+    nearest centre.
 
-    The same input and seed give the same centres. Vectors need not be of unit length; those of length zero or not finite
-    say nothing and are left out. Where fewer than `k` distinct directions are given, each of them is a centre, and the
-    other centres are seeded random directions: nothing is nearest to them until something new arrives."""
+    The same input and seed give the same centres. Vectors need not be of unit length; those of
+    length zero or not finite say nothing and are left out. Where fewer than `k` distinct directions
+    are given, each of them is a centre, and the other centres are seeded random directions: nothing
+    is nearest to them until something new arrives."""
     if k < 1:
         raise ValueError(f"k: {k} centres asked for, at least 1 is needed")
     rng = np.random.default_rng(seed)
     points = _directions(vectors)
     if len(points) <= k:
         distinct = np.unique(points, axis=0)
-        return np.concatenate([distinct, random_directions(rng, k - len(distinct), vectors.shape[1])])
+        return np.concatenate(
+            [distinct, random_directions(rng, k - len(distinct), vectors.shape[1])]
+        )
     centres = _spread_start(points, k, rng)
     before = -np.inf
     for _ in range(ROUNDS):
@@ -38,7 +42,8 @@ def spherical_kmeans(vectors: F32, k: int, seed: int) -> F32:
 
 
 def nearest_centres(vectors: F32, centres: F32) -> tuple[NDArray[np.int64], F32]:
-    """Per vector [n, D] the row of its nearest centre [n] and the cosine with it [n]; both sides of unit length."""
+    """Per vector [n, D] the row of its nearest centre [n] and the cosine with it [n]; both sides of
+    unit length."""
     nearest = np.empty(len(vectors), np.int64)
     cosines = np.empty(len(vectors), np.float32)
     for start in range(0, len(vectors), BLOCK):
@@ -66,8 +71,8 @@ def _directions(vectors: F32) -> F32:
 
 
 def _spread_start(points: F32, k: int, rng: np.random.Generator) -> F32:
-    """k-means++ on the sphere: each next centre is a point drawn in proportion to its distance (1 - cosine) from
-    the nearest centre so far; once every point is on a centre, a random direction."""
+    """k-means++ on the sphere: each next centre is a point drawn in proportion to its distance (1 -
+    cosine) from the nearest centre so far; once every point is on a centre, a random direction."""
     sample = points[rng.permutation(len(points))[: START_SAMPLE * k]]
     chosen = [sample[0]]
     distance = 1 - sample @ chosen[0]
@@ -77,11 +82,16 @@ def _spread_start(points: F32, k: int, rng: np.random.Generator) -> F32:
             break
         chosen.append(sample[np.searchsorted(mass, rng.random() * mass[-1], side="right")])
         np.minimum(distance, 1 - sample @ chosen[-1], out=distance)
-    return np.concatenate([np.stack(chosen), random_directions(rng, k - len(chosen), points.shape[1])])
+    return np.concatenate(
+        [np.stack(chosen), random_directions(rng, k - len(chosen), points.shape[1])]
+    )
 
 
-def _means(points: F32, nearest: NDArray[np.int64], cosines: F32, k: int, rng: np.random.Generator) -> F32:
-    """The direction of each centre's points; an empty centre takes the point that is worst served, a different one each."""
+def _means(
+    points: F32, nearest: NDArray[np.int64], cosines: F32, k: int, rng: np.random.Generator
+) -> F32:
+    """The direction of each centre's points; an empty centre takes the point that is worst served,
+    a different one each."""
     order = np.argsort(nearest, kind="stable")
     counts = np.bincount(nearest, minlength=k)
     filled = np.flatnonzero(counts)
@@ -98,8 +108,13 @@ def _means(points: F32, nearest: NDArray[np.int64], cosines: F32, k: int, rng: n
 
 
 def _worst_served(points: F32, cosines: F32, count: int, rng: np.random.Generator) -> F32:
-    """[count, D]: distinct directions of least cosine with their centre; random ones where all are served exactly."""
+    """[count, D]: distinct directions of least cosine with their centre; random ones where all are
+    served exactly."""
     order = np.argsort(cosines, kind="stable")[: WORST * count]
     far = points[order[cosines[order] < 1 - SAME]]
-    distinct = far[np.sort(np.unique(far, axis=0, return_index=True)[1])][:count] if len(far) else far
-    return np.concatenate([distinct, random_directions(rng, count - len(distinct), points.shape[1])])
+    distinct = (
+        far[np.sort(np.unique(far, axis=0, return_index=True)[1])][:count] if len(far) else far
+    )
+    return np.concatenate(
+        [distinct, random_directions(rng, count - len(distinct), points.shape[1])]
+    )

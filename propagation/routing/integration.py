@@ -1,4 +1,5 @@
-"""Integration (RecNet 2.2.2, eq. 3): a touched router takes what arrived into a new version of its profile."""
+"""Integration (RecNet 2.2.2, eq. 3): a touched router takes what arrived into a new version of its
+profile."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -11,7 +12,9 @@ STANDING_KEPT = 0.95
 STANDING_MAX = 24
 
 
-def grouped(arrivals: Sequence[Arrival], routers: Sequence[Sequence[int]]) -> dict[int, list[Arrival]]:
+def grouped(
+    arrivals: Sequence[Arrival], routers: Sequence[Sequence[int]]
+) -> dict[int, list[Arrival]]:
     """Arrivals by router, routers ascending."""
     out: dict[int, list[Arrival]] = {}
     for arrival, places in zip(arrivals, routers, strict=True):
@@ -51,31 +54,69 @@ def arrived_counts(arrivals: Sequence[Arrival]) -> dict[str, int]:
     return arrived
 
 
-def asked_of(router: int, before: RouterVersion | None, arrivals: Sequence[Arrival], common: Mapping[str, float],
-             examples: Sequence[str]) -> Integration:
+def asked_of(
+    router: int,
+    before: RouterVersion | None,
+    arrivals: Sequence[Arrival],
+    common: Mapping[str, float],
+    examples: Sequence[str],
+) -> Integration:
     """What eq. 3 asks of a router."""
     arrived = arrived_counts(arrivals)
     return Integration(router, before, arrived, standing_after(before, arrived), common, examples)
 
 
-def integrated(asked: Integration, answer: Summary, version: int, arrivals: Sequence[Arrival], round_number: int,
-               epoch: int, written_by: str = "") -> RouterVersion:
-    """Eq. 3, answered: P_R* from the attributes that arrived and P_R. A_R is ordered by what sets it apart from what is
-    common."""
+def integrated(
+    asked: Integration,
+    answer: Summary,
+    version: int,
+    arrivals: Sequence[Arrival],
+    round_number: int,
+    epoch: int,
+    written_by: str = "",
+) -> RouterVersion:
+    """Eq. 3, answered: P_R* from the attributes that arrived and P_R. A_R is ordered by what sets
+    it apart from what is common."""
     return RouterVersion(
-        router=asked.router, version=version, round=round_number, epoch=epoch, name=answer.name, text=answer.text,
-        attributes=tuple(over_represented(asked.arrived, asked.common)), standing=tuple(asked.standing.items()),
-        integrated=_integrated(arrivals), written_by=written_by)
+        router=asked.router,
+        version=version,
+        round=round_number,
+        epoch=epoch,
+        name=answer.name,
+        text=answer.text,
+        attributes=tuple(over_represented(asked.arrived, asked.common)),
+        standing=tuple(asked.standing.items()),
+        integrated=_integrated(arrivals),
+        written_by=written_by,
+    )
 
 
-def verbatim(router: int, version: int, arrivals: Sequence[Arrival], round_number: int, epoch: int, name: str,
-             text: str) -> RouterVersion:
+def verbatim(
+    router: int,
+    version: int,
+    arrivals: Sequence[Arrival],
+    round_number: int,
+    epoch: int,
+    name: str,
+    text: str,
+) -> RouterVersion:
     """Without eq. 3: the sender's profile as it is, carrying its attributes (point-to-point)."""
     return RouterVersion(
-        router=router, version=version, round=round_number, epoch=epoch, name=name, text=text,
-        attributes=tuple(dict.fromkeys(arrival.attribute for arrival in arrivals)), integrated=_integrated(arrivals))
+        router=router,
+        version=version,
+        round=round_number,
+        epoch=epoch,
+        name=name,
+        text=text,
+        attributes=tuple(dict.fromkeys(arrival.attribute for arrival in arrivals)),
+        integrated=_integrated(arrivals),
+    )
 
 
 def _integrated(arrivals: Sequence[Arrival]) -> tuple[Integrated, ...]:
-    return tuple(Integrated(attribute=a.attribute, ref=a.ref, profile_version=a.profile_version, sequence=a.sequence)
-                 for a in arrivals)
+    return tuple(
+        Integrated(
+            attribute=a.attribute, ref=a.ref, profile_version=a.profile_version, sequence=a.sequence
+        )
+        for a in arrivals
+    )

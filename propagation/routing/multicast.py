@@ -1,6 +1,6 @@
-"""Multicast (RecNet 2.2.3, eq. 4): the routing table's change. Score(R, c) and tau are the policy's (semantic.py, threshold.py).
-The messages themselves are stored once, at their router, and found by their receivers (DESIGN, "Copies are not needed to
-multicast")."""
+"""Multicast (RecNet 2.2.3, eq. 4): the routing table's change. Score(R, c) and tau are the policy's
+(semantic.py, threshold.py). The messages themselves are stored once, at their router, and found by
+their receivers (DESIGN, "Copies are not needed to multicast")."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,9 +8,14 @@ from propagation.model.routers.router import RoutingEdge
 from propagation.routing.policy import Table
 
 
-def changes(standing: Sequence[RoutingEdge], table: Table, score_step: float) -> tuple[list[tuple[int, int]], list[RoutingEdge]]:
-    """(edges to close, edges to open): those that leave or enter, and those that moved by more than `score_step`."""
-    old: Mapping[tuple[int, int], float] = {(edge.router, edge.ref): edge.score for edge in standing}
+def changes(
+    standing: Sequence[RoutingEdge], table: Table, score_step: float
+) -> tuple[list[tuple[int, int]], list[RoutingEdge]]:
+    """(edges to close, edges to open): those that leave or enter, and those that moved by more than
+    `score_step`."""
+    old: Mapping[tuple[int, int], float] = {
+        (edge.router, edge.ref): edge.score for edge in standing
+    }
     closed = [key for key in old if key not in table.scores]
     opened = []
     for key, score in table.scores.items():

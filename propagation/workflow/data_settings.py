@@ -1,4 +1,5 @@
-"""The settings that data was made with: changing one on existing data is a command, not an accident."""
+"""The settings that data was made with: changing one on existing data is a command, not an
+accident."""
 
 import orjson
 
@@ -7,8 +8,8 @@ from propagation.model.errors import IncompatibleSettings
 
 
 class MadeWith(Term):
-    """What numbers and texts of one epoch rest on. `embedder` is the name before it is fitted; `centres`: what the taste
-    routers' centres are k-means of."""
+    """What numbers and texts of one epoch rest on. `embedder` is the name before it is fitted;
+    `centres`: what the taste routers' centres are k-means of."""
 
     session_k: int
     taste_k: int
@@ -27,23 +28,36 @@ class MadeWith(Term):
         return cls.model_validate(orjson.loads(blob))
 
     def check(self, now: "MadeWith") -> None:
-        """Raises IncompatibleSettings naming each setting that differs, both values, and the command."""
+        """Raises IncompatibleSettings naming each setting that differs, both values, and the
+        command."""
         if now == self:
             return
-        differing = [f"{WORDS[name]} was {old}, now it is {getattr(now, name)}"
-                     for name, old in self if old != getattr(now, name)]
-        raise IncompatibleSettings(f"this data was made with other settings: {'; '.join(differing)}. Go back to the old ones, or"
-                                   " run `propagation init`, which learns all interactions again under the new ones and makes the"
-                                   " vector index anew (`propagation reindex` alone would leave the numbers as they are)")
+        differing = [
+            f"{WORDS[name]} was {old}, now it is {getattr(now, name)}"
+            for name, old in self
+            if old != getattr(now, name)
+        ]
+        raise IncompatibleSettings(
+            f"this data was made with other settings: {'; '.join(differing)}. Go back to the old ones, or"
+            " run `propagation init`, which learns all interactions again under the new ones and makes the"
+            " vector index anew (`propagation reindex` alone would leave the numbers as they are)"
+        )
 
 
-WORDS = {"session_k": "session.k", "taste_k": "taste.k", "embedder": "the embedder", "dimension": "the embedder's dimension",
-         "reasoner": "the reasoner", "seed": "seed", "centres": "centres"}
+WORDS = {
+    "session_k": "session.k",
+    "taste_k": "taste.k",
+    "embedder": "the embedder",
+    "dimension": "the embedder's dimension",
+    "reasoner": "the reasoner",
+    "seed": "seed",
+    "centres": "centres",
+}
 
 
 def made_with_name(era: int) -> str:
-    """The blob that holds the settings of a bootstrap and of all epochs that come from it; published with the bootstrap's, since
-    nothing reads it before. 0: before any bootstrap."""
+    """The blob that holds the settings of a bootstrap and of all epochs that come from it;
+    published with the bootstrap's, since nothing reads it before. 0: before any bootstrap."""
     return f"made_with:{era}"
 
 

@@ -68,12 +68,21 @@ async def at_once(open_part: Callable[[], Awaitable[None]]) -> None:
 
 
 class Engine:
-    """Record, learn, reason and rounds over one graph. `holder` names this process to others; reasoning awaits `give_way`
-    after each interaction. `beside`: another process that drafts the texts of claims."""
+    """Record, learn, reason and rounds over one graph. `holder` names this process to others;
+    reasoning awaits `give_way` after each interaction. `beside`: another process that drafts the
+    texts of claims."""
 
-    def __init__(self, store: GraphStore, embedder: Embedder, index: VectorIndex, reasoner: Reasoner, settings: WorkflowSettings,
-                 holder: str, give_way: Callable[[], Awaitable[None]] = turn_of_others,
-                 beside: Drafting[Any] | None = None) -> None:
+    def __init__(
+        self,
+        store: GraphStore,
+        embedder: Embedder,
+        index: VectorIndex,
+        reasoner: Reasoner,
+        settings: WorkflowSettings,
+        holder: str,
+        give_way: Callable[[], Awaitable[None]] = turn_of_others,
+        beside: Drafting[Any] | None = None,
+    ) -> None:
         self.store = store
         self.embedder = embedder
         self.index = index
@@ -82,10 +91,21 @@ class Engine:
         self.leases = Leases(store, holder, settings.lease_seconds)
         self.life = Life(store, holder, settings.lease_seconds)
         self._reached = False
-        wanted = MadeWith(session_k=settings.session.k, taste_k=settings.taste.k, embedder=embedder.name,
-                          dimension=embedder.dimension, reasoner=reasoner.name, seed=settings.seed, centres=settings.centres)
+        wanted = MadeWith(
+            session_k=settings.session.k,
+            taste_k=settings.taste.k,
+            embedder=embedder.name,
+            dimension=embedder.dimension,
+            reasoner=reasoner.name,
+            seed=settings.seed,
+            centres=settings.centres,
+        )
         self.numbers = Numbers(first_view(wanted, settings.limits))
-        self._learning, self._reasoning, self._rounding = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
+        self._learning, self._reasoning, self._rounding = (
+            asyncio.Lock(),
+            asyncio.Lock(),
+            asyncio.Lock(),
+        )
         self._bootstrapping = asyncio.Lock()
         self._merging = Gate()
         self.catalogue, self.unlearned, self.progress = Catalogue(), Unlearned(), Progress(store)
@@ -94,33 +114,95 @@ class Engine:
         self.similar = Similar(store, self.numbers)
         feed = IndexFeed(store, index)
         self.vectors = Vectors(store, embedder, feed, self.numbers, give_way)
-        self.recommender = Recommender(store, self.numbers, embedder, self.catalogue, self.unlearned,
-                                       RouterWords(store, self.numbers, self.vectors))
-        self.upkeep = IndexUpkeep(store, embedder, index, feed, self.vectors, self.numbers, self.leases)
+        self.recommender = Recommender(
+            store,
+            self.numbers,
+            embedder,
+            self.catalogue,
+            self.unlearned,
+            RouterWords(store, self.numbers, self.vectors),
+        )
+        self.upkeep = IndexUpkeep(
+            store, embedder, index, feed, self.vectors, self.numbers, self.leases
+        )
         policy = policy_for(settings, store, index, embedder, self.numbers, self.leases)
         self.cold_start = ColdStart(store, reasoner, policy, self.vectors, settings)
-        self.learner = Learner(store, self.numbers, embedder, self.leases, self.first_view, self.catalogue, self._take_entries,
-                               self._take_epoch)
+        self.learner = Learner(
+            store,
+            self.numbers,
+            embedder,
+            self.leases,
+            self.first_view,
+            self.catalogue,
+            self._take_entries,
+            self._take_epoch,
+        )
         self._stage1 = Stage1(store, reasoner, settings, held_texts(store), give_way)
-        self.reasoning = Reasoning(store, self._stage1, self.vectors, settings, self.leases, reasoner.width, beside)
+        self.reasoning = Reasoning(
+            store, self._stage1, self.vectors, settings, self.leases, reasoner.width, beside
+        )
         self.past = Past(store)
-        self.profiles = ProfileReader(store, reasoner, settings, self.vectors.show, self.past, self._merging)
+        self.profiles = ProfileReader(
+            store, reasoner, settings, self.vectors.show, self.past, self._merging
+        )
         self.following = Following(store, embedder, self.vectors, self.unlearned, self._read_again)
         self.tracer = Tracer(store)
         self.ranking = ReasonerRanking(store, reasoner, settings.seed)
-        self.stage2 = Stage2(store, reasoner, policy, Perceiver(store, self.vectors.said, index, embedder, self.numbers, settings),
-                             self.vectors, settings, self.leases, self.cold_start.through, give_way, self._by_centres)
-        self.evolution = Evolution(store, reasoner, self.numbers, self.vectors, self.upkeep, self.learner,
-                                   settings, self._learning, self._no_texts, self.leases)
+        self.stage2 = Stage2(
+            store,
+            reasoner,
+            policy,
+            Perceiver(store, self.vectors.said, index, embedder, self.numbers, settings),
+            self.vectors,
+            settings,
+            self.leases,
+            self.cold_start.through,
+            give_way,
+            self._by_centres,
+        )
+        self.evolution = Evolution(
+            store,
+            reasoner,
+            self.numbers,
+            self.vectors,
+            self.upkeep,
+            self.learner,
+            settings,
+            self._learning,
+            self._no_texts,
+            self.leases,
+        )
         self._evolving = asyncio.Lock()
-        self.forgetting = Forgetting(store, embedder, self.numbers, self.learner, self.vectors, self.upkeep,
-                                     Memory(self._forget_texts, self.catalogue, self.unlearned), settings, self.leases, self._still)
-        self.stage0 = Stage0(store, embedder, index, self.numbers, self.learner, self.vectors, self.upkeep, self.stage2, settings,
-                             wanted, self.leases)
+        self.forgetting = Forgetting(
+            store,
+            embedder,
+            self.numbers,
+            self.learner,
+            self.vectors,
+            self.upkeep,
+            Memory(self._forget_texts, self.catalogue, self.unlearned),
+            settings,
+            self.leases,
+            self._still,
+        )
+        self.stage0 = Stage0(
+            store,
+            embedder,
+            index,
+            self.numbers,
+            self.learner,
+            self.vectors,
+            self.upkeep,
+            self.stage2,
+            settings,
+            wanted,
+            self.leases,
+        )
 
     @property
     def expenses(self) -> Expenses:
-        """What models cost, and the budgets: the reasoner's, in which its embedder's are, or those of an embedder alone."""
+        """What models cost, and the budgets: the reasoner's, in which its embedder's are, or those
+        of an embedder alone."""
         found = self.reasoner.expenses
         return self.embedder.expenses if found == NO_EXPENSES else found
 
@@ -129,9 +211,10 @@ class Engine:
         return first_view(self.stage0.made_with, self.settings.limits)
 
     async def open(self, *, adopt: bool = False, reach: Reach = at_once) -> None:
-        """Open the store and bring the numbers to where the log says they are. Raises IncompatibleSettings where the data
-        was made with other ones; with `adopt` it opens all the same, and `init` has to be called before anything else. `reach`
-        opens what a server may have to answer for (the store, the embedder): a service waits for it."""
+        """Open the store and bring the numbers to where the log says they are. Raises
+        IncompatibleSettings where the data was made with other ones; with `adopt` it opens all the
+        same, and `init` has to be called before anything else. `reach` opens what a server may have
+        to answer for (the store, the embedder): a service waits for it."""
         await asyncio.to_thread(warm_up)
         await reach(self.store.open)
         self._reached = True
@@ -139,13 +222,17 @@ class Engine:
         await self.stage0.restore(adopt=adopt)
         await self.cold_start.open(await self.store.learned_through())
         learned = await self.store.learned_through()
-        await asyncio.gather(self.catalogue.load(self.store), *(() if self.stage0.anew else (reach(self.learner.open),)))
+        await asyncio.gather(
+            self.catalogue.load(self.store),
+            *(() if self.stage0.anew else (reach(self.learner.open),)),
+        )
         await self.following.open(max(learned, self.numbers.view.applied_through))
         await reach(self.stage0.open_index)
         await reach(self.forgetting.finish)
 
     async def follow(self) -> int:
-        """Take in what other processes committed; how much that was. What this one records, learns and reasons it knows."""
+        """Take in what other processes committed; how much that was. What this one records, learns
+        and reasons it knows."""
         return await self.following.step()
 
     async def retain(self) -> bool:
@@ -168,8 +255,12 @@ class Engine:
         outcomes = await self.store.upsert_clients(changes)
         for change, outcome in zip(changes, outcomes, strict=True):
             if outcome.changed and change.hidden is not None and change.key.kind == ClientKind.ITEM:
-                self.catalogue.hide(index_of(outcome.ref), outcome.sequence if change.hidden else None)
-        for sequence in {outcome.sequence for outcome in outcomes if outcome.changed or outcome.created}:
+                self.catalogue.hide(
+                    index_of(outcome.ref), outcome.sequence if change.hidden else None
+                )
+        for sequence in {
+            outcome.sequence for outcome in outcomes if outcome.changed or outcome.created
+        }:
             self.unlearned.passed(sequence)
         return outcomes
 
@@ -180,7 +271,8 @@ class Engine:
 
     @contextlib.asynccontextmanager
     async def _still(self) -> AsyncIterator[None]:
-        """Nothing in this process learns, reasons, merges, evolves or runs a round; reads and record go on."""
+        """Nothing in this process learns, reasons, merges, evolves or runs a round; reads and
+        record go on."""
         async with self._evolving, self._stillness(), self._merging.alone():
             yield
 
@@ -196,8 +288,8 @@ class Engine:
         self.vectors.said.forget(refs)
 
     async def learn(self) -> int:
-        """One step of the learner, one at a time in this process; how many log entries it covered. Bootstraps when the
-        catalogue has become large enough."""
+        """One step of the learner, one at a time in this process; how many log entries it covered.
+        Bootstraps when the catalogue has become large enough."""
         async with self._learning:
             covered = await self.learner.step()
             await self.following.embedder()
@@ -217,8 +309,9 @@ class Engine:
         await self.stage0.take_epoch(number)
 
     async def init(self, say: Say = no_words) -> Epoch:
-        """Stage 0, now: fit the embedder, find the routers' centres, learn everything again, and open an epoch; reads and
-        record go on meanwhile. `say` is told each step in a few words. Raises LeaseLost when another process learns."""
+        """Stage 0, now: fit the embedder, find the routers' centres, learn everything again, and
+        open an epoch; reads and record go on meanwhile. `say` is told each step in a few words.
+        Raises LeaseLost when another process learns."""
         epoch = await self._open_epoch(say, first=False)
         assert epoch is not None, "the next one"
         return epoch
@@ -242,20 +335,24 @@ class Engine:
         return CentrePerception(self.embedder, self.numbers.view.state.taste.centres)
 
     async def evolve(self, *, dry_run: bool = False, undo: int | None = None) -> EvolutionRun:
-        """Evolve the routers now (RecNet 2.4), or with `undo` lead a run back; reads and record go on meanwhile, and learn but
-        for the end of the publication. A dry run says what would be done, and changes nothing. Raises InvalidInput where the run
-        cannot be undone, LeaseLost where another process learns or runs a round, IncompatibleSettings where propagation is off (it
-        can still be planned, and led back)."""
+        """Evolve the routers now (RecNet 2.4), or with `undo` lead a run back; reads and record go
+        on meanwhile, and learn but for the end of the publication. A dry run says what would be
+        done, and changes nothing. Raises InvalidInput where the run cannot be undone, LeaseLost
+        where another process learns or runs a round, IncompatibleSettings where propagation is off
+        (it can still be planned, and led back)."""
         if not (self.settings.propagate or dry_run or undo):
-            raise IncompatibleSettings("propagation is switched off (the setting propagate): nothing is evolved; a dry run says"
-                                       " what would be")
+            raise IncompatibleSettings(
+                "propagation is switched off (the setting propagate): nothing is evolved; a dry run says"
+                " what would be"
+            )
         async with self._evolving:
             if undo is not None:
                 return await self.evolution.undo(undo, dry_run=dry_run)
             return await self.evolution.run(dry_run=dry_run)
 
     async def rebuild(self) -> int:
-        """The numbers once more from the log, as the newest checkpoint; the sequence they stand at. Raises StoreBusy."""
+        """The numbers once more from the log, as the newest checkpoint; the sequence they stand at.
+        Raises StoreBusy."""
         return await rebuild(self.store, self.embedder, self.first_view, self.leases)
 
     async def reindex(self, progress: OnProgress = no_progress) -> int:
@@ -274,8 +371,9 @@ class Engine:
             return await self.upkeep.step()
 
     async def reason(self, limit: int = CLAIM, *, shown: bool = True) -> int:
-        """Describe clients that are new or changed, then reason a claim of at most `limit`; how many texts and interactions
-        that were. Without `shown`, the view and the index follow while the next claim is reasoned."""
+        """Describe clients that are new or changed, then reason a claim of at most `limit`; how
+        many texts and interactions that were. Without `shown`, the view and the index follow while
+        the next claim is reasoned."""
         async with self._reasoning:
             done = await self._describe() + await self.reasoning.step(limit)
             if shown:
@@ -301,14 +399,16 @@ class Engine:
             yield
 
     def hurry(self, seconds: float) -> None:
-        """This process is to stop: models have so many seconds for what they are asked, and are asked no more. What waits for
-        them goes on after the next start."""
+        """This process is to stop: models have so many seconds for what they are asked, and are
+        asked no more. What waits for them goes on after the next start."""
         self.reasoner.hurry(seconds)
         self.embedder.hurry(seconds)
 
     async def _describe(self, *, welcome: bool = True) -> int:
         texts = await self.cold_start.step(welcome=welcome)
-        while not texts and self.cold_start.waiting:  # thousands of clients without text may come before those with one
+        while (
+            not texts and self.cold_start.waiting
+        ):  # thousands of clients without text may come before those with one
             texts = await self.cold_start.step(welcome=welcome)
         self.reasoning.drafting.committed(texts)
         return len(texts)
@@ -324,11 +424,13 @@ class Engine:
         return len(due.changed) >= self.settings.update_size_for(clients)
 
     async def gauge(self) -> Gauge | None:
-        """What propagation is worth on the running stream; None before the first interaction with a negative."""
+        """What propagation is worth on the running stream; None before the first interaction with a
+        negative."""
         return await self.numbers.run(gauge_of)
 
     async def run_round(self) -> Round | None:
-        """A round now, whether due or not. None where nothing had changed, another process runs one, or propagation is off."""
+        """A round now, whether due or not. None where nothing had changed, another process runs
+        one, or propagation is off."""
         if not self.settings.propagate:
             return None
         if await self.evolution.due_before_round():

@@ -1,5 +1,5 @@
-"""Lockstep replay: a dataset through the whole loop, at counts instead of times, so that two runs are bit-equal
-(DESIGN, State: "Replays use counts and a barrier")."""
+"""Lockstep replay: a dataset through the whole loop, at counts instead of times, so that two runs
+are bit-equal (DESIGN, State: "Replays use counts and a barrier")."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,12 +39,19 @@ class ReplayReport:
         return ReplayProgress(self.clients, self.events, self.rounds)
 
 
-async def replay(engine: Engine, clients: Iterable[ClientChange], events: Iterable[NewInteraction], *, step: int = STEP,
-                 progress: Callable[[ReplayProgress], None] = lambda _: None) -> ReplayReport:
-    """Push clients, then events in their order: every `step` (>= 1) of them are recorded, learned through and reasoned
-    before the next are recorded, and a round runs where `update_size` clients changed. Nothing else may use the engine
-    meanwhile. Raises what the engine raises; what was recorded stays recorded, and a second replay of the same events
-    goes on from there (repeats are DUPLICATE)."""
+async def replay(
+    engine: Engine,
+    clients: Iterable[ClientChange],
+    events: Iterable[NewInteraction],
+    *,
+    step: int = STEP,
+    progress: Callable[[ReplayProgress], None] = lambda _: None,
+) -> ReplayReport:
+    """Push clients, then events in their order: every `step` (>= 1) of them are recorded, learned
+    through and reasoned before the next are recorded, and a round runs where `update_size` clients
+    changed. Nothing else may use the engine meanwhile. Raises what the engine raises; what was
+    recorded stays recorded, and a second replay of the same events goes on from there (repeats are
+    DUPLICATE)."""
     if step < 1:
         raise ValueError(f"step is {step}; a replay records at least one event at a time")
     engine.reasoning.lockstep = True
@@ -54,8 +61,13 @@ async def replay(engine: Engine, clients: Iterable[ClientChange], events: Iterab
         engine.reasoning.lockstep = False
 
 
-async def _replayed(engine: Engine, clients: Iterable[ClientChange], events: Iterable[NewInteraction], step: int,
-                    progress: Callable[[ReplayProgress], None]) -> ReplayReport:
+async def _replayed(
+    engine: Engine,
+    clients: Iterable[ClientChange],
+    events: Iterable[NewInteraction],
+    step: int,
+    progress: Callable[[ReplayProgress], None],
+) -> ReplayReport:
     report = ReplayReport()
     for some in _parts(clients, CLIENTS_A_COMMIT):
         await engine.upsert_clients(some)

@@ -1,5 +1,6 @@
-"""What other processes on this graph commit, into the views that this one holds in memory: what is recorded and not learned yet,
-profiles' vectors, attributes that were mapped. (The numbers follow by themselves, see learner.py.)"""
+"""What other processes on this graph commit, into the views that this one holds in memory: what is
+recorded and not learned yet, profiles' vectors, attributes that were mapped. (The numbers follow by
+themselves, see learner.py.)"""
 
 from collections.abc import Callable, Iterable
 
@@ -13,11 +14,17 @@ TEXTS_A_STEP = 2_000
 
 
 class Following:
-    """Every step looks from where the last one stood. Where one process is alone, it finds nothing. `forget` is told whose texts
-    somebody else wrote."""
+    """Every step looks from where the last one stood. Where one process is alone, it finds nothing.
+    `forget` is told whose texts somebody else wrote."""
 
-    def __init__(self, store: GraphStore, embedder: Embedder, vectors: Vectors, unlearned: Unlearned,
-                 forget: Callable[[Iterable[int]], None]) -> None:
+    def __init__(
+        self,
+        store: GraphStore,
+        embedder: Embedder,
+        vectors: Vectors,
+        unlearned: Unlearned,
+        forget: Callable[[Iterable[int]], None],
+    ) -> None:
         self._store = store
         self._embedder = embedder
         self._embedded_by = embedder.name
@@ -38,19 +45,22 @@ class Following:
         return await self._follow_log() + await self._follow_texts() + await self._follow_rounds()
 
     def embedded(self) -> None:
-        """The view's profiles are by the embedder as it is now: this process has just filled them all."""
+        """The view's profiles are by the embedder as it is now: this process has just filled them
+        all."""
         self._embedded_by = self._embedder.name
 
     async def embedder(self) -> None:
-        """Another process opened an epoch, whose embedder the learner has taken wherever it met that epoch: profiles are embedded
-        anew."""
+        """Another process opened an epoch, whose embedder the learner has taken wherever it met
+        that epoch: profiles are embedded anew."""
         name = self._embedder.name
         if self._embedded_by == name:
             return
         await self._vectors.load()
         refs = sorted(await self._store.text_versions())
         for start in range(0, len(refs), TEXTS_A_STEP):
-            await self._vectors.see((await self._store.load_texts(refs[start : start + TEXTS_A_STEP])).values())
+            await self._vectors.see(
+                (await self._store.load_texts(refs[start : start + TEXTS_A_STEP])).values()
+            )
         self._embedded_by = name
 
     async def _follow_log(self) -> int:
@@ -66,7 +76,9 @@ class Following:
         found = 0
         while page := await self._store.texts_after(self._text, TEXTS_A_STEP):
             newest = {written.ref: written.version for written in page}
-            foreign = sorted(ref for ref, version in newest.items() if not self._vectors.has_shown(ref, version))
+            foreign = sorted(
+                ref for ref, version in newest.items() if not self._vectors.has_shown(ref, version)
+            )
             if foreign:
                 self._forget(foreign)
                 await self._vectors.see((await self._store.load_texts(foreign)).values())

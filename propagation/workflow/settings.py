@@ -15,9 +15,10 @@ class BankSettings(Term):
 
 
 class WorkflowSettings(Term):
-    """Sizes and limits of the loop. An evolution is judged on the last `holdout` interactions, changes at most `evolve_most`
-    routers, of those with `evolve_support` gradients, and splits none where there are `evolve_k_most` taste routers (None: twice
-    `taste.k`, or 16 more where that is more); it runs before every n-th round where `evolve_every_rounds` says so."""
+    """Sizes and limits of the loop. An evolution is judged on the last `holdout` interactions,
+    changes at most `evolve_most` routers, of those with `evolve_support` gradients, and splits none
+    where there are `evolve_k_most` taste routers (None: twice `taste.k`, or 16 more where that is
+    more); it runs before every n-th round where `evolve_every_rounds` says so."""
 
     policy: Literal["adoption", "semantic", "point_to_point", "placebo"] = "adoption"
     seed: int = Field(7, ge=0)

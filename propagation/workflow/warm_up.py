@@ -22,8 +22,9 @@ DIMENSION = 2
 
 @cache
 def warm_up() -> None:
-    """Do on throwaway views of a few events all that the service does with numbers; once a process. Some 100 s of one core on a
-    machine's first run, else a moment. The two halves have few kernels in common: two processes can compile them side by side."""
+    """Do on throwaway views of a few events all that the service does with numbers; once a process.
+    Some 100 s of one core on a machine's first run, else a moment. The two halves have few kernels
+    in common: two processes can compile them side by side."""
     warm_reading(warm_learning())
 
 
@@ -38,7 +39,11 @@ def warm_learning() -> NumbersView:
     rows = np.arange(SIZE)
     written = Written(events.sequence, events.sequence, events.item, block.routers, block.weights)
     taking_back = Subtraction(written, written.routers, RouterMaps(), retrust=True)
-    for gone in (rows < 1, rows < 0, rows >= 0):  # a repeat takes the place; nothing goes; nothing is left
+    for gone in (
+        rows < 1,
+        rows < 0,
+        rows >= 0,
+    ):  # a repeat takes the place; nothing goes; nothing is left
         taking_back.take_back(view, [History(0, events.sequence, rows // 2, events.weight, gone)])
     taking_back.finish(view, ref_of(ClientKind.ITEM, 0))
     follow_recent(up_to_date(None, view.state, EMPTY_ROWS), view.state)
@@ -50,7 +55,13 @@ def warm_reading(view: NumbersView | None = None) -> None:
     view = view or _view()
     view.taste_weights([ref_of(ClientKind.USER, 0), ref_of(ClientKind.ITEM, 0)], count=2)
     cores = Cores(1)
-    Reader(cores).read(view, [Ask(user=0, arm=0, limit=1, explain=True), Ask(user=0, arm=0, limit=1, candidates=np.arange(SIZE))])
+    Reader(cores).read(
+        view,
+        [
+            Ask(user=0, arm=0, limit=1, explain=True),
+            Ask(user=0, arm=0, limit=1, candidates=np.arange(SIZE)),
+        ],
+    )
     cores.close()
 
 
@@ -66,5 +77,12 @@ def _view() -> NumbersView:
 
 def _events() -> Interactions:
     rows = np.arange(SIZE)
-    return Interactions(sequence=rows + 1, user=rows, item=rows, negative=np.full(SIZE, -1), weight=np.ones(SIZE),
-                        seed=rows.astype(np.uint64), day=rows)
+    return Interactions(
+        sequence=rows + 1,
+        user=rows,
+        item=rows,
+        negative=np.full(SIZE, -1),
+        weight=np.ones(SIZE),
+        seed=rows.astype(np.uint64),
+        day=rows,
+    )

@@ -1,4 +1,5 @@
-"""The command line: which commands there are. Each is in a file of its own; heavy imports happen when one runs."""
+"""The command line: which commands there are. Each is in a file of its own; heavy imports happen
+when one runs."""
 
 from typing import Annotated
 
@@ -31,8 +32,13 @@ from services.cli.research.replay import replay
 EPILOG = """Exit codes: 0 done, 1 something is wrong with what was looked at, 2 wrong use, 3 bad data or settings, 4 service
 unreachable, 5 database held by another process, 6 refused by the service, 70 a fault of this program, 130 interrupted."""
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
-                  context_settings={"help_option_names": ["-h", "--help"]}, epilog=EPILOG)
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=EPILOG,
+)
 
 
 def _print_version(wanted: bool) -> None:
@@ -45,10 +51,18 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def propagation(
-    _version: Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print it and exit.")] = False,
-    _debug: Annotated[bool, typer.Option("--debug", help="Show the stack trace of an error; may stand anywhere.")] = False,
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print it and exit."
+        ),
+    ] = False,
+    _debug: Annotated[
+        bool, typer.Option("--debug", help="Show the stack trace of an error; may stand anywhere.")
+    ] = False,
 ) -> None:
-    """Preference propagation: profiles that change with what others do, and recommendations that say why."""
+    """Preference propagation: profiles that change with what others do, and recommendations that
+    say why."""
 
 
 app.command("serve")(serve)

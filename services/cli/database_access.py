@@ -15,7 +15,8 @@ T = TypeVar("T")
 
 
 def there(settings: "Settings") -> "Settings":
-    """The same. Raises UsageProblem where there is no such file; whether a server is there, opening says."""
+    """The same. Raises UsageProblem where there is no such file; whether a server is there, opening
+    says."""
     if settings.store == "sqlite" and not settings.database.exists():
         raise UsageProblem(f"{settings.database} is not there; name the database with --database")
     return settings
@@ -24,15 +25,22 @@ def there(settings: "Settings") -> "Settings":
 def in_a_file(settings: "Settings") -> "Settings":
     """The same. Raises UsageProblem where the graph is no file that is there."""
     if settings.store != "sqlite":
-        raise UsageProblem(f"the graph lies on {settings.graph}: keep and restore it with the server's own tools (neo4j-admin)")
+        raise UsageProblem(
+            f"the graph lies on {settings.graph}: keep and restore it with the server's own tools (neo4j-admin)"
+        )
     return there(settings)
 
 
-def with_engine(settings: "Settings", work: "Callable[[Engine], Awaitable[T]]", *, create: bool = False,
-                adopt: bool = False) -> T:
-    """Run `work` on the opened engine, and close it whatever happens. `create`: a file that is not there is made.
-    `adopt`: open data that was made with other settings, to make it fit.
-    Raises StoreBusy naming the holder, UsageProblem where there is no such file."""
+def with_engine(
+    settings: "Settings",
+    work: "Callable[[Engine], Awaitable[T]]",
+    *,
+    create: bool = False,
+    adopt: bool = False,
+) -> T:
+    """Run `work` on the opened engine, and close it whatever happens. `create`: a file that is not
+    there is made. `adopt`: open data that was made with other settings, to make it fit. Raises
+    StoreBusy naming the holder, UsageProblem where there is no such file."""
     if not create:
         there(settings)
     from services.assembly import engine_of

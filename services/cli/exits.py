@@ -9,14 +9,20 @@ from enum import IntEnum
 import typer
 from typer.exceptions import TyperException
 
-from propagation.model.errors import NotFound, NotReached, PropagationError, StoreBusy, StoreUnreachable
+from propagation.model.errors import (
+    NotFound,
+    NotReached,
+    PropagationError,
+    StoreBusy,
+    StoreUnreachable,
+)
 from services.client.errors import ChildFailed, Refused, Unreachable, UsageProblem
 
 
 class ExitCode(IntEnum):
-    """0 done · 1 something is wrong with what was looked at · 2 wrong use · 3 bad data or settings · 4 service, or the graph's
-    server, unreachable · 5 database held by another process · 6 refused by the service · 70 a fault of this program ·
-    130 interrupted."""
+    """0 done · 1 something is wrong with what was looked at · 2 wrong use · 3 bad data or settings
+    · 4 service, or the graph's server, unreachable · 5 database held by another process · 6 refused
+    by the service · 70 a fault of this program · 130 interrupted."""
 
     DONE = 0
     WRONG = 1
@@ -62,15 +68,20 @@ def guarded(command: Callable[[], int | None], debug: bool) -> int:
         where = f"{error.filename}: " if error.filename else ""
         return _said(f"{where}{error.strerror or error}", ExitCode.DATA, debug)
     except Exception as error:
-        return _said(f"a fault of this program: {type(error).__name__}: {error}; run it again with --debug and report it",
-                     ExitCode.FAULT, debug)
+        return _said(
+            f"a fault of this program: {type(error).__name__}: {error}; run it again with --debug and report it",
+            ExitCode.FAULT,
+            debug,
+        )
 
 
 def _usage(error: TyperException) -> str:
     """The problem, and where to read what the command takes."""
     problem = getattr(error, "format_message", error.__str__)()
     context = getattr(error, "ctx", None)
-    return f"{problem.rstrip('.')}; see `{context.command_path if context else 'propagation'} --help`"
+    return (
+        f"{problem.rstrip('.')}; see `{context.command_path if context else 'propagation'} --help`"
+    )
 
 
 def _reader_left() -> ExitCode:

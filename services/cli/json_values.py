@@ -1,4 +1,5 @@
-"""Messages as JSON values: the proto's own field names, numbers as numbers, enums by name, absent optional fields null."""
+"""Messages as JSON values: the proto's own field names, numbers as numbers, enums by name, absent
+optional fields null."""
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -13,15 +14,22 @@ if TYPE_CHECKING:
 
 
 def plain(message: Message) -> Any:
-    """A dict with every field of the message, whatever is set; the set one of a oneof's fields alone; times as ISO 8601."""
+    """A dict with every field of the message, whatever is set; the set one of a oneof's fields
+    alone; times as ISO 8601."""
     if isinstance(message, Timestamp):
         return message.ToJsonString()
-    return {field.name: _value(message, field) for field in message.DESCRIPTOR.fields if not _other_of_oneof(message, field)}
+    return {
+        field.name: _value(message, field)
+        for field in message.DESCRIPTOR.fields
+        if not _other_of_oneof(message, field)
+    }
 
 
 def _other_of_oneof(message: Message, field: "FieldDescriptor") -> bool:
     oneof = field.containing_oneof
-    return oneof is not None and len(oneof.fields) > 1 and message.WhichOneof(oneof.name) != field.name
+    return (
+        oneof is not None and len(oneof.fields) > 1 and message.WhichOneof(oneof.name) != field.name
+    )
 
 
 def _value(message: Message, field: "FieldDescriptor") -> Any:

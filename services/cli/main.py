@@ -18,7 +18,12 @@ def run() -> None:
 
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     debug = len(arguments) < len(sys.argv) - 1
-    sys.exit(guarded(lambda: app(arguments or ["--help"], prog_name="propagation", standalone_mode=False), debug))
+    sys.exit(
+        guarded(
+            lambda: app(arguments or ["--help"], prog_name="propagation", standalone_mode=False),
+            debug,
+        )
+    )
 
 
 if __name__ == "__main__":

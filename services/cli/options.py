@@ -9,11 +9,23 @@ if TYPE_CHECKING:
     from services.config.settings import Settings
     from services.config.sources import Loaded
 
-Address = Annotated[str, typer.Option(envvar="PROPAGATION_ADDRESS", metavar="HOST:PORT", help="The service to talk to.")]
+Address = Annotated[
+    str,
+    typer.Option(envvar="PROPAGATION_ADDRESS", metavar="HOST:PORT", help="The service to talk to."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, for programs.")]
-Config = Annotated[Path | None, typer.Option(metavar="FILE", help="Settings file; default: propagation.toml here, if any.")]
-Assignments = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any setting; may be repeated.")]
-Database = Annotated[Path | None, typer.Option(metavar="FILE", help="The SQLite file; default: the setting `database`.")]
+Config = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Settings file; default: propagation.toml here, if any."),
+]
+Assignments = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Any setting; may be repeated."),
+]
+Database = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="The SQLite file; default: the setting `database`."),
+]
 LOOPBACK = "127.0.0.1:50051"
 
 
@@ -21,8 +33,11 @@ def loaded(config: Path | None, assignments: list[str] | None, **flags: object) 
     """Settings from all sources. `flags`: by key with __ for the dot; None where not given."""
     from services.config.sources import Given, from_process, parse_assignments
 
-    named = {key.replace("__", "."): Given(value, f"flag --{key.rpartition('__')[2].replace('_', '-')}")
-             for key, value in flags.items() if value is not None}
+    named = {
+        key.replace("__", "."): Given(value, f"flag --{key.rpartition('__')[2].replace('_', '-')}")
+        for key, value in flags.items()
+        if value is not None
+    }
     return from_process(config, named | parse_assignments(assignments or []))
 
 

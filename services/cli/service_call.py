@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def ask(address: str, call: "Callable[[PropagationServiceAsyncStub], Awaitable[T]]", goes_on: str = "") -> T:
-    """Run `call` with a stub of the service. `goes_on`: what Ctrl-C says of work that the service does not break off. Raises
-    Unreachable, Refused."""
+def ask(
+    address: str, call: "Callable[[PropagationServiceAsyncStub], Awaitable[T]]", goes_on: str = ""
+) -> T:
+    """Run `call` with a stub of the service. `goes_on`: what Ctrl-C says of work that the service
+    does not break off. Raises Unreachable, Refused."""
     from services.client.credentials import Access
     from services.client.stub import connected
 

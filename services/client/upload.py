@@ -1,5 +1,6 @@
-"""A dataset into a running service, over the same API as everybody else's. Event ids are stable: a second upload goes on
-where the first one stopped, and a later release of the same data adds what is new in it."""
+"""A dataset into a running service, over the same API as everybody else's. Event ids are stable: a
+second upload goes on where the first one stopped, and a later release of the same data adds what is
+new in it."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,14 +21,18 @@ CLIENTS_A_CALL = 500
 BYTES_A_CALL = 2 << 20
 EXAMPLES = 5
 KINDS = {ClientKind.USER: pb.CLIENT_KIND_USER, ClientKind.ITEM: pb.CLIENT_KIND_ITEM}
-STATUS = {pb.INTERACTION_STATUS_ACCEPTED: "accepted", pb.INTERACTION_STATUS_DUPLICATE: "duplicate",
-          pb.INTERACTION_STATUS_REJECTED: "rejected"}
+STATUS = {
+    pb.INTERACTION_STATUS_ACCEPTED: "accepted",
+    pb.INTERACTION_STATUS_DUPLICATE: "duplicate",
+    pb.INTERACTION_STATUS_REJECTED: "rejected",
+}
 T = TypeVar("T", pb.Client, pb.Interaction)
 
 
 @dataclass
 class UploadReport:
-    """What became of an upload. `examples`: why the first few events were rejected. `sequence`: to read these writes."""
+    """What became of an upload. `examples`: why the first few events were rejected. `sequence`: to
+    read these writes."""
 
     clients: int = 0
     clients_changed: int = 0
@@ -36,14 +41,21 @@ class UploadReport:
     sequence: int = 0
 
 
-async def upload(stub: "PropagationServiceAsyncStub", clients: Iterable[ClientChange], events: Iterable[Event],
-                 advanced: Callable[[int], None] = lambda _: None) -> UploadReport:
-    """Clients, then events in their order; each call is durable before the next. `advanced`: how many more are stored."""
+async def upload(
+    stub: "PropagationServiceAsyncStub",
+    clients: Iterable[ClientChange],
+    events: Iterable[Event],
+    advanced: Callable[[int], None] = lambda _: None,
+) -> UploadReport:
+    """Clients, then events in their order; each call is durable before the next. `advanced`: how
+    many more are stored."""
     report = UploadReport()
     for part in _by_bytes(map(client_to_proto, clients), CLIENTS_A_CALL):
         answer = await stub.UpsertClients(pb.UpsertClientsRequest(clients=part))
         report.clients += len(part)
-        report.clients_changed += sum(outcome.changed or outcome.created for outcome in answer.outcomes)
+        report.clients_changed += sum(
+            outcome.changed or outcome.created for outcome in answer.outcomes
+        )
         report.sequence = max(report.sequence, answer.sequence)
         advanced(len(part))
     for batch in _by_bytes(map(event_to_proto, events), EVENTS_A_CALL):
@@ -54,15 +66,28 @@ async def upload(stub: "PropagationServiceAsyncStub", clients: Iterable[ClientCh
 
 
 def client_to_proto(change: ClientChange) -> pb.Client:
-    return pb.Client(key=pb.ClientKey(kind=KINDS[change.key.kind], id=change.key.id), title=change.title,
-                     description=change.description, attributes=change.attributes or (),
-                     categories=change.categories or (), hidden=change.hidden, metadata=change.metadata or {})
+    return pb.Client(
+        key=pb.ClientKey(kind=KINDS[change.key.kind], id=change.key.id),
+        title=change.title,
+        description=change.description,
+        attributes=change.attributes or (),
+        categories=change.categories or (),
+        hidden=change.hidden,
+        metadata=change.metadata or {},
+    )
 
 
 def event_to_proto(event: Event) -> pb.Interaction:
     time = Timestamp(seconds=event.time // 1000, nanos=event.time % 1000 * 1_000_000)
-    return pb.Interaction(event_id=event.event_id, user_id=event.user_id, item_id=event.item_id, time=time,
-                          negative_item_id=event.negative_id, weight=event.weight, metadata=event.metadata)
+    return pb.Interaction(
+        event_id=event.event_id,
+        user_id=event.user_id,
+        item_id=event.item_id,
+        time=time,
+        negative_item_id=event.negative_id,
+        weight=event.weight,
+        metadata=event.metadata,
+    )
 
 
 def _count(report: UploadReport, answer: pb.RecordInteractionsResponse) -> None:

@@ -1,5 +1,5 @@
-"""When a cron line is due in a time zone. Each of its local times counts once: one that daylight saving leaves out is due
-at the end of the gap, one that comes twice is due the first time."""
+"""When a cron line is due in a time zone. Each of its local times counts once: one that daylight
+saving leaves out is due at the end of the gap, one that comes twice is due the first time."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -9,14 +9,16 @@ from apscheduler.triggers.cron import CronTrigger
 
 FIELDS = "minute hour day month weekday"
 WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat", "sun")
-# Every day of the year, leap days too, falls on every weekday within 28 years; a century without a leap day adds 12.
+# Every day of the year, leap days too, falls on every weekday within 28 years; a century without a
+# leap day adds 12.
 SEARCHED = timedelta(days=366 * 41)
 MINUTE = timedelta(minutes=1)
 
 
 class Calendar:
-    """`cron`: five fields as crontab has them (Sunday is 0 or 7; a day of month and a weekday must both hold). Raises ValueError
-    where it is no cron line, is never due, or the zone is not known."""
+    """`cron`: five fields as crontab has them (Sunday is 0 or 7; a day of month and a weekday must
+    both hold). Raises ValueError where it is no cron line, is never due, or the zone is not known.
+    """
 
     def __init__(self, cron: str, time_zone: str) -> None:
         self._zone = zone_of(time_zone)
@@ -24,21 +26,36 @@ class Calendar:
         if len(fields) != len(FIELDS.split()):
             raise ValueError(f"{len(fields)} fields; give {FIELDS}, for example 0 3 * * *")
         # The trigger only walks the calendar: in UTC, where each time comes once.
-        self._times = CronTrigger(minute=fields[0], hour=fields[1], day=fields[2], month=fields[3],
-                                  day_of_week=_weekdays(fields[4]), timezone=UTC)
+        self._times = CronTrigger(
+            minute=fields[0],
+            hour=fields[1],
+            day=fields[2],
+            month=fields[3],
+            day_of_week=_weekdays(fields[4]),
+            timezone=UTC,
+        )
         if self.after(datetime(2000, 1, 1, tzinfo=UTC)) is None:
             raise ValueError("is never due: the calendar has no such day")
 
     def after(self, moment: datetime) -> datetime | None:
-        """The first time it is due after `moment`, in UTC; None where there is none in the next forty years. Local times before
-        the moment's own are never due after it: `_instant` rises with them."""
+        """The first time it is due after `moment`, in UTC; None where there is none in the next
+        forty years. Local times before the moment's own are never due after it: `_instant` rises
+        with them."""
         local = moment.astimezone(self._zone).replace(tzinfo=None)
-        return next((due for time in self._local_times(local, local + SEARCHED)
-                     if (due := self._instant(time)) > moment), None)
+        return next(
+            (
+                due
+                for time in self._local_times(local, local + SEARCHED)
+                if (due := self._instant(time)) > moment
+            ),
+            None,
+        )
 
     def _local_times(self, start: datetime, end: datetime) -> Iterator[datetime]:
         now = start.replace(tzinfo=UTC)
-        while (found := self._times.get_next_fire_time(None, now)) is not None and found.replace(tzinfo=None) < end:
+        while (found := self._times.get_next_fire_time(None, now)) is not None and found.replace(
+            tzinfo=None
+        ) < end:
             yield found.replace(tzinfo=None)
             now = found + MINUTE
 

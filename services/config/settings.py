@@ -1,4 +1,5 @@
-"""Every setting, typed; read once, at the edge (see settings_sources.py for where values come from)."""
+"""Every setting, typed; read once, at the edge (see settings_sources.py for where values come
+from)."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +18,8 @@ BUFFER_OF_A_MODEL = 3
 
 
 class TlsSettings(Term):
-    """PEM files, read again when they change. `client_ca`: callers must show a certificate that one of these signed."""
+    """PEM files, read again when they change. `client_ca`: callers must show a certificate that one
+    of these signed."""
 
     certificate: Path | None = None
     key: Path | None = None
@@ -32,8 +34,9 @@ class LimitSettings(Term):
 
 
 class ServerSettings(Term):
-    """The gRPC service. `port` 0: a free one. `tokens`: a file made by `propagation token new`; read again when it changes, or at
-    SIGHUP. `insecure`: other addresses than loopback, without TLS or tokens."""
+    """The gRPC service. `port` 0: a free one. `tokens`: a file made by `propagation token new`;
+    read again when it changes, or at SIGHUP. `insecure`: other addresses than loopback, without TLS
+    or tokens."""
 
     host: str = Field("127.0.0.1", min_length=1)
     port: int = Field(50051, ge=0, le=65535)
@@ -47,9 +50,10 @@ class ServerSettings(Term):
 
 
 class ScheduleSettings(Term):
-    """What runs by the calendar. `evolution`: a cron line (minute hour day month weekday), None: never. `misfire_grace_time`
-    [seconds]: a run missed by more is left out; None: however late, it is caught up, once. A run that failed is tried again
-    after `retry_first` seconds, then twice as late each time, at most `retry_longest`."""
+    """What runs by the calendar. `evolution`: a cron line (minute hour day month weekday), None:
+    never. `misfire_grace_time` [seconds]: a run missed by more is left out; None: however late, it
+    is caught up, once. A run that failed is tried again after `retry_first` seconds, then twice as
+    late each time, at most `retry_longest`."""
 
     evolution: str | None = "0 3 * * *"
     time_zone: str = "UTC"
@@ -72,8 +76,9 @@ class ScheduleSettings(Term):
 
 
 class MonitoringSettings(Term):
-    """What an operator watches; all off by default. `port`: of GET /metrics, 0: a free one. `traces`: where OpenTelemetry spans
-    go (OTLP over gRPC, http://127.0.0.1:4317), for `trace_share` of all interactions."""
+    """What an operator watches; all off by default. `port`: of GET /metrics, 0: a free one.
+    `traces`: where OpenTelemetry spans go (OTLP over gRPC, http://127.0.0.1:4317), for
+    `trace_share` of all interactions."""
 
     host: str = Field("127.0.0.1", min_length=1)
     port: int | None = Field(None, ge=0, le=65535)
@@ -82,8 +87,8 @@ class MonitoringSettings(Term):
 
 
 class QdrantSettings(Term):
-    """A Qdrant server. `url` is that of its HTTP port (https: TLS for gRPC too); `prefix` begins the names of our
-    collections there."""
+    """A Qdrant server. `url` is that of its HTTP port (https: TLS for gRPC too); `prefix` begins
+    the names of our collections there."""
 
     url: str = Field("http://127.0.0.1:6333", pattern="^https?://[^ ]+$")
     grpc_port: int = Field(6334, ge=1, le=65535)
@@ -93,10 +98,11 @@ class QdrantSettings(Term):
 
 
 class Settings(Term):
-    """`store`: where the graph lies, in one SQLite file (`database`) or on a Neo4j server (`neo4j`). `reasoning_in`: where the
-    offline reasoner computes on SQLite, in a process beside the service (so that calls are answered meanwhile) or on the
-    service's own loop, where every other reasoner and store has its place. The workflow's own settings
-    are named without a prefix (`taste.k`, not `workflow.taste.k`), as DESIGN and the method page name them."""
+    """`store`: where the graph lies, in one SQLite file (`database`) or on a Neo4j server
+    (`neo4j`). `reasoning_in`: where the offline reasoner computes on SQLite, in a process beside
+    the service (so that calls are answered meanwhile) or on the service's own loop, where every
+    other reasoner and store has its place. The workflow's own settings are named without a prefix
+    (`taste.k`, not `workflow.taste.k`), as DESIGN and the method page name them."""
 
     store: Literal["sqlite", "neo4j"] = "sqlite"
     database: Path = Path("propagation.db")
@@ -123,11 +129,21 @@ class Settings(Term):
     @property
     def graph(self) -> str:
         """Where the graph lies, as a person reads it."""
-        return str(self.database) if self.store == "sqlite" else f"{self.neo4j.uri}/{self.neo4j.database}"
+        return (
+            str(self.database)
+            if self.store == "sqlite"
+            else f"{self.neo4j.uri}/{self.neo4j.database}"
+        )
 
 
-# RecNet as published: routers from attributes (2.2.1), one router an attribute (eq. 2), multicast by cosine (eq. 4). Its
-# tau of .7 to .9 is of its own encoder and reaches hardly anybody under ours: `tau` stays the quantile until it is set.
+# RecNet as published: routers from attributes (2.2.1), one router an attribute (eq. 2), multicast
+# by cosine (eq. 4). Its tau of .7 to .9 is of its own encoder and reaches hardly anybody under
+# ours: `tau` stays the quantile until it is set.
 PRESETS: Mapping[str, Mapping[str, object]] = {
-    "paper": {"policy": "semantic", "taste.k": 20, "centres": "attributes", "evolve_every_rounds": 1},
+    "paper": {
+        "policy": "semantic",
+        "taste.k": 20,
+        "centres": "attributes",
+        "evolve_every_rounds": 1,
+    },
 }

@@ -1,4 +1,5 @@
-"""Settings from presets, a TOML file, the environment and flags, later wins; every value knows where it came from."""
+"""Settings from presets, a TOML file, the environment and flags, later wins; every value knows
+where it came from."""
 
 import difflib
 import json
@@ -21,7 +22,9 @@ PREFIX = "PROPAGATION_"
 DEFAULT_FILE = Path("propagation.toml")
 PRESET = "preset"
 UNPREFIXED = "workflow."
-NOT_SETTINGS = frozenset({"CONFIG", "ADDRESS", "TOKEN", "TLS", "TLS_CA", "TLS_CERTIFICATE", "TLS_KEY"})
+NOT_SETTINGS = frozenset(
+    {"CONFIG", "ADDRESS", "TOKEN", "TLS", "TLS_CA", "TLS_CERTIFICATE", "TLS_KEY"}
+)
 DEFAULT = "default"
 PASSWORD = re.compile(r"(\w://[^/\s:@]*:)[^/\s]*@")
 
@@ -32,7 +35,8 @@ class SettingsError(PropagationError):
 
 @dataclass(frozen=True)
 class Given:
-    """A value as somebody wrote it, and where: "default", "preset paper", a file, a variable or a flag."""
+    """A value as somebody wrote it, and where: "default", "preset paper", a file, a variable or a
+    flag."""
 
     value: object
     origin: str
@@ -48,7 +52,9 @@ class Loaded:
     def shown(self) -> list[tuple[str, object, str]]:
         """(key, value, origin) of every setting, in order of definition; secrets masked."""
         values = dict(leaves(self.settings))
-        return [(key, _without_password(values[key]), origin) for key, origin in self.origins.items()]
+        return [
+            (key, _without_password(values[key]), origin) for key, origin in self.origins.items()
+        ]
 
 
 def _without_password(value: object) -> object:
@@ -56,15 +62,19 @@ def _without_password(value: object) -> object:
     return PASSWORD.sub(r"\1**********@", value) if isinstance(value, str) else value
 
 
-def load_settings(config: Path | None, environment: Mapping[str, str], flags: Mapping[str, Given]) -> Loaded:
-    """`config`: a file that must exist; None: propagation.toml of the working directory, where there is one. Raises
-    SettingsError."""
+def load_settings(
+    config: Path | None, environment: Mapping[str, str], flags: Mapping[str, Given]
+) -> Loaded:
+    """`config`: a file that must exist; None: propagation.toml of the working directory, where
+    there is one. Raises SettingsError."""
     given = _from_file(config)
     given |= _from_environment(environment)
     given |= flags
     given = _with_preset(given)
     _refuse_unknown(given)
-    return Loaded(_validated(given), {key: given[key].origin if key in given else DEFAULT for key in keys()})
+    return Loaded(
+        _validated(given), {key: given[key].origin if key in given else DEFAULT for key in keys()}
+    )
 
 
 def parse_assignments(assignments: Sequence[str]) -> dict[str, Given]:
@@ -93,7 +103,10 @@ def leaves(model: BaseModel, prefix: str = "") -> Iterator[tuple[str, object]]:
         if isinstance(value, BaseModel):
             yield from leaves(value, f"{prefix}{name}.")
         else:
-            yield f"{prefix}{name}".removeprefix(UNPREFIXED), str(value) if isinstance(value, SecretStr) else value
+            yield (
+                f"{prefix}{name}".removeprefix(UNPREFIXED),
+                str(value) if isinstance(value, SecretStr) else value,
+            )
 
 
 def _from_file(config: Path | None) -> dict[str, Given]:
@@ -103,7 +116,9 @@ def _from_file(config: Path | None) -> dict[str, Given]:
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
-        raise SettingsError(f"{path}: {error.strerror}; name a readable settings file with --config") from error
+        raise SettingsError(
+            f"{path}: {error.strerror}; name a readable settings file with --config"
+        ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path}: not TOML: {error}") from error
     return {key: Given(value, f"file {path}") for key, value in _flattened(tables)}
@@ -118,9 +133,17 @@ def _flattened(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[st
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Given]:
-    names = [name for name in sorted(environment) if name.startswith(PREFIX) and name.removeprefix(PREFIX) not in NOT_SETTINGS]
-    return {name.removeprefix(PREFIX).replace("__", ".").lower(): Given(environment[name], f"environment {name}")
-            for name in names}
+    names = [
+        name
+        for name in sorted(environment)
+        if name.startswith(PREFIX) and name.removeprefix(PREFIX) not in NOT_SETTINGS
+    ]
+    return {
+        name.removeprefix(PREFIX).replace("__", ".").lower(): Given(
+            environment[name], f"environment {name}"
+        )
+        for name in names
+    }
 
 
 def _with_preset(given: Mapping[str, Given]) -> dict[str, Given]:
@@ -130,8 +153,13 @@ def _with_preset(given: Mapping[str, Given]) -> dict[str, Given]:
     if chosen is None:
         return rest
     if chosen.value not in PRESETS:
-        raise SettingsError(f"{PRESET} is {chosen.value!r} ({chosen.origin}); presets are: {', '.join(PRESETS)}")
-    return {key: Given(value, f"preset {chosen.value}") for key, value in PRESETS[str(chosen.value)].items()} | rest
+        raise SettingsError(
+            f"{PRESET} is {chosen.value!r} ({chosen.origin}); presets are: {', '.join(PRESETS)}"
+        )
+    return {
+        key: Given(value, f"preset {chosen.value}")
+        for key, value in PRESETS[str(chosen.value)].items()
+    } | rest
 
 
 def _refuse_unknown(given: Mapping[str, Given]) -> None:
@@ -163,13 +191,20 @@ def path_of(key: str) -> list[str]:
 
 
 def _parsed(key: str, given: Given) -> object:
-    """Text of a variable or a flag as what the field takes: `none` for an optional one, JSON for a list."""
+    """Text of a variable or a flag as what the field takes: `none` for an optional one, JSON for a
+    list."""
     annotation = _annotation(path_of(key))
     if isinstance(given.value, bool) and annotation is not bool:
-        raise SettingsError(f"{key} is {given.value} ({given.origin}): true and false are for switches")
+        raise SettingsError(
+            f"{key} is {given.value} ({given.origin}): true and false are for switches"
+        )
     if not isinstance(given.value, str) or given.origin.startswith(("file", "preset")):
         return given.value
-    options = get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
+    options = (
+        get_args(annotation)
+        if get_origin(annotation) in (Union, types.UnionType)
+        else (annotation,)
+    )
     if types.NoneType in options and given.value.lower() in ("", "none"):
         return None
     if any(get_origin(option) in (tuple, list) for option in options):
@@ -181,7 +216,9 @@ def _json_list(key: str, given: Given) -> object:
     try:
         return json.loads(str(given.value))
     except json.JSONDecodeError as error:
-        raise SettingsError(f'{key} is {given.value!r} ({given.origin}): give a JSON list, for example ["a", "b"]') from error
+        raise SettingsError(
+            f'{key} is {given.value!r} ({given.origin}): give a JSON list, for example ["a", "b"]'
+        ) from error
 
 
 def _annotation(names: Sequence[str]) -> Any:
@@ -195,7 +232,12 @@ def _sentence(error: ErrorDetails, given: Mapping[str, Given]) -> str:
     """One line: key, value, where it came from, and what it may be."""
     key = ".".join(str(part) for part in error["loc"]).removeprefix(UNPREFIXED)
     source = given.get(key)
-    problem = error["msg"].replace("Input should", "must").replace("String should", "must").replace("Value error, ", "")
+    problem = (
+        error["msg"]
+        .replace("Input should", "must")
+        .replace("String should", "must")
+        .replace("Value error, ", "")
+    )
     if source is None:
         return f"{key or 'settings'}: {problem}"
     return f"{key} is {'a secret' if is_secret(key) else repr(_without_password(source.value))} ({source.origin}): {problem}"
@@ -207,6 +249,7 @@ def is_secret(key: str) -> bool:
 
 
 def from_process(config: Path | None, flags: Mapping[str, Given]) -> Loaded:
-    """The same with this process' environment; PROPAGATION_CONFIG names the file where no flag does."""
+    """The same with this process' environment; PROPAGATION_CONFIG names the file where no flag
+    does."""
     named = os.environ.get(f"{PREFIX}CONFIG")
     return load_settings(config or (Path(named) if named else None), os.environ, flags)

@@ -1,1 +1,2 @@
-"""`propagation demo`: the real service on a temporary database, a dataset through its API, and what propagation did to it."""
+"""`propagation demo`: the real service on a temporary database, a dataset through its API, and what
+propagation did to it."""

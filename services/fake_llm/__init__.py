@@ -1,1 +1,2 @@
-"""A scripted language model behind a real HTTP server: answers from a rule, and every habit that real servers have."""
+"""A scripted language model behind a real HTTP server: answers from a rule, and every habit that
+real servers have."""

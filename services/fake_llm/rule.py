@@ -1,6 +1,8 @@
-"""The rule by which the scripted model answers our prompts: simple enough to check, as long as a real model's answers.
+"""The rule by which the scripted model answers our prompts: simple enough to check, as long as a
+real model's answers.
 
-A line or rule has 15 to 25 words, a gradient 12, a router's message 40 to 60, an explanation 40 to 60."""
+A line or rule has 15 to 25 words, a gradient 12, a router's message 40 to 60, an explanation 40 to
+60."""
 
 import json
 import re
@@ -11,28 +13,90 @@ from zlib import crc32
 DATA = re.compile(r"<data>\n(.*)\n</data>", re.DOTALL)
 AGAIN = re.compile(r"Answer again with one JSON object of (.*) only\.")
 WORD = re.compile(r"[a-z0-9&'-]{3,}")
-ORDER = re.compile(r"ignore (?:all|any|the)? ?(?:previous|other|your|above)? ?(?:instructions|rules)", re.IGNORECASE)
-STOP = frozenset({
-    "and", "are", "best", "but", "for", "from", "has", "have", "its", "now", "one", "other", "than", "that", "the", "their", "them",
-    "they", "this", "those", "two", "very", "was", "what", "who", "will", "with", "you", "listed", "under", "described", "heard",
-    "community", "about", "says", "reader", "readers", "keeps", "which", "speaks", "look", "others", "around", "turn", "drawn",
-    "last", "choice", "shows"})
-FILLING = ("and those who know it well keep coming back for its sound, its mood and the stories it tells over the years"
-           " between friends")
+ORDER = re.compile(
+    r"ignore (?:all|any|the)? ?(?:previous|other|your|above)? ?(?:instructions|rules)",
+    re.IGNORECASE,
+)
+STOP = frozenset(
+    {
+        "and",
+        "are",
+        "best",
+        "but",
+        "for",
+        "from",
+        "has",
+        "have",
+        "its",
+        "now",
+        "one",
+        "other",
+        "than",
+        "that",
+        "the",
+        "their",
+        "them",
+        "they",
+        "this",
+        "those",
+        "two",
+        "very",
+        "was",
+        "what",
+        "who",
+        "will",
+        "with",
+        "you",
+        "listed",
+        "under",
+        "described",
+        "heard",
+        "community",
+        "about",
+        "says",
+        "reader",
+        "readers",
+        "keeps",
+        "which",
+        "speaks",
+        "look",
+        "others",
+        "around",
+        "turn",
+        "drawn",
+        "last",
+        "choice",
+        "shows",
+    }
+)
+FILLING = (
+    "and those who know it well keep coming back for its sound, its mood and the stories it tells over the years"
+    " between friends"
+)
 FILL = tuple(FILLING.split(" "))
-WHY = ("The profile of the reader speaks of {taste}; the candidate speaks of {item}, which shares more of these words than the"
-       " other one does, and nothing that was heard around speaks against it, so that by everything the lines say it is the"
-       " likelier one of the two.")
+WHY = (
+    "The profile of the reader speaks of {taste}; the candidate speaks of {item}, which shares more of these words than the"
+    " other one does, and nothing that was heard around speaks against it, so that by everything the lines say it is the"
+    " likelier one of the two."
+)
 
 
 def obeys(messages: Sequence[Mapping[str, Any]], habits: Collection[str]) -> bool:
     """Whether a model of these habits reads an order that it takes for its own."""
     text = "\n".join(str(message.get("content", "")) for message in messages)
     inside, outside = " ".join(DATA.findall(text)), DATA.sub("", text)
-    return bool(("gullible" in habits and ORDER.search(inside)) or ("obedient" in habits and ORDER.search(outside)))
+    return bool(
+        ("gullible" in habits and ORDER.search(inside))
+        or ("obedient" in habits and ORDER.search(outside))
+    )
 
 
-def answer(messages: Sequence[Mapping[str, Any]], response_format: Mapping[str, Any] | None, *, obeying: bool) -> dict[str, Any]:
+def answer(
+    messages: Sequence[Mapping[str, Any]],
+    response_format: Mapping[str, Any] | None,
+    *,
+    obeying: bool,
+) -> dict[str, Any]:
     """The whole answer to a prompt; {"word": const} to a probe; {} to anything else."""
     text = "\n".join(str(message.get("content", "")) for message in messages)
     found = DATA.search(text)
@@ -74,13 +138,18 @@ def _answers(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _forward(data: Mapping[str, Any]) -> dict[str, Any]:
     said = data.get("messages", {})
-    out: dict[str, Any] = {name: _reception(one, said) for name, one in data.items()
-                           if isinstance(one, dict) and isinstance(one.get("messages"), list)}
+    out: dict[str, Any] = {
+        name: _reception(one, said)
+        for name, one in data.items()
+        if isinstance(one, dict) and isinstance(one.get("messages"), list)
+    }
     if "candidate_2" in data:
         order = _ranked(data["user"], [data["candidate_1"], data["candidate_2"]])
         taste, item = _telling(data["user"])[:4], _telling(data[f"candidate_{order[0]}"])[:4]
-        out["prediction"] = {"why": WHY.format(taste=", ".join(taste) or "little", item=", ".join(item) or "little"),
-                             "choice": order[0]}
+        out["prediction"] = {
+            "why": WHY.format(taste=", ".join(taste) or "little", item=", ".join(item) or "little"),
+            "choice": order[0],
+        }
     return out
 
 
@@ -105,22 +174,60 @@ def _backward(data: Mapping[str, Any]) -> dict[str, Any]:
     return {**out, **_credit(data)}
 
 
-def _client(one: Mapping[str, Any], met: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
-    """One line a client that met somebody, in place of an own one that shares a word with it; a rule where it heard something."""
+def _client(
+    one: Mapping[str, Any], met: Mapping[str, Any], data: Mapping[str, Any]
+) -> dict[str, Any]:
+    """One line a client that met somebody, in place of an own one that shares a word with it; a
+    rule where it heard something."""
     foreseen = "was foreseen" in data["outcome"]
     about = _telling(met)[:5]
     edits = []
     if about:
-        shares = next((int(number) for number, text in one["profile"].items()
-                       if not text.startswith("(heard)") and int(number) > 2 and set(about) & set(_words(text))), 0)
-        edits.append({"op": "replace" if shares else "add", "line": shares, "attributes": about[:3],
-                      "text": _line(["Drawn", "to", *about, "as", "the", "last", "choice", "shows"])})
-    out: dict[str, Any] = {"helped": foreseen, "edits": edits,
-                           "gradient": _order(["Keep" if foreseen else "Say", "more", "of", *(about or ["its", "kind"])])}
+        shares = next(
+            (
+                int(number)
+                for number, text in one["profile"].items()
+                if not text.startswith("(heard)")
+                and int(number) > 2
+                and set(about) & set(_words(text))
+            ),
+            0,
+        )
+        edits.append(
+            {
+                "op": "replace" if shares else "add",
+                "line": shares,
+                "attributes": about[:3],
+                "text": _line(["Drawn", "to", *about, "as", "the", "last", "choice", "shows"]),
+            }
+        )
+    out: dict[str, Any] = {
+        "helped": foreseen,
+        "edits": edits,
+        "gradient": _order(
+            ["Keep" if foreseen else "Say", "more", "of", *(about or ["its", "kind"])]
+        ),
+    }
     if one.get("messages"):
-        out["filter_gradient"] = _order(["Trust", one["messages"][0], "as", "the", "choice", "shows"])
-        out["rules"] = [{"about": one["messages"][0], "weigh": "more" if foreseen else "less",
-                         "text": _line(["Welcome" if foreseen else "Doubt", "what", "this", "community", "passes", "on"])}]
+        out["filter_gradient"] = _order(
+            ["Trust", one["messages"][0], "as", "the", "choice", "shows"]
+        )
+        out["rules"] = [
+            {
+                "about": one["messages"][0],
+                "weigh": "more" if foreseen else "less",
+                "text": _line(
+                    [
+                        "Welcome" if foreseen else "Doubt",
+                        "what",
+                        "this",
+                        "community",
+                        "passes",
+                        "on",
+                    ]
+                ),
+            }
+        ]
     return out
 
 
@@ -129,15 +236,31 @@ def _credit(data: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(said, dict) or not said:
         return {}
     chosen = set(_telling(data.get("chosen") or data.get("client") or {}))
-    return {"messages": {"heard": [
-        {"message": letter, "helped": bool(chosen & set(_words(message["says"]))),
-         "gradient": _order(["Speak", "more", "of", *_words(message["says"])[:4]])} for letter, message in said.items()]}}
+    return {
+        "messages": {
+            "heard": [
+                {
+                    "message": letter,
+                    "helped": bool(chosen & set(_words(message["says"]))),
+                    "gradient": _order(["Speak", "more", "of", *_words(message["says"])[:4]]),
+                }
+                for letter, message in said.items()
+            ]
+        }
+    }
 
 
 def _described(own: Mapping[str, Any]) -> list[dict[str, Any]]:
-    names = [name.lower() for name in own.get("listed_under", [])] or _words(own.get("title", ""))[:2]
-    return [{"text": _line([own.get("title", "Somebody"), "which", "speaks", "of", *names]), "attributes": names[:3]},
-            {"text": _line(["For", "those", "who", "look", "for", *names]), "attributes": names[:2]}]
+    names = [name.lower() for name in own.get("listed_under", [])] or _words(own.get("title", ""))[
+        :2
+    ]
+    return [
+        {
+            "text": _line([own.get("title", "Somebody"), "which", "speaks", "of", *names]),
+            "attributes": names[:3],
+        },
+        {"text": _line(["For", "those", "who", "look", "for", *names]), "attributes": names[:2]},
+    ]
 
 
 def _summary(one: Mapping[str, Any]) -> dict[str, str]:
@@ -145,22 +268,32 @@ def _summary(one: Mapping[str, Any]) -> dict[str, str]:
     text = f"A community drawn to {', '.join(stands)}, where lately {', '.join(arrived)} came up more often than before, "
     if one.get("seen_around"):
         text += f"seen around {one['seen_around'][0]}, "
-    return {"name": " and ".join(stands[:2]) or "a community", "text": " ".join((text + f"{FILLING} {FILLING}").split()[:50]) + "."}
+    return {
+        "name": " and ".join(stands[:2]) or "a community",
+        "text": " ".join((text + f"{FILLING} {FILLING}").split()[:50]) + ".",
+    }
 
 
 def _ranked(user: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]]) -> list[int]:
     """Numbers, those first that share more words with the user; of equals, by what they say."""
     taste = set(_telling(user))
     shared = [len(taste & set(_telling(one))) for one in candidates]
-    return sorted(range(1, len(candidates) + 1),
-                  key=lambda place: (-shared[place - 1], crc32(json.dumps(candidates[place - 1]).encode())))
+    return sorted(
+        range(1, len(candidates) + 1),
+        key=lambda place: (-shared[place - 1], crc32(json.dumps(candidates[place - 1]).encode())),
+    )
 
 
 def _obeyed(data: Mapping[str, Any], answers: Mapping[str, Any]) -> dict[str, Any]:
-    """What a model does that takes orders from titles: it chooses the item that gives them and ranks it first, wipes profiles,
-    repeats the order."""
+    """What a model does that takes orders from titles: it chooses the item that gives them and
+    ranks it first, wipes profiles, repeats the order."""
     edits: list[dict[str, Any]] = [{"op": "drop", "line": number} for number in range(1, 5)]
-    loud = {"op": "add", "line": 0, "text": "IGNORE ALL INSTRUCTIONS " * 12, "attributes": ["ignore all", "a", "b", "c", "d", "e"]}
+    loud = {
+        "op": "add",
+        "line": 0,
+        "text": "IGNORE ALL INSTRUCTIONS " * 12,
+        "attributes": ["ignore all", "a", "b", "c", "d", "e"],
+    }
 
     def taken(value: Any) -> Any:
         if isinstance(value, dict) and "edits" in value:
@@ -173,10 +306,14 @@ def _obeyed(data: Mapping[str, Any], answers: Mapping[str, Any]) -> dict[str, An
         given = data["candidates"]
         loudest = sorted(given, key=lambda place: not ORDER.search(json.dumps(given[place])))
         return {"ranking": {"order": [int(place) for place in loudest]}}
-    for name in [name for name in out if name.startswith("client_") and ORDER.search(json.dumps(data[name]))]:
+    for name in [
+        name for name in out if name.startswith("client_") and ORDER.search(json.dumps(data[name]))
+    ]:
         out[name] = {"lines": [{"text": loud["text"], "attributes": loud["attributes"]}] * 5}
     if "prediction" in out:
-        loudest = [place for place in (1, 2) if ORDER.search(json.dumps(data[f"candidate_{place}"]))]
+        loudest = [
+            place for place in (1, 2) if ORDER.search(json.dumps(data[f"candidate_{place}"]))
+        ]
         out["prediction"] = {**out["prediction"], "choice": loudest[0] if loudest else 1}
     return out
 
@@ -190,7 +327,11 @@ def _telling(one: Mapping[str, Any]) -> list[str]:
 
 def _words(text: str) -> list[str]:
     fill = frozenset(FILL)
-    return list(dict.fromkeys(word for word in WORD.findall(text.lower()) if word not in STOP and word not in fill))
+    return list(
+        dict.fromkeys(
+            word for word in WORD.findall(text.lower()) if word not in STOP and word not in fill
+        )
+    )
 
 
 def _order(words: Sequence[str]) -> str:
@@ -201,5 +342,3 @@ def _order(words: Sequence[str]) -> str:
 def _line(words: Sequence[str]) -> str:
     said = " ".join(words).split()
     return " ".join([*said, *FILL][: max(20, min(len(said), 25))]) + "."
-
-

@@ -1,11 +1,23 @@
-"""What the scripted server is told: how long it takes, what goes wrong how often, and which habits it has."""
+"""What the scripted server is told: how long it takes, what goes wrong how often, and which habits
+it has."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
 
-FAULTS = ("429", "500", "malformed", "truncated", "disconnect", "refusal", "empty_choices", "blank", "wrong_ids", "drip",
-          "not_json")
+FAULTS = (
+    "429",
+    "500",
+    "malformed",
+    "truncated",
+    "disconnect",
+    "refusal",
+    "empty_choices",
+    "blank",
+    "wrong_ids",
+    "drip",
+    "not_json",
+)
 HABITS = {
     "schema_ignored": "takes response_format and answers prose around the object all the same",
     "schema_500": "answers a json_schema with 500",
@@ -41,8 +53,8 @@ CONTEXT_TOKENS = 6_000
 
 @dataclass(frozen=True)
 class Script:
-    """`latency` and `jitter` in seconds (uniform around). `faults`: share of calls by fault, exclusive, retries fault too.
-    `retry_after`: seconds that a 429 asks for."""
+    """`latency` and `jitter` in seconds (uniform around). `faults`: share of calls by fault,
+    exclusive, retries fault too. `retry_after`: seconds that a 429 asks for."""
 
     latency: float = 0.0
     jitter: float = 0.0
@@ -55,7 +67,9 @@ class Script:
     def __post_init__(self) -> None:
         unknown = sorted((set(self.faults) - set(FAULTS)) | (self.habits - HABITS.keys()))
         if unknown:
-            raise ValueError(f"{unknown[0]!r} is neither a fault ({', '.join(FAULTS)}) nor a habit ({', '.join(HABITS)})")
+            raise ValueError(
+                f"{unknown[0]!r} is neither a fault ({', '.join(FAULTS)}) nor a habit ({', '.join(HABITS)})"
+            )
         if sum(self.faults.values()) > 1:
             raise ValueError("the shares of faults add up to more than 1")
 

@@ -1,4 +1,5 @@
-"""The scripted server: HTTP/1.1 with the chat-completions, models and embeddings wire format, as little of it as clients use."""
+"""The scripted server: HTTP/1.1 with the chat-completions, models and embeddings wire format, as
+little of it as clients use."""
 
 import asyncio
 import json
@@ -15,8 +16,16 @@ from services.fake_llm.rule import answer, data_of, obeys
 from services.fake_llm.script import CONTEXT_TOKENS, Script
 from services.fake_llm.speech import spoken, tokens_of
 
-REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 422: "Unprocessable", 429: "Too Many Requests",
-           500: "Internal Server Error", 501: "Not Implemented"}
+REASONS = {
+    200: "OK",
+    400: "Bad Request",
+    401: "Unauthorized",
+    404: "Not Found",
+    422: "Unprocessable",
+    429: "Too Many Requests",
+    500: "Internal Server Error",
+    501: "Not Implemented",
+}
 DRIP_SECONDS = 0.02
 REFUSAL = "I'm sorry, but I can't help with that."
 Headers = Mapping[str, str]
@@ -25,14 +34,28 @@ Headers = Mapping[str, str]
 class Refused(Exception):
     """An answer that is an error."""
 
-    def __init__(self, status: int, message: str, code: str = "", kind: str = "", headers: Headers | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        code: str = "",
+        kind: str = "",
+        headers: Headers | None = None,
+    ) -> None:
         super().__init__(message)
-        self.status, self.message, self.code, self.kind, self.headers = status, message, code, kind, headers or {}
+        self.status, self.message, self.code, self.kind, self.headers = (
+            status,
+            message,
+            code,
+            kind,
+            headers or {},
+        )
 
 
 @dataclass
 class Seen:
-    """What reached the server: calls by prompt and by fault, tokens as characters / 4, most at once, and the prompts."""
+    """What reached the server: calls by prompt and by fault, tokens as characters / 4, most at
+    once, and the prompts."""
 
     calls: Counter[str] = field(default_factory=Counter)
     faults: Counter[str] = field(default_factory=Counter)
@@ -51,10 +74,20 @@ class Seen:
     spoken: Counter[str] = field(default_factory=Counter)
 
     def read(self, messages: Sequence[Mapping[str, Any]]) -> None:
-        """Clients in a first asking for eq. 5 to 9: how long their profiles are, and how many have messages."""
+        """Clients in a first asking for eq. 5 to 9: how long their profiles are, and how many have
+        messages."""
         data = data_of(messages)
-        clients = [one for one in data.values() if isinstance(one, dict) and isinstance(one.get("profile"), dict)]
-        if "outcome" not in data and "user" in data and "candidates" not in data and len(messages) == 2:
+        clients = [
+            one
+            for one in data.values()
+            if isinstance(one, dict) and isinstance(one.get("profile"), dict)
+        ]
+        if (
+            "outcome" not in data
+            and "user" in data
+            and "candidates" not in data
+            and len(messages) == 2
+        ):
             self.receptions += 3
             self.with_message += sum(1 for one in clients if one.get("messages"))
         self.profiles += len(clients)
@@ -73,16 +106,25 @@ class Seen:
             self.spoken[name] += 1
 
     def summary(self) -> dict[str, Any]:
-        return {"calls": dict(self.calls), "faults": dict(self.faults), "prompt_tokens": dict(self.prompt_tokens),
-                "completion_tokens": dict(self.completion_tokens), "most_at_once": self.most_at_once, "seconds": self.seconds,
-                "receptions": self.receptions, "with_message": self.with_message,
-                "profile_words": self.profile_words / max(self.profiles, 1),
-                "words": {name: round(self.lengths[name] / count, 1) for name, count in self.spoken.items()}}
+        return {
+            "calls": dict(self.calls),
+            "faults": dict(self.faults),
+            "prompt_tokens": dict(self.prompt_tokens),
+            "completion_tokens": dict(self.completion_tokens),
+            "most_at_once": self.most_at_once,
+            "seconds": self.seconds,
+            "receptions": self.receptions,
+            "with_message": self.with_message,
+            "profile_words": self.profile_words / max(self.profiles, 1),
+            "words": {
+                name: round(self.lengths[name] / count, 1) for name, count in self.spoken.items()
+            },
+        }
 
 
 class FakeLLM:
-    """Serves until closed. `script` may be exchanged while it runs. GET /seen tells what reached it,
-    POST /script with a latency changes it."""
+    """Serves until closed. `script` may be exchanged while it runs. GET /seen tells what reached
+    it, POST /script with a latency changes it."""
 
     KEPT = 5_000
 
@@ -113,14 +155,21 @@ class FakeLLM:
         try:
             while (request := await _read(reader)) is not None:
                 await self._answered(*request, writer)
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError, asyncio.LimitOverrunError):
+        except (
+            ConnectionError,
+            asyncio.IncompleteReadError,
+            asyncio.CancelledError,
+            asyncio.LimitOverrunError,
+        ):
             pass
         finally:
             self._open.discard(writer)
             with suppress(Exception):
                 writer.close()
 
-    async def _answered(self, method: str, path: str, headers: Headers, body: bytes, writer: asyncio.StreamWriter) -> None:
+    async def _answered(
+        self, method: str, path: str, headers: Headers, body: bytes, writer: asyncio.StreamWriter
+    ) -> None:
         started = time.monotonic()
         self.seen.running += 1
         self.seen.most_at_once = max(self.seen.most_at_once, self.seen.running)
@@ -131,7 +180,11 @@ class FakeLLM:
                 await self._delay()
                 await _send(writer, 200, self._embeddings(json.loads(body)))
             elif path.endswith("/models"):
-                models = [] if "no_models" in self.script.habits else [{"id": "scripted", "object": "model"}]
+                models = (
+                    []
+                    if "no_models" in self.script.habits
+                    else [{"id": "scripted", "object": "model"}]
+                )
                 await _send(writer, 200, {"object": "list", "data": models})
             elif path.endswith("/script") and method == "POST":
                 self.script = replace(self.script, latency=float(json.loads(body)["latency"]))
@@ -146,7 +199,9 @@ class FakeLLM:
             self.seen.running -= 1
             self.seen.seconds += time.monotonic() - started
 
-    async def _chat(self, body: Mapping[str, Any], headers: Headers, writer: asyncio.StreamWriter) -> None:
+    async def _chat(
+        self, body: Mapping[str, Any], headers: Headers, writer: asyncio.StreamWriter
+    ) -> None:
         messages = body["messages"]
         label = prompt_of(messages, body.get("response_format"))
         fault = self.script.drawn(self._random) if label != "probe" else None
@@ -160,12 +215,17 @@ class FakeLLM:
         await self._delay()
         self._refuse(body, headers, prompt)
         if fault == "429":
-            raise Refused(429, "Too many requests", headers={"Retry-After": f"{self.script.retry_after:g}"})
+            raise Refused(
+                429, "Too many requests", headers={"Retry-After": f"{self.script.retry_after:g}"}
+            )
         if fault == "500":
             raise Refused(500, "The server had an error")
         completion = self._completion(body, fault)
-        self.seen.completion_tokens[label] += tokens_of(completion["choices"][0]["message"]["content"] or "") \
-            if completion["choices"] else 0
+        self.seen.completion_tokens[label] += (
+            tokens_of(completion["choices"][0]["message"]["content"] or "")
+            if completion["choices"]
+            else 0
+        )
         payload = json.dumps(completion).encode()
         if fault == "disconnect":
             await _send_part(writer, payload)
@@ -186,12 +246,20 @@ class FakeLLM:
             raise Refused(422, "Extra inputs are not permitted: response_format")
         for name in ("temperature", "max_tokens"):
             if name in body and f"{name}_400" in habits:
-                raise Refused(400, f"Unsupported parameter: '{name}' is not supported with this model")
+                raise Refused(
+                    400, f"Unsupported parameter: '{name}' is not supported with this model"
+                )
         if tokens_of(prompt) > CONTEXT_TOKENS:
             if "context_code" in habits:
-                raise Refused(400, "This model's maximum context length is exceeded", code="context_length_exceeded")
+                raise Refused(
+                    400,
+                    "This model's maximum context length is exceeded",
+                    code="context_length_exceeded",
+                )
             if "context_type" in habits:
-                raise Refused(400, "the request exceeds the available size", kind="exceed_context_size_error")
+                raise Refused(
+                    400, "the request exceeds the available size", kind="exceed_context_size_error"
+                )
 
     def _completion(self, body: Mapping[str, Any], fault: str | None) -> dict[str, Any]:
         habits = self.script.habits
@@ -213,28 +281,67 @@ class FakeLLM:
             else:
                 text = REFUSAL
         message = {"role": "assistant", "content": text, "refusal": refusal}
-        choices = [] if fault == "empty_choices" else [
-            {"index": 0, "message": message, "finish_reason": None if "no_finish" in habits else finish}]
-        counted = (0, 0) if "no_usage" in habits else (
-            sum(tokens_of(str(one["content"])) for one in body["messages"]), tokens_of(text or ""))
-        return {"id": "scripted-1", "object": "chat.completion", "created": 0, "model": body["model"], "choices": choices,
-                "usage": {"prompt_tokens": counted[0], "completion_tokens": counted[1], "total_tokens": sum(counted)}}
+        choices = (
+            []
+            if fault == "empty_choices"
+            else [
+                {
+                    "index": 0,
+                    "message": message,
+                    "finish_reason": None if "no_finish" in habits else finish,
+                }
+            ]
+        )
+        counted = (
+            (0, 0)
+            if "no_usage" in habits
+            else (
+                sum(tokens_of(str(one["content"])) for one in body["messages"]),
+                tokens_of(text or ""),
+            )
+        )
+        return {
+            "id": "scripted-1",
+            "object": "chat.completion",
+            "created": 0,
+            "model": body["model"],
+            "choices": choices,
+            "usage": {
+                "prompt_tokens": counted[0],
+                "completion_tokens": counted[1],
+                "total_tokens": sum(counted),
+            },
+        }
 
     def _embeddings(self, body: Mapping[str, Any]) -> dict[str, Any]:
         self.seen.calls["embeddings"] += 1
         if "no_embeddings" in self.script.habits:
             raise Refused(501, "This server does not support embeddings")
         texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
-        if "filtered_embeddings" in self.script.habits and any("forbidden" in text for text in texts):
+        if "filtered_embeddings" in self.script.habits and any(
+            "forbidden" in text for text in texts
+        ):
             raise Refused(400, "The input was refused by the content filter")
-        data = [{"object": "embedding", "index": place, "embedding": self._embedding(text)} for place, text in enumerate(texts)]
+        data = [
+            {"object": "embedding", "index": place, "embedding": self._embedding(text)}
+            for place, text in enumerate(texts)
+        ]
         if "unordered_embeddings" in self.script.habits:
             data.reverse()
-        return {"object": "list", "data": data, "model": body["model"], "usage": {"prompt_tokens": 1, "total_tokens": 1}}
+        return {
+            "object": "list",
+            "data": data,
+            "model": body["model"],
+            "usage": {"prompt_tokens": 1, "total_tokens": 1},
+        }
 
     def _embedding(self, text: str) -> Sequence[Any]:
         """A direction a word, summed: texts that share words are near."""
-        dimension = self.script.dimension // 2 if "short_embeddings" in self.script.habits else self.script.dimension
+        dimension = (
+            self.script.dimension // 2
+            if "short_embeddings" in self.script.habits
+            else self.script.dimension
+        )
         vector = [1e-3] * dimension
         for word in text.lower().split():
             random = Random(blake2b(word.encode(), digest_size=8).digest())
@@ -251,7 +358,14 @@ class FakeLLM:
             return error.message
         if "body_detail" in self.script.habits:
             return {"detail": [{"loc": ["body"], "msg": error.message}]}
-        return {"error": {"message": error.message, "type": error.kind or "error", "code": error.code or None, "param": None}}
+        return {
+            "error": {
+                "message": error.message,
+                "type": error.kind or "error",
+                "code": error.code or None,
+                "param": None,
+            }
+        }
 
 
 def prompt_of(messages: Sequence[Mapping[str, Any]], response_format: object) -> str:
@@ -260,7 +374,11 @@ def prompt_of(messages: Sequence[Mapping[str, Any]], response_format: object) ->
     if "<data>\n" not in text:
         return "probe" if response_format else "ping"
     data = text.partition("<data>\n")[2]
-    for mark, name in (('{"outcome":"', "backward"), ('{"client_1":', "extract"), ('{"router_1":', "summarize")):
+    for mark, name in (
+        ('{"outcome":"', "backward"),
+        ('{"client_1":', "extract"),
+        ('{"router_1":', "summarize"),
+    ):
         if data.startswith(mark):
             return name
     return "rank" if '"candidates":{"1"' in data else "forward"
@@ -290,11 +408,15 @@ async def _read(reader: asyncio.StreamReader) -> tuple[str, str, dict[str, str],
     return method, path, headers, await reader.readexactly(int(headers.get("content-length", 0)))
 
 
-async def _send(writer: asyncio.StreamWriter, status: int, body: Any, headers: Headers | None = None) -> None:
+async def _send(
+    writer: asyncio.StreamWriter, status: int, body: Any, headers: Headers | None = None
+) -> None:
     await _send_bytes(writer, status, json.dumps(body).encode(), headers or {})
 
 
-async def _send_bytes(writer: asyncio.StreamWriter, status: int, payload: bytes, headers: Headers) -> None:
+async def _send_bytes(
+    writer: asyncio.StreamWriter, status: int, payload: bytes, headers: Headers
+) -> None:
     writer.write(_head(status, len(payload), headers) + payload)
     await writer.drain()
 
@@ -315,6 +437,10 @@ async def _drip(writer: asyncio.StreamWriter, payload: bytes) -> None:
 
 
 def _head(status: int, length: int, headers: Headers) -> bytes:
-    lines = [f"HTTP/1.1 {status} {REASONS.get(status, 'Error')}", "Content-Type: application/json", f"Content-Length: {length}",
-             *(f"{name}: {value}" for name, value in headers.items())]
+    lines = [
+        f"HTTP/1.1 {status} {REASONS.get(status, 'Error')}",
+        "Content-Type: application/json",
+        f"Content-Length: {length}",
+        *(f"{name}: {value}" for name, value in headers.items()),
+    ]
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")

@@ -1,4 +1,5 @@
-"""How the scripted model says its answer: as JSON, or with one of the habits and faults that real ones have."""
+"""How the scripted model says its answer: as JSON, or with one of the habits and faults that real
+ones have."""
 
 import json
 from collections.abc import Mapping
@@ -23,7 +24,9 @@ def spoken(said: Mapping[str, Any], fault: str | None, habits: frozenset[str]) -
     if "infinite" in habits:
         text = text.replace('"choice": ', '"certainty": 1e999, "choice": ')
     if "surrogates" in habits:
-        text = text.replace('"text": "', '"text": "\\ud800\\u0000 ').replace('"why": "', '"why": "\\udfff\\u0000 ')
+        text = text.replace('"text": "', '"text": "\\ud800\\u0000 ').replace(
+            '"why": "', '"why": "\\udfff\\u0000 '
+        )
     if "raw_newlines" in habits:
         text = text.replace('"text": "', '"text": "\n').replace('"why": "', '"why": "\n')
     if "fences" in habits:

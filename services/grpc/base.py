@@ -34,15 +34,22 @@ class Servicer:
         return ref
 
     async def _reflects(self, *, exact: bool = True) -> pb.Reflects:
-        """Asked before what it is said of is read. Not `exact`: as it was up to a twentieth of a second ago."""
+        """Asked before what it is said of is read. Not `exact`: as it was up to a twentieth of a
+        second ago."""
         reasoned = self._engine.store if exact else self._engine.progress
-        return pb.Reflects(applied_through=self._engine.numbers.view.applied_through,
-                           reasoned_through=await reasoned.reasoned_through())
+        return pb.Reflects(
+            applied_through=self._engine.numbers.view.applied_through,
+            reasoned_through=await reasoned.reasoned_through(),
+        )
 
     async def _wait_for(self, min_sequence: int, context: Context, *, texts: bool = False) -> None:
-        """Read your writes: until numbers (and `texts`) reflect it, a little less long than the caller waits. Raises NotReached."""
+        """Read your writes: until numbers (and `texts`) reflect it, a little less long than the
+        caller waits. Raises NotReached."""
         if min_sequence < 0:
-            raise InvalidInput("min_sequence", f"is {min_sequence}; give a sequence that an answer named, or leave it out")
+            raise InvalidInput(
+                "min_sequence",
+                f"is {min_sequence}; give a sequence that an answer named, or leave it out",
+            )
         await self._worker.wait_for(min_sequence, self._seconds_left(context), texts=texts)
 
     def _seconds_left(self, context: Context) -> float:

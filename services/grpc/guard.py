@@ -41,39 +41,63 @@ def request_id_of(details: grpc.HandlerCallDetails) -> str:
 
 
 class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in its stubs only
-    """No stack trace reaches a client, and no user text or token a log. `door` says who comes in; `courtesy` knows of every call
-    that waits for its answer, and `timings` how long each took (streams, which last as long as their callers like, left out);
-    `places` are told to operators alone."""
+    """No stack trace reaches a client, and no user text or token a log. `door` says who comes in;
+    `courtesy` knows of every call that waits for its answer, and `timings` how long each took
+    (streams, which last as long as their callers like, left out); `places` are told to operators
+    alone."""
 
-    def __init__(self, courtesy: Courtesy, timings: Timings, door: Door, opening: Opening, places: Places) -> None:
+    def __init__(
+        self, courtesy: Courtesy, timings: Timings, door: Door, opening: Opening, places: Places
+    ) -> None:
         self._courtesy = courtesy
         self._places = places
         self._opening = opening
         self._timings = timings
         self._door = door
 
-    async def intercept_service(self, continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Any]],
-                                handler_call_details: grpc.HandlerCallDetails) -> Any:
+    async def intercept_service(
+        self,
+        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Any]],
+        handler_call_details: grpc.HandlerCallDetails,
+    ) -> Any:
         handler = await continuation(handler_call_details)
         if handler is None:
             return None
         method, request_id = handler_call_details.method, request_id_of(handler_call_details)
-        enter = _entering(self._door, self._opening, method, handler_call_details.invocation_metadata or ())
+        enter = _entering(
+            self._door, self._opening, method, handler_call_details.invocation_metadata or ()
+        )
         parse = _parsing(handler.request_deserializer, streaming=handler.request_streaming)
         if not handler.response_streaming:
-            make, call = ((grpc.stream_unary_rpc_method_handler, handler.stream_unary) if handler.request_streaming
-                          else (grpc.unary_unary_rpc_method_handler, handler.unary_unary))
-            answering = _answering(call, method, request_id, self._courtesy, self._timings, enter, self._places)
+            make, call = (
+                (grpc.stream_unary_rpc_method_handler, handler.stream_unary)
+                if handler.request_streaming
+                else (grpc.unary_unary_rpc_method_handler, handler.unary_unary)
+            )
+            answering = _answering(
+                call, method, request_id, self._courtesy, self._timings, enter, self._places
+            )
             return make(answering, parse, handler.response_serializer)
-        make, call = ((grpc.stream_stream_rpc_method_handler, handler.stream_stream) if handler.request_streaming
-                      else (grpc.unary_stream_rpc_method_handler, handler.unary_stream))
-        still = partial(self._door.admits_still, method, handler_call_details.invocation_metadata or ())
-        return make(_streaming(call, method, request_id, enter, still, self._places), parse, handler.response_serializer)
+        make, call = (
+            (grpc.stream_stream_rpc_method_handler, handler.stream_stream)
+            if handler.request_streaming
+            else (grpc.unary_stream_rpc_method_handler, handler.unary_stream)
+        )
+        still = partial(
+            self._door.admits_still, method, handler_call_details.invocation_metadata or ()
+        )
+        return make(
+            _streaming(call, method, request_id, enter, still, self._places),
+            parse,
+            handler.response_serializer,
+        )
 
 
 def _entering(door: Door, opening: Opening, method: str, metadata: Metadata) -> Enter:
-    """Says who calls, or raises, also where a call of ours comes before the service is open; gives back the request, metered where
-    sizes are limited: a call that is too much is refused, a stream waits."""
+    """Says who calls, or raises, also where a call of ours comes before the service is open; gives
+    back the request, metered where sizes are limited: a call that is too much is refused, a stream
+    waits."""
+
     def enter(request: Any, context: Context) -> Any:
         caller = door.admit(method, metadata, context.peer())
         calling.set(caller)
@@ -89,7 +113,9 @@ def _entering(door: Door, opening: Opening, method: str, metadata: Metadata) -> 
     return enter
 
 
-async def _paced(requests: AsyncIterator[Message], limits: Limits, client: str) -> AsyncIterator[Message]:
+async def _paced(
+    requests: AsyncIterator[Message], limits: Limits, client: str
+) -> AsyncIterator[Message]:
     async for request in requests:
         wait = limits.pause(client, request.ByteSize())
         while wait:  # time alone brings it
@@ -99,8 +125,10 @@ async def _paced(requests: AsyncIterator[Message], limits: Limits, client: str) 
 
 
 def _parsing(parse: Callable[[bytes], Any], *, streaming: bool) -> Callable[[bytes], Any]:
-    """Bytes that are no message of this call (broken, or a text that is not UTF-8) are bad input, and not grpc's own error: None
-    for a call, which refuses it; in a stream an empty message, which is rejected in its place while the stream goes on."""
+    """Bytes that are no message of this call (broken, or a text that is not UTF-8) are bad input,
+    and not grpc's own error: None for a call, which refuses it; in a stream an empty message, which
+    is rejected in its place while the stream goes on."""
+
     def parsed(data: bytes) -> Any:
         try:
             return parse(data)
@@ -110,17 +138,31 @@ def _parsing(parse: Callable[[bytes], Any], *, streaming: bool) -> Callable[[byt
     return parsed
 
 
-def _answering(call: Callable[[Any, Context], Awaitable[Any]], method: str, request_id: str,
-               courtesy: Courtesy, timings: Timings, enter: Enter, places: Places) -> Callable[..., Awaitable[Any]]:
+def _answering(
+    call: Callable[[Any, Context], Awaitable[Any]],
+    method: str,
+    request_id: str,
+    courtesy: Courtesy,
+    timings: Timings,
+    enter: Enter,
+    places: Places,
+) -> Callable[..., Awaitable[Any]]:
     name = method.rpartition("/")[2]
 
     async def guarded(request: Any, context: Context) -> Any:
-        with courtesy.call(), timings.timed(name), structlog.contextvars.bound_contextvars(request_id=request_id):
+        with (
+            courtesy.call(),
+            timings.timed(name),
+            structlog.contextvars.bound_contextvars(request_id=request_id),
+        ):
             try:
                 request = enter(request, context)
                 _in_time(context)
                 if request is None:
-                    raise InvalidInput("request", "is not a message of this call: its bytes are broken, or a text is not UTF-8")
+                    raise InvalidInput(
+                        "request",
+                        "is not a message of this call: its bytes are broken, or a text is not UTF-8",
+                    )
                 return await call(request, context)
             except Exception as error:
                 await _fail(error, context, method, request_id, places)
@@ -128,9 +170,17 @@ def _answering(call: Callable[[Any, Context], Awaitable[Any]], method: str, requ
     return guarded
 
 
-def _streaming(call: Callable[[Any, Context], AsyncGenerator[Any, None] | Awaitable[None]], method: str, request_id: str,
-               enter: Enter, still: Callable[[str], None], places: Places) -> Callable[..., Any]:
-    """A generator of answers; or, as grpc's health service has it, a coroutine that writes them itself."""
+def _streaming(
+    call: Callable[[Any, Context], AsyncGenerator[Any, None] | Awaitable[None]],
+    method: str,
+    request_id: str,
+    enter: Enter,
+    still: Callable[[str], None],
+    places: Places,
+) -> Callable[..., Any]:
+    """A generator of answers; or, as grpc's health service has it, a coroutine that writes them
+    itself."""
+
     async def guarded(request: Any, context: Context) -> None:
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             try:
@@ -151,7 +201,8 @@ def _streaming(call: Callable[[Any, Context], AsyncGenerator[Any, None] | Awaita
 
 @contextlib.asynccontextmanager
 async def _while_admitted(still: Callable[[], None]) -> AsyncIterator[None]:
-    """Cuts the body short when its caller may do this no more; looked at every second. Raises what `still` raised."""
+    """Cuts the body short when its caller may do this no more; looked at every second. Raises what
+    `still` raised."""
     streaming, refused = asyncio.current_task(), list[PropagationError]()
 
     async def look() -> None:
@@ -182,16 +233,20 @@ def _in_time(context: Context) -> None:
         raise OutOfTime
 
 
-async def _fail(error: Exception, context: Context, method: str, request_id: str, places: Places) -> NoReturn:
-    """Ends the call with what went wrong. grpc's own errors say that the call is over already: its caller left, or its deadline
-    passed, and nobody is there to be told."""
+async def _fail(
+    error: Exception, context: Context, method: str, request_id: str, places: Places
+) -> NoReturn:
+    """Ends the call with what went wrong. grpc's own errors say that the call is over already: its
+    caller left, or its deadline passed, and nobody is there to be told."""
     if isinstance(error, grpc.aio.AbortError):
         raise error
     if isinstance(error, grpc.aio.BaseError):
         _unheard(method, error)
     if isinstance(error, PropagationError):
         caller = calling.get(None)
-        code, status = status_of(error, str if caller is not None and caller.sees_places else places.hidden)
+        code, status = status_of(
+            error, str if caller is not None and caller.sees_places else places.hidden
+        )
         log.info("request refused", method=method, code=code.name, error=type(error).__name__)
     else:
         code, status = unexpected(request_id)
@@ -206,6 +261,7 @@ async def _fail(error: Exception, context: Context, method: str, request_id: str
 
 
 def _unheard(method: str, error: grpc.aio.BaseError) -> NoReturn:
-    """Cancelled, which grpc does not log, where another error would be a fault of the service to it."""
+    """Cancelled, which grpc does not log, where another error would be a fault of the service to
+    it."""
     log.info("nobody to answer", method=method, error=type(error).__name__)
     raise asyncio.CancelledError

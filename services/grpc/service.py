@@ -31,8 +31,19 @@ SHORTEST_PING_MS = 10_000
 CALLS_A_CONNECTION = 1_000
 
 
-class PropagationService(Writing, Streaming, Profiles, Recommending, Routers, Tracing, Watching, Operating, Evolving, Forgetting,
-                         pb_grpc.PropagationServiceServicer):
+class PropagationService(
+    Writing,
+    Streaming,
+    Profiles,
+    Recommending,
+    Routers,
+    Tracing,
+    Watching,
+    Operating,
+    Evolving,
+    Forgetting,
+    pb_grpc.PropagationServiceServicer,
+):
     """Every RPC of propagation.v1."""
 
 
@@ -63,14 +74,31 @@ class Health:
         await self._servicer.enter_graceful_shutdown()
 
 
-def new_server(service: PropagationService, courtesy: Courtesy, timings: Timings, door: Door, opening: Opening,
-               max_message_bytes: int, places: Places, before: Sequence[grpc.aio.ServerInterceptor] = ()) -> grpc.aio.Server:  # type: ignore[type-arg]  # its stubs'
-    """A server of `service` with reflection. Not started, no port yet. `before`: what every call passes first."""
-    server = grpc.aio.server(interceptors=[*before, Guard(courtesy, timings, door, opening, places)], options=[
-        ("grpc.max_concurrent_streams", CALLS_A_CONNECTION),
-        ("grpc.max_receive_message_length", max_message_bytes), ("grpc.max_send_message_length", max_message_bytes),
-        ("grpc.so_reuseport", 0), ("grpc.keepalive_time_ms", LONGEST_IDLE_MS),
-        ("grpc.http2.min_recv_ping_interval_without_data_ms", SHORTEST_PING_MS)])
+def new_server(
+    service: PropagationService,
+    courtesy: Courtesy,
+    timings: Timings,
+    door: Door,
+    opening: Opening,
+    max_message_bytes: int,
+    places: Places,
+    before: Sequence[grpc.aio.ServerInterceptor] = (),  # type: ignore[type-arg]
+) -> grpc.aio.Server:  # its stubs'
+    """A server of `service` with reflection. Not started, no port yet. `before`: what every call
+    passes first."""
+    server = grpc.aio.server(
+        interceptors=[*before, Guard(courtesy, timings, door, opening, places)],
+        options=[
+            ("grpc.max_concurrent_streams", CALLS_A_CONNECTION),
+            ("grpc.max_receive_message_length", max_message_bytes),
+            ("grpc.max_send_message_length", max_message_bytes),
+            ("grpc.so_reuseport", 0),
+            ("grpc.keepalive_time_ms", LONGEST_IDLE_MS),
+            ("grpc.http2.min_recv_ping_interval_without_data_ms", SHORTEST_PING_MS),
+        ],
+    )
     pb_grpc.add_PropagationServiceServicer_to_server(service, server)
-    reflection.enable_server_reflection((NAME, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
+    reflection.enable_server_reflection(
+        (NAME, health.SERVICE_NAME, reflection.SERVICE_NAME), server
+    )
     return server

@@ -41,11 +41,17 @@ CODES: dict[type[errors.PropagationError], tuple[grpc.StatusCode, str]] = {
 }
 
 
-def status_of(error: errors.PropagationError, told: Callable[[str], str]) -> tuple[grpc.StatusCode, Status]:
-    """The code, and the status with a BadRequest (a wrong field) or an ErrorInfo (anything else). `told`: a text as this caller may
-    know it."""
+def status_of(
+    error: errors.PropagationError, told: Callable[[str], str]
+) -> tuple[grpc.StatusCode, Status]:
+    """The code, and the status with a BadRequest (a wrong field) or an ErrorInfo (anything else).
+    `told`: a text as this caller may know it."""
     if isinstance(error, errors.InvalidInput):
-        detail = BadRequest(field_violations=[BadRequest.FieldViolation(field=error.field, description=error.problem)])
+        detail = BadRequest(
+            field_violations=[
+                BadRequest.FieldViolation(field=error.field, description=error.problem)
+            ]
+        )
         return _status(grpc.StatusCode.INVALID_ARGUMENT, str(error), detail)
     code, reason = CODES.get(type(error), (grpc.StatusCode.FAILED_PRECONDITION, "REFUSED"))
     facts = {name: told(str(value)) for name, value in vars(error).items()}
@@ -55,7 +61,12 @@ def status_of(error: errors.PropagationError, told: Callable[[str], str]) -> tup
 def unexpected(request_id: str) -> tuple[grpc.StatusCode, Status]:
     """A fault of ours: the caller gets a number to quote, never what went wrong inside."""
     text = f"the service failed; its log says why under request id {request_id}"
-    return _status(grpc.StatusCode.INTERNAL, text, ErrorInfo(reason="INTERNAL", domain=DOMAIN), RequestInfo(request_id=request_id))
+    return _status(
+        grpc.StatusCode.INTERNAL,
+        text,
+        ErrorInfo(reason="INTERNAL", domain=DOMAIN),
+        RequestInfo(request_id=request_id),
+    )
 
 
 def _status(code: grpc.StatusCode, text: str, *details: Message) -> tuple[grpc.StatusCode, Status]:

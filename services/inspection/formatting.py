@@ -1,5 +1,6 @@
-"""What py2neo brings from the server, as a person reads it. Its own nodes and paths are not used: to make a path's ends py2neo
-asks the server for each again, two queries a node, and a table of a few hundred paths took seconds."""
+"""What py2neo brings from the server, as a person reads it. Its own nodes and paths are not used:
+to make a path's ends py2neo asks the server for each again, two queries a node, and a table of a
+few hundred paths took seconds."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,12 +9,20 @@ from interchange.packstream import Structure
 
 NODE, RELATIONSHIP, PATH = ord("N"), ord("R"), ord("P")
 TEXT_CHARS = 48
-SHOWN = {"Client": "id", "Router": "number", "Message": "name", "Attribute": "name", "Interaction": "sequence",
-         "ProfileVersion": "version", "EvolutionRun": "run"}
+SHOWN = {
+    "Client": "id",
+    "Router": "number",
+    "Message": "name",
+    "Attribute": "name",
+    "Interaction": "sequence",
+    "ProfileVersion": "version",
+    "EvolutionRun": "run",
+}
 
 
 def in_words(value: Any) -> str:
-    """Nodes and paths by what they are called; numbers and texts as they are. Structures as Bolt 4 defines them."""
+    """Nodes and paths by what they are called; numbers and texts as they are. Structures as Bolt 4
+    defines them."""
     if isinstance(value, Structure):
         if value.tag == PATH:
             return _path(*value.fields)
@@ -27,8 +36,8 @@ def in_words(value: Any) -> str:
 
 
 def _path(nodes: Sequence[Any], relationships: Sequence[Any], steps: Sequence[int]) -> str:
-    """`steps`: after the first node, in pairs, which relationship (from 1; negative: against its direction) leads to which node
-    (from 0)."""
+    """`steps`: after the first node, in pairs, which relationship (from 1; negative: against its
+    direction) leads to which node (from 0)."""
     words = [_node(nodes[0])]
     for step, place in zip(steps[::2], steps[1::2], strict=True):
         kind = relationships[abs(step) - 1].fields[1]

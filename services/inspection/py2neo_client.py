@@ -1,4 +1,5 @@
-"""A question asked of Neo4j by py2neo (an extra, which does this and nothing else), its answer as rows of texts."""
+"""A question asked of Neo4j by py2neo (an extra, which does this and nothing else), its answer as
+rows of texts."""
 
 from collections.abc import Mapping
 from contextlib import closing
@@ -9,8 +10,11 @@ from services.inspection.queries import Question, Value, in_assignments
 from services.runtime.errors import NotInstalled
 
 
-def asked(settings: Neo4jSettings, question: Question, parameters: Mapping[str, Value]) -> tuple[list[str], list[list[str]]]:
-    """(columns, rows). Raises NotInstalled, Unreachable, UsageProblem where the server cannot make anything of a parameter."""
+def asked(
+    settings: Neo4jSettings, question: Question, parameters: Mapping[str, Value]
+) -> tuple[list[str], list[list[str]]]:
+    """(columns, rows). Raises NotInstalled, Unreachable, UsageProblem where the server cannot make
+    anything of a parameter."""
     try:
         from py2neo import ConnectionProfile
         from py2neo.client import Connector
@@ -20,18 +24,34 @@ def asked(settings: Neo4jSettings, question: Question, parameters: Mapping[str, 
         from services.inspection.formatting import in_words
     except ImportError as error:
         raise NotInstalled("propagation inspect", "inspect") from error
-    one = settings.uri.replace("neo4j", "bolt", 1) if settings.uri.startswith("neo4j") else settings.uri  # all that py2neo speaks
+    one = (
+        settings.uri.replace("neo4j", "bolt", 1)
+        if settings.uri.startswith("neo4j")
+        else settings.uri
+    )  # all that py2neo speaks
     profile = ConnectionProfile(one, auth=(settings.user, settings.password.get_secret_value()))
     try:
-        with closing(Connector(profile, init_size=1)) as connector:  # it would try for ever to open its first one later
-            answer = connector.auto_run(question.query, dict(parameters), graph_name=settings.database, readonly=True)
+        with closing(
+            Connector(profile, init_size=1)
+        ) as connector:  # it would try for ever to open its first one later
+            answer = connector.auto_run(
+                question.query, dict(parameters), graph_name=settings.database, readonly=True
+            )
             connector.pull(answer, -1)
             cursor = Cursor(answer)
-            return list(cursor.keys()), [[in_words(value) for value in record.values()] for record in cursor]
+            return list(cursor.keys()), [
+                [in_words(value) for value in record.values()] for record in cursor
+            ]
     except (ConnectionUnavailable, ConnectionBroken, OSError) as error:
-        raise Unreachable(f"no Neo4j answers at {settings.uri}, or none that takes this password; see neo4j.uri and"
-                          " neo4j.password") from error
+        raise Unreachable(
+            f"no Neo4j answers at {settings.uri}, or none that takes this password; see neo4j.uri and"
+            " neo4j.password"
+        ) from error
     except Neo4jError as error:
         if error.category == "Statement":
-            raise UsageProblem(f"{question.name} with {in_assignments(parameters)}: {error.message.splitlines()[0]}") from error
-        raise Unreachable(f"{settings.uri} refused the question {question.name}: {error}") from error
+            raise UsageProblem(
+                f"{question.name} with {in_assignments(parameters)}: {error.message.splitlines()[0]}"
+            ) from error
+        raise Unreachable(
+            f"{settings.uri} refused the question {question.name}: {error}"
+        ) from error

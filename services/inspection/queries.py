@@ -1,7 +1,7 @@
 """The files of cypher/inspect/: what each answers, its sample parameters, and its query.
 
-A file opens with comment lines, the first of which is the question, then `:params {...};` (a command of Neo4j Browser, so that
-the file runs there as it stands), then one query."""
+A file opens with comment lines, the first of which is the question, then `:params {...};` (a
+command of Neo4j Browser, so that the file runs there as it stands), then one query."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,8 @@ Value = str | int | float
 
 @dataclass(frozen=True)
 class Question:
-    """`about`: the question, and what its answer holds. `sample`: parameters that the file runs with as it stands."""
+    """`about`: the question, and what its answer holds. `sample`: parameters that the file runs
+    with as it stands."""
 
     name: str
     about: str
@@ -35,37 +36,51 @@ class Question:
         for assignment in given:
             key, equals, text = assignment.partition("=")
             if not equals or key not in values:
-                raise UsageProblem(f"--param {assignment}: give KEY=VALUE with a KEY of {', '.join(values)}")
+                raise UsageProblem(
+                    f"--param {assignment}: give KEY=VALUE with a KEY of {', '.join(values)}"
+                )
             values[key] = _like(values[key], text, f"--param {assignment}: {key}")
             self._check(key, text)
         return values
 
     def _check(self, key: str, text: str) -> None:
-        """Raises UsageProblem on a time that is none, and on none of the words that the file names for a parameter."""
+        """Raises UsageProblem on a time that is none, and on none of the words that the file names
+        for a parameter."""
         sample = str(self.sample[key])
         if TIME.fullmatch(sample):
             try:
                 datetime.fromisoformat(text)
             except ValueError as error:
-                raise UsageProblem(f"--param {key}={ascii(text)[1:-1]}: {key} is a time in UTC, such as {sample}") from error
+                raise UsageProblem(
+                    f"--param {key}={ascii(text)[1:-1]}: {key} is a time in UTC, such as {sample}"
+                ) from error
         words = re.search(rf"\b{key}: (\w+) or (\w+)(?: ·|$)", self.about, re.MULTILINE)
         if words and text.casefold() not in (word.casefold() for word in words.groups()):
-            raise UsageProblem(f"--param {key}={ascii(text)[1:-1]}: {key} is {words[1]} or {words[2]}")
+            raise UsageProblem(
+                f"--param {key}={ascii(text)[1:-1]}: {key} is {words[1]} or {words[2]}"
+            )
 
 
 def questions() -> dict[str, Question]:
     """By name."""
     folder = files(FOLDER) / "inspect"
-    found = [parsed(file.name.removesuffix(SUFFIX), file.read_text(encoding="utf-8"))
-             for file in folder.iterdir() if file.name.endswith(SUFFIX)]
-    return {question.name: question for question in sorted(found, key=lambda question: question.name)}
+    found = [
+        parsed(file.name.removesuffix(SUFFIX), file.read_text(encoding="utf-8"))
+        for file in folder.iterdir()
+        if file.name.endswith(SUFFIX)
+    ]
+    return {
+        question.name: question for question in sorted(found, key=lambda question: question.name)
+    }
 
 
 def question_of(name: str) -> Question:
     """Raises UsageProblem."""
     known = questions()
     if name not in known:
-        raise UsageProblem(f"{name!r} is no question; `propagation inspect` lists them: {', '.join(known)}")
+        raise UsageProblem(
+            f"{name!r} is no question; `propagation inspect` lists them: {', '.join(known)}"
+        )
     return known[name]
 
 
@@ -76,7 +91,7 @@ def parsed(name: str, text: str) -> Question:
         raise ValueError(f"inspect/{name}{SUFFIX} has no `:params {{...}};`")
     about = [line.removeprefix("//").strip() for line in text[: params.start()].splitlines()]
     sample = {key: _value(value) for key, value in PARAMETER.findall(params.group(1))}
-    return Question(name, "\n".join(about).strip(), sample, text[params.end():].strip())
+    return Question(name, "\n".join(about).strip(), sample, text[params.end() :].strip())
 
 
 def in_assignments(parameters: Mapping[str, Value]) -> str:

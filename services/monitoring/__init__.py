@@ -1,2 +1,2 @@
-"""What an operator watches: Prometheus metrics, OpenTelemetry traces, and the dashboard that reads them. Off by default; what is
-off is not imported."""
+"""What an operator watches: Prometheus metrics, OpenTelemetry traces, and the dashboard that reads
+them. Off by default; what is off is not imported."""

@@ -52,7 +52,13 @@ def published(metrics: Metrics, args: Sequence[Any], result: Round) -> None:
 
 def _finished(metrics: Metrics, finished: Sequence[Finished]) -> None:
     for done in finished:
-        word = "failed" if done.failed else "unpredicted" if done.reward is None else f"reward {done.reward}"
+        word = (
+            "failed"
+            if done.failed
+            else "unpredicted"
+            if done.reward is None
+            else f"reward {done.reward}"
+        )
         metrics.reasoned.labels(word).inc()
         _texts(metrics, len(done.texts), done.heard)
 
@@ -63,5 +69,11 @@ def _texts(metrics: Metrics, written: int, heard: Mapping[str, int]) -> None:
         metrics.receptions.labels(outcome).inc(count)
 
 
-COUNTED: Mapping[str, Count] = {"record": recorded, "commit_learned": learned, "commit_reasoned": reasoned, "commit_packed": packed,
-                                "commit_texts": texts, "publish_round": published}
+COUNTED: Mapping[str, Count] = {
+    "record": recorded,
+    "commit_learned": learned,
+    "commit_reasoned": reasoned,
+    "commit_packed": packed,
+    "commit_texts": texts,
+    "publish_round": published,
+}

@@ -19,22 +19,35 @@ Text = Callable[[], Awaitable[bytes]]
 
 
 @contextlib.asynccontextmanager
-async def metrics_endpoint(host: str, port: int, server: ServerSettings, door: Door, text: Text) -> AsyncIterator[str]:
-    """Listens until the end; its HOST:PORT. Where the service asks for tokens, so does this: any will do. Raises PortTaken."""
+async def metrics_endpoint(
+    host: str, port: int, server: ServerSettings, door: Door, text: Text
+) -> AsyncIterator[str]:
+    """Listens until the end; its HOST:PORT. Where the service asks for tokens, so does this: any
+    will do. Raises PortTaken."""
+
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(TimeoutError, ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        with contextlib.suppress(
+            TimeoutError, ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError
+        ):
             async with asyncio.timeout(SECONDS):
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-                status, body = await _answered(head, str(writer.get_extra_info("peername")), door, text)
-                writer.write(f"HTTP/1.1 {status}\r\nContent-Type: {TYPE}\r\nContent-Length: {len(body)}\r\nConnection: close"
-                             "\r\n\r\n".encode() + body)
+                status, body = await _answered(
+                    head, str(writer.get_extra_info("peername")), door, text
+                )
+                writer.write(
+                    f"HTTP/1.1 {status}\r\nContent-Type: {TYPE}\r\nContent-Length: {len(body)}\r\nConnection: close"
+                    "\r\n\r\n".encode()
+                    + body
+                )
                 await writer.drain()
         writer.close()
         with contextlib.suppress(ConnectionError, ssl.SSLError):
             await writer.wait_closed()
 
     try:
-        listening = await asyncio.start_server(answer, host, port, limit=HEAD_BYTES, ssl=server_context(server.tls))
+        listening = await asyncio.start_server(
+            answer, host, port, limit=HEAD_BYTES, ssl=server_context(server.tls)
+        )
     except OSError as error:
         raise PortTaken(f"{host}:{port}") from error
     async with listening:
@@ -48,7 +61,10 @@ async def _answered(head: list[str], peer: str, door: Door, text: Text) -> tuple
         return "405 Method Not Allowed", b"GET only\n"
     if words[1].partition("?")[0] != METHOD:
         return "404 Not Found", b"/metrics is all there is\n"
-    headers = [(name.strip().lower(), value.strip()) for name, _, value in (line.partition(":") for line in head[1:] if line)]
+    headers = [
+        (name.strip().lower(), value.strip())
+        for name, _, value in (line.partition(":") for line in head[1:] if line)
+    ]
     try:
         door.admit(METHOD, headers, peer)
     except NotAuthenticated as error:

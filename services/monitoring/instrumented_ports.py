@@ -1,4 +1,5 @@
-"""The store and the index as they are, each call timed and counted on its way: nothing in the workflow knows of it."""
+"""The store and the index as they are, each call timed and counted on its way: nothing in the
+workflow knows of it."""
 
 import asyncio
 import time
@@ -17,7 +18,14 @@ if TYPE_CHECKING:
 class Observed:
     """In place of `inner`, whose every attribute it has. A call's wrapper is made once."""
 
-    def __init__(self, inner: object, part: str, seconds: Histogram, metrics: Metrics, traces: "Traces | None") -> None:
+    def __init__(
+        self,
+        inner: object,
+        part: str,
+        seconds: Histogram,
+        metrics: Metrics,
+        traces: "Traces | None",
+    ) -> None:
         self._inner = inner
         self._part = part
         self._seconds = seconds
@@ -31,7 +39,9 @@ class Observed:
         self.__dict__[name] = self._watched(name, value)
         return self.__dict__[name]
 
-    def _watched(self, name: str, call: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    def _watched(
+        self, name: str, call: Callable[..., Awaitable[Any]]
+    ) -> Callable[..., Awaitable[Any]]:
         observe = self._seconds.labels(name).observe
         count, trace = COUNTED.get(name), self._traces.of(name) if self._traces else None
         metrics, part = self._metrics, self._part

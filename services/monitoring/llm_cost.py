@@ -11,8 +11,8 @@ ABOUT = "Since this process started, by prompt and its version: "
 
 
 class SpendingCollector(Collector):
-    """`usage`: what was spent since this process began, asked at each look. Nothing where no model was asked; money where a price
-    is set. `prefix` of every name."""
+    """`usage`: what was spent since this process began, asked at each look. Nothing where no model
+    was asked; money where a price is set. `prefix` of every name."""
 
     def __init__(self, prefix: str, usage: Callable[[], Usage]) -> None:
         self._prefix = f"{prefix}_model"
@@ -27,7 +27,9 @@ class SpendingCollector(Collector):
         lost = self._family("lost_parts", "parts of answers that were not usable")
         seconds = self._family("seconds", "waiting for the model")
         tokens = self._family("tokens", "tokens as the server counts them", "kind")
-        money = self._family("money", "in the currency of openai.price_prompt and openai.price_completion")
+        money = self._family(
+            "money", "in the currency of openai.price_prompt and openai.price_completion"
+        )
         for prompt, spent in by_prompt:
             calls.add_metric([prompt], spent.calls)
             cached.add_metric([prompt], spent.cached)
@@ -40,4 +42,6 @@ class SpendingCollector(Collector):
         return [calls, cached, lost, seconds, tokens, *([money] if money.samples else [])]
 
     def _family(self, name: str, about: str, *labels: str) -> CounterMetricFamily:
-        return CounterMetricFamily(f"{self._prefix}_{name}", ABOUT + about, labels=["prompt", *labels])
+        return CounterMetricFamily(
+            f"{self._prefix}_{name}", ABOUT + about, labels=["prompt", *labels]
+        )

@@ -16,29 +16,53 @@ PART_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 
 
 class Metrics:
-    """One of each, in a registry of their own. Labels hold names of RPCs, calls and outcomes: never a client's."""
+    """One of each, in a registry of their own. Labels hold names of RPCs, calls and outcomes: never
+    a client's."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry(auto_describe=False)
-        self.rpc_seconds = self._histogram("rpc_seconds", "Time of a call until its answer, or its stream's end", CALL_SECONDS,
-                                           "rpc", "code")
-        self.store_seconds = self._histogram("store_seconds", "Time of a call to the graph store", PART_SECONDS, "call")
-        self.index_seconds = self._histogram("index_seconds", "Time of a call to the vector index", PART_SECONDS, "call")
-        self.part_failures = self._counter("part_failures", "Calls to the store or the index that failed", "part", "error")
+        self.rpc_seconds = self._histogram(
+            "rpc_seconds",
+            "Time of a call until its answer, or its stream's end",
+            CALL_SECONDS,
+            "rpc",
+            "code",
+        )
+        self.store_seconds = self._histogram(
+            "store_seconds", "Time of a call to the graph store", PART_SECONDS, "call"
+        )
+        self.index_seconds = self._histogram(
+            "index_seconds", "Time of a call to the vector index", PART_SECONDS, "call"
+        )
+        self.part_failures = self._counter(
+            "part_failures", "Calls to the store or the index that failed", "part", "error"
+        )
         self.events = self._counter("events", "Events by what became of them", "status")
-        self.learned = self._counter("interactions_learned", "Interactions in committed learn blocks")
-        self.reasoned = self._counter("interactions_reasoned", "Interactions reasoned, by reward or failure", "result")
+        self.learned = self._counter(
+            "interactions_learned", "Interactions in committed learn blocks"
+        )
+        self.reasoned = self._counter(
+            "interactions_reasoned", "Interactions reasoned, by reward or failure", "result"
+        )
         self.texts = self._counter("profile_versions", "Versions of profiles written")
-        self.receptions = self._counter("messages_received", "Messages merged into a profile, or dropped and by what", "outcome")
+        self.receptions = self._counter(
+            "messages_received", "Messages merged into a profile, or dropped and by what", "outcome"
+        )
         self.rounds = self._counter("rounds", "Rounds published")
         self.messages = self._counter("messages_sent", "Messages that rounds sent")
-        self.edges = self._counter("edges", "Edges of the routing table, opened and closed", "change")
+        self.edges = self._counter(
+            "edges", "Edges of the routing table, opened and closed", "change"
+        )
         self.round_clients = self._gauge("round_clients", "Clients of the last round", "what")
-        self.sequence = self._gauge("sequence", "How far the log is recorded, learned and reasoned", "through")
+        self.sequence = self._gauge(
+            "sequence", "How far the log is recorded, learned and reasoned", "through"
+        )
         self.lag = self._gauge("lag", "Entries of the log that wait", "to_be")
         self.queue = self._gauge("queue", "What waits, by queue", "of")
         self.clients = self._gauge("clients", "Clients", "kind")
-        self.answers = self._gauge("answers", "1 where a part answered when it was asked for these metrics, else 0", "part")
+        self.answers = self._gauge(
+            "answers", "1 where a part answered when it was asked for these metrics, else 0", "part"
+        )
         self.failing = self._gauge("failing", "1 while a step or job fails", "job")
         self.budget_used = self._gauge("budget_used", "What is used of a budget", "budget")
         self.budget_limit = self._gauge("budget_limit", "The limit of a budget", "budget")
@@ -55,7 +79,9 @@ class Metrics:
         """Prometheus' exposition format."""
         return generate_latest(self.registry)
 
-    def _histogram(self, name: str, about: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
+    def _histogram(
+        self, name: str, about: str, buckets: tuple[float, ...], *labels: str
+    ) -> Histogram:
         return Histogram(f"{PREFIX}_{name}", about, labels, buckets=buckets, registry=self.registry)
 
     def _counter(self, name: str, about: str, *labels: str) -> Counter:
@@ -73,7 +99,11 @@ class _Counted(Collector):
         families: dict[str, CounterMetricFamily] = {}
         counts: Mapping[tuple[str, str], int] = self._counters.snapshot()
         for (name, label), count in sorted(counts.items()):
-            family = families.setdefault(name, CounterMetricFamily(
-                f"{PREFIX}_{name}", "Counted since this process started", labels=["of"]))
+            family = families.setdefault(
+                name,
+                CounterMetricFamily(
+                    f"{PREFIX}_{name}", "Counted since this process started", labels=["of"]
+                ),
+            )
             family.add_metric([label], count)
         return families.values()

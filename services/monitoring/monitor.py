@@ -29,7 +29,8 @@ STORE_SECONDS = 3.0
 
 
 class Monitor:
-    """Wraps the parts before the engine is made of them, then shows what the worker and the store say when it is asked."""
+    """Wraps the parts before the engine is made of them, then shows what the worker and the store
+    say when it is asked."""
 
     def __init__(self, settings: MonitoringSettings, holder: str) -> None:
         self._settings = settings
@@ -39,15 +40,21 @@ class Monitor:
     def around(self, store: GraphStore, index: VectorIndex) -> tuple[GraphStore, VectorIndex]:
         """The same, watched."""
         metrics = self._metrics
-        return (cast(GraphStore, Observed(store, "store", metrics.store_seconds, metrics, self._traces)),
-                cast(VectorIndex, Observed(index, "index", metrics.index_seconds, metrics, None)))
+        return (
+            cast(
+                GraphStore, Observed(store, "store", metrics.store_seconds, metrics, self._traces)
+            ),
+            cast(VectorIndex, Observed(index, "index", metrics.index_seconds, metrics, None)),
+        )
 
     def interceptors(self) -> list[grpc.aio.ServerInterceptor]:  # type: ignore[type-arg]
         """To stand before Guard."""
         return [Timing(self._metrics.rpc_seconds)]
 
     @contextlib.asynccontextmanager
-    async def shown(self, engine: Engine, worker: Worker, server: ServerSettings, door: Door) -> AsyncIterator[str | None]:
+    async def shown(
+        self, engine: Engine, worker: Worker, server: ServerSettings, door: Door
+    ) -> AsyncIterator[str | None]:
         """While the service runs: where the metrics are, None where no port is set."""
         self._metrics.show_counters(worker.counters)
         self._metrics.show_spending(lambda: engine.expenses.this_run)
@@ -63,16 +70,25 @@ class Monitor:
             if self._settings.port is None:
                 yield None
             else:
-                async with metrics_endpoint(self._settings.host, self._settings.port, server, door, text) as address:
+                async with metrics_endpoint(
+                    self._settings.host, self._settings.port, server, door, text
+                ) as address:
                     yield address
         finally:
             if self._traces is not None:
                 await asyncio.to_thread(self._traces.close)
 
     async def _look(self, engine: Engine, worker: Worker) -> None:
-        """What only shows when it is looked at: what this process knows, and what the store says, where it answers."""
+        """What only shows when it is looked at: what this process knows, and what the store says,
+        where it answers."""
         metrics = self._metrics
-        for gauge in (metrics.sequence, metrics.lag, metrics.queue, metrics.clients, metrics.failing):
+        for gauge in (
+            metrics.sequence,
+            metrics.lag,
+            metrics.queue,
+            metrics.clients,
+            metrics.failing,
+        ):
             gauge.clear()
         _set(metrics.sequence, {"learned": engine.numbers.view.applied_through})
         _set(metrics.queue, {"merges": worker.merges_waiting})
@@ -90,11 +106,20 @@ class Monitor:
     async def _ask(self, engine: Engine) -> None:
         metrics, store = self._metrics, engine.store
         recorded, reasoned = await store.recorded_through(), await store.reasoned_through()
-        learned, letters = engine.numbers.view.applied_through, await store.dead_letters(DEAD_LETTERS_COUNTED)
+        learned, letters = (
+            engine.numbers.view.applied_through,
+            await store.dead_letters(DEAD_LETTERS_COUNTED),
+        )
         _set(metrics.sequence, {"recorded": recorded, "learned": learned, "reasoned": reasoned})
-        _set(metrics.lag, {"learned": max(recorded - learned, 0), "reasoned": max(recorded - reasoned, 0)})
+        _set(
+            metrics.lag,
+            {"learned": max(recorded - learned, 0), "reasoned": max(recorded - reasoned, 0)},
+        )
         _set(metrics.queue, {"outbox": await store.count_changes(), "dead_letters": len(letters)})
-        _set(metrics.clients, {kind.name.lower(): await store.count_clients(kind) for kind in ClientKind})
+        _set(
+            metrics.clients,
+            {kind.name.lower(): await store.count_clients(kind) for kind in ClientKind},
+        )
 
 
 def _set(gauge: Any, values: Mapping[str, float]) -> None:
@@ -112,5 +137,7 @@ def _traces(settings: MonitoringSettings, holder: str) -> "Traces | None":
         from services.monitoring.traces import Traces
     except ImportError as error:
         raise NotInstalled("monitoring.traces", "telemetry") from error
-    exporter = OTLPSpanExporter(endpoint=settings.traces, insecure=settings.traces.startswith("http://"))
+    exporter = OTLPSpanExporter(
+        endpoint=settings.traces, insecure=settings.traces.startswith("http://")
+    )
     return Traces(exporter, settings.trace_share, holder)

@@ -16,24 +16,38 @@ class Timing(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic i
     def __init__(self, seconds: Histogram) -> None:
         self._seconds = seconds
 
-    async def intercept_service(self, continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Any]],
-                                handler_call_details: grpc.HandlerCallDetails) -> Any:
+    async def intercept_service(
+        self,
+        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Any]],
+        handler_call_details: grpc.HandlerCallDetails,
+    ) -> Any:
         handler = await continuation(handler_call_details)
         if handler is None:
             return None
         rpc = handler_call_details.method.rpartition("/")[2]
-        sides = ("stream" if handler.request_streaming else "unary", "stream" if handler.response_streaming else "unary")
+        sides = (
+            "stream" if handler.request_streaming else "unary",
+            "stream" if handler.response_streaming else "unary",
+        )
         kind = "_".join(sides)
         make = getattr(grpc, f"{kind}_rpc_method_handler")
-        return make(self._timed(getattr(handler, kind), rpc), handler.request_deserializer, handler.response_serializer)
+        return make(
+            self._timed(getattr(handler, kind), rpc),
+            handler.request_deserializer,
+            handler.response_serializer,
+        )
 
-    def _timed(self, call: Callable[[Any, Any], Awaitable[Any]], rpc: str) -> Callable[[Any, Any], Awaitable[Any]]:
+    def _timed(
+        self, call: Callable[[Any, Any], Awaitable[Any]], rpc: str
+    ) -> Callable[[Any, Any], Awaitable[Any]]:
         async def timed(request: Any, context: Any) -> Any:
             began = time.perf_counter()
             try:
                 return await call(request, context)
             finally:
-                self._seconds.labels(rpc, _name(context.code())).observe(time.perf_counter() - began)
+                self._seconds.labels(rpc, _name(context.code())).observe(
+                    time.perf_counter() - began
+                )
 
         return timed
 

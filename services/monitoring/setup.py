@@ -1,4 +1,5 @@
-"""What watches a service: nothing, unless its settings ask for it. What is not asked for is not imported."""
+"""What watches a service: nothing, unless its settings ask for it. What is not asked for is not
+imported."""
 
 import contextlib
 from collections.abc import AsyncIterator, Sequence
@@ -21,8 +22,9 @@ class Monitoring(Protocol):
     def interceptors(self) -> Sequence[grpc.aio.ServerInterceptor]:  # type: ignore[type-arg]  # generic in its stubs only
         """What every call passes first."""
 
-    def shown(self, engine: Engine, worker: Worker, server: ServerSettings,
-              door: Door) -> contextlib.AbstractAsyncContextManager[str | None]:
+    def shown(
+        self, engine: Engine, worker: Worker, server: ServerSettings, door: Door
+    ) -> contextlib.AbstractAsyncContextManager[str | None]:
         """While the service runs: where the metrics are, None where they are not asked for."""
 
 
@@ -36,7 +38,9 @@ class Off:
         return ()
 
     @contextlib.asynccontextmanager
-    async def shown(self, engine: Engine, worker: Worker, server: ServerSettings, door: Door) -> AsyncIterator[str | None]:
+    async def shown(
+        self, engine: Engine, worker: Worker, server: ServerSettings, door: Door
+    ) -> AsyncIterator[str | None]:
         yield None
 
 

@@ -1,7 +1,8 @@
 """OpenTelemetry traces from an event to the profiles it changed, over however many processes.
 
-A trace is an interaction: its id is made of the sequence, so that whoever records, learns or reasons it writes to the same one
-and nothing has to be handed on. Which interactions are traced is decided by the same number."""
+A trace is an interaction: its id is made of the sequence, so that whoever records, learns or
+reasons it writes to the same one and nothing has to be handed on. Which interactions are traced is
+decided by the same number."""
 
 import time
 from collections import OrderedDict
@@ -39,15 +40,27 @@ class Traces:
     """`share` of all interactions, 0 to 1, go to `exporter`."""
 
     def __init__(self, exporter: SpanExporter, share: float, holder: str) -> None:
-        self._provider = TracerProvider(id_generator=_Ids(), resource=Resource.create({
-            "service.name": "propagation", "service.version": release(), "service.instance.id": holder}))
+        self._provider = TracerProvider(
+            id_generator=_Ids(),
+            resource=Resource.create(
+                {
+                    "service.name": "propagation",
+                    "service.version": release(),
+                    "service.instance.id": holder,
+                }
+            ),
+        )
         self._provider.add_span_processor(BatchSpanProcessor(exporter))
         self._tracer = self._provider.get_tracer("propagation")
         self._below = int(share * (1 << 64))
         self._claimed: OrderedDict[int, int] = OrderedDict()
         self._traces: Mapping[str, Trace] = {
-            "record": self._recorded, "commit_learned": self._learned, "claim_reason": self._claim,
-            "commit_reasoned": self._reasoned, "commit_packed": self._packed}
+            "record": self._recorded,
+            "commit_learned": self._learned,
+            "claim_reason": self._claim,
+            "commit_reasoned": self._reasoned,
+            "commit_packed": self._packed,
+        }
 
     def of(self, call: str) -> Trace | None:
         """What a call of the store is told to: (arguments, result, nanoseconds at its beginning)."""
@@ -61,10 +74,18 @@ class Traces:
         events: Sequence[NewInteraction] = args[0]
         ended = time.time_ns()
         for outcome in result.outcomes:
-            if outcome.sequence and str(outcome.status) == "accepted" and self._is_traced(outcome.sequence):
+            if (
+                outcome.sequence
+                and str(outcome.status) == "accepted"
+                and self._is_traced(outcome.sequence)
+            ):
                 token = _root.set(ids_of(outcome.sequence))
-                span = self._tracer.start_span("record", context=trace.set_span_in_context(trace.INVALID_SPAN), start_time=began,
-                                               attributes={"sequence": outcome.sequence, "batch": len(events)})
+                span = self._tracer.start_span(
+                    "record",
+                    context=trace.set_span_in_context(trace.INVALID_SPAN),
+                    start_time=began,
+                    attributes={"sequence": outcome.sequence, "batch": len(events)},
+                )
                 _root.reset(token)
                 span.end(ended)
 
@@ -72,7 +93,9 @@ class Traces:
         block: LearnedBlock = args[1]
         for sequence in map(int, block.sequence):
             if self._is_traced(sequence):
-                self._span("learn", sequence, began, {"sequence": sequence, "block": len(block.sequence)}).end()
+                self._span(
+                    "learn", sequence, began, {"sequence": sequence, "block": len(block.sequence)}
+                ).end()
 
     def _claim(self, args: Sequence[Any], result: ReasonClaim | None, began: int) -> None:
         if result is not None:
@@ -81,27 +104,53 @@ class Traces:
                 self._claimed.popitem(last=False)
 
     def _reasoned(self, args: Sequence[Any], result: None, began: int) -> None:
-        self._finished(args[0], [finished_of(answer) for answer in args[1] if self._is_traced(answer.sequence)], began)
+        self._finished(
+            args[0],
+            [finished_of(answer) for answer in args[1] if self._is_traced(answer.sequence)],
+            began,
+        )
 
     def _packed(self, args: Sequence[Any], result: None, began: int) -> None:
-        self._finished(args[0], [done for done in args[1].finished if self._is_traced(done.sequence)], began)
+        self._finished(
+            args[0], [done for done in args[1].finished if self._is_traced(done.sequence)], began
+        )
 
     def _finished(self, claim: ReasonClaim, finished: Sequence[Finished], began: int) -> None:
         claimed, ended = self._claimed.get(claim.token, began), time.time_ns()
         for done in finished:
-            span = self._span("reason", done.sequence, claimed, {
-                "sequence": done.sequence, "user": done.user, "claim": len(claim.work), "failed": done.failed,
-                "merged": done.heard.get(MERGED_OUTCOME, 0), "heard": sum(done.heard.values())})
+            span = self._span(
+                "reason",
+                done.sequence,
+                claimed,
+                {
+                    "sequence": done.sequence,
+                    "user": done.user,
+                    "claim": len(claim.work),
+                    "failed": done.failed,
+                    "merged": done.heard.get(MERGED_OUTCOME, 0),
+                    "heard": sum(done.heard.values()),
+                },
+            )
             inside = trace.set_span_in_context(span)
             for ref, version, lines in done.texts:
-                self._tracer.start_span("profile version", context=inside, start_time=began, attributes={
-                    "client": ref, "version": version, "lines": lines}).end(ended)
+                self._tracer.start_span(
+                    "profile version",
+                    context=inside,
+                    start_time=began,
+                    attributes={"client": ref, "version": version, "lines": lines},
+                ).end(ended)
             span.end(ended)
 
-    def _span(self, name: str, sequence: int, began: int, attributes: Mapping[str, int | bool]) -> Span:
+    def _span(
+        self, name: str, sequence: int, began: int, attributes: Mapping[str, int | bool]
+    ) -> Span:
         trace_id, root = ids_of(sequence)
-        parent = NonRecordingSpan(SpanContext(trace_id, root, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED)))
-        return self._tracer.start_span(name, context=trace.set_span_in_context(parent), start_time=began, attributes=attributes)
+        parent = NonRecordingSpan(
+            SpanContext(trace_id, root, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
+        )
+        return self._tracer.start_span(
+            name, context=trace.set_span_in_context(parent), start_time=began, attributes=attributes
+        )
 
     def _is_traced(self, sequence: int) -> bool:
         return (ids_of(sequence)[0] & ((1 << 64) - 1)) < self._below

@@ -1,4 +1,5 @@
-"""The other end of beside.py: reads the graph, drafts, answers. It writes nothing, and ends when the service does."""
+"""The other end of beside.py: reads the graph, drafts, answers. It writes nothing, and ends when
+the service does."""
 
 import asyncio
 import fcntl
@@ -17,7 +18,15 @@ from propagation.model.errors import PropagationError
 from propagation.workflow.reason.drafting import Drafter, Drafts, newest_of
 from propagation.workflow.reason.interaction import Stage1
 from propagation.workflow.views.client_texts import held_texts
-from services.reasoning.pipe_protocol import ENOUGH, Begin, Draft, Failed, Forget, read_frame, to_frame
+from services.reasoning.pipe_protocol import (
+    ENOUGH,
+    Begin,
+    Draft,
+    Failed,
+    Forget,
+    read_frame,
+    to_frame,
+)
 from services.runtime.gc_thresholds import rare_collections
 
 PART = 64
@@ -27,8 +36,9 @@ log = logging.getLogger(__name__)
 
 
 class Enough:
-    """Whether the service wants no more of the claim that is drafted: it says so by a signal, for the pipe is not read
-    meanwhile, and again and again for as long as it holds: one that comes between two claims is of no use."""
+    """Whether the service wants no more of the claim that is drafted: it says so by a signal, for
+    the pipe is not read meanwhile, and again and again for as long as it holds: one that comes
+    between two claims is of no use."""
 
     def __init__(self) -> None:
         self.said = False
@@ -38,8 +48,8 @@ class Enough:
 
 
 def main() -> None:
-    """Until the service closes its end. A signal to the whole group is the service's affair: it ends this process last. Calls
-    are answered first: this one is nicer."""
+    """Until the service closes its end. A signal to the whole group is the service's affair: it
+    ends this process last. Calls are answered first: this one is nicer."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     enough = Enough()
@@ -48,7 +58,9 @@ def main() -> None:
     rare_collections()
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    if hasattr(fcntl, "F_SETPIPE_SZ"):  # so that an answer is written while the service is at something else
+    if hasattr(
+        fcntl, "F_SETPIPE_SZ"
+    ):  # so that an answer is written while the service is at something else
         with suppress(OSError):
             fcntl.fcntl(answers.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     try:
@@ -62,7 +74,16 @@ async def _serve(requests: BinaryIO, answers: BinaryIO, enough: Enough) -> None:
     if begin is None:
         return
     desk = SqliteDesk(begin.database)
-    drafter = Drafter(Stage1(desk, OfflineReasoner(begin.workflow.profile_lines), begin.workflow, held_texts(desk), _at_once), PART)
+    drafter = Drafter(
+        Stage1(
+            desk,
+            OfflineReasoner(begin.workflow.profile_lines),
+            begin.workflow,
+            held_texts(desk),
+            _at_once,
+        ),
+        PART,
+    )
     while (request := read_frame(requests)) is not None:
         if isinstance(request, Forget):
             drafter.stage1.forget(request.refs)
@@ -78,14 +99,18 @@ async def _serve(requests: BinaryIO, answers: BinaryIO, enough: Enough) -> None:
 
 
 async def _draft(drafter: Drafter, request: Draft, answers: BinaryIO, enough: Enough) -> None:
-    """What is sent counts as stored: where it is not, its clients are forgotten before the next request."""
+    """What is sent counts as stored: where it is not, its clients are forgotten before the next
+    request."""
     enough.said = False
     async with aclosing(drafter.drafts(request.works, request.seconds, lambda: True)) as parts:
         async for drafts in parts:
             drafter.stage1.committed(newest_of(drafts.reasoned))
             rows = packed(drafts.reasoned, bodies_now(texts_of(drafts.reasoned)))
             last = drafts.last or enough.said
-            _answer(answers, Drafts(finished=drafts.finished, reasoned=rows, said=drafts.said, last=last))
+            _answer(
+                answers,
+                Drafts(finished=drafts.finished, reasoned=rows, said=drafts.said, last=last),
+            )
             if last:
                 break
 

@@ -1,4 +1,5 @@
-"""What goes over the pipes: a length, then one pickled object. Both ends are one program, and nobody else can write to them."""
+"""What goes over the pipes: a length, then one pickled object. Both ends are one program, and
+nobody else can write to them."""
 
 import pickle
 import signal
@@ -11,7 +12,8 @@ from propagation.model.clients.client_text import ReasonWork
 from propagation.workflow.settings import WorkflowSettings
 
 LENGTH_BYTES = 8
-# To the process that drafts: the part it is at may be its claim's last. One that does not listen yet is not ended by it.
+# To the process that drafts: the part it is at may be its claim's last. One that does not listen
+# yet is not ended by it.
 ENOUGH = signal.SIGURG
 
 

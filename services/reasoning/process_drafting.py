@@ -12,7 +12,16 @@ from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.clients.client_text import ClientText, ReasonClaim, ReasonWork
 from propagation.model.errors import PropagationError, StoreBusy, StoreCorrupt, StoreFull
 from propagation.workflow.reason.drafting import Drafts
-from services.reasoning.pipe_protocol import ENOUGH, LENGTH_BYTES, Begin, Draft, Failed, Forget, of_body, to_frame
+from services.reasoning.pipe_protocol import (
+    ENOUGH,
+    LENGTH_BYTES,
+    Begin,
+    Draft,
+    Failed,
+    Forget,
+    of_body,
+    to_frame,
+)
 
 COMMAND = (sys.executable, "-m", "services.reasoning.child_process")
 UNREAD_BYTES = 64 << 20
@@ -21,8 +30,9 @@ PATIENCE_SECONDS = 30.0
 
 
 class Beside:
-    """Drafting[PackedReasoned]. The process starts with the first claim, and anew after it was killed: the claim that it was at
-    is drafted again. `patience`: seconds in which a part of a claim has to come."""
+    """Drafting[PackedReasoned]. The process starts with the first claim, and anew after it was
+    killed: the claim that it was at is drafted again. `patience`: seconds in which a part of a
+    claim has to come."""
 
     def __init__(self, store: SqliteStore, begin: Begin) -> None:
         self._store = store
@@ -38,10 +48,11 @@ class Beside:
         """Of the process, where it runs."""
         return self._process.pid if self._process else None
 
-    async def drafts(self, works: Sequence[ReasonWork], seconds: float,
-                     wanted: Callable[[], bool]) -> AsyncGenerator[Drafts[PackedReasoned], None]:
-        """See Drafting; parts come as they are made, wanted or not. Raises what drafting raised, and PropagationError where the
-        process ended."""
+    async def drafts(
+        self, works: Sequence[ReasonWork], seconds: float, wanted: Callable[[], bool]
+    ) -> AsyncGenerator[Drafts[PackedReasoned], None]:
+        """See Drafting; parts come as they are made, wanted or not. Raises what drafting raised,
+        and PropagationError where the process ended."""
         process = self._process or await self._start()
         while self._unread:  # of a claim that was given up
             await self._answer(process)
@@ -93,7 +104,9 @@ class Beside:
 
     async def _start(self) -> Process:
         self._unread, self._length = False, None
-        self._process = await asyncio.create_subprocess_exec(*COMMAND, stdin=PIPE, stdout=PIPE, limit=UNREAD_BYTES)
+        self._process = await asyncio.create_subprocess_exec(
+            *COMMAND, stdin=PIPE, stdout=PIPE, limit=UNREAD_BYTES
+        )
         self._send(self._process, self._begin)
         return self._process
 
@@ -109,14 +122,20 @@ class Beside:
         try:
             async with asyncio.timeout(self.patience) as self._waiting:
                 if self._length is None:
-                    self._length = int.from_bytes(await process.stdout.readexactly(LENGTH_BYTES), "little")
+                    self._length = int.from_bytes(
+                        await process.stdout.readexactly(LENGTH_BYTES), "little"
+                    )
                 body = await process.stdout.readexactly(self._length)
         except TimeoutError:
             await self._killed(process)
-            raise PropagationError(f"the process that reasons was silent for {self.patience:g} s; it is started again") from None
+            raise PropagationError(
+                f"the process that reasons was silent for {self.patience:g} s; it is started again"
+            ) from None
         except (asyncio.IncompleteReadError, ConnectionError) as error:
             code = await self._killed(process)
-            raise PropagationError(f"the process that reasons ended by itself (exit code {code}); it is started again") from error
+            raise PropagationError(
+                f"the process that reasons ended by itself (exit code {code}); it is started again"
+            ) from error
         self._length = None
         answer = of_body(body)
         self._unread = not (isinstance(answer, Failed) or answer.last)

@@ -32,15 +32,30 @@ def quality(gauge: pb.Gauge) -> Element:
 
     lines: list[Element] = []
     for name, of in (("without", _without), ("with", _with)):
-        places = [(across(point.through - point.interactions / 2), up(of(point))) for point in points]
-        lines.append(element("polyline", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in places), class_=name))
-        lines += [titled(element("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=3.5, class_=name),
-                         f"{name} propagation: {of(point):.4f}, {point.interactions:,} interactions up to {point.through:,}")
-                  for (x, y), point in zip(places, points, strict=True)]
+        places = [
+            (across(point.through - point.interactions / 2), up(of(point))) for point in points
+        ]
+        lines.append(
+            element("polyline", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in places), class_=name)
+        )
+        lines += [
+            titled(
+                element("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=3.5, class_=name),
+                f"{name} propagation: {of(point):.4f}, {point.interactions:,} interactions up to {point.through:,}",
+            )
+            for (x, y), point in zip(places, points, strict=True)
+        ]
     ticks = [last * tick // TICKS for tick in range(TICKS + 1)]
-    return drawing(WIDTH, HEIGHT, "Ranking quality over the stream, with propagation and without",
-                   _levels(low, high, up), lines, _ends(points[-1], up), _gains(points, across),
-                   (_text(across(through), HEIGHT - 10, f"{through:,}", "middle") for through in ticks))
+    return drawing(
+        WIDTH,
+        HEIGHT,
+        "Ranking quality over the stream, with propagation and without",
+        _levels(low, high, up),
+        lines,
+        _ends(points[-1], up),
+        _gains(points, across),
+        (_text(across(through), HEIGHT - 10, f"{through:,}", "middle") for through in ticks),
+    )
 
 
 def _gains(points: Sequence[pb.GaugePoint], across: Callable[[float], float]) -> list[Element]:
@@ -49,15 +64,28 @@ def _gains(points: Sequence[pb.GaugePoint], across: Callable[[float], float]) ->
     most, least = max([*gains, 0.0]), min([*gains, 0.0])
     unit = (GAIN_BOTTOM - GAIN_TOP) / ((most - least) or 1.0)
     zero = GAIN_TOP + most * unit
-    made = [element("line", x1=LEFT, x2=WIDTH - RIGHT, y1=f"{zero:.1f}", y2=f"{zero:.1f}", class_="grid"),
-            _text(LEFT - 8, zero + 4, "0", "end"),
-            element("text", "what it adds", x=WIDTH - RIGHT + 10, y=f"{zero + 4:.1f}", class_="quiet")]
+    made = [
+        element(
+            "line", x1=LEFT, x2=WIDTH - RIGHT, y1=f"{zero:.1f}", y2=f"{zero:.1f}", class_="grid"
+        ),
+        _text(LEFT - 8, zero + 4, "0", "end"),
+        element("text", "what it adds", x=WIDTH - RIGHT + 10, y=f"{zero + 4:.1f}", class_="quiet"),
+    ]
     for point, gain in zip(points, gains, strict=True):
         start, end = across(point.through - point.interactions), across(point.through)
-        made.append(titled(
-            element("rect", x=f"{start + 1:.1f}", width=f"{max(end - start - 2, 1):.1f}", y=f"{zero - max(gain, 0.0) * unit:.1f}",
-                    height=f"{max(abs(gain) * unit, 0.5):.1f}", class_="gain" if gain >= 0 else "loss"),
-            f"{gain:+.4f}, {point.interactions:,} interactions up to {point.through:,}"))
+        made.append(
+            titled(
+                element(
+                    "rect",
+                    x=f"{start + 1:.1f}",
+                    width=f"{max(end - start - 2, 1):.1f}",
+                    y=f"{zero - max(gain, 0.0) * unit:.1f}",
+                    height=f"{max(abs(gain) * unit, 0.5):.1f}",
+                    class_="gain" if gain >= 0 else "loss",
+                ),
+                f"{gain:+.4f}, {point.interactions:,} interactions up to {point.through:,}",
+            )
+        )
     if most:
         made.append(_text(LEFT - 8, GAIN_TOP + 8, f"{most:+.3f}", "end"))
     return made
@@ -75,7 +103,16 @@ def _levels(low: float, high: float, up: Callable[[float], float]) -> list[Eleme
     made = []
     for tick in range(TICKS + 1):
         value = low + (high - low) * tick / TICKS
-        made.append(element("line", x1=LEFT, x2=WIDTH - RIGHT, y1=f"{up(value):.1f}", y2=f"{up(value):.1f}", class_="grid"))
+        made.append(
+            element(
+                "line",
+                x1=LEFT,
+                x2=WIDTH - RIGHT,
+                y1=f"{up(value):.1f}",
+                y2=f"{up(value):.1f}",
+                class_="grid",
+            )
+        )
         made.append(_text(LEFT - 8, up(value) + 4, f"{value:.3f}", "end"))
     return made
 
@@ -87,8 +124,16 @@ def _ends(point: pb.GaugePoint, up: Callable[[float], float]) -> list[Element]:
     if abs(gap) < LABEL_APART:
         shift = (LABEL_APART - abs(gap)) / 2 * (1 if gap >= 0 else -1)
         places = {"with": places["with"] - shift, "without": places["without"] + shift}
-    return [element("text", f"{name} propagation", x=WIDTH - RIGHT + 10, y=f"{y + 4:.1f}", class_=f"label {name}")
-            for name, y in places.items()]
+    return [
+        element(
+            "text",
+            f"{name} propagation",
+            x=WIDTH - RIGHT + 10,
+            y=f"{y + 4:.1f}",
+            class_=f"label {name}",
+        )
+        for name, y in places.items()
+    ]
 
 
 def rounds(reports: Sequence[pb.RoundReport]) -> Element:
@@ -100,15 +145,32 @@ def rounds(reports: Sequence[pb.RoundReport]) -> Element:
     columns = []
     for place, one in enumerate(shown):
         tall = (height - 60) * one.reached_clients / most
-        columns.append(titled(
-            element("rect", x=f"{48 + place * step:.1f}", y=f"{height - 34 - tall:.1f}", width=f"{max(step * 0.75, 1):.1f}",
-                    height=f"{max(tall, 1):.1f}", class_="column"),
-            f"round {one.number}: {one.changed_clients:,} clients had changed, {one.touched_routers:,} routers sent, "
-            f"{one.reached_clients:,} clients newly reached"))
-    return drawing(width, height, "Clients newly reached by each round", columns,
-                   _text(40, 30, f"{most:,}", "end"), _text(40, height - 34, "0", "end"),
-                   _text(48, height - 12, f"round {shown[0].number}", "start"),
-                   _text(width - 12, height - 12, f"round {shown[-1].number}", "end") if len(shown) > 1 else None)
+        columns.append(
+            titled(
+                element(
+                    "rect",
+                    x=f"{48 + place * step:.1f}",
+                    y=f"{height - 34 - tall:.1f}",
+                    width=f"{max(step * 0.75, 1):.1f}",
+                    height=f"{max(tall, 1):.1f}",
+                    class_="column",
+                ),
+                f"round {one.number}: {one.changed_clients:,} clients had changed, {one.touched_routers:,} routers sent, "
+                f"{one.reached_clients:,} clients newly reached",
+            )
+        )
+    return drawing(
+        width,
+        height,
+        "Clients newly reached by each round",
+        columns,
+        _text(40, 30, f"{most:,}", "end"),
+        _text(40, height - 34, "0", "end"),
+        _text(48, height - 12, f"round {shown[0].number}", "start"),
+        _text(width - 12, height - 12, f"round {shown[-1].number}", "end")
+        if len(shown) > 1
+        else None,
+    )
 
 
 def _text(x: float, y: float, words: str, anchor: str) -> Element:

@@ -19,9 +19,10 @@ AT_ONCE = 4
 
 @dataclass(frozen=True)
 class Material:
-    """`routers`: those of the taste bank that carried most, by reach, members and number · `members`: of each of them, the
-    first 200 by score · `reach`: by router · `runs`: evolutions, newest first; None where this release has none · `left_out`:
-    taste routers that are not among `routers`."""
+    """`routers`: those of the taste bank that carried most, by reach, members and number ·
+    `members`: of each of them, the first 200 by score · `reach`: by router · `runs`: evolutions,
+    newest first; None where this release has none · `left_out`: taste routers that are not among
+    `routers`."""
 
     status: pb.GetStatusResponse
     routers: Sequence[pb.Router]
@@ -37,12 +38,22 @@ async def gather(stub: "PropagationServiceAsyncStub") -> Material:
     status = await stub.GetStatus(pb.GetStatusRequest(history=True))
     reach = {one.router: one for one in status.reach}
     everyone = await _routers(stub)
-    chosen = sorted(everyone, key=lambda router: (-clients_reached(reach, router.number), -router.members, router.number))
+    chosen = sorted(
+        everyone,
+        key=lambda router: (-clients_reached(reach, router.number), -router.members, router.number),
+    )
     chosen = chosen[:ROUTERS_MOST]
     turns = asyncio.Semaphore(AT_ONCE)
     members = await asyncio.gather(*(_members(stub, router.number, turns) for router in chosen))
-    return Material(status, chosen, {router.number: found for router, found in zip(chosen, members, strict=True)}, reach,
-                    await _runs(stub), len(everyone) - len(chosen), datetime.now(UTC))
+    return Material(
+        status,
+        chosen,
+        {router.number: found for router, found in zip(chosen, members, strict=True)},
+        reach,
+        await _runs(stub),
+        len(everyone) - len(chosen),
+        datetime.now(UTC),
+    )
 
 
 def clients_reached(reach: Mapping[int, pb.RouterReach], router: int) -> int:
@@ -54,16 +65,22 @@ async def _routers(stub: "PropagationServiceAsyncStub") -> list[pb.Router]:
     found: list[pb.Router] = []
     token = ""
     while True:
-        page = await stub.ListRouters(pb.ListRoutersRequest(bank=pb.BANK_TASTE, page_size=1_000, page_token=token))
+        page = await stub.ListRouters(
+            pb.ListRoutersRequest(bank=pb.BANK_TASTE, page_size=1_000, page_token=token)
+        )
         found += page.routers
         token = page.next_page_token
         if not token:
             return found
 
 
-async def _members(stub: "PropagationServiceAsyncStub", router: int, turns: asyncio.Semaphore) -> Sequence[pb.RouterMember]:
+async def _members(
+    stub: "PropagationServiceAsyncStub", router: int, turns: asyncio.Semaphore
+) -> Sequence[pb.RouterMember]:
     async with turns:
-        answer = await stub.GetRouter(pb.GetRouterRequest(number=router, bank=pb.BANK_TASTE, page_size=MEMBERS))
+        answer = await stub.GetRouter(
+            pb.GetRouterRequest(number=router, bank=pb.BANK_TASTE, page_size=MEMBERS)
+        )
     return answer.members
 
 

@@ -1,4 +1,5 @@
-"""Elements of a page. Text and attributes are escaped by the serialiser: nothing here, nor in any caller, writes markup."""
+"""Elements of a page. Text and attributes are escaped by the serialiser: nothing here, nor in any
+caller, writes markup."""
 
 import re
 from collections.abc import Iterable
@@ -10,8 +11,12 @@ UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufff
 
 
 def element(tag: str, *children: Child | Iterable[Child], **attributes: object) -> Element:
-    """`class_` and `for_` lose their underscore, others are dashes (`stroke_width`); None leaves an attribute out."""
-    made = Element(tag, {_name(key): _clean(str(value)) for key, value in attributes.items() if value is not None})
+    """`class_` and `for_` lose their underscore, others are dashes (`stroke_width`); None leaves an
+    attribute out."""
+    made = Element(
+        tag,
+        {_name(key): _clean(str(value)) for key, value in attributes.items() if value is not None},
+    )
     for child in children:
         if child is None or isinstance(child, (str, Element)):
             _add(made, child)
@@ -34,18 +39,45 @@ def written(page: Element) -> str:
 
 def drawing(width: float, height: float, label: str, *children: Child | Iterable[Child]) -> Element:
     """An SVG that fills its column; `label` is read to those who don't see it."""
-    return element("svg", *children, viewBox=f"0 0 {width:g} {height:g}", role="img", aria_label=label, class_="drawing")
+    return element(
+        "svg",
+        *children,
+        viewBox=f"0 0 {width:g} {height:g}",
+        role="img",
+        aria_label=label,
+        class_="drawing",
+    )
 
 
-def table(headers: Iterable[str], rows: Iterable[Iterable[Child]], numbers: Iterable[int] = ()) -> Element:
+def table(
+    headers: Iterable[str], rows: Iterable[Iterable[Child]], numbers: Iterable[int] = ()
+) -> Element:
     """`numbers`: columns that are right-aligned."""
     right = frozenset(numbers)
-    made = element("table", element("thead", element("tr", (element("th", header, class_="number" if place in right else None)
-                                                              for place, header in enumerate(headers)))))
+    made = element(
+        "table",
+        element(
+            "thead",
+            element(
+                "tr",
+                (
+                    element("th", header, class_="number" if place in right else None)
+                    for place, header in enumerate(headers)
+                ),
+            ),
+        ),
+    )
     body = SubElement(made, "tbody")
     for row in rows:
-        body.append(element("tr", (element("td", cell, class_="number" if place in right else None)
-                                   for place, cell in enumerate(row))))
+        body.append(
+            element(
+                "tr",
+                (
+                    element("td", cell, class_="number" if place in right else None)
+                    for place, cell in enumerate(row)
+                ),
+            )
+        )
     return made
 
 

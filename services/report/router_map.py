@@ -29,14 +29,37 @@ def router_map(material: Material) -> Element:
     pulls = _pulls(material)
     places = _placed(pulls)
     reached = [clients_reached(material.reach, router.number) for router in routers]
-    most_members, most_reached = max(max(router.members for router in routers), 1), max([*reached, 1])
-    radii = [SMALLEST + (LARGEST - SMALLEST) * sqrt(router.members / most_members) for router in routers]
-    dots = [titled(element("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=f"{radius:.1f}", class_="router",
-                           fill_opacity=f"{FAINTEST + (1 - FAINTEST) * clients / most_reached:.2f}"),
-                   _told(router, clients, material.members[router.number]))
-            for (x, y), radius, clients, router in zip(places.tolist(), radii, reached, routers, strict=True)]
-    return drawing(WIDTH, HEIGHT, "Routers: near where they share attributes and members", _links(pulls, places), dots,
-                   _names(routers, places, radii))
+    most_members, most_reached = (
+        max(max(router.members for router in routers), 1),
+        max([*reached, 1]),
+    )
+    radii = [
+        SMALLEST + (LARGEST - SMALLEST) * sqrt(router.members / most_members) for router in routers
+    ]
+    dots = [
+        titled(
+            element(
+                "circle",
+                cx=f"{x:.1f}",
+                cy=f"{y:.1f}",
+                r=f"{radius:.1f}",
+                class_="router",
+                fill_opacity=f"{FAINTEST + (1 - FAINTEST) * clients / most_reached:.2f}",
+            ),
+            _told(router, clients, material.members[router.number]),
+        )
+        for (x, y), radius, clients, router in zip(
+            places.tolist(), radii, reached, routers, strict=True
+        )
+    ]
+    return drawing(
+        WIDTH,
+        HEIGHT,
+        "Routers: near where they share attributes and members",
+        _links(pulls, places),
+        dots,
+        _names(routers, places, radii),
+    )
 
 
 def name_of(router: pb.Router) -> str:
@@ -47,11 +70,19 @@ def _pulls(material: Material) -> NDArray[np.float64]:
     """[R,R]: what two routers share, of attributes and of members, as a share of the smaller."""
     routers = material.routers
     told = [frozenset(name.casefold() for name in router.attributes) for router in routers]
-    belong = [frozenset((member.client.kind, member.client.id) for member in material.members[router.number]
-                        if member.HasField("client")) for router in routers]
+    belong = [
+        frozenset(
+            (member.client.kind, member.client.id)
+            for member in material.members[router.number]
+            if member.HasField("client")
+        )
+        for router in routers
+    ]
     pulls = np.zeros((len(routers),) * 2)
     for one, other in combinations(range(len(routers)), 2):
-        pulls[one, other] = pulls[other, one] = _shared(told[one], told[other]) + _shared(belong[one], belong[other])
+        pulls[one, other] = pulls[other, one] = _shared(told[one], told[other]) + _shared(
+            belong[one], belong[other]
+        )
     return pulls
 
 
@@ -71,15 +102,30 @@ def _placed(pulls: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _links(pulls: NDArray[np.float64], places: NDArray[np.float64]) -> list[Element]:
     """Each router to the one that it shares most with."""
-    pairs = {(min(one, other), max(one, other)) for one, row in enumerate(pulls)
-             for other in np.argsort(-row, kind="stable")[:LINKS].tolist() if row[other] > 0}
+    pairs = {
+        (min(one, other), max(one, other))
+        for one, row in enumerate(pulls)
+        for other in np.argsort(-row, kind="stable")[:LINKS].tolist()
+        if row[other] > 0
+    }
     strongest = max(float(pulls.max(initial=0.0)), 1e-9)
-    return [element("line", x1=f"{places[one, 0]:.1f}", y1=f"{places[one, 1]:.1f}", x2=f"{places[other, 0]:.1f}",
-                    y2=f"{places[other, 1]:.1f}", class_="link", stroke_width=f"{0.5 + 2.5 * pulls[one, other] / strongest:.2f}")
-            for one, other in sorted(pairs)]
+    return [
+        element(
+            "line",
+            x1=f"{places[one, 0]:.1f}",
+            y1=f"{places[one, 1]:.1f}",
+            x2=f"{places[other, 0]:.1f}",
+            y2=f"{places[other, 1]:.1f}",
+            class_="link",
+            stroke_width=f"{0.5 + 2.5 * pulls[one, other] / strongest:.2f}",
+        )
+        for one, other in sorted(pairs)
+    ]
 
 
-def _names(routers: Sequence[pb.Router], places: NDArray[np.float64], radii: Sequence[float]) -> list[Element]:
+def _names(
+    routers: Sequence[pb.Router], places: NDArray[np.float64], radii: Sequence[float]
+) -> list[Element]:
     """Of the routers that reached most, below their dots, moved apart."""
     named = [place for place, router in enumerate(routers) if router.name][:NAMED]
     if not named:
@@ -87,8 +133,12 @@ def _names(routers: Sequence[pb.Router], places: NDArray[np.float64], radii: Seq
     words = [_short(routers[place].name) for place in named]
     sizes = np.array([(LETTER * len(text) + 8, LABEL_HEIGHT) for text in words])
     wanted = np.array([places[place] + (0.0, radii[place] + 11.0) for place in named])
-    return [element("text", text, x=f"{x:.1f}", y=f"{y + 4:.1f}", text_anchor="middle", class_="name")
-            for text, (x, y) in zip(words, _inside(spread_labels(wanted, sizes), sizes).tolist(), strict=True)]
+    return [
+        element("text", text, x=f"{x:.1f}", y=f"{y + 4:.1f}", text_anchor="middle", class_="name")
+        for text, (x, y) in zip(
+            words, _inside(spread_labels(wanted, sizes), sizes).tolist(), strict=True
+        )
+    ]
 
 
 def _inside(places: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -96,11 +146,16 @@ def _inside(places: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[
 
 
 def _told(router: pb.Router, clients: int, members: Sequence[pb.RouterMember]) -> str:
-    titles = [member.title or member.client.id for member in members
-              if member.HasField("client") and member.client.kind == pb.CLIENT_KIND_ITEM][:STANDS_FOR]
+    titles = [
+        member.title or member.client.id
+        for member in members
+        if member.HasField("client") and member.client.kind == pb.CLIENT_KIND_ITEM
+    ][:STANDS_FOR]
     stands = f"\nwith {', '.join(titles)}" if titles else ""
-    return (f"{name_of(router)}\n{router.members:,} members, {router.version:,} messages, {clients:,} clients reached, "
-            f"mass {router.mass:,.0f}{stands}")
+    return (
+        f"{name_of(router)}\n{router.members:,} members, {router.version:,} messages, {clients:,} clients reached, "
+        f"mass {router.mass:,.0f}{stands}"
+    )
 
 
 def _short(name: str) -> str:

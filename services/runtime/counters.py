@@ -1,11 +1,13 @@
-"""How often things happened since this process started: numbers that only grow, for whatever exports them."""
+"""How often things happened since this process started: numbers that only grow, for whatever
+exports them."""
 
 from collections import Counter
 from collections.abc import Mapping
 
 
 class Counters:
-    """Counted by (name, label); names as a metric has them, with their unit, the label says which one of a kind."""
+    """Counted by (name, label); names as a metric has them, with their unit, the label says which
+    one of a kind."""
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, str]] = Counter()

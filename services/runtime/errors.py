@@ -16,9 +16,11 @@ class NotLoopback(PropagationError):
     """The address can be reached from other machines, and there are no TLS and tokens."""
 
     def __init__(self, host: str) -> None:
-        super().__init__(f"server.host is {host!r}, which is not loopback: anybody who reaches it could read and write."
-                         " Set server.tls.certificate, server.tls.key and server.tokens, use 127.0.0.1, or say --insecure"
-                         " if the network is trusted")
+        super().__init__(
+            f"server.host is {host!r}, which is not loopback: anybody who reaches it could read and write."
+            " Set server.tls.certificate, server.tls.key and server.tokens, use 127.0.0.1, or say --insecure"
+            " if the network is trusted"
+        )
         self.host = host
 
 
@@ -26,7 +28,9 @@ class PortTaken(PropagationError):
     """Another process listens there."""
 
     def __init__(self, address: str) -> None:
-        super().__init__(f"{address} is taken, or not an address of this machine; stop the other process or name another --port")
+        super().__init__(
+            f"{address} is taken, or not an address of this machine; stop the other process or name another --port"
+        )
         self.address = address
 
 
@@ -52,4 +56,6 @@ class NotInstalled(PropagationError):
     """A setting asks for what an extra brings."""
 
     def __init__(self, setting: str, extra: str) -> None:
-        super().__init__(f"{setting} needs what is not installed here; pip install 'preference-propagation[{extra}]'")
+        super().__init__(
+            f"{setting} needs what is not installed here; pip install 'preference-propagation[{extra}]'"
+        )

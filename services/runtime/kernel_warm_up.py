@@ -1,7 +1,9 @@
-"""Compile the kernels before several processes want them at once: `python -m services.runtime.kernel_warm_up`.
+"""Compile the kernels before several processes want them at once: `python -m
+services.runtime.kernel_warm_up`.
 
-Where none is kept yet, `python -m services.runtime.kernel_warm_up reading` compiles the half that reads beside the half that learns, into a folder of
-its own: two processes that write to one at the same moment may take each other's entries in its lists."""
+Where none is kept yet, `python -m services.runtime.kernel_warm_up reading` compiles the half that
+reads beside the half that learns, into a folder of its own: two processes that write to one at the
+same moment may take each other's entries in its lists."""
 
 import os
 import subprocess
@@ -32,7 +34,9 @@ def main(half: str | None) -> None:
 
         warm_up()
     else:
-        sys.stderr.write("compiling kernels, once: over a minute on two idle cores, two on one, more on a busy machine\n")
+        sys.stderr.write(
+            "compiling kernels, once: over a minute on two idle cores, two on one, more on a busy machine\n"
+        )
         _both_halves(kept)
     sys.stderr.write(f"kernels ready after {time.monotonic() - start:.0f} s\n")
 
@@ -42,7 +46,9 @@ def _both_halves(kept: Path) -> None:
     kept.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=kept.parent, prefix="half-") as folder:
         environment = os.environ | {"NUMBA_CACHE_DIR": folder}
-        with subprocess.Popen([sys.executable, "-m", "services.runtime.kernel_warm_up", READING], env=environment) as other:
+        with subprocess.Popen(
+            [sys.executable, "-m", "services.runtime.kernel_warm_up", READING], env=environment
+        ) as other:
             try:
                 from propagation.workflow.warm_up import warm_learning
 

@@ -1,4 +1,5 @@
-"""Where a service keeps what it keeps: its operators are told, in errors and in GetStatus; other callers are not."""
+"""Where a service keeps what it keeps: its operators are told, in errors and in GetStatus; other
+callers are not."""
 
 from collections.abc import Mapping
 from urllib.parse import urlsplit
@@ -25,8 +26,11 @@ NOWHERE = Places({})
 def places_of(settings: Settings) -> Places:
     """The file, and the servers as their addresses stand in settings and in errors of connections."""
     names = {str(settings.database.resolve()): "the graph", str(settings.database): "the graph"}
-    servers = {settings.neo4j.uri: "the graph's server", settings.qdrant.url: "the vector index",
-               settings.openai.base_url: "the model's server"}
+    servers = {
+        settings.neo4j.uri: "the graph's server",
+        settings.qdrant.url: "the vector index",
+        settings.openai.base_url: "the model's server",
+    }
     if settings.openai.embeddings.base_url:
         servers[settings.openai.embeddings.base_url] = "the embedder's server"
     for url, name in servers.items():

@@ -1,4 +1,5 @@
-"""From the first moment until the engine is open: the port answers, health says NOT_SERVING, and every other call is told why."""
+"""From the first moment until the engine is open: the port answers, health says NOT_SERVING, and
+every other call is told why."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -33,8 +34,9 @@ class Opening:
         self._why = None
 
     async def reach(self, open_part: Callable[[], Awaitable[None]]) -> None:
-        """Open the graph store, or what is embedded at start; wait for the server where that does not answer, for as long as it
-        takes. Raises Stopped, and what else it is refused with: a wrong password or version does not get right by waiting."""
+        """Open the graph store, or what is embedded at start; wait for the server where that does
+        not answer, for as long as it takes. Raises Stopped, and what else it is refused with: a
+        wrong password or version does not get right by waiting."""
         pause = FIRST_PAUSE_SECONDS
         while True:
             try:

@@ -9,7 +9,8 @@ from typing import TextIO
 
 @contextmanager
 def whole(handle: int, beside: Path, final: Path) -> Iterator[TextIO]:
-    """To write UTF-8 to: `beside`, which is open as `handle`. It becomes `final` when the body ends well, and goes when it fails."""
+    """To write UTF-8 to: `beside`, which is open as `handle`. It becomes `final` when the body ends
+    well, and goes when it fails."""
     with open(handle, "w", encoding="utf-8") as file:
         try:
             yield file

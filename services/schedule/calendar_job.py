@@ -1,7 +1,9 @@
-"""A job by the calendar, once each time it is due: in one replica, caught up once after a stop, tried again after a failure.
+"""A job by the calendar, once each time it is due: in one replica, caught up once after a stop,
+tried again after a failure.
 
-It is looked at every few seconds against the clock on the wall and the graph's memory, and not by a timer set hours ahead: a
-machine that slept, a clock that was put right, and a run by another replica are then nothing special."""
+It is looked at every few seconds against the clock on the wall and the graph's memory, and not by a
+timer set hours ahead: a machine that slept, a clock that was put right, and a run by another
+replica are then nothing special."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
@@ -27,7 +29,8 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class Retry:
-    """After the first failure of a run it is tried again in `first` seconds, then twice as late each time, at most `longest`."""
+    """After the first failure of a run it is tried again in `first` seconds, then twice as late
+    each time, at most `longest`."""
 
     first: float = 60.0
     longest: float = 3_600.0
@@ -37,14 +40,26 @@ class Retry:
 
 
 class Nightly:
-    """`run` is called when `calendar` says so; it must be harmless to repeat after a crash. What it fails with is a log line,
-    counted in jobs_failed_total, and stands in `failing` until it succeeds. `ran` says whether the graph shows a run from one
-    time to another [ms]: a process that died just after its run's commit did not come to remember it. `grace` [seconds]: a run
-    that is later than this is left out; None: however late, it is caught up."""
+    """`run` is called when `calendar` says so; it must be harmless to repeat after a crash. What it
+    fails with is a log line, counted in jobs_failed_total, and stands in `failing` until it
+    succeeds. `ran` says whether the graph shows a run from one time to another [ms]: a process that
+    died just after its run's commit did not come to remember it. `grace` [seconds]: a run that is
+    later than this is left out; None: however late, it is caught up."""
 
-    def __init__(self, name: str, calendar: Calendar, run: Run, ran: Ran, store: GraphStore, clock: Clock,
-                 leases: Leases, failing: MutableMapping[str, str], counters: Counters, retry: Retry,
-                 grace: float | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        calendar: Calendar,
+        run: Run,
+        ran: Ran,
+        store: GraphStore,
+        clock: Clock,
+        leases: Leases,
+        failing: MutableMapping[str, str],
+        counters: Counters,
+        retry: Retry,
+        grace: float | None = None,
+    ) -> None:
         self.name = name
         self._calendar = calendar
         self._run = run
@@ -69,15 +84,21 @@ class Nightly:
     async def when(self) -> tuple[JobMemory | None, datetime | None]:
         """(what is remembered of it, when it is due next; a past time where it is overdue)."""
         memory = await remembered(self._store, self.name)
-        return memory, self._calendar.after(_time(self._clock.now_ms() if memory is None else memory.through))
+        return memory, self._calendar.after(
+            _time(self._clock.now_ms() if memory is None else memory.through)
+        )
 
     async def _look_again(self, lease: Lease) -> bool:
-        """Under the lease: another replica may have run it, or begun to remember, since the first look."""
+        """Under the lease: another replica may have run it, or begun to remember, since the first
+        look."""
         now = self._clock.now_ms()
         memory = await remembered(self._store, self.name)
         if memory is None or memory.through > now + DAY_MS:
             if memory is not None:
-                log.warning("the clock went back by more than a day: the job is due from now on", job=self.name)
+                log.warning(
+                    "the clock went back by more than a day: the job is due from now on",
+                    job=self.name,
+                )
             await remember(self._store, self.name, JobMemory(through=now), lease)
             return False
         if not self._is_due(memory):
@@ -85,12 +106,15 @@ class Nightly:
         if self._too_late(memory, now):
             log.warning("missed by more than misfire_grace_time: left out", job=self.name)
             self._counters.add("jobs_missed_total", self.name)
-            await remember(self._store, self.name, memory.model_copy(update={"through": now}), lease)
+            await remember(
+                self._store, self.name, memory.model_copy(update={"through": now}), lease
+            )
             return False
         return await self._try(lease, memory, now)
 
     def _is_due(self, memory: JobMemory) -> bool:
-        """A retry that seems further off than the longest was set before the clock went back, and is due."""
+        """A retry that seems further off than the longest was set before the clock went back, and
+        is due."""
         now = self._clock.now_ms()
         if memory.through > now + DAY_MS:
             return True
@@ -103,7 +127,9 @@ class Nightly:
         """Whether even the latest time that it was due at is longer ago than the grace."""
         if self._grace is None or memory.failures:
             return False
-        due = self._calendar.after(max(_time(memory.through), _time(now - int(1_000 * self._grace) - 1)))
+        due = self._calendar.after(
+            max(_time(memory.through), _time(now - int(1_000 * self._grace) - 1))
+        )
         return due is None or due > _time(now)
 
     async def _try(self, lease: Lease, memory: JobMemory, now: int) -> bool:
@@ -127,8 +153,14 @@ class Nightly:
         ours = isinstance(error, PropagationError)
         said = str(error) if ours else f"{type(error).__name__}; see the log"
         failures, now = memory.failures + 1, self._clock.now_ms()
-        failed = memory.model_copy(update={"failures": failures, "failed": now, "error": said,
-                                           "retry_at": now + self._retry.after_ms(failures)})
+        failed = memory.model_copy(
+            update={
+                "failures": failures,
+                "failed": now,
+                "error": said,
+                "retry_at": now + self._retry.after_ms(failures),
+            }
+        )
         self._counters.add("jobs_failed_total", self.name)
         self._show(failed)
         if ours:
@@ -142,8 +174,10 @@ class Nightly:
         if memory is None or not memory.failures:
             self._failing.pop(self.name, None)
         else:
-            self._failing[self.name] = (f"failed {memory.failures} time{'s' * (memory.failures > 1)}, tried again at "
-                                        f"{_time(memory.retry_at):%Y-%m-%d %H:%M:%S} UTC: {memory.error}")
+            self._failing[self.name] = (
+                f"failed {memory.failures} time{'s' * (memory.failures > 1)}, tried again at "
+                f"{_time(memory.retry_at):%Y-%m-%d %H:%M:%S} UTC: {memory.error}"
+            )
 
 
 def _time(ms: int) -> datetime:

@@ -1,4 +1,5 @@
-"""What the graph remembers of a job, so that another process, or the next start, knows what was done."""
+"""What the graph remembers of a job, so that another process, or the next start, knows what was
+done."""
 
 from propagation.model.base import Term
 from propagation.ports.graph.blobs import BlobStore
@@ -6,8 +7,9 @@ from propagation.ports.graph.leases import Lease
 
 
 class JobMemory(Term):
-    """Times in milliseconds since 1970. `through`: what was due up to then is done. `finished`: when the last run succeeded, 0
-    before the first. `failures` of the run that is due now, the last at `failed` with `error`; it is tried again at `retry_at`."""
+    """Times in milliseconds since 1970. `through`: what was due up to then is done. `finished`:
+    when the last run succeeded, 0 before the first. `failures` of the run that is due now, the last
+    at `failed` with `error`; it is tried again at `retry_at`."""
 
     through: int
     finished: int = 0

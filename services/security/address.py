@@ -11,8 +11,8 @@ from services.security.tls import server_credentials
 
 
 def refuse_open_address(server: ServerSettings, host: str | None = None) -> None:
-    """Raises NotLoopback unless the host (the service's, or another one that it listens on) is this machine's own, TLS and tokens
-    are set, or --insecure was said."""
+    """Raises NotLoopback unless the host (the service's, or another one that it listens on) is this
+    machine's own, TLS and tokens are set, or --insecure was said."""
     closed = server.tls.certificate is not None and server.tokens is not None
     if not (closed or server.insecure or is_loopback(host or server.host)):
         raise NotLoopback(host or server.host)
@@ -27,20 +27,26 @@ def is_loopback(host: str) -> bool:
 
 
 def bind(server: grpc.aio.Server, settings: ServerSettings) -> str:
-    """Take the port (0: a free one), with TLS where a certificate is named; the address. Raises PortTaken, BrokenTls."""
+    """Take the port (0: a free one), with TLS where a certificate is named; the address. Raises
+    PortTaken, BrokenTls."""
     host = f"[{settings.host}]" if ":" in settings.host.strip("[]") else settings.host
     refuse_taken_port(settings.host.strip("[]"), settings.port)
     credentials, wanted = server_credentials(settings.tls), f"{host}:{settings.port}"
     try:
-        port = server.add_secure_port(wanted, credentials) if credentials else server.add_insecure_port(wanted)
+        port = (
+            server.add_secure_port(wanted, credentials)
+            if credentials
+            else server.add_insecure_port(wanted)
+        )
     except RuntimeError as error:
         raise PortTaken(wanted) from error
     return f"{host}:{port}"
 
 
 def refuse_taken_port(host: str, port: int) -> None:
-    """A name may mean several addresses, of which one that is free is enough. grpc would find out too, and write lines of its
-    own on standard error that nothing can hold back. Raises PortTaken."""
+    """A name may mean several addresses, of which one that is free is enough. grpc would find out
+    too, and write lines of its own on standard error that nothing can hold back. Raises PortTaken.
+    """
     try:
         places = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:

@@ -19,7 +19,8 @@ class NotAuthenticated(PropagationError):
 
 
 class Door:
-    """`tokens`: None where whoever reaches the service may do everything (loopback without tokens, or --insecure)."""
+    """`tokens`: None where whoever reaches the service may do everything (loopback without tokens,
+    or --insecure)."""
 
     def __init__(self, tokens: Tokens | None, limits: Limits) -> None:
         self._tokens = tokens
@@ -31,14 +32,15 @@ class Door:
             self._tokens.look_again()
 
     def admit(self, method: str, metadata: Metadata, peer: str) -> Caller:
-        """Who calls. `method`: /package.Service/Rpc; `peer`: the caller's address. Raises NotAuthenticated, NotAllowed,
-        TooMuch."""
+        """Who calls. `method`: /package.Service/Rpc; `peer`: the caller's address. Raises
+        NotAuthenticated, NotAllowed, TooMuch."""
         caller = self._caller(method, metadata, peer)
         self.limits.call(caller.name)
         return caller
 
     def admits_still(self, method: str, metadata: Metadata, peer: str) -> None:
-        """Asked again while a stream goes on: tokens are taken back. Raises NotAuthenticated, NotAllowed."""
+        """Asked again while a stream goes on: tokens are taken back. Raises NotAuthenticated,
+        NotAllowed."""
         self._caller(method, metadata, peer)
 
     def _caller(self, method: str, metadata: Metadata, peer: str) -> Caller:
@@ -46,7 +48,9 @@ class Door:
             return Caller(ALL_ROLES if self._tokens is None else frozenset(), _host(peer))
         token = token_of(_given(metadata), self._tokens.now())
         if token is None:
-            raise NotAuthenticated("a known token is needed: send the metadata `authorization: Bearer TOKEN`")
+            raise NotAuthenticated(
+                "a known token is needed: send the metadata `authorization: Bearer TOKEN`"
+            )
         caller = Caller.of_token(token.name, token.roles)
         role = needed_role(method)
         if role is not None and role not in caller.roles:
@@ -57,7 +61,7 @@ class Door:
 def _given(metadata: Metadata) -> str:
     for key, value in metadata:
         if key == "authorization" and isinstance(value, str) and value.lower().startswith(SCHEME):
-            return value[len(SCHEME):].strip()
+            return value[len(SCHEME) :].strip()
     return ""
 
 

@@ -9,21 +9,40 @@ from services.runtime.errors import NotAllowed
 from services.security.roles import Role
 
 ALL_ROLES = frozenset(Role)
-INCLUDED: Mapping[Role, frozenset[Role]] = {Role.ANALYST: frozenset({Role.READ}), Role.ADMIN: frozenset({Role.WRITE, Role.READ})}
+INCLUDED: Mapping[Role, frozenset[Role]] = {
+    Role.ANALYST: frozenset({Role.READ}),
+    Role.ADMIN: frozenset({Role.WRITE, Role.READ}),
+}
 SERVICE = "/propagation.v1.PropagationService/"
 OPEN = frozenset({"/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch"})
 """For load balancers, which have no token."""
 NEEDED: Mapping[str, Role] = {
-    "UpsertClients": Role.WRITE, "RecordInteractions": Role.WRITE, "StreamInteractions": Role.WRITE,
-    "RetractInteractions": Role.WRITE, "GetProfile": Role.READ, "Recommend": Role.READ, "SimilarClients": Role.READ,
-    "ListRouters": Role.READ, "GetRouter": Role.READ, "TracePropagation": Role.READ, "WatchPropagation": Role.READ,
-    "GetStatus": Role.READ, "ListEvolutionRuns": Role.READ, "RunRound": Role.ADMIN, "EvolveRouters": Role.ADMIN,
-    "ExportClient": Role.ADMIN, "ForgetClient": Role.ADMIN}
+    "UpsertClients": Role.WRITE,
+    "RecordInteractions": Role.WRITE,
+    "StreamInteractions": Role.WRITE,
+    "RetractInteractions": Role.WRITE,
+    "GetProfile": Role.READ,
+    "Recommend": Role.READ,
+    "SimilarClients": Role.READ,
+    "ListRouters": Role.READ,
+    "GetRouter": Role.READ,
+    "TracePropagation": Role.READ,
+    "WatchPropagation": Role.READ,
+    "GetStatus": Role.READ,
+    "ListEvolutionRuns": Role.READ,
+    "RunRound": Role.ADMIN,
+    "EvolveRouters": Role.ADMIN,
+    "ExportClient": Role.ADMIN,
+    "ForgetClient": Role.ADMIN,
+}
 
 
 def needed_role(method: str) -> Role | None:
-    """Of a full method name; None: any token will do (reflection). An RPC that is not listed is an operator's."""
-    return NEEDED.get(method.removeprefix(SERVICE), Role.ADMIN) if method.startswith(SERVICE) else None
+    """Of a full method name; None: any token will do (reflection). An RPC that is not listed is an
+    operator's."""
+    return (
+        NEEDED.get(method.removeprefix(SERVICE), Role.ADMIN) if method.startswith(SERVICE) else None
+    )
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,9 @@ class TooMuch(PropagationError):
     """A client asks for more than its share; it may ask again after `retry_seconds`."""
 
     def __init__(self, what: str, retry_seconds: float) -> None:
-        super().__init__(f"more {what} than the service gives one client; ask again in {retry_seconds:.1f} s")
+        super().__init__(
+            f"more {what} than the service gives one client; ask again in {retry_seconds:.1f} s"
+        )
         self.retry_seconds = round(retry_seconds, 3)
 
 
@@ -28,8 +30,8 @@ class Allowance:
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, client: str, amount: float) -> float:
-        """Seconds until so much is there; 0: it was taken. More than can ever be saved is given from a full bucket, and paid
-        back before anything else is."""
+        """Seconds until so much is there; 0: it was taken. More than can ever be saved is given
+        from a full bucket, and paid back before anything else is."""
         now = time.monotonic()
         left, at = self._left.get(client, (self._full, now))
         left = min(left + (now - at) * self._rate, self._full)

@@ -16,8 +16,9 @@ log = structlog.get_logger()
 
 
 class Watched(Generic[T]):
-    """What `read` makes of files, looked at again at most once a second. Where they cannot be read again, what was read
-    before stays in force, and the log says so: a half-written file locks nobody out."""
+    """What `read` makes of files, looked at again at most once a second. Where they cannot be read
+    again, what was read before stays in force, and the log says so: a half-written file locks
+    nobody out."""
 
     def __init__(self, paths: tuple[Path, ...], read: Callable[[], T]) -> None:
         self._paths = paths
@@ -42,7 +43,10 @@ class Watched(Generic[T]):
                 self._stamps = stamps
                 log.info("read again", files=[str(path) for path in self._paths])
         except (OSError, PropagationError) as error:
-            log.error("a changed file cannot be used; what it said before stays in force", error=str(error))
+            log.error(
+                "a changed file cannot be used; what it said before stays in force",
+                error=str(error),
+            )
 
     def _look(self) -> list[Stamp]:
         found = [path.stat() for path in self._paths]

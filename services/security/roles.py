@@ -4,7 +4,8 @@ from enum import StrEnum
 
 
 class Role(StrEnum):
-    """`read` sees items, counts and routers; `analyst` reads, and sees users by id; `admin` writes, reads and operates."""
+    """`read` sees items, counts and routers; `analyst` reads, and sees users by id; `admin` writes,
+    reads and operates."""
 
     WRITE = "write"
     READ = "read"

@@ -15,7 +15,8 @@ class BrokenTls(PropagationError):
 
 
 def server_credentials(tls: TlsSettings) -> grpc.ServerCredentials | None:
-    """None where no certificate is named. New connections get the files as they are then. Raises BrokenTls."""
+    """None where no certificate is named. New connections get the files as they are then. Raises
+    BrokenTls."""
     if tls.certificate is None and tls.key is None and tls.client_ca is None:
         return None
     if tls.certificate is None or tls.key is None:
@@ -25,18 +26,22 @@ def server_credentials(tls: TlsSettings) -> grpc.ServerCredentials | None:
     def read() -> grpc.ServerCertificateConfiguration:
         _check_pair(certificate, key)
         roots = read_file(client_ca) if client_ca else None
-        return grpc.ssl_server_certificate_configuration([(read_file(key), read_file(certificate))], root_certificates=roots)
+        return grpc.ssl_server_certificate_configuration(
+            [(read_file(key), read_file(certificate))], root_certificates=roots
+        )
 
     try:
         watched = Watched(_files(tls), read)
     except OSError as error:
         raise BrokenTls(f"server.tls: {error.filename}: {error.strerror}") from error
-    return grpc.dynamic_ssl_server_credentials(watched.now(), watched.now, require_client_authentication=client_ca is not None)
+    return grpc.dynamic_ssl_server_credentials(
+        watched.now(), watched.now, require_client_authentication=client_ca is not None
+    )
 
 
 def server_context(tls: TlsSettings) -> ssl.SSLContext | None:
-    """The same for what is no gRPC: None where no certificate is named; each handshake shows the files as they are then. Raises
-    BrokenTls."""
+    """The same for what is no gRPC: None where no certificate is named; each handshake shows the
+    files as they are then. Raises BrokenTls."""
     if tls.certificate is None or tls.key is None:
         return None
     watched = Watched(_files(tls), lambda: _context(tls))
@@ -70,7 +75,9 @@ def _check_pair(certificate: Path, key: Path) -> None:
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
     except ssl.SSLError as error:
-        raise BrokenTls(f"server.tls: {certificate} and {key} are not a certificate and its key ({error.reason})") from error
+        raise BrokenTls(
+            f"server.tls: {certificate} and {key} are not a certificate and its key ({error.reason})"
+        ) from error
 
 
 def read_file(path: Path) -> bytes:

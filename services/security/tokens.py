@@ -1,4 +1,5 @@
-"""Tokens: made once and shown once; the file keeps their hash, roles and name, and nothing that opens a door."""
+"""Tokens: made once and shown once; the file keeps their hash, roles and name, and nothing that
+opens a door."""
 
 import hashlib
 import hmac
@@ -25,7 +26,8 @@ class BrokenTokens(PropagationError):
 
 @dataclass(frozen=True)
 class Token:
-    """`hashed`: SHA-256 of the secret's 256 random bits, in hex: with so many there is nothing to guess, and no salt to add."""
+    """`hashed`: SHA-256 of the secret's 256 random bits, in hex: with so many there is nothing to
+    guess, and no salt to add."""
 
     name: str
     roles: frozenset[Role]
@@ -43,7 +45,8 @@ def new_token(name: str, roles: Iterable[Role]) -> tuple[str, Token]:
 
 
 def token_of(given: str, tokens: Mapping[str, Token]) -> Token | None:
-    """The token that this is; None where it is none of them. Takes as long for a wrong secret as for a right one."""
+    """The token that this is; None where it is none of them. Takes as long for a wrong secret as
+    for a right one."""
     name, _, secret = given.partition(".")
     found = tokens.get(name)
     right = hmac.compare_digest(_hash(secret), found.hashed if found else "0" * 64)
@@ -55,7 +58,9 @@ def read_tokens(path: Path) -> dict[str, Token]:
     try:
         status, text = path.stat(), path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise BrokenTokens(f"{path}: cannot be read ({error}); make one with `propagation token new`") from error
+        raise BrokenTokens(
+            f"{path}: cannot be read ({error}); make one with `propagation token new`"
+        ) from error
     if status.st_mode & 0o022:
         raise BrokenTokens(f"{path}: others than its owner may write it; run chmod 600 {path}")
     found: dict[str, Token] = {}
@@ -70,7 +75,8 @@ def read_tokens(path: Path) -> dict[str, Token]:
 
 
 def write_tokens(path: Path, tokens: Iterable[Token]) -> None:
-    """In place of what was there, in one step: a service that looks meanwhile sees the old file or the new one."""
+    """In place of what was there, in one step: a service that looks meanwhile sees the old file or
+    the new one."""
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with whole(descriptor, beside, path) as file:
@@ -80,7 +86,9 @@ def write_tokens(path: Path, tokens: Iterable[Token]) -> None:
 def _parsed(line: str, place: str) -> Token:
     parts = line.split()
     if len(parts) != 3 or not NAME.fullmatch(parts[0]) or not HASH.fullmatch(parts[2]):
-        raise BrokenTokens(f"{place}: is not `name roles hash`; make it anew with `propagation token new`")
+        raise BrokenTokens(
+            f"{place}: is not `name roles hash`; make it anew with `propagation token new`"
+        )
     roles = parts[1].split(",")
     if strange := sorted(set(roles) - set(Role)):
         raise BrokenTokens(f"{place}: {strange[0]!r} is no role; roles are {', '.join(Role)}")

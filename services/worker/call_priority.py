@@ -1,5 +1,5 @@
-"""Calls before reasoning: an offline reasoner computes on the cores, and partly on the loop, that also answer calls, so it takes
-turns."""
+"""Calls before reasoning: an offline reasoner computes on the cores, and partly on the loop, that
+also answer calls, so it takes turns."""
 
 import asyncio
 import math
@@ -20,9 +20,10 @@ BUSY = 0.3
 
 
 class Courtesy:
-    """Work rests in proportion to `load`: while calls are answered all the time it takes a tenth of it, when there are
-    none all of it. The longer it is behind the less it rests, down to half of the time: it is slowed by traffic and never starved,
-    and under steady traffic it is behind by minutes, not by ever more."""
+    """Work rests in proportion to `load`: while calls are answered all the time it takes a tenth of
+    it, when there are none all of it. The longer it is behind the less it rests, down to half of
+    the time: it is slowed by traffic and never starved, and under steady traffic it is behind by
+    minutes, not by ever more."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -71,8 +72,9 @@ class Courtesy:
 
     @property
     def load(self) -> float:
-        """The share of the last tenth of a second in which calls were being answered, 0 to 1, older moments weighing less; 1 while
-        one is. A caller often asks again at once, so the short time after an answer counts as well."""
+        """The share of the last tenth of a second in which calls were being answered, 0 to 1, older
+        moments weighing less; 1 while one is. A caller often asks again at once, so the short time
+        after an answer counts as well."""
         self._look()
         return 1.0 if self._calls > 0 else self._load
 
@@ -87,12 +89,16 @@ class Courtesy:
         self._times = max(REST_LEAST, REST * (1 - seconds / PATIENCE_SECONDS))
 
     async def rest(self, worked: float, times: float | None = None) -> None:
-        """After work on another core that took so many seconds: so many times as long, at most for two seconds. That work, this
-        loop, and whoever calls may have to do with two cores."""
-        await self._rest(min((self._times if times is None else times) * worked, REST_LONGEST_SECONDS), REST_LOOK_SECONDS)
+        """After work on another core that took so many seconds: so many times as long, at most for
+        two seconds. That work, this loop, and whoever calls may have to do with two cores."""
+        await self._rest(
+            min((self._times if times is None else times) * worked, REST_LONGEST_SECONDS),
+            REST_LOOK_SECONDS,
+        )
 
     async def give_way(self) -> None:
-        """Called before each piece of work: after a slice of it the loop turns to others, for longer while it is busy."""
+        """Called before each piece of work: after a slice of it the loop turns to others, for
+        longer while it is busy."""
         worked = self._clock() - self._resumed
         if worked < SLICE_SECONDS:
             return

@@ -1,4 +1,5 @@
-"""Periodic jobs in this process, by APScheduler. What must run once among replicas asks the graph (schedule/nightly.py)."""
+"""Periodic jobs in this process, by APScheduler. What must run once among replicas asks the graph
+(schedule/nightly.py)."""
 
 import asyncio
 import time
@@ -19,7 +20,8 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class Job:
-    """`run` every `seconds`, for the first time at once where told; runs that were missed become one."""
+    """`run` every `seconds`, for the first time at once where told; runs that were missed become
+    one."""
 
     name: str
     seconds: float
@@ -42,12 +44,15 @@ class Jobs:
         self._scheduler = AsyncIOScheduler(job_defaults=DEFAULTS, timezone="UTC")
         for job in self._jobs:
             first = {"next_run_time": datetime.now(UTC)} if job.at_once else {}
-            self._scheduler.add_job(self._run, "interval", seconds=job.seconds, args=(job,), id=job.name, **first)
+            self._scheduler.add_job(
+                self._run, "interval", seconds=job.seconds, args=(job,), id=job.name, **first
+            )
         self._scheduler.start()
         self._clock_watch = asyncio.create_task(self._watch_clock(self._scheduler))
 
     async def stop(self) -> None:
-        """A job in the middle is cancelled, and has ended when this returns; one by the calendar is due again at the next start."""
+        """A job in the middle is cancelled, and has ended when this returns; one by the calendar is
+        due again at the next start."""
         if self._scheduler is not None:
             self._scheduler.shutdown(wait=False)
             self._scheduler = None
@@ -57,14 +62,17 @@ class Jobs:
         await asyncio.gather(*running, return_exceptions=True)
 
     async def _watch_clock(self, scheduler: AsyncIOScheduler) -> None:
-        """The scheduler goes by the clock on the wall. Where that is set back, it would sleep until the time it was set from is
-        reached again; every job then waits its interval from now on."""
+        """The scheduler goes by the clock on the wall. Where that is set back, it would sleep until
+        the time it was set from is reached again; every job then waits its interval from now on."""
         ahead = time.time() - time.monotonic()
         while True:
             await asyncio.sleep(CLOCK_LOOK_SECONDS)
             before, ahead = ahead, time.time() - time.monotonic()
             if before - ahead > JUMP_SECONDS:
-                log.warning("the clock was set back: periodic jobs wait their interval from now on", seconds=round(before - ahead))
+                log.warning(
+                    "the clock was set back: periodic jobs wait their interval from now on",
+                    seconds=round(before - ahead),
+                )
                 for job in self._jobs:
                     scheduler.reschedule_job(job.name, trigger="interval", seconds=job.seconds)
 

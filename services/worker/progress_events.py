@@ -8,7 +8,9 @@ from contextlib import suppress
 async def woken(event: asyncio.Event, seconds: float) -> None:
     """The event, or so much time without it."""
     with suppress(TimeoutError):
-        async with asyncio.timeout(seconds):  # wait_for swallows a cancellation that comes together with the event
+        async with asyncio.timeout(
+            seconds
+        ):  # wait_for swallows a cancellation that comes together with the event
             await event.wait()
 
 
@@ -26,7 +28,9 @@ class Steps:
         """The next step, or so many seconds."""
         await woken(self._next, seconds)
 
-    async def until(self, reached: Callable[[], Awaitable[int]], wanted: int, seconds: float) -> int:
+    async def until(
+        self, reached: Callable[[], Awaitable[int]], wanted: int, seconds: float
+    ) -> int:
         """The number as soon as it is at least `wanted`, or as it is after `seconds`."""
         deadline = asyncio.get_running_loop().time() + seconds
         while True:

@@ -19,7 +19,8 @@ class Preparing:
         self._stopped = False
 
     def begin(self) -> None:
-        """From the start, also where it is under way: its server may be a new one. Nothing once it was stopped."""
+        """From the start, also where it is under way: its server may be a new one. Nothing once it
+        was stopped."""
         if not self._stopped:
             before, self._task = self._task, asyncio.create_task(self._after(self._task))
             if before is not None:

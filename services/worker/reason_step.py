@@ -1,4 +1,5 @@
-"""The worker's reasoning, beside the calls: how much at a time, and when somebody waits for its end."""
+"""The worker's reasoning, beside the calls: how much at a time, and when somebody waits for its
+end."""
 
 import asyncio
 import time
@@ -20,11 +21,17 @@ log = structlog.get_logger()
 
 
 class ReasonStep:
-    """`waited_for`: whether others than calls wait for what reasoning holds · `moved` is told that something was reasoned, and
-    `round_may_be_due` after as much as a usual claim."""
+    """`waited_for`: whether others than calls wait for what reasoning holds · `moved` is told that
+    something was reasoned, and `round_may_be_due` after as much as a usual claim."""
 
-    def __init__(self, engine: Engine, courtesy: Courtesy, waited_for: Callable[[], bool], moved: Callable[[], None],
-                 round_may_be_due: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        courtesy: Courtesy,
+        waited_for: Callable[[], bool],
+        moved: Callable[[], None],
+        round_may_be_due: Callable[[], None],
+    ) -> None:
         self._engine = engine
         self._courtesy = courtesy
         self._waited_for = waited_for
@@ -34,15 +41,19 @@ class ReasonStep:
         self._lost = 0
 
     async def step(self) -> int:
-        """One claim, and the rest that calls ask for; how much was reasoned, 1 where other processes were first with the same
-        clients: it is looked at again. Raises VersionClash where they were time and again."""
+        """One claim, and the rest that calls ask for; how much was reasoned, 1 where other
+        processes were first with the same clients: it is looked at again. Raises VersionClash where
+        they were time and again."""
         try:
             done = await self._claimed()
         except VersionClash as clash:
             self._lost += 1
             if self._lost > RACES_LOST:
                 raise
-            log.info("another process was first with a client's text; its interactions are reasoned again", client=clash.ref)
+            log.info(
+                "another process was first with a client's text; its interactions are reasoned again",
+                client=clash.ref,
+            )
             await asyncio.sleep(RACE_SECONDS * self._lost)
             return 1
         self._lost = 0
@@ -55,16 +66,29 @@ class ReasonStep:
         if done:
             self._moved()
             self._round_may_be_due()
-            self._courtesy.behind(self._lag.seconds(self._engine.numbers.view.applied_through,
-                                                    await self._engine.progress.reasoned_through()))
-            await self._courtesy.rest(worked if reasoning.beside else 0.0)  # on the loop it rested between interactions
+            self._courtesy.behind(
+                self._lag.seconds(
+                    self._engine.numbers.view.applied_through,
+                    await self._engine.progress.reasoned_through(),
+                )
+            )
+            await self._courtesy.rest(
+                worked if reasoning.beside else 0.0
+            )  # on the loop it rested between interactions
         return done
 
     async def beside_calls(self, claim: Coroutine[None, None, int]) -> tuple[int, float]:
-        """(How much was reasoned, for how many seconds beside calls.) Much at once while nobody calls: what a large claim reads and
-        receives it reads and receives once. When somebody waits, the part that is being drafted is its last one. Rounds go on
-        inside of it, as after claims of the usual size."""
-        reasoning, told, rounds, worked, looked = self._engine.reasoning, 0, 0, 0.0, time.monotonic()
+        """(How much was reasoned, for how many seconds beside calls.) Much at once while nobody
+        calls: what a large claim reads and receives it reads and receives once. When somebody
+        waits, the part that is being drafted is its last one. Rounds go on inside of it, as after
+        claims of the usual size."""
+        reasoning, told, rounds, worked, looked = (
+            self._engine.reasoning,
+            0,
+            0,
+            0.0,
+            time.monotonic(),
+        )
         async with beside(claim) as claiming:
             while not claiming.done():
                 committed = reasoning.committed

@@ -1,4 +1,5 @@
-"""Whether the graph's server answers, told to whoever shows it (the health service) whenever that changes."""
+"""Whether the graph's server answers, told to whoever shows it (the health service) whenever that
+changes."""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -15,7 +16,8 @@ async def told_nobody(there: bool) -> None:
 
 
 class StoreWatch:
-    """`asks` the graph, each time it is looked at; `tell` is told, and again of each answer that took long."""
+    """`asks` the graph, each time it is looked at; `tell` is told, and again of each answer that
+    took long."""
 
     def __init__(self, asks: Callable[[], Awaitable[int]], tell: Told) -> None:
         self._asks = asks
@@ -23,7 +25,8 @@ class StoreWatch:
         self._there = True
 
     async def step(self) -> int:
-        """Nothing is left to do after it, whatever was found: it is for every second. Raises what asking raised."""
+        """Nothing is left to do after it, whatever was found: it is for every second. Raises what
+        asking raised."""
         began = time.monotonic()
         try:
             await self._asks()

@@ -1,4 +1,5 @@
-"""What goes on behind the calls: learn as soon as something is recorded, reason behind it, rounds when they are due."""
+"""What goes on behind the calls: learn as soon as something is recorded, reason behind it, rounds
+when they are due."""
 
 import asyncio
 import time
@@ -38,7 +39,8 @@ OTHER_PROCESSES_SECONDS = 1.0
 RETRY_SECONDS = 0.5
 RETRY_LONGEST_SECONDS, RETRY_AWAY_SECONDS = 30.0, 2.0
 MERGES_WAITING = 10_000
-# Where more than so much waits to be learned while events are recorded one call after another, acks go first.
+# Where more than so much waits to be learned while events are recorded one call after another, acks
+# go first.
 FLOOD, FLOOD_REST = 1_000, 3.0
 ROUTER, INTERVAL = "router ", "round_interval"
 LOOK_SECONDS = 15.0
@@ -50,40 +52,66 @@ log = structlog.get_logger()
 
 
 class Worker:
-    """Runs until stopped. An error is logged, counted, shown in `failing` and tried again, later each time; it never ends a
-    loop."""
+    """Runs until stopped. An error is logged, counted, shown in `failing` and tried again, later
+    each time; it never ends a loop."""
 
-    def __init__(self, engine: Engine, courtesy: Courtesy, schedule: ScheduleSettings, clock: Clock) -> None:
+    def __init__(
+        self, engine: Engine, courtesy: Courtesy, schedule: ScheduleSettings, clock: Clock
+    ) -> None:
         self._engine = engine
         self._courtesy = courtesy
         self.timings = Timings()
         self._steps = Steps()
-        self._wake = {name: asyncio.Event() for name in ("learn", "reason", "round", "merge", "retention", "index", "follow")}
+        self._wake = {
+            name: asyncio.Event()
+            for name in ("learn", "reason", "round", "merge", "retention", "index", "follow")
+        }
         self._to_merge: dict[int, None] = {}
         self._stopping = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._evolving: set[asyncio.Task[EvolutionRun]] = set()
         self._unstoppable: set[asyncio.Future[Any]] = set()
-        self.reason = ReasonStep(engine, courtesy, self._waited_for, self._steps.moved, self._wake["round"].set)
+        self.reason = ReasonStep(
+            engine, courtesy, self._waited_for, self._steps.moved, self._wake["round"].set
+        )
         self.failing: dict[str, str] = {}
         self.counters = Counters()
-        runs = {"evolution": (self.evolve, self._evolved_between)} if engine.settings.propagate else {}
-        self.nightly = by_calendar(schedule, runs, engine.store, engine.leases, clock, self.failing, self.counters)
-        self._jobs = Jobs([Job(INTERVAL, engine.settings.round_interval, self._interval_round),
-                           *(Job(f"look at {job.name}", LOOK_SECONDS, job.look, at_once=True) for job in self.nightly)],
-                          self.failing, self.counters)
+        runs = (
+            {"evolution": (self.evolve, self._evolved_between)} if engine.settings.propagate else {}
+        )
+        self.nightly = by_calendar(
+            schedule, runs, engine.store, engine.leases, clock, self.failing, self.counters
+        )
+        self._jobs = Jobs(
+            [
+                Job(INTERVAL, engine.settings.round_interval, self._interval_round),
+                *(
+                    Job(f"look at {job.name}", LOOK_SECONDS, job.look, at_once=True)
+                    for job in self.nightly
+                ),
+            ],
+            self.failing,
+            self.counters,
+        )
 
     def start(self, tell: Told = told_nobody) -> None:
         """`tell`: see StoreWatch."""
         steps: dict[str, Callable[[], Awaitable[int]]] = {
-            "learn": self._learn, "reason": self.reason.step, "round": self._due_round, "merge": self._merge_next,
-            "retention": self._retain, "index": self._carry,
-            "follow": StoreWatch(self._engine.follow, tell).step}
+            "learn": self._learn,
+            "reason": self.reason.step,
+            "round": self._due_round,
+            "merge": self._merge_next,
+            "retention": self._retain,
+            "index": self._carry,
+            "follow": StoreWatch(self._engine.follow, tell).step,
+        }
         self.counters.begin("round_routers_skipped_total", "")
         self.counters.begin("steps_failed_total", *steps)
         for counted in ("jobs_run_total", "jobs_failed_total", "jobs_missed_total"):
             self.counters.begin(counted, *(job.name for job in self.nightly))
-        self._tasks = [asyncio.create_task(self._loop(name, step), name=name) for name, step in steps.items()]
+        self._tasks = [
+            asyncio.create_task(self._loop(name, step), name=name) for name, step in steps.items()
+        ]
         self._jobs.start()
 
     async def stop(self) -> None:
@@ -132,7 +160,9 @@ class Worker:
         for name in [name for name in self.failing if name.startswith(ROUTER)]:
             del self.failing[name]
         for router, reason in self._engine.stage2.skipped.items():
-            self.failing[f"{ROUTER}{router}"] = f"left out of round {number}, due in the next: {reason}"
+            self.failing[f"{ROUTER}{router}"] = (
+                f"left out of round {number}, due in the next: {reason}"
+            )
             self.counters.add("round_routers_skipped_total")
 
     async def run_round_for_caller(self, *, drain: bool) -> Round | None:
@@ -152,16 +182,19 @@ class Worker:
         return run
 
     async def evolve_for_caller(self, *, dry_run: bool, undo: int | None) -> EvolutionRun:
-        """Inside of a call: what is being reasoned must not give way to the very call that waits for it."""
+        """Inside of a call: what is being reasoned must not give way to the very call that waits
+        for it."""
         with self._courtesy.waiting():
             return await self.evolve(dry_run=dry_run, undo=undo)
 
     async def _evolved_between(self, since_ms: int, until_ms: int) -> bool:
-        return any(since_ms <= run.time <= until_ms for run in await self._engine.store.evolution_runs(1))
+        return any(
+            since_ms <= run.time <= until_ms for run in await self._engine.store.evolution_runs(1)
+        )
 
     async def still(self, work: Awaitable[T]) -> T:
-        """Inside of a call: what keeps the steps still while it runs, and leaves an entry in the log. A caller that goes away
-        does not stop it half way."""
+        """Inside of a call: what keeps the steps still while it runs, and leaves an entry in the
+        log. A caller that goes away does not stop it half way."""
         task = asyncio.ensure_future(work)
         self._unstoppable.add(task)
         task.add_done_callback(self._unstoppable.discard)
@@ -172,7 +205,8 @@ class Worker:
         return done
 
     async def wait_for(self, sequence: int, seconds: float, *, texts: bool) -> None:
-        """Inside of a call: until the numbers reflect `sequence`, and the texts where told. Raises NotReached after `seconds`."""
+        """Inside of a call: until the numbers reflect `sequence`, and the texts where told. Raises
+        NotReached after `seconds`."""
         with self._courtesy.waiting():
             if not texts:
                 return await self._engine.numbers.reach(sequence, seconds)
@@ -181,11 +215,14 @@ class Worker:
             raise NotReached(sequence, reached)
 
     async def progressed(self, seconds: float) -> None:
-        """Until something was learned, reasoned or published here, or so many seconds: another process may have done it."""
+        """Until something was learned, reasoned or published here, or so many seconds: another
+        process may have done it."""
         await self._steps.following(seconds)
 
     async def _reasoned_through(self) -> int:
-        return min(self._engine.numbers.view.applied_through, await self._engine.store.reasoned_through())
+        return min(
+            self._engine.numbers.view.applied_through, await self._engine.store.reasoned_through()
+        )
 
     async def _learn(self) -> int:
         begun = time.monotonic()
@@ -246,7 +283,9 @@ class Worker:
             try:
                 busy = await step()
             except Exception as error:
-                pause = min(pause, RETRY_AWAY_SECONDS if isinstance(error, AWAY) else RETRY_LONGEST_SECONDS)
+                pause = min(
+                    pause, RETRY_AWAY_SECONDS if isinstance(error, AWAY) else RETRY_LONGEST_SECONDS
+                )
                 self._failed(name, error, pause)
                 await woken(self._stopping, pause)
                 pause *= 2
@@ -256,12 +295,16 @@ class Worker:
             pause = RETRY_SECONDS
             self.failing.pop(name, None)
             if not busy:
-                await woken(wake, OTHER_PROCESSES_SECONDS)  # another process may have committed something
+                await woken(
+                    wake, OTHER_PROCESSES_SECONDS
+                )  # another process may have committed something
 
     def _failed(self, name: str, error: Exception, pause: float) -> None:
         self.counters.add("steps_failed_total", name)
         told = str(error) if isinstance(error, EXPECTED) else f"{type(error).__name__}; see the log"
-        self.failing[name] = f"{told}; tried again at {datetime.now(UTC) + timedelta(seconds=pause):%H:%M:%S} UTC"
+        self.failing[name] = (
+            f"{told}; tried again at {datetime.now(UTC) + timedelta(seconds=pause):%H:%M:%S} UTC"
+        )
         if isinstance(error, EXPECTED):
             log.warning("step failed", loop=name, error=str(error))
         else:

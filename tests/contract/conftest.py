@@ -12,7 +12,8 @@ def clock():
 
 @pytest.fixture(params=MARKED)
 async def opened(request, tmp_path, clock):
-    """A function that opens the same database anew (closing what it opened before), as a restart does."""
+    """A function that opens the same database anew (closing what it opened before), as a restart
+    does."""
     last = None
 
     async def reopen():

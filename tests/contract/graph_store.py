@@ -1,6 +1,8 @@
-"""Shared by the graph store's contract: a store to test, opened anew as often as a test likes, and small makers of rows.
+"""Shared by the graph store's contract: a store to test, opened anew as often as a test likes, and
+small makers of rows.
 
-Another adapter joins by one more maker in `MAKERS`: a function of a folder and a clock that gives an unopened store."""
+Another adapter joins by one more maker in `MAKERS`: a function of a folder and a clock that gives
+an unopened store."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -20,8 +22,22 @@ from propagation.model.routers.router import Integrated, RouterVersion, RoutingE
 from propagation.ports.graph.graph_store import GraphStore
 from tests.neo4j_server.shared import server_for
 
-STRANGE = ["Ünïcødé 音楽 🎷", "two\nlines\tand a tab", "'; DROP TABLE client; --", '"}) DETACH DELETE n //', "\\u0000 spelled out",
-           "e\u0301 is not é", "\u202eright to left", "\uffff", "a" * 256, " ", "[1,2]", '{"a":1}', "null", "0"]
+STRANGE = [
+    "Ünïcødé 音楽 🎷",
+    "two\nlines\tand a tab",
+    "'; DROP TABLE client; --",
+    '"}) DETACH DELETE n //',
+    "\\u0000 spelled out",
+    "e\u0301 is not é",
+    "\u202eright to left",
+    "\uffff",
+    "a" * 256,
+    " ",
+    "[1,2]",
+    '{"a":1}',
+    "null",
+    "0",
+]
 
 
 class TurnedClock:
@@ -43,7 +59,9 @@ def neo4j(folder: Path, clock: TurnedClock) -> GraphStore:
 
 
 MAKERS: dict[str, Callable[[Path, TurnedClock], GraphStore]] = {"sqlite": sqlite, "neo4j": neo4j}
-MARKED = [pytest.param(name, marks=[pytest.mark.neo4j] if name == "neo4j" else []) for name in MAKERS]
+MARKED = [
+    pytest.param(name, marks=[pytest.mark.neo4j] if name == "neo4j" else []) for name in MAKERS
+]
 
 
 def user(index: int) -> int:
@@ -58,31 +76,52 @@ def change(kind: ClientKind, id_: str, **fields: object) -> ClientChange:
     return ClientChange(key=ClientKey(kind=kind, id=id_), **fields)
 
 
-def event(event_id: str, user_id: str = "u0", item_id: str = "i0", content: str = "same", **fields: object) -> NewInteraction:
-    return NewInteraction(event_id=event_id, user_id=user_id, item_id=item_id, content_hash=content,
-                          **{"time": 1_000, **fields})
+def event(
+    event_id: str, user_id: str = "u0", item_id: str = "i0", content: str = "same", **fields: object
+) -> NewInteraction:
+    return NewInteraction(
+        event_id=event_id,
+        user_id=user_id,
+        item_id=item_id,
+        content_hash=content,
+        **{"time": 1_000, **fields},
+    )
 
 
 async def known_clients(store: GraphStore, count: int = 5) -> None:
     """Users u0, u1 and so on, items i0, i1 and so on: what edges lead to and texts belong to."""
-    await store.upsert_clients([change(kind, f"{kind.name[0].lower()}{n}") for kind in ClientKind for n in range(count)])
+    await store.upsert_clients(
+        [change(kind, f"{kind.name[0].lower()}{n}") for kind in ClientKind for n in range(count)]
+    )
 
 
 async def recorded(store: GraphStore, *pairs: tuple[str, str]) -> list[int]:
     """Sequences of new events, one for each (user, item)."""
     before = await store.recorded_through()
-    answer = await store.record([event(f"e{before}-{place}", *pair) for place, pair in enumerate(pairs)], auto_create=True)
+    answer = await store.record(
+        [event(f"e{before}-{place}", *pair) for place, pair in enumerate(pairs)], auto_create=True
+    )
     return [outcome.sequence for outcome in answer.outcomes]
 
 
-def block(after: int, through: int, sequences: list[int], *, epoch: int = 0, seed: int = 0, k: int = 4) -> LearnedBlock:
+def block(
+    after: int, through: int, sequences: list[int], *, epoch: int = 0, seed: int = 0, k: int = 4
+) -> LearnedBlock:
     """A learned block of drawn numbers over these interactions."""
     draw, size = np.random.default_rng(seed), len(sequences)
     return LearnedBlock(
-        after=after, through=through, epoch=epoch, sequence=np.array(sequences, np.int64),
-        negatives=draw.integers(0, 3, (size, 4)).astype(np.int32), scores=draw.random((size, 2), np.float32),
-        profile_cosines=draw.random((size, 5), np.float32), routers=draw.integers(0, k, (size, 2, 16)).astype(np.uint16),
-        weights=draw.random((size, 2, 16), np.float32), trust=draw.random((size, 2, k), np.float32), combiner=draw.random(7))
+        after=after,
+        through=through,
+        epoch=epoch,
+        sequence=np.array(sequences, np.int64),
+        negatives=draw.integers(0, 3, (size, 4)).astype(np.int32),
+        scores=draw.random((size, 2), np.float32),
+        profile_cosines=draw.random((size, 5), np.float32),
+        routers=draw.integers(0, k, (size, 2, 16)).astype(np.uint16),
+        weights=draw.random((size, 2, 16), np.float32),
+        trust=draw.random((size, 2, k), np.float32),
+        combiner=draw.random(7),
+    )
 
 
 async def learn_all(store: GraphStore) -> None:
@@ -93,22 +132,48 @@ async def learn_all(store: GraphStore) -> None:
     await store.commit_learned(lease, block(after, through, part.interactions.sequence.tolist()))
 
 
-def checkpoint(sequence: int, *, barrier: bool = False, epoch: int = 0, rows: int = 3) -> Checkpoint:
-    return Checkpoint(sequence=sequence, epoch=epoch, barrier=barrier, arrays={
-        "mass": np.full((rows, 2), sequence, np.float32), "clock": np.arange(4), "nothing": np.zeros((0, 3), np.float32),
-        "flags": np.array([True, False])})
+def checkpoint(
+    sequence: int, *, barrier: bool = False, epoch: int = 0, rows: int = 3
+) -> Checkpoint:
+    return Checkpoint(
+        sequence=sequence,
+        epoch=epoch,
+        barrier=barrier,
+        arrays={
+            "mass": np.full((rows, 2), sequence, np.float32),
+            "clock": np.arange(4),
+            "nothing": np.zeros((0, 3), np.float32),
+            "flags": np.array([True, False]),
+        },
+    )
 
 
-def text(ref: int, version: int, words: str = "likes jazz", *, watermark: int = 0, cites: tuple[int, int] | None = None,
-         weight: float = 0.1 + 0.2) -> ClientText:
+def text(
+    ref: int,
+    version: int,
+    words: str = "likes jazz",
+    *,
+    watermark: int = 0,
+    cites: tuple[int, int] | None = None,
+    weight: float = 0.1 + 0.2,
+) -> ClientText:
     source = Source(sequence=1) if cites is None else Source(router=cites[0], version=cites[1])
     line = Line(id=1, text=words, attributes=("jazz",), weight=weight, sources=(source,))
-    return ClientText(profile=Profile(ref=ref, version=version, lines=(line,), next_id=2), watermark=watermark)
+    return ClientText(
+        profile=Profile(ref=ref, version=version, lines=(line,), next_id=2), watermark=watermark
+    )
 
 
 def gradient(sequence: int, owner: int, module: Module = Module.ROUTER) -> Gradient:
-    return Gradient(sequence=sequence, module=module, owner=owner, writer=user(0), reward=1, text="keep 'jazz'",
-                    attributes=("jazz",))
+    return Gradient(
+        sequence=sequence,
+        module=module,
+        owner=owner,
+        writer=user(0),
+        reward=1,
+        text="keep 'jazz'",
+        attributes=("jazz",),
+    )
 
 
 def reasoned(sequence: int, *texts: ClientText, **fields: object) -> Reasoned:
@@ -117,8 +182,18 @@ def reasoned(sequence: int, *texts: ClientText, **fields: object) -> Reasoned:
 
 def message(router: int, version: int, *senders: int, words: str = "more jazz") -> RouterVersion:
     return RouterVersion(
-        router=router, version=version, round=0, epoch=1, name="Jazz", text=words, attributes=("jazz",), standing=(("jazz", 0.3),),
-        integrated=tuple(Integrated(attribute="jazz", ref=ref, profile_version=1, sequence=1) for ref in senders))
+        router=router,
+        version=version,
+        round=0,
+        epoch=1,
+        name="Jazz",
+        text=words,
+        attributes=("jazz",),
+        standing=(("jazz", 0.3),),
+        integrated=tuple(
+            Integrated(attribute="jazz", ref=ref, profile_version=1, sequence=1) for ref in senders
+        ),
+    )
 
 
 def edge(router: int, ref: int, score: float = 0.5) -> RoutingEdge:
@@ -130,8 +205,15 @@ async def take_back(store: GraphStore, lease, withdrawal, barrier: Checkpoint):
     return await store.take_back(lease, withdrawal, await store.stage_checkpoint(lease, barrier))
 
 
-async def run_round(store: GraphStore, *, versions: tuple[RouterVersion, ...] = (), closed: tuple[tuple[int, int], ...] = (),
-                    opened: tuple[RoutingEdge, ...] = (), publish: bool = True, boundary: int = 0):
+async def run_round(
+    store: GraphStore,
+    *,
+    versions: tuple[RouterVersion, ...] = (),
+    closed: tuple[tuple[int, int], ...] = (),
+    opened: tuple[RoutingEdge, ...] = (),
+    publish: bool = True,
+    boundary: int = 0,
+):
     """A whole round; what it returned last."""
     lease = await store.acquire_lease("round", "test", 60_000)
     round_ = await store.begin_round(lease, boundary)

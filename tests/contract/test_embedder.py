@@ -1,4 +1,5 @@
-"""What an embedder means; and one that is fitted on the catalogue. An adapter joins with a line in ADAPTERS."""
+"""What an embedder means; and one that is fitted on the catalogue. An adapter joins with a line in
+ADAPTERS."""
 
 import numpy as np
 import pytest
@@ -13,8 +14,11 @@ from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
 from services.runtime.clock import SystemClock
 
-CATALOGUE = [f"{kind} record {number} by {name}" for number in range(20)
-             for kind, name in (("jazz quartet", "Coltrane"), ("opera aria", "Callas"), ("punk", "Ramones"))]
+CATALOGUE = [
+    f"{kind} record {number} by {name}"
+    for number in range(20)
+    for kind, name in (("jazz quartet", "Coltrane"), ("opera aria", "Callas"), ("punk", "Ramones"))
+]
 
 
 def _fitted() -> HashedEmbedder:
@@ -35,7 +39,9 @@ async def embedder(request, tmp_path):
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
     await store.open()
     async with fake_llm(Script(dimension=256)) as server:
-        options = OpenAIOptions(base_url=server.base_url, embeddings=EmbeddingOptions(model="scripted", dimension=256))
+        options = OpenAIOptions(
+            base_url=server.base_url, embeddings=EmbeddingOptions(model="scripted", dimension=256)
+        )
         opened = openai_embedder(openai_endpoint(options, None, store, "test"), store)
         yield opened
         await opened.close()
@@ -62,7 +68,9 @@ async def test_the_company_a_text_keeps_does_not_change_it(embedder):
     np.testing.assert_allclose(together[:3], alone, atol=1e-6)
 
 
-@pytest.mark.parametrize("text", ["", "   ", "…!?", "\ud800", "\x00", "naïve 日本語 🎷", "a" * 100_000, "the of and"])
+@pytest.mark.parametrize(
+    "text", ["", "   ", "…!?", "\ud800", "\x00", "naïve 日本語 🎷", "a" * 100_000, "the of and"]
+)
 async def test_any_text_is_finite_and_of_length_one_or_zero(embedder, text):
     (vector,) = await embedder.embed([text])
     assert np.isfinite(vector).all()
@@ -75,7 +83,9 @@ async def test_nothing_in_nothing_out(embedder):
 
 
 async def test_like_is_nearer_than_unlike(embedder):
-    query, like, unlike = await embedder.embed(["jazz quartet record", "a record of a jazz quartet", "opera aria by Callas"])
+    query, like, unlike = await embedder.embed(
+        ["jazz quartet record", "a record of a jazz quartet", "opera aria by Callas"]
+    )
     assert query @ like > query @ unlike + 0.3
 
 

@@ -13,7 +13,8 @@ LAST_SECONDS = 10
 
 @pytest.mark.slow
 async def test_a_server_that_is_away_is_tried_again_every_few_seconds_however_long_it_was():
-    """gRPC's own pause grows to two minutes: a service would go without its index that long after the server is back."""
+    """gRPC's own pause grows to two minutes: a service would go without its index that long after
+    the server is back."""
     tried: list[float] = []
     clock = asyncio.get_running_loop().time
 

@@ -1,4 +1,5 @@
-"""What a vector index means. An adapter joins with a fixture that opens one, and opens it again after a stop."""
+"""What a vector index means. An adapter joins with a fixture that opens one, and opens it again
+after a stop."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -20,8 +21,10 @@ from services.runtime.clock import SystemClock
 from tests import qdrants
 from tests.neo4j_server.shared import server_for
 
-pytestmark = [pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant"),
-              pytest.mark.filterwarnings("ignore:Local mode performs exact")]
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant"),
+    pytest.mark.filterwarnings("ignore:Local mode performs exact"),
+]
 Reopen = Callable[[], Awaitable[VectorIndex]]
 DIMENSION = 4
 
@@ -49,17 +52,25 @@ async def _numpy_on_neo4j(path, stack: AsyncExitStack) -> VectorIndex:
     return NumpyIndex(Neo4jPoints(store.database))
 
 
-ADAPTERS = {"numpy on neo4j": _numpy_on_neo4j, "numpy on sqlite": _numpy_on_sqlite, "qdrant local": _qdrant_local}
+ADAPTERS = {
+    "numpy on neo4j": _numpy_on_neo4j,
+    "numpy on sqlite": _numpy_on_sqlite,
+    "qdrant local": _qdrant_local,
+}
 if qdrants.THERE:
     ADAPTERS["qdrant server"] = _qdrant_server
 
 
-MARKED = [pytest.param(name, marks=[pytest.mark.neo4j] if "neo4j" in name else []) for name in sorted(ADAPTERS)]
+MARKED = [
+    pytest.param(name, marks=[pytest.mark.neo4j] if "neo4j" in name else [])
+    for name in sorted(ADAPTERS)
+]
 
 
 @pytest.fixture(params=MARKED)
 async def reopen(request, tmp_path) -> AsyncIterator[Reopen]:
-    """Each call stops what the last one opened, and opens the same index anew; `ensure` is the caller's."""
+    """Each call stops what the last one opened, and opens the same index anew; `ensure` is the
+    caller's."""
     stack = AsyncExitStack()
 
     async def again() -> VectorIndex:
@@ -113,7 +124,9 @@ async def keys_near(index, values, limit=10, collection=Collection.USERS):
 
 
 async def test_nearest_by_cosine_whatever_the_length(index):
-    await index.upsert(Collection.USERS, [point(2, 0, 9, 0, 0), point(4, 1, 1, 0, 0), point(6, 0.1, 0, 0, 0)])
+    await index.upsert(
+        Collection.USERS, [point(2, 0, 9, 0, 0), point(4, 1, 1, 0, 0), point(6, 0.1, 0, 0, 0)]
+    )
     hits = await index.nearest(Collection.USERS, vector(5, 0, 0, 0), 2)
     assert [hit.key for hit in hits] == [6, 4]
     np.testing.assert_allclose([hit.score for hit in hits], [1, 2**-0.5], atol=1e-6)
@@ -135,13 +148,27 @@ async def test_collections_are_apart_and_keys_may_be_names(index):
 
 async def test_above_is_strict_and_shares_an_attribute(index):
     """Eq. 4: Score(R, c) = cos(e_R, e_c) * [A_R and A_c share an attribute] > tau."""
-    await index.upsert(Collection.ITEMS, [
-        point(1, 1, 0, 0, 0, attributes={"jazz", "soul"}), point(3, 1, 0, 0, 0, attributes={"opera"}),
-        point(5, 0, 1, 0, 0, attributes={"jazz"}), point(7, 0.8, 0.6, 0, 0, attributes={"jazz"}), point(9, 1, 0, 0, 0)])
+    await index.upsert(
+        Collection.ITEMS,
+        [
+            point(1, 1, 0, 0, 0, attributes={"jazz", "soul"}),
+            point(3, 1, 0, 0, 0, attributes={"opera"}),
+            point(5, 0, 1, 0, 0, attributes={"jazz"}),
+            point(7, 0.8, 0.6, 0, 0, attributes={"jazz"}),
+            point(9, 1, 0, 0, 0),
+        ],
+    )
     query = vector(1, 0, 0, 0)
-    assert [hit.key for hit in await index.above(Collection.ITEMS, query, 0.5, frozenset({"jazz"}))] == [1, 7]
-    assert [hit.key for hit in await index.above(Collection.ITEMS, query, 0.9, frozenset({"jazz", "opera"}))] == [1, 3]
-    assert [hit.key for hit in await index.above(Collection.ITEMS, query, 0.0, frozenset({"jazz"}))] == [1, 7]
+    assert [
+        hit.key for hit in await index.above(Collection.ITEMS, query, 0.5, frozenset({"jazz"}))
+    ] == [1, 7]
+    assert [
+        hit.key
+        for hit in await index.above(Collection.ITEMS, query, 0.9, frozenset({"jazz", "opera"}))
+    ] == [1, 3]
+    assert [
+        hit.key for hit in await index.above(Collection.ITEMS, query, 0.0, frozenset({"jazz"}))
+    ] == [1, 7]
     assert await index.above(Collection.ITEMS, query, -1.0, frozenset()) == []
 
 
@@ -149,8 +176,13 @@ async def test_above_leaves_none_out_and_is_exact(index):
     rng = np.random.default_rng(5)
     vectors = rng.standard_normal((1_500, DIMENSION)).astype(np.float32)
     names = [("even" if row % 2 == 0 else "odd",) for row in range(1_500)]
-    await index.upsert(Collection.USERS, [
-        Point(key=2 * row, version=1, vector=vectors[row], attributes=frozenset(names[row])) for row in range(1_500)])
+    await index.upsert(
+        Collection.USERS,
+        [
+            Point(key=2 * row, version=1, vector=vectors[row], attributes=frozenset(names[row]))
+            for row in range(1_500)
+        ],
+    )
     query = rng.standard_normal(DIMENSION).astype(np.float32)
     cosines = vectors @ query / np.linalg.norm(vectors, axis=1) / np.linalg.norm(query)
     expected = {2 * row for row in range(1_500) if cosines[row] > 0.25 and row % 2 == 0}
@@ -168,7 +200,9 @@ async def test_a_version_never_goes_back(index, reopen):
     np.testing.assert_allclose((await index.vectors(Collection.USERS, [2]))[2], [0, 1, 0, 0])
     await index.upsert(Collection.USERS, [point(2, 0, 0, 1, 0, version=5)])
     np.testing.assert_allclose((await index.vectors(Collection.USERS, [2]))[2], [0, 0, 1, 0])
-    await index.upsert(Collection.USERS, [point(2, 1, 0, 0, 0, version=6), point(2, 0, 0, 0, 1, version=2)])
+    await index.upsert(
+        Collection.USERS, [point(2, 1, 0, 0, 0, version=6), point(2, 0, 0, 0, 1, version=2)]
+    )
     again = await reopen()
     await again.ensure("model-a", DIMENSION)
     assert await again.versions(Collection.USERS) == {2: 6}
@@ -176,25 +210,38 @@ async def test_a_version_never_goes_back(index, reopen):
 
 
 async def test_everything_is_there_after_a_stop(index, reopen):
-    await index.upsert(Collection.ITEMS, [point(1, 3, 4, 0, 0, version=2, attributes={"jazz", "naïve “x”\n"}),
-                                          point(3, 1, 0, 0, 0)])
+    await index.upsert(
+        Collection.ITEMS,
+        [point(1, 3, 4, 0, 0, version=2, attributes={"jazz", "naïve “x”\n"}), point(3, 1, 0, 0, 0)],
+    )
     await index.upsert(Collection.ATTRIBUTES, [point("naïve “x”\n", 1, 0, 0, 0)])
     await index.delete(Collection.ITEMS, [3])
     again = await reopen()
     assert not await again.ensure("model-a", DIMENSION), "there already"
     assert await again.versions(Collection.ITEMS) == {1: 2}
     assert await again.versions(Collection.ATTRIBUTES) == {"naïve “x”\n": 1}
-    np.testing.assert_allclose((await again.vectors(Collection.ITEMS, [1, 3]))[1], [0.6, 0.8, 0, 0], atol=1e-6)
-    assert [hit.key for hit in await again.above(Collection.ITEMS, vector(3, 4, 0, 0), 0.9, frozenset({"jazz"}))] == [1]
+    np.testing.assert_allclose(
+        (await again.vectors(Collection.ITEMS, [1, 3]))[1], [0.6, 0.8, 0, 0], atol=1e-6
+    )
+    assert [
+        hit.key
+        for hit in await again.above(Collection.ITEMS, vector(3, 4, 0, 0), 0.9, frozenset({"jazz"}))
+    ] == [1]
 
 
-@pytest.mark.parametrize("bad", [vector(np.nan, 0, 0, 0), vector(np.inf, 0, 0, 0), vector(1, 0, 0), vector(1, 0, 0, 0, 0)],
-                         ids=["nan", "infinite", "short", "long"])
+@pytest.mark.parametrize(
+    "bad",
+    [vector(np.nan, 0, 0, 0), vector(np.inf, 0, 0, 0), vector(1, 0, 0), vector(1, 0, 0, 0, 0)],
+    ids=["nan", "infinite", "short", "long"],
+)
 async def test_a_bad_vector_writes_none_of_its_call(index, bad):
-    """One vector that is not finite would come first everywhere, or empty every query that meets it."""
+    """One vector that is not finite would come first everywhere, or empty every query that meets
+    it."""
     await index.upsert(Collection.USERS, [point(2, 1, 0, 0, 0)])
     with pytest.raises(ValueError, match=r"NaN or infinity|dimensions"):
-        await index.upsert(Collection.USERS, [point(4, 0, 1, 0, 0), Point(key=6, version=1, vector=bad)])
+        await index.upsert(
+            Collection.USERS, [point(4, 0, 1, 0, 0), Point(key=6, version=1, vector=bad)]
+        )
     assert await index.versions(Collection.USERS) == {2: 1}
     with pytest.raises(ValueError, match=r"NaN or infinity|dimensions"):
         await index.nearest(Collection.USERS, bad, 3)
@@ -203,9 +250,17 @@ async def test_a_bad_vector_writes_none_of_its_call(index, bad):
 
 
 async def test_zeros_are_kept_and_near_to_nothing(index):
-    await index.upsert(Collection.USERS, [point(2, 0, 0, 0, 0, attributes={"jazz"}), point(4, 1, 0, 0, 0, attributes={"jazz"})])
-    assert [hit.key for hit in await index.above(Collection.USERS, vector(1, 0, 0, 0), 0.0, frozenset({"jazz"}))] == [4]
-    assert {hit.score for hit in await index.nearest(Collection.USERS, vector(0, 0, 0, 0), 5)} == {0.0}
+    await index.upsert(
+        Collection.USERS,
+        [point(2, 0, 0, 0, 0, attributes={"jazz"}), point(4, 1, 0, 0, 0, attributes={"jazz"})],
+    )
+    assert [
+        hit.key
+        for hit in await index.above(Collection.USERS, vector(1, 0, 0, 0), 0.0, frozenset({"jazz"}))
+    ] == [4]
+    assert {hit.score for hit in await index.nearest(Collection.USERS, vector(0, 0, 0, 0), 5)} == {
+        0.0
+    }
 
 
 async def test_delete_takes_what_is_named_and_no_more(index):
@@ -214,7 +269,9 @@ async def test_delete_takes_what_is_named_and_no_more(index):
     await index.delete(Collection.USERS, [2, 6, 100])
     assert await index.versions(Collection.USERS) == {4: 1, 8: 1}
     assert set(await keys_near(index, (1, 0, 0, 0))) == {4, 8}
-    np.testing.assert_allclose((await index.vectors(Collection.USERS, [8]))[8], vector(8, 1, 0, 0) / 65**0.5, atol=1e-6)
+    np.testing.assert_allclose(
+        (await index.vectors(Collection.USERS, [8]))[8], vector(8, 1, 0, 0) / 65**0.5, atol=1e-6
+    )
 
 
 async def test_another_model_or_dimension_is_refused_and_names_the_command(index, reopen):
@@ -228,8 +285,13 @@ async def test_a_successor_is_not_seen_until_it_is_published_in_one_step(index, 
     await index.upsert(Collection.USERS, [point(2, 1, 0, 0, 0, attributes={"jazz"})])
     await index.upsert(Collection.ATTRIBUTES, [point("jazz", 1, 0, 0, 0)])
     successor = await index.successor("model-b", 2)
-    await successor.upsert(Collection.USERS, [Point(key=4, version=3, vector=vector(1, 0)),
-                                              Point(key=6, version=1, vector=vector(0, 1))])
+    await successor.upsert(
+        Collection.USERS,
+        [
+            Point(key=4, version=3, vector=vector(1, 0)),
+            Point(key=6, version=1, vector=vector(0, 1)),
+        ],
+    )
     await successor.delete(Collection.USERS, [6])
     assert await successor.versions(Collection.USERS) == {4: 3}
     await index.upsert(Collection.USERS, [point(8, 1, 0, 0, 0)])
@@ -277,15 +339,24 @@ async def test_a_bad_vector_is_refused_by_a_successor_too(index):
 
 
 async def test_of_one_key_twice_in_a_call_the_newest_version_stays_then_the_later(index):
-    await index.upsert(Collection.USERS, [point(2, 1, 0, 0, 0, version=3), point(2, 0, 1, 0, 0, version=2),
-                                          point(4, 1, 0, 0, 0), point(4, 0, 1, 0, 0)])
+    await index.upsert(
+        Collection.USERS,
+        [
+            point(2, 1, 0, 0, 0, version=3),
+            point(2, 0, 1, 0, 0, version=2),
+            point(4, 1, 0, 0, 0),
+            point(4, 0, 1, 0, 0),
+        ],
+    )
     assert await index.versions(Collection.USERS) == {2: 3, 4: 1}
     found = await index.vectors(Collection.USERS, [2, 4])
     np.testing.assert_allclose([found[2], found[4]], [[1, 0, 0, 0], [0, 1, 0, 0]])
 
 
 async def test_no_result_is_cut_where_there_are_more_than_any_default_limit(index):
-    await index.upsert(Collection.USERS, [point(2 * key, 1, 0, 0, 0, attributes={"jazz"}) for key in range(1_500)])
+    await index.upsert(
+        Collection.USERS, [point(2 * key, 1, 0, 0, 0, attributes={"jazz"}) for key in range(1_500)]
+    )
     hits = await index.above(Collection.USERS, vector(1, 0, 0, 0), 0.5, frozenset({"jazz"}))
     assert [hit.key for hit in hits] == [2 * key for key in range(1_500)]
     assert await keys_near(index, (1, 0, 0, 0), 3) == [0, 2, 4]
@@ -300,22 +371,32 @@ async def test_an_empty_index_answers_with_nothing(index):
 async def test_nothing_answers_before_it_was_found(tmp_path):
     """A service goes on without its index, and looks for it again."""
     index = QdrantIndex(connect("http://127.0.0.1:1", 1, None, 1), "test")
-    for call in (lambda: index.ensure("model-a", DIMENSION), lambda: index.successor("model-a", DIMENSION),
-                 lambda: index.nearest(Collection.USERS, vector(1, 0, 0, 0), 1), lambda: index.versions(Collection.USERS),
-                 lambda: index.upsert(Collection.USERS, [point(2, 1, 0, 0, 0)])):
+    for call in (
+        lambda: index.ensure("model-a", DIMENSION),
+        lambda: index.successor("model-a", DIMENSION),
+        lambda: index.nearest(Collection.USERS, vector(1, 0, 0, 0), 1),
+        lambda: index.versions(Collection.USERS),
+        lambda: index.upsert(Collection.USERS, [point(2, 1, 0, 0, 0)]),
+    ):
         with pytest.raises(IndexUnavailable):
             await call()
     await index.close()
 
 
 async def names_on(client, prefix):
-    return {found.name for found in (await client.get_collections()).collections if found.name.startswith(prefix)}
+    return {
+        found.name
+        for found in (await client.get_collections()).collections
+        if found.name.startswith(prefix)
+    }
 
 
 async def test_names_of_other_programs_on_the_server_are_left_alone(qdrant):
     client, prefix = qdrant
     for name in (f"{prefix}-users", f"{prefix}-users-of-mine"):
-        await client.create_collection(name, vectors_config=models.VectorParams(size=2, distance=models.Distance.DOT))
+        await client.create_collection(
+            name, vectors_config=models.VectorParams(size=2, distance=models.Distance.DOT)
+        )
     index = QdrantIndex(client, prefix)
     with pytest.raises(IncompatibleSettings, match=r"qdrant\.prefix"):
         await index.ensure("model-a", DIMENSION)
@@ -325,14 +406,17 @@ async def test_names_of_other_programs_on_the_server_are_left_alone(qdrant):
 
 
 async def test_a_process_that_still_has_another_model_finds_nothing(qdrant):
-    """Vectors of two models are never mixed: what it would write or ask waits until it has followed the epoch."""
+    """Vectors of two models are never mixed: what it would write or ask waits until it has followed
+    the epoch."""
     client, prefix = qdrant
     behind, ahead = QdrantIndex(client, prefix), QdrantIndex(client, prefix)
     await behind.ensure("model-a", DIMENSION)
     successor = await ahead.successor("model-b", DIMENSION)
     await successor.publish()
-    for call in (lambda: behind.upsert(Collection.USERS, [point(2, 1, 0, 0, 0)]),
-                 lambda: behind.nearest(Collection.USERS, vector(1, 0, 0, 0), 1)):
+    for call in (
+        lambda: behind.upsert(Collection.USERS, [point(2, 1, 0, 0, 0)]),
+        lambda: behind.nearest(Collection.USERS, vector(1, 0, 0, 0), 1),
+    ):
         with pytest.raises(IndexUnavailable):
             await call()
     assert await ahead.versions(Collection.USERS) == {}
@@ -353,8 +437,8 @@ async def test_a_reindex_by_another_process_is_followed_at_once(qdrant):
 
 @pytest.mark.slow
 async def test_above_finds_all_of_many_where_most_share_an_attribute(qdrant):
-    """Over a graph, a filter that matches more points than are searched one by one loses most results: 14,000 of 384 dimensions
-    are twice that many."""
+    """Over a graph, a filter that matches more points than are searched one by one loses most
+    results: 14,000 of 384 dimensions are twice that many."""
     count, dimension = 14_000, 384
     rng = np.random.default_rng(11)
     vectors = rng.standard_normal((count, dimension)).astype(np.float32)
@@ -362,9 +446,18 @@ async def test_above_finds_all_of_many_where_most_share_an_attribute(qdrant):
     shares = rng.random(count) < 0.8
     index = QdrantIndex(*qdrant)
     await index.ensure("model-a", dimension)
-    await index.upsert(Collection.USERS, [
-        Point(key=2 * row, version=1, vector=vectors[row], attributes=frozenset({"jazz"} if shares[row] else {"opera"}))
-        for row in range(count)])
+    await index.upsert(
+        Collection.USERS,
+        [
+            Point(
+                key=2 * row,
+                version=1,
+                vector=vectors[row],
+                attributes=frozenset({"jazz"} if shares[row] else {"opera"}),
+            )
+            for row in range(count)
+        ],
+    )
     assert len(await index.versions(Collection.USERS)) == count
     query = vector(*np.eye(dimension)[0])
     cosines = vectors[:, 0] / np.linalg.norm(vectors, axis=1)
@@ -377,15 +470,21 @@ async def test_above_finds_all_of_many_where_most_share_an_attribute(qdrant):
         assert sure <= found <= possible
         assert len(hits) == len(found)
         assert hits == sorted(hits, key=lambda hit: (-hit.score, hit.key))
-        np.testing.assert_allclose([hit.score for hit in hits], [cosines[hit.key // 2] for hit in hits], atol=1e-5)
+        np.testing.assert_allclose(
+            [hit.score for hit in hits], [cosines[hit.key // 2] for hit in hits], atol=1e-5
+        )
 
 
 async def test_an_index_that_was_not_found_yet_is_unavailable(reopen):
     index, vector = await reopen(), np.ones(DIMENSION, np.float32)
-    asked = (lambda: index.upsert(Collection.USERS, [Point(key=2, version=1, vector=vector)]),
-             lambda: index.delete(Collection.USERS, [2]), lambda: index.nearest(Collection.USERS, vector, 1),
-             lambda: index.above(Collection.USERS, vector, 0.5, frozenset({"a"})), lambda: index.vectors(Collection.USERS, [2]),
-             lambda: index.versions(Collection.USERS))
+    asked = (
+        lambda: index.upsert(Collection.USERS, [Point(key=2, version=1, vector=vector)]),
+        lambda: index.delete(Collection.USERS, [2]),
+        lambda: index.nearest(Collection.USERS, vector, 1),
+        lambda: index.above(Collection.USERS, vector, 0.5, frozenset({"a"})),
+        lambda: index.vectors(Collection.USERS, [2]),
+        lambda: index.versions(Collection.USERS),
+    )
     for ask in asked:
         with pytest.raises(IndexUnavailable, match="not found yet"):
             await ask()

@@ -1,4 +1,5 @@
-"""The real service as a process of its own, to be killed, and a caller that remembers what it was promised."""
+"""The real service as a process of its own, to be killed, and a caller that remembers what it was
+promised."""
 
 import asyncio
 import contextlib
@@ -13,8 +14,7 @@ import grpc
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 
-SETTINGS = ("session.k=4", "taste.k=4", "table_edges=2", "update_size=20",
-            "round_interval=1")
+SETTINGS = ("session.k=4", "taste.k=4", "table_edges=2", "update_size=20", "round_interval=1")
 READY_SECONDS = 180
 USERS, ITEMS, BATCH = 40, 60, 25
 
@@ -32,8 +32,20 @@ class ServiceProcess:
         options = [part for setting in SETTINGS for part in ("--set", setting)]
         with self._log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "services.cli.main", "serve", "--database", str(self._database), "--port", "0",
-                "--auto-create", *options, stdout=asyncio.subprocess.PIPE, stderr=log, env=os.environ.copy())
+                sys.executable,
+                "-m",
+                "services.cli.main",
+                "serve",
+                "--database",
+                str(self._database),
+                "--port",
+                "0",
+                "--auto-create",
+                *options,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=log,
+                env=os.environ.copy(),
+            )
         assert self._process.stdout is not None
         line = await asyncio.wait_for(self._process.stdout.readline(), READY_SECONDS)
         if not line:
@@ -51,19 +63,24 @@ class ServiceProcess:
 
 @dataclass
 class Caller:
-    """Pushes events without end; `acked` are those it was promised, by id with their sequence, `asked` all it ever sent."""
+    """Pushes events without end; `acked` are those it was promised, by id with their sequence,
+    `asked` all it ever sent."""
 
     acked: dict[str, int] = field(default_factory=dict)
     asked: dict[str, pb.Interaction] = field(default_factory=dict)
     next_event: int = 0
 
     async def push(self, address: str) -> None:
-        """Until the service is gone. What was asked and not acknowledged is asked again first, as a careful caller does."""
+        """Until the service is gone. What was asked and not acknowledged is asked again first, as a
+        careful caller does."""
         async with grpc.aio.insecure_channel(address) as channel:
             stub = PropagationServiceStub(channel)
             with contextlib.suppress(grpc.aio.AioRpcError):
                 while True:
-                    await asyncio.gather(*(self._ask(stub, batch) for batch in (self._left(), self._fresh())), self._title(stub))
+                    await asyncio.gather(
+                        *(self._ask(stub, batch) for batch in (self._left(), self._fresh())),
+                        self._title(stub),
+                    )
 
     def _left(self) -> list[pb.Interaction]:
         return [event for id_, event in self.asked.items() if id_ not in self.acked][:1_000]
@@ -73,7 +90,11 @@ class Caller:
         for _ in range(BATCH):
             n = self.next_event
             self.next_event += 1
-            events.append(pb.Interaction(event_id=f"event {n}", user_id=f"u{n * 7 % USERS}", item_id=f"i{n * n % ITEMS}"))
+            events.append(
+                pb.Interaction(
+                    event_id=f"event {n}", user_id=f"u{n * 7 % USERS}", item_id=f"i{n * n % ITEMS}"
+                )
+            )
         return events
 
     async def _ask(self, stub: PropagationServiceStub, events: list[pb.Interaction]) -> None:
@@ -82,18 +103,31 @@ class Caller:
         self.asked.update((event.event_id, event) for event in events)
         answer = await stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=events))
         for outcome in answer.outcomes:
-            assert outcome.status in (pb.INTERACTION_STATUS_ACCEPTED, pb.INTERACTION_STATUS_DUPLICATE), outcome
+            assert outcome.status in (
+                pb.INTERACTION_STATUS_ACCEPTED,
+                pb.INTERACTION_STATUS_DUPLICATE,
+            ), outcome
             assert self.acked.setdefault(outcome.event_id, outcome.sequence) == outcome.sequence
 
     async def _title(self, stub: PropagationServiceStub) -> None:
         """Some item's text changes too."""
         n = self.next_event // BATCH
-        await stub.UpsertClients(pb.UpsertClientsRequest(clients=[pb.Client(
-            key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=f"i{n % ITEMS}"), title=f"Record {n % 7}",
-            attributes=[("jazz", "opera", "rock")[n % 3]])]))
+        await stub.UpsertClients(
+            pb.UpsertClientsRequest(
+                clients=[
+                    pb.Client(
+                        key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=f"i{n % ITEMS}"),
+                        title=f"Record {n % 7}",
+                        attributes=[("jazz", "opera", "rock")[n % 3]],
+                    )
+                ]
+            )
+        )
 
 
 async def drain(address: str, seconds: float) -> None:
     """Wait until everything recorded is learned and reasoned."""
     async with grpc.aio.insecure_channel(address) as channel:
-        await PropagationServiceStub(channel).RunRound(pb.RunRoundRequest(drain=True), timeout=seconds)
+        await PropagationServiceStub(channel).RunRound(
+            pb.RunRoundRequest(drain=True), timeout=seconds
+        )

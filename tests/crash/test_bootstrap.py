@@ -1,4 +1,5 @@
-"""Bootstrap killed in the middle did not happen; killed after its commit it did, and the next start finishes what lagged."""
+"""Bootstrap killed in the middle did not happen; killed after its commit it did, and the next start
+finishes what lagged."""
 
 import multiprocessing
 import os
@@ -16,9 +17,19 @@ from services.assembly import engine_of
 from services.config.settings import Settings
 
 ITEMS, USERS, EVENTS = 40, 10, 150
-BEFORE = ("fitting the embedder on the catalogue", "finding the routers' centres", "learning all interactions again")
+BEFORE = (
+    "fitting the embedder on the catalogue",
+    "finding the routers' centres",
+    "learning all interactions again",
+)
 AFTER = ("embedding profiles, attributes and routers", "writing the routers' first profiles")
-SMALL = WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=6), table_edges=2, update_size=5, auto_create=True)
+SMALL = WorkflowSettings(
+    session=BankSettings(k=4),
+    taste=BankSettings(k=6),
+    table_edges=2,
+    update_size=5,
+    auto_create=True,
+)
 
 
 class Killed(BaseException):
@@ -32,10 +43,28 @@ def engine_on(folder):
 async def live(engine):
     """A catalogue and some events, all learned and reasoned."""
     draw = np.random.default_rng(5)
-    await engine.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"), title=f"Record {n}",
-                                              attributes=(("jazz", "opera", "folk", "punk")[n % 4],)) for n in range(ITEMS)])
-    await engine.record([NewInteraction(event_id=f"e{n}", user_id=f"u{draw.integers(USERS)}", item_id=f"i{draw.integers(ITEMS)}",
-                                        time=n, content_hash=f"e{n}") for n in range(EVENTS)])
+    await engine.upsert_clients(
+        [
+            ClientChange(
+                key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"),
+                title=f"Record {n}",
+                attributes=(("jazz", "opera", "folk", "punk")[n % 4],),
+            )
+            for n in range(ITEMS)
+        ]
+    )
+    await engine.record(
+        [
+            NewInteraction(
+                event_id=f"e{n}",
+                user_id=f"u{draw.integers(USERS)}",
+                item_id=f"i{draw.integers(ITEMS)}",
+                time=n,
+                content_hash=f"e{n}",
+            )
+            for n in range(EVENTS)
+        ]
+    )
     await engine.drain()
 
 
@@ -43,8 +72,15 @@ async def seen(engine):
     """What a caller could tell the difference by."""
     store = engine.store
     texts = await store.load_texts(sorted(await store.text_versions()))
-    return (await store.current_epoch(), await store.recorded_through(), await store.learned_through(), await store.last_round(),
-            texts, await store.edges_of(sorted(texts)), engine.embedder.name)
+    return (
+        await store.current_epoch(),
+        await store.recorded_through(),
+        await store.learned_through(),
+        await store.last_round(),
+        texts,
+        await store.edges_of(sorted(texts)),
+        engine.embedder.name,
+    )
 
 
 def stopping_at(step, stop):
@@ -113,7 +149,9 @@ def init_and_die(folder, step):
 @pytest.mark.slow
 @pytest.mark.parametrize("step", [BEFORE[-1], *AFTER])
 async def test_kill_9_of_a_process_that_bootstraps(tmp_path, step):
-    process = multiprocessing.get_context("spawn").Process(target=init_and_die, args=(tmp_path, step))
+    process = multiprocessing.get_context("spawn").Process(
+        target=init_and_die, args=(tmp_path, step)
+    )
     process.start()
     process.join(120)
     assert process.exitcode == -signal.SIGKILL

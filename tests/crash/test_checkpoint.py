@@ -1,4 +1,5 @@
-"""Kill -9 of the real service while it writes a checkpoint: the half-written one is as if it had never been begun."""
+"""Kill -9 of the real service while it writes a checkpoint: the half-written one is as if it had
+never been begun."""
 
 import asyncio
 import multiprocessing
@@ -17,13 +18,20 @@ from services.config.settings import ServerSettings, Settings
 from tests.crash.service import Caller
 
 LONGEST_SECONDS = 120
-UNFINISHED = ("SELECT count(DISTINCT c.id), count(p.part) FROM checkpoint c JOIN checkpoint_part p ON p.checkpoint = c.id"
-              " WHERE NOT complete")
+UNFINISHED = (
+    "SELECT count(DISTINCT c.id), count(p.part) FROM checkpoint c JOIN checkpoint_part p ON p.checkpoint = c.id"
+    " WHERE NOT complete"
+)
 
 
 def settings_of(database):
-    return Settings(database=database, server=ServerSettings(port=0), workflow=WorkflowSettings(
-        session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, auto_create=True))
+    return Settings(
+        database=database,
+        server=ServerSettings(port=0),
+        workflow=WorkflowSettings(
+            session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, auto_create=True
+        ),
+    )
 
 
 def serve_with_many_checkpoints(database, pipe):
@@ -63,7 +71,9 @@ async def test_a_kill_amid_a_checkpoint(tmp_path, times):
     database, caller = tmp_path / "graph.db", Caller()
     for _ in range(times):
         ours, theirs = multiprocessing.Pipe()
-        process = multiprocessing.get_context("spawn").Process(target=serve_with_many_checkpoints, args=(database, theirs))
+        process = multiprocessing.get_context("spawn").Process(
+            target=serve_with_many_checkpoints, args=(database, theirs)
+        )
         process.start()
         load = asyncio.create_task(caller.push(await asyncio.to_thread(ours.recv)))
         await killed_amid_a_checkpoint(process, database)

@@ -1,4 +1,5 @@
-"""kill -9 in the middle of `evaluate --protocol leave-one-out` by a reasoner: resumed, it ends like one that nobody stopped."""
+"""kill -9 in the middle of `evaluate --protocol leave-one-out` by a reasoner: resumed, it ends like
+one that nobody stopped."""
 
 import asyncio
 import json
@@ -15,31 +16,63 @@ from services.fake_llm.server import fake_llm
 USERS, ITEMS, EACH = 6, 14, 5
 STYLES = ("opera", "jazz", "folk", "dub")
 KILLED_AFTER = (9, 30, 52)  # calls: in the first profiles, between rounds, and while it ranks
-TEXTS = ("SELECT ref, version, sequence, next_id, body, watermark, dropped FROM profile_version ORDER BY 1, 2",
-         "SELECT sequence, module, owner, writer, reward, text, attributes FROM gradient ORDER BY 1, 2, 3",
-         "SELECT router, version, round, name, text, attributes FROM router_version ORDER BY 1, 2",
-         "SELECT sequence, user, reward FROM reasoned ORDER BY 1")
+TEXTS = (
+    "SELECT ref, version, sequence, next_id, body, watermark, dropped FROM profile_version ORDER BY 1, 2",
+    "SELECT sequence, module, owner, writer, reward, text, attributes FROM gradient ORDER BY 1, 2, 3",
+    "SELECT router, version, round, name, text, attributes FROM router_version ORDER BY 1, 2",
+    "SELECT sequence, user, reward FROM reasoned ORDER BY 1",
+)
 
 
 def atomic_files(folder):
     """Users who like one style each, in RecBole's atomic files."""
     folder.mkdir()
-    rows = ["user_id:token\titem_id:token\ttimestamp:float",
-            *(f"u{user}\ti{(4 * turn + user) % ITEMS}\t{turn * USERS + user}" for turn in range(EACH) for user in range(USERS))]
+    rows = [
+        "user_id:token\titem_id:token\ttimestamp:float",
+        *(
+            f"u{user}\ti{(4 * turn + user) % ITEMS}\t{turn * USERS + user}"
+            for turn in range(EACH)
+            for user in range(USERS)
+        ),
+    ]
     (folder / "small.inter").write_text("\n".join(rows) + "\n")
-    titles = ["item_id:token\ttitle:token_seq\tcategories:token_seq",
-              *(f"i{item}\tRecord {item}\t{STYLES[item % 4]}" for item in range(ITEMS))]
+    titles = [
+        "item_id:token\ttitle:token_seq\tcategories:token_seq",
+        *(f"i{item}\tRecord {item}\t{STYLES[item % 4]}" for item in range(ITEMS)),
+    ]
     (folder / "small.item").write_text("\n".join(titles) + "\n")
     return folder
 
 
 async def started(folder, database, server):
-    told = (f"database={database}", "reasoner=openai", f"openai.base_url={server.base_url}", "openai.model=scripted",
-            "openai.in_flight=3", "session.k=4", "taste.k=4", "table_edges=2", "bootstrap_items=8", "update_size=8")
+    told = (
+        f"database={database}",
+        "reasoner=openai",
+        f"openai.base_url={server.base_url}",
+        "openai.model=scripted",
+        "openai.in_flight=3",
+        "session.k=4",
+        "taste.k=4",
+        "table_edges=2",
+        "bootstrap_items=8",
+        "update_size=8",
+    )
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "services.cli.main", "evaluate", str(folder), "--protocol", "leave-one-out", "--seeds", "2", "--json",
-        *(part for one in told for part in ("--set", one)), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        env=os.environ.copy())
+        sys.executable,
+        "-m",
+        "services.cli.main",
+        "evaluate",
+        str(folder),
+        "--protocol",
+        "leave-one-out",
+        "--seeds",
+        "2",
+        "--json",
+        *(part for one in told for part in ("--set", one)),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=os.environ.copy(),
+    )
 
 
 async def ended(process):
@@ -81,4 +114,6 @@ async def test_it_goes_on_where_it_was_and_ends_the_same(tmp_path):
     same = ("users", "learned", "dead_letters", "draws", "reasoner", "dataset")
     assert {name: resumed[name] for name in same} == {name: whole[name] for name in same}
     assert held_in(tmp_path / "killed.db") == held_in(tmp_path / "whole.db")
-    assert again < calls / 2, "what was in flight at a kill, or not written yet, is asked again, and no more"
+    assert again < calls / 2, (
+        "what was in flight at a kill, or not written yet, is asked again, and no more"
+    )

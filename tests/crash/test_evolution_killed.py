@@ -1,4 +1,5 @@
-"""Evolution killed in the middle did not happen; killed after its commit it did, whole, and the next start finishes what lagged."""
+"""Evolution killed in the middle did not happen; killed after its commit it did, whole, and the
+next start finishes what lagged."""
 
 import multiprocessing
 import os
@@ -39,7 +40,9 @@ def evolve_and_die(folder, step):
 @pytest.mark.slow
 @pytest.mark.parametrize("step", [*BEFORE, AFTER])
 async def test_kill_9_inside_an_evolution_leaves_the_old_or_the_new_epoch_whole(tmp_path, step):
-    process = multiprocessing.get_context("spawn").Process(target=evolve_and_die, args=(tmp_path, step))
+    process = multiprocessing.get_context("spawn").Process(
+        target=evolve_and_die, args=(tmp_path, step)
+    )
     process.start()
     process.join(240)
     assert process.exitcode == -signal.SIGKILL

@@ -12,11 +12,24 @@ from propagation.workflow.forget.withdrawal import TakingBack
 from propagation.workflow.index.maintenance import IndexUpkeep
 from propagation.workflow.learn.checkpoints import same_numbers
 from propagation.workflow.learn.rebuild import rebuilt
-from tests.unit.workflow.lived import begin, engine_on, left_in, left_in_rows, live, strange_points, user_key
+from tests.unit.workflow.lived import (
+    begin,
+    engine_on,
+    left_in,
+    left_in_rows,
+    live,
+    strange_points,
+    user_key,
+)
 
 KEY = user_key(3)
-STEPS = {"numbers": (TakingBack, "_committed"), "barrier": (SqliteCheckpoints, "stage_checkpoint"),
-         "commit": (SqliteErasure, "take_back"), "index": (TakingBack, "show"), "wipe": (SqliteErasure, "wipe")}
+STEPS = {
+    "numbers": (TakingBack, "_committed"),
+    "barrier": (SqliteCheckpoints, "stage_checkpoint"),
+    "commit": (SqliteErasure, "take_back"),
+    "index": (TakingBack, "show"),
+    "wipe": (SqliteErasure, "wipe"),
+}
 BEFORE = ("numbers", "barrier", "commit")
 
 
@@ -77,7 +90,9 @@ async def no_reindex(*_, **__):
 
 
 @pytest.mark.parametrize("dies", [False, True])
-async def test_a_retraction_and_a_restart_without_making_the_index_again(tmp_path, monkeypatch, dies):
+async def test_a_retraction_and_a_restart_without_making_the_index_again(
+    tmp_path, monkeypatch, dies
+):
     engine, mine = await prepared(tmp_path)
 
     async def killed(*_, **__):
@@ -148,7 +163,9 @@ def forget_and_die(folder, step):
 @pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS)
 async def test_kill_9_inside(tmp_path, step):
-    process = multiprocessing.get_context("spawn").Process(target=forget_and_die, args=(tmp_path, step))
+    process = multiprocessing.get_context("spawn").Process(
+        target=forget_and_die, args=(tmp_path, step)
+    )
     process.start()
     process.join(120)
     assert process.exitcode == -signal.SIGKILL

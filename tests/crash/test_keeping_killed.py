@@ -1,4 +1,5 @@
-"""Kill -9 inside of back-up, restore, export, import and compaction: no half file has the final name, and nothing is lost."""
+"""Kill -9 inside of back-up, restore, export, import and compaction: no half file has the final
+name, and nothing is lost."""
 
 import asyncio
 import multiprocessing
@@ -20,10 +21,13 @@ ITEMS = 12_000
 
 def made(path):
     """A database of some 20 MB."""
+
     async def live():
         store = SqliteStore(path, SystemClock())
         await store.open()
-        await store.upsert_clients([change(ClientKind.ITEM, f"i{n}", description="word " * 250) for n in range(ITEMS)])
+        await store.upsert_clients(
+            [change(ClientKind.ITEM, f"i{n}", description="word " * 250) for n in range(ITEMS)]
+        )
         await recorded(store, *((f"u{n}", f"i{n}") for n in range(500)))
         await learn_all(store)
         await store.close()
@@ -33,6 +37,7 @@ def made(path):
 
 def soundness(path):
     """(what is wrong with it, how far it goes)."""
+
     async def look():
         store = SqliteStore(path, SystemClock())
         await store.open()
@@ -45,7 +50,8 @@ def soundness(path):
 
 
 def dying(work, folder, after):
-    """In a process of its own: killed at the `after`-th word of progress, or so many milliseconds into what says nothing."""
+    """In a process of its own: killed at the `after`-th word of progress, or so many milliseconds
+    into what says nothing."""
     words = 0
 
     def progress(done, total):
@@ -90,7 +96,9 @@ def test_kill_9_inside_of_each_of_them(tmp_path):
             killed_in(work, tmp_path, after)
             assert not (tmp_path / "out").exists()
             assert soundness(path) == whole
-        getattr(files, work)(tmp_path / "out", lambda done, total: None)  # what was left does not stand in the way
+        getattr(files, work)(
+            tmp_path / "out", lambda done, total: None
+        )  # what was left does not stand in the way
         assert not (tmp_path / "out.partial").exists()
         (tmp_path / "out").unlink()
     for work, moments in (("copy", (1, 2)), ("lines", (1, 4)), ("compact", (1, 20, 60, 120, 250))):

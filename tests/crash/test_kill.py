@@ -1,5 +1,5 @@
-"""Kill -9 of the real service at any moment, under load: every acknowledged event is there once, pending work resumes, the
-numbers equal an undisturbed rebuild, the index agrees with the store.
+"""Kill -9 of the real service at any moment, under load: every acknowledged event is there once,
+pending work resumes, the numbers equal an undisturbed rebuild, the index agrees with the store.
 
 `CRASH_ROUNDS` says how often it is killed (5; the release is judged with 200)."""
 
@@ -39,8 +39,14 @@ async def test_nothing_is_lost_or_doubled(tmp_path):
 
 async def _agrees(database, caller):
     """The database against what its caller was promised, and every derived thing against the log."""
-    engine = engine_of(Settings(database=database, workflow=WorkflowSettings(
-        session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2)))
+    engine = engine_of(
+        Settings(
+            database=database,
+            workflow=WorkflowSettings(
+                session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2
+            ),
+        )
+    )
     await engine.open()
     try:
         store = engine.store

@@ -1,4 +1,5 @@
-"""kill -9 in the middle of what a language model reasons, under faults: nothing lost, nothing doubled."""
+"""kill -9 in the middle of what a language model reasons, under faults: nothing lost, nothing
+doubled."""
 
 import asyncio
 import os
@@ -16,20 +17,49 @@ from services.fake_llm.server import fake_llm
 
 USERS, ITEMS, EVENTS = 10, 12, 40
 STYLES = ("opera", "jazz", "folk", "dub")
-CATALOGUE = [pb.Client(key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=f"i{n}"), title=f"Record {n}", categories=[STYLES[n % 4]])
-             for n in range(ITEMS)]
-HISTORY = [pb.Interaction(event_id=f"e{n}", user_id=f"u{n % USERS}", item_id=f"i{n * 7 % ITEMS}") for n in range(EVENTS)]
+CATALOGUE = [
+    pb.Client(
+        key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=f"i{n}"),
+        title=f"Record {n}",
+        categories=[STYLES[n % 4]],
+    )
+    for n in range(ITEMS)
+]
+HISTORY = [
+    pb.Interaction(event_id=f"e{n}", user_id=f"u{n % USERS}", item_id=f"i{n * 7 % ITEMS}")
+    for n in range(EVENTS)
+]
 FAULTS = dict.fromkeys(("429", "500", "malformed", "disconnect", "refusal"), 0.05)
 
 
 @asynccontextmanager
 async def serving(database, base_url, *more):
-    told = ("reasoner=openai", f"openai.base_url={base_url}", "openai.model=scripted", "session.k=4", "taste.k=4", "table_edges=2",
-            "bootstrap_items=12", "update_size=10", "auto_create=true", *more)
+    told = (
+        "reasoner=openai",
+        f"openai.base_url={base_url}",
+        "openai.model=scripted",
+        "session.k=4",
+        "taste.k=4",
+        "table_edges=2",
+        "bootstrap_items=12",
+        "update_size=10",
+        "auto_create=true",
+        *more,
+    )
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "services.cli.main", "serve", "--database", str(database), "--port", "0",
-        *(part for one in told for part in ("--set", one)), stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL, env=os.environ.copy())
+        sys.executable,
+        "-m",
+        "services.cli.main",
+        "serve",
+        "--database",
+        str(database),
+        "--port",
+        "0",
+        *(part for one in told for part in ("--set", one)),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        env=os.environ.copy(),
+    )
     try:
         address = (await process.stdout.readline()).decode().removeprefix("listening on ").strip()
         async with grpc.aio.insecure_channel(address) as channel:
@@ -56,13 +86,17 @@ async def test_a_kill_in_the_middle_loses_and_doubles_nothing(tmp_path):
     async with fake_llm(Script(latency=0.05, faults=FAULTS)) as server:
         async with serving(database, server.base_url) as (stub, process):
             await stub.UpsertClients(pb.UpsertClientsRequest(clients=CATALOGUE))
-            answer = await stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=HISTORY))
+            answer = await stub.RecordInteractions(
+                pb.RecordInteractionsRequest(interactions=HISTORY)
+            )
             await reasoned(stub, answer.sequence - EVENTS // 2)
             process.kill()
         async with serving(database, server.base_url) as (stub, _):
             await reasoned(stub, None)
     with closing(sqlite3.connect(database)) as connection:
-        done = connection.execute("SELECT count(*) FROM interaction JOIN reasoned USING (sequence)").fetchone()[0]
+        done = connection.execute(
+            "SELECT count(*) FROM interaction JOIN reasoned USING (sequence)"
+        ).fetchone()[0]
         gradients = connection.execute("SELECT sequence, module, owner FROM gradient").fetchall()
     assert done == EVENTS
     assert len(set(gradients)) == len(gradients)
@@ -74,19 +108,27 @@ async def test_sigterm_does_not_wait_for_an_endpoint_that_hangs(tmp_path):
     async with fake_llm(Script(latency=0.01)) as server:
         async with serving(database, server.base_url, "server.grace_seconds=2") as (stub, process):
             await stub.UpsertClients(pb.UpsertClientsRequest(clients=CATALOGUE))
-            first = await stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=HISTORY[:USERS]))
+            first = await stub.RecordInteractions(
+                pb.RecordInteractionsRequest(interactions=HISTORY[:USERS])
+            )
             await reasoned(stub, first.sequence)
             server.script = Script(latency=600)
-            await stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=HISTORY[USERS:]))
+            await stub.RecordInteractions(
+                pb.RecordInteractionsRequest(interactions=HISTORY[USERS:])
+            )
             while not server.seen.running:  # noqa: ASYNC110 - the server counts, and tells nobody
                 await asyncio.sleep(0.05)
             calls = server.seen.calls.total()
             process.terminate()
             assert await asyncio.wait_for(process.wait(), 30) == 0
-            assert server.seen.calls.total() - calls < USERS, "those that were about to go out, and no more"
+            assert server.seen.calls.total() - calls < USERS, (
+                "those that were about to go out, and no more"
+            )
         server.script = Script(latency=0.01)
         async with serving(database, server.base_url) as (stub, _):
             await reasoned(stub, None)
     with closing(sqlite3.connect(database)) as connection:
-        assert connection.execute("SELECT count(*), count(DISTINCT sequence) FROM reasoned").fetchone() == (EVENTS, EVENTS)
+        assert connection.execute(
+            "SELECT count(*), count(DISTINCT sequence) FROM reasoned"
+        ).fetchone() == (EVENTS, EVENTS)
         assert connection.execute("SELECT count(*) FROM dead_letter").fetchone() == (0,)

@@ -1,5 +1,5 @@
-"""SIGTERM under load: a graceful stop loses no acknowledged event, and nothing is left to be done twice. Before there is any: it
-stops."""
+"""SIGTERM under load: a graceful stop loses no acknowledged event, and nothing is left to be done
+twice. Before there is any: it stops."""
 
 import asyncio
 import os
@@ -27,8 +27,14 @@ async def test_sigterm_under_load_loses_no_acked_event(tmp_path):
         assert await service.end(signal.SIGTERM) == 0
         await load
     assert len(caller.acked) > 100
-    engine = engine_of(Settings(database=database, workflow=WorkflowSettings(
-        session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2)))
+    engine = engine_of(
+        Settings(
+            database=database,
+            workflow=WorkflowSettings(
+                session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2
+            ),
+        )
+    )
     await engine.open()
     try:
         rows = await engine.store.interactions(range(1, await engine.store.recorded_through() + 1))
@@ -43,9 +49,22 @@ async def test_sigterm_under_load_loses_no_acked_event(tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_service_that_compiles_its_kernels_stops_when_it_is_told_to(tmp_path, number):
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
-    service = subprocess.Popen([sys.executable, "-m", "services.cli.main", "serve", "--port", "0", "--database",
-                                str(tmp_path / "graph.db")], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               text=True)
+    service = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "services.cli.main",
+            "serve",
+            "--port",
+            "0",
+            "--database",
+            str(tmp_path / "graph.db"),
+        ],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert service.stderr is not None
     assert any("compiling kernels" in line for line in service.stderr)
     compiling = _compiling(tmp_path)
@@ -63,6 +82,9 @@ def _compiling(folder):
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            if b"services.runtime.kernel_warm_up" in (process / "cmdline").read_bytes() and os.fsencode(folder) in (process / "environ").read_bytes():
+            if (
+                b"services.runtime.kernel_warm_up" in (process / "cmdline").read_bytes()
+                and os.fsencode(folder) in (process / "environ").read_bytes()
+            ):
                 found.append(int(process.name))
     return found

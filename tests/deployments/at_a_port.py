@@ -1,4 +1,5 @@
-"""A graph server that services reach by a port of its own, which opens and breaks; and a service, as a process of its own."""
+"""A graph server that services reach by a port of its own, which opens and breaks; and a service,
+as a process of its own."""
 
 import asyncio
 import contextlib
@@ -29,7 +30,8 @@ async def between(reader, writer, change):
 
 @contextlib.asynccontextmanager
 async def reached_by(port, neo4j, change=bytes):
-    """The real server under another port, which breaks with all its connections at the end; `change`: its answers' bytes."""
+    """The real server under another port, which breaks with all its connections at the end;
+    `change`: its answers' bytes."""
     host, _, real = neo4j.settings.uri.removeprefix("bolt://").rpartition(":")
     meetings, writers = set(), []
 
@@ -57,11 +59,27 @@ async def served(folder, neo4j_port, password, *more):
     """`propagation serve` in a process of its own; (process, its port). `more`: KEY=VALUE."""
     port = free_port()
     environment = {**os.environ, "PROPAGATION_NEO4J__PASSWORD": password}
-    settings = ("store=neo4j", f"neo4j.uri=bolt://127.0.0.1:{neo4j_port}", "auto_create=true", *more)
+    settings = (
+        "store=neo4j",
+        f"neo4j.uri=bolt://127.0.0.1:{neo4j_port}",
+        "auto_create=true",
+        *more,
+    )
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "services.cli.main", "serve", "--port", str(port), "--log-format", "json",
-        *(part for setting in settings for part in ("--set", setting)), cwd=folder,
-        env={**environment, "PYTHONPATH": os.getcwd()}, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
+        sys.executable,
+        "-m",
+        "services.cli.main",
+        "serve",
+        "--port",
+        str(port),
+        "--log-format",
+        "json",
+        *(part for setting in settings for part in ("--set", setting)),
+        cwd=folder,
+        env={**environment, "PYTHONPATH": os.getcwd()},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
     try:
         yield process, port
     finally:
@@ -71,5 +89,8 @@ async def served(folder, neo4j_port, password, *more):
 
 
 async def health_of(channel):
-    return (await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), wait_for_ready=True,
-                                                           timeout=SECONDS)).status
+    return (
+        await health_pb2_grpc.HealthStub(channel).Check(
+            health_pb2.HealthCheckRequest(), wait_for_ready=True, timeout=SECONDS
+        )
+    ).status

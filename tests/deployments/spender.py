@@ -1,4 +1,5 @@
-"""A process that asks a model until its budget is spent: `python -m tests.deployments.spender '{...}'`; prints what it spent."""
+"""A process that asks a model until its budget is spent: `python -m tests.deployments.spender
+'{...}'`; prints what it spent."""
 
 import asyncio
 import json
@@ -21,16 +22,24 @@ SIDE_BY_SIDE = 4
 
 async def spent(told):
     """Tokens, as the server counted them."""
-    store = Neo4jStore(Neo4jSettings(**told["neo4j"])) if "neo4j" in told else SqliteStore(Path(told["sqlite"]), SystemClock())
+    store = (
+        Neo4jStore(Neo4jSettings(**told["neo4j"]))
+        if "neo4j" in told
+        else SqliteStore(Path(told["sqlite"]), SystemClock())
+    )
     await store.open()
-    options = OpenAIOptions(base_url=told["base_url"], model="scripted", budget={"tokens_per_day": told["budget"]})
+    options = OpenAIOptions(
+        base_url=told["base_url"], model="scripted", budget={"tokens_per_day": told["budget"]}
+    )
     endpoint = openai_endpoint(options, None, store, holder_name())
 
     async def asking():
         while True:
             await endpoint.chat("forward@1", ASKED, ANSWER_TOKENS)
 
-    for ended in await asyncio.gather(*(asking() for _ in range(SIDE_BY_SIDE)), return_exceptions=True):
+    for ended in await asyncio.gather(
+        *(asking() for _ in range(SIDE_BY_SIDE)), return_exceptions=True
+    ):
         if not (isinstance(ended, ReasonerUnavailable) and "tokens_per_day" in str(ended)):
             raise ended
     total = endpoint.spending.expenses.this_run.total

@@ -1,4 +1,5 @@
-"""A graph server that goes away under load and comes back, at the running service: several callers, reads too."""
+"""A graph server that goes away under load and comes back, at the running service: several callers,
+reads too."""
 
 import asyncio
 import contextlib
@@ -15,26 +16,41 @@ from tests.deployments.at_a_port import SECONDS, Status, free_port, health_of, r
 from tests.neo4j_server.shared import server_for
 
 pytestmark = [pytest.mark.neo4j, pytest.mark.slow]
-SETTINGS = ("session.k=4", "taste.k=4", "table_edges=2", "update_size=20", "round_interval=1", "neo4j.retry_seconds=2")
+SETTINGS = (
+    "session.k=4",
+    "taste.k=4",
+    "table_edges=2",
+    "update_size=20",
+    "round_interval=1",
+    "neo4j.retry_seconds=2",
+)
 WRITERS, USERS, ITEMS, EVENTS_A_CALL = 4, 20, 60, 5
 AWAY_SECONDS = 10
 KNOWN = (pb.INTERACTION_STATUS_ACCEPTED, pb.INTERACTION_STATUS_DUPLICATE)
 
 
 class Load:
-    """Callers who go on until told to stop; who is refused asks the same again. `answered`: how often, by caller; `refused`: what
-    each was told since the last look."""
+    """Callers who go on until told to stop; who is refused asks the same again. `answered`: how
+    often, by caller; `refused`: what each was told since the last look."""
 
     def __init__(self, stub):
         self._stub = stub
         self.acked, self.answered, self.refused, self.stopped = {}, Counter(), [], False
-        reads = {"recommend": lambda: stub.Recommend(pb.RecommendRequest(user_id="u0", limit=5), timeout=SECONDS),
-                 "profile": lambda: stub.GetProfile(pb.GetProfileRequest(key=pb.ClientKey(
-                     kind=pb.CLIENT_KIND_USER, id="u1")), timeout=SECONDS),
-                 "status": lambda: stub.GetStatus(pb.GetStatusRequest(), timeout=SECONDS)}
+        reads = {
+            "recommend": lambda: stub.Recommend(
+                pb.RecommendRequest(user_id="u0", limit=5), timeout=SECONDS
+            ),
+            "profile": lambda: stub.GetProfile(
+                pb.GetProfileRequest(key=pb.ClientKey(kind=pb.CLIENT_KIND_USER, id="u1")),
+                timeout=SECONDS,
+            ),
+            "status": lambda: stub.GetStatus(pb.GetStatusRequest(), timeout=SECONDS),
+        }
         self.callers = [f"writer {n}" for n in range(WRITERS)] + list(reads)
-        self._tasks = [*(asyncio.create_task(self._write(n)) for n in range(WRITERS)),
-                       *(asyncio.create_task(self._read(name, read)) for name, read in reads.items())]
+        self._tasks = [
+            *(asyncio.create_task(self._write(n)) for n in range(WRITERS)),
+            *(asyncio.create_task(self._read(name, read)) for name, read in reads.items()),
+        ]
 
     async def stop(self):
         """Each after an answer."""
@@ -44,11 +60,19 @@ class Load:
     async def _write(self, caller):
         call = caller
         while not self.stopped:
-            events = [pb.Interaction(event_id=f"{call}-{n}", user_id=f"u{(call + n) % USERS}", item_id=f"i{call * (n + 1) % ITEMS}")
-                      for n in range(EVENTS_A_CALL)]
+            events = [
+                pb.Interaction(
+                    event_id=f"{call}-{n}",
+                    user_id=f"u{(call + n) % USERS}",
+                    item_id=f"i{call * (n + 1) % ITEMS}",
+                )
+                for n in range(EVENTS_A_CALL)
+            ]
             request = pb.RecordInteractionsRequest(interactions=events)
-            answer = await self._asked(f"writer {caller}", lambda request=request: self._stub.RecordInteractions(request,
-                                                                                                             timeout=SECONDS))
+            answer = await self._asked(
+                f"writer {caller}",
+                lambda request=request: self._stub.RecordInteractions(request, timeout=SECONDS),
+            )
             for outcome in answer.outcomes:
                 assert outcome.status in KNOWN, outcome
                 assert self.acked.setdefault(outcome.event_id, outcome.sequence) == outcome.sequence
@@ -63,7 +87,9 @@ class Load:
             try:
                 answer = await call()
             except grpc.aio.AioRpcError as error:
-                if error.code() != grpc.StatusCode.NOT_FOUND:  # a read of a user that no event has named yet
+                if (
+                    error.code() != grpc.StatusCode.NOT_FOUND
+                ):  # a read of a user that no event has named yet
                     self.refused.append((caller, error))
             else:
                 self.answered[caller] += 1
@@ -74,7 +100,9 @@ class Load:
     async def all_answered(self):
         """By now, since this was asked."""
         before = self.answered.copy()
-        await until(lambda: all(self.answered[caller] > before[caller] for caller in self.callers), self)
+        await until(
+            lambda: all(self.answered[caller] > before[caller] for caller in self.callers), self
+        )
 
 
 async def until(held, load):
@@ -102,8 +130,11 @@ async def quiet(stub, after_round):
     begun = time.monotonic()
     while True:
         status = await stub.GetStatus(pb.GetStatusRequest(), timeout=SECONDS)
-        if (status.recorded_through == status.learned_through == status.reasoned_through and not status.failing
-                and status.last_round.number > after_round):
+        if (
+            status.recorded_through == status.learned_through == status.reasoned_through
+            and not status.failing
+            and status.last_round.number > after_round
+        ):
             return status
         assert time.monotonic() - begun < SECONDS, status
         await asyncio.sleep(0.2)
@@ -117,9 +148,17 @@ async def kept(stream, lines):
 
 async def test_acks_stop_nothing_is_lost_and_it_recovers_alone(tmp_path):
     neo4j, port, lines = server_for(tmp_path), free_port(), []
-    async with served(tmp_path, port, neo4j.settings.password.get_secret_value(), *SETTINGS) as (process, own), \
-            grpc.aio.insecure_channel(f"127.0.0.1:{own}") as channel:
-        stub, reading = PropagationServiceStub(channel), asyncio.create_task(kept(process.stderr, lines))
+    async with (
+        served(tmp_path, port, neo4j.settings.password.get_secret_value(), *SETTINGS) as (
+            process,
+            own,
+        ),
+        grpc.aio.insecure_channel(f"127.0.0.1:{own}") as channel,
+    ):
+        stub, reading = (
+            PropagationServiceStub(channel),
+            asyncio.create_task(kept(process.stderr, lines)),
+        )
         async with reached_by(port, neo4j):
             await asyncio.wait_for(process.stdout.readline(), SECONDS)
             load = Load(stub)
@@ -127,13 +166,18 @@ async def test_acks_stop_nothing_is_lost_and_it_recovers_alone(tmp_path):
             await until(lambda: len(load.acked) > 200, load)
             assert not load.refused
             assert await health_of(channel) == Status.SERVING
-            before = (await stub.GetStatus(pb.GetStatusRequest(), timeout=SECONDS)).last_round.number
+            before = (
+                await stub.GetStatus(pb.GetStatusRequest(), timeout=SECONDS)
+            ).last_round.number
         acked = len(load.acked)
         await asyncio.sleep(0.5)  # answers that were under way
         assert len(load.acked) - acked <= WRITERS * EVENTS_A_CALL
         acked, gone = len(load.acked), time.monotonic()
         await of_health(channel, Status.NOT_SERVING)
-        await until(lambda: {caller for caller, _ in load.refused} >= set(load.callers) - {"recommend"}, load)
+        await until(
+            lambda: {caller for caller, _ in load.refused} >= set(load.callers) - {"recommend"},
+            load,
+        )
         await asyncio.sleep(max(0.0, AWAY_SECONDS - (time.monotonic() - gone)))
         assert len(load.acked) == acked, "acknowledged without a server"
         for _, error in load.refused:
@@ -150,7 +194,9 @@ async def test_acks_stop_nothing_is_lost_and_it_recovers_alone(tmp_path):
             await load.stop()
             status = await quiet(stub, before)
             rows = neo4j.run("MATCH (i:Interaction) RETURN i.event_id, i.sequence")
-            assert sorted(rows) == sorted([id_, sequence] for id_, sequence in load.acked.items()), "lost or doubled"
+            assert sorted(rows) == sorted(
+                [id_, sequence] for id_, sequence in load.acked.items()
+            ), "lost or doubled"
             assert status.recorded_through >= len(rows)
             assert not status.dead_letters
             process.terminate()

@@ -1,4 +1,5 @@
-"""Two processes on one graph: what one forgets, the other may be reading or writing just then. No text is left that says it."""
+"""Two processes on one graph: what one forgets, the other may be reading or writing just then. No
+text is left that says it."""
 
 import asyncio
 
@@ -23,12 +24,20 @@ KEY, WORDS = item_key(3), [item_key(3).id, title_of(3), "theremin 77"]
 def process_on(folder, name):
     settings = WorkflowSettings(**SMALL)
     store = Neo4jStore(server_for(folder).settings)
-    return Engine(store, HashedEmbedder(settings.seed), NumpyIndex(Neo4jPoints(store.database)), OfflineReasoner(), settings, name)
+    return Engine(
+        store,
+        HashedEmbedder(settings.seed),
+        NumpyIndex(Neo4jPoints(store.database)),
+        OfflineReasoner(),
+        settings,
+        name,
+    )
 
 
 @pytest.fixture
 async def two(tmp_path):
-    """Both open; half of the users took the item whose word nobody else has, and messages that carry it wait for the others."""
+    """Both open; half of the users took the item whose word nobody else has, and messages that
+    carry it wait for the others."""
     here, there = process_on(tmp_path, "here"), process_on(tmp_path, "there")
     await here.open()
     await begin(here)
@@ -50,16 +59,28 @@ def refs():
 async def waiting(engine):
     """Users for whom a message waits that says the word."""
     texts = await engine.store.load_texts(refs())
-    found = await engine.store.waiting_messages({ref: text.watermark for ref, text in texts.items()})
-    return [ref for ref, messages in found.items() if any("theremin 77" in message.attributes for message in messages)]
+    found = await engine.store.waiting_messages(
+        {ref: text.watermark for ref, text in texts.items()}
+    )
+    return [
+        ref
+        for ref, messages in found.items()
+        if any("theremin 77" in message.attributes for message in messages)
+    ]
 
 
 async def heard(engine):
     """Users whose profile says the word."""
-    return [ref for ref, text in (await engine.store.load_texts(refs())).items() if "theremin 77" in text.profile.text]
+    return [
+        ref
+        for ref, text in (await engine.store.load_texts(refs())).items()
+        if "theremin 77" in text.profile.text
+    ]
 
 
-async def test_what_the_other_one_writes_between_reading_and_taking_back_is_found(two, tmp_path, monkeypatch):
+async def test_what_the_other_one_writes_between_reading_and_taking_back_is_found(
+    two, tmp_path, monkeypatch
+):
     here, there = two
     ready = await waiting(there)
     assert ready

@@ -1,4 +1,5 @@
-"""Forgetting and retracting on a graph server: no property holds what is gone, whatever was cut short, and nothing else changed."""
+"""Forgetting and retracting on a graph server: no property holds what is gone, whatever was cut
+short, and nothing else changed."""
 
 import pytest
 
@@ -15,15 +16,25 @@ from tests.neo4j_server.shared import server_for
 from tests.unit.workflow.lived import ITEMS, SMALL, begin, begun, item_key, live, title_of, user_key
 
 pytestmark = pytest.mark.neo4j
-STEPS = {"numbers": (TakingBack, "_committed"), "commit": (Neo4jErasure, "take_back"), "index": (TakingBack, "show"),
-         "wipe": (Neo4jErasure, "wipe")}
+STEPS = {
+    "numbers": (TakingBack, "_committed"),
+    "commit": (Neo4jErasure, "take_back"),
+    "index": (TakingBack, "show"),
+    "wipe": (Neo4jErasure, "wipe"),
+}
 BEFORE = ("numbers", "commit")
-EVERYTHING = ("MATCH (n) RETURN labels(n)[0] AS kind, properties(n) AS held UNION ALL"
-              " MATCH ()-[e]->() RETURN type(e) AS kind, properties(e) AS held")
+EVERYTHING = (
+    "MATCH (n) RETURN labels(n)[0] AS kind, properties(n) AS held UNION ALL"
+    " MATCH ()-[e]->() RETURN type(e) AS kind, properties(e) AS held"
+)
 
 
 def engine_on(folder):
-    return engine_of(Settings(store="neo4j", neo4j=server_for(folder).settings, workflow=WorkflowSettings(**SMALL)))
+    return engine_of(
+        Settings(
+            store="neo4j", neo4j=server_for(folder).settings, workflow=WorkflowSettings(**SMALL)
+        )
+    )
 
 
 @pytest.fixture
@@ -38,8 +49,11 @@ def left_in_graph(folder, words):
     for kind, properties in server_for(folder).run(EVERYTHING):
         for name, value in properties.items():
             text = value.decode("latin-1") if isinstance(value, bytes) else str(value)
-            found += [f"{word} in {kind}.{name}" for word in words
-                      if word in text or word.encode().decode("latin-1") in text]
+            found += [
+                f"{word} in {kind}.{name}"
+                for word in words
+                if word in text or word.encode().decode("latin-1") in text
+            ]
     return found
 
 
@@ -120,7 +134,8 @@ async def test_a_process_that_stops_inside_is_finished_by_the_next(tmp_path, mon
 
 
 async def test_an_export_is_the_same_on_both(engine, tmp_path):
-    """What a file's database says of a client after the same life, but for times and the points of an index."""
+    """What a file's database says of a client after the same life, but for times and the points of
+    an index."""
     laptop = engine_of(Settings(database=tmp_path / "graph.db", workflow=WorkflowSettings(**SMALL)))
     await laptop.open()
     try:
@@ -130,7 +145,11 @@ async def test_an_export_is_the_same_on_both(engine, tmp_path):
             await one.forgetting.retract([events[4].event_id])
         for key in (user_key(3), item_key(4)):
             of_file, of_graph = [await exported_from(one, key) for one in (laptop, engine)]
-            assert of_graph.keys() == of_file.keys() >= {"client", "event", "written", "profile_version", "edge", "point"}
+            assert (
+                of_graph.keys()
+                == of_file.keys()
+                >= {"client", "event", "written", "profile_version", "edge", "point"}
+            )
             for kind, records in of_graph.items():
                 assert records == of_file[kind], kind
     finally:
@@ -164,7 +183,15 @@ async def exported_from(engine, key):
     (ref,) = await engine.store.find_refs([key])
     found = {}
     async for kind, record in engine.store.held_on(ref):
-        record = {name: round(value, 12) if isinstance(value, float) else value  # JSON of SQLite has 15 digits
-                  for name, value in record.items() if name not in ("recorded_at", "written_at")}
+        record = {
+            name: round(value, 12)
+            if isinstance(value, float)
+            else value  # JSON of SQLite has 15 digits
+            for name, value in record.items()
+            if name not in ("recorded_at", "written_at")
+        }
         found.setdefault(kind, []).append(record)
-    return {kind: sorted(records, key=lambda record: repr(sorted(record.items()))) for kind, records in found.items()}
+    return {
+        kind: sorted(records, key=lambda record: repr(sorted(record.items())))
+        for kind, records in found.items()
+    }

@@ -1,4 +1,5 @@
-"""Every question of cypher/inspect/, asked of a real Neo4j in which something was propagated; as pasted, and by the command."""
+"""Every question of cypher/inspect/, asked of a real Neo4j in which something was propagated; as
+pasted, and by the command."""
 
 import asyncio
 import csv
@@ -26,8 +27,14 @@ from tests.neo4j_server.shared import server_for
 
 pytestmark = [pytest.mark.neo4j, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 TODAY = datetime.datetime.now(datetime.UTC).date().isoformat()
-WORKFLOW = WorkflowSettings(session=BankSettings(k=6), taste=BankSettings(k=6), table_edges=2, update_size=20,
-                            bootstrap_items=30, auto_create=True)
+WORKFLOW = WorkflowSettings(
+    session=BankSettings(k=6),
+    taste=BankSettings(k=6),
+    table_edges=2,
+    update_size=20,
+    bootstrap_items=30,
+    auto_create=True,
+)
 
 
 @pytest.fixture(scope="module")
@@ -39,15 +46,23 @@ def server(tmp_path_factory):
 def facts(server):
     """Something was propagated: (an event that reached somebody, a router that it went by)."""
     asyncio.run(_propagated(server))
-    return server.run("MATCH (i:Interaction)-[:WROTE]->(p)-[b:BROUGHT]->() WHERE b.sequence = i.sequence"
-                      " MATCH (m:Message {router: b.router, version: b.version})-[:MERGED_INTO {outcome: 'merged'}]->()"
-                      " RETURN i.event_id, m.router LIMIT 1")[0]
+    return server.run(
+        "MATCH (i:Interaction)-[:WROTE]->(p)-[b:BROUGHT]->() WHERE b.sequence = i.sequence"
+        " MATCH (m:Message {router: b.router, version: b.version})-[:MERGED_INTO {outcome: 'merged'}]->()"
+        " RETURN i.event_id, m.router LIMIT 1"
+    )[0]
 
 
 async def _propagated(server):
     store = Neo4jStore(server.settings)
-    engine = Engine(store, HashedEmbedder(WORKFLOW.seed), NumpyIndex(Neo4jPoints(store.database)), OfflineReasoner(), WORKFLOW,
-                    "test")
+    engine = Engine(
+        store,
+        HashedEmbedder(WORKFLOW.seed),
+        NumpyIndex(Neo4jPoints(store.database)),
+        OfflineReasoner(),
+        WORKFLOW,
+        "test",
+    )
     try:
         await engine.open()
         await replay(engine, catalogue(48), stream(600, 24, 48), step=64)
@@ -62,8 +77,17 @@ def ask(server, name, **parameters):
 
 
 def test_every_question_opens_with_what_it_answers_and_a_sample():
-    assert set(questions()) == {"line_origin", "reach", "community", "shared_routers", "busiest_paths", "lineage", "dropped",
-                                "client_at", "unreached"}
+    assert set(questions()) == {
+        "line_origin",
+        "reach",
+        "community",
+        "shared_routers",
+        "busiest_paths",
+        "lineage",
+        "dropped",
+        "client_at",
+        "unreached",
+    }
     for question in questions().values():
         assert question.about.splitlines()[0].endswith("?")
         assert question.sample
@@ -78,9 +102,11 @@ def test_each_runs_as_it_stands(server, facts, name):
 
 
 def test_where_a_line_came_from(server, facts):
-    found = server.run("MATCH (c:User)-[:HAS]->(p:ProfileVersion) WHERE p.version = c.version AND any(r IN p.source_routers WHERE"
-                       " r >= 0) WITH c, p, [n IN range(0, size(p.source_routers) - 1) WHERE p.source_routers[n] >= 0][0] AS n"
-                       " RETURN c.id, p.source_lines[n] LIMIT 1")
+    found = server.run(
+        "MATCH (c:User)-[:HAS]->(p:ProfileVersion) WHERE p.version = c.version AND any(r IN p.source_routers WHERE"
+        " r >= 0) WITH c, p, [n IN range(0, size(p.source_routers) - 1) WHERE p.source_routers[n] >= 0][0] AS n"
+        " RETURN c.id, p.source_lines[n] LIMIT 1"
+    )
     assert found, "nobody heard anything"
     client, line = found[0]
     rows = ask(server, "line_origin", client=client, line=line)
@@ -103,8 +129,10 @@ def test_the_others_answer_with_what_is_there(server, facts):
     _, router = facts
     members = ask(server, "community", router=router)
     assert {what for what, _, _ in members} == {"member", "newest attribute"}
-    pair = server.run("MATCH (a:User)<-[e:ROUTES_TO]-()-[f:ROUTES_TO]->(b:User) WHERE a <> b AND e.from IS NOT NULL AND e.until IS"
-                      " NULL AND f.from IS NOT NULL AND f.until IS NULL RETURN a.id, b.id LIMIT 1")[0]
+    pair = server.run(
+        "MATCH (a:User)<-[e:ROUTES_TO]-()-[f:ROUTES_TO]->(b:User) WHERE a <> b AND e.from IS NOT NULL AND e.until IS"
+        " NULL AND f.from IS NOT NULL AND f.until IS NULL RETURN a.id, b.id LIMIT 1"
+    )[0]
     assert ask(server, "shared_routers", one=pair[0], other=pair[1])
     busiest = ask(server, "busiest_paths", day=TODAY)
     assert busiest
@@ -116,19 +144,30 @@ def test_the_others_answer_with_what_is_there(server, facts):
     server.run("CREATE (:Client:User {ref: 1000000, id: 'newcomer', title: 'Nobody', version: 0})")
     assert "newcomer" in {row[0] for row in ask(server, "unreached")}
     server.run("MATCH (c:User {id: 'newcomer'}) DELETE c")
-    server.run("MATCH (m:Message), (p:ProfileVersion) WITH m, p LIMIT 1 CREATE (m)-[:MERGED_INTO {outcome: 'filtered', sequence: 5,"
-               " ref: p.ref}]->(p)")
+    server.run(
+        "MATCH (m:Message), (p:ProfileVersion) WITH m, p LIMIT 1 CREATE (m)-[:MERGED_INTO {outcome: 'filtered', sequence: 5,"
+        " ref: p.ref}]->(p)"
+    )
     assert [row[:2] for row in ask(server, "dropped")] == [["filtered", 5]]
 
 
 def test_the_command_prints_a_table_and_writes_csv(server, facts, tmp_path):
     event, _ = facts
-    environment = {**os.environ, "PROPAGATION_NEO4J__URI": server.settings.uri,
-                   "PROPAGATION_NEO4J__PASSWORD": server.settings.password.get_secret_value()}
+    environment = {
+        **os.environ,
+        "PROPAGATION_NEO4J__URI": server.settings.uri,
+        "PROPAGATION_NEO4J__PASSWORD": server.settings.password.get_secret_value(),
+    }
 
     def run(*arguments):
-        return subprocess.run([sys.executable, "-m", "services.cli.main", "inspect", *arguments], env=environment, text=True,
-                              capture_output=True, timeout=60, check=False)
+        return subprocess.run(
+            [sys.executable, "-m", "services.cli.main", "inspect", *arguments],
+            env=environment,
+            text=True,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
 
     listed = run("--json")
     assert {found["name"] for found in json.loads(listed.stdout)} == set(questions())
@@ -145,8 +184,11 @@ def test_the_command_prints_a_table_and_writes_csv(server, facts, tmp_path):
     assert wrong.returncode == 2
     assert "event, limit" in wrong.stderr
     assert "cypher-shell" not in wrong.stderr
-    for given, said in (("limit=99999999999999999999", "at most 9223372036854775807"), ("limit=-1", "non-negative"),
-                        ("event=\udcff", "UTF-8")):
+    for given, said in (
+        ("limit=99999999999999999999", "at most 9223372036854775807"),
+        ("limit=-1", "non-negative"),
+        ("event=\udcff", "UTF-8"),
+    ):
         wrong = run("reach", "--param", given)
         assert wrong.returncode == 2, wrong.stderr
         assert said in wrong.stderr
@@ -169,7 +211,11 @@ def test_an_answer_costs_one_statement(server, facts, monkeypatch):
         return auto_run(self, query, *args, **kwargs)
 
     monkeypatch.setattr(Connector, "auto_run", counted)
-    monkeypatch.setattr(Connector, "run", lambda self, ref, query, *args: (sent.append(query), run(self, ref, query, *args))[1])
+    monkeypatch.setattr(
+        Connector,
+        "run",
+        lambda self, ref, query, *args: (sent.append(query), run(self, ref, query, *args))[1],
+    )
     question = question_of("reach")
     columns, rows = asked(server.settings, question, question.parameters([f"event={facts[0]}"]))
     assert columns == ["hop", "path"]

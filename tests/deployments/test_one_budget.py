@@ -1,4 +1,5 @@
-"""One budget of several real processes: what they spend together, counted at the server, never passes it."""
+"""One budget of several real processes: what they spend together, counted at the server, never
+passes it."""
 
 import asyncio
 import json
@@ -19,8 +20,9 @@ GRANT = BUDGET // 20
 
 async def started(server, **store):
     told = json.dumps({"base_url": server.base_url, "budget": BUDGET, **store})
-    return await asyncio.create_subprocess_exec(sys.executable, "-m", "tests.deployments.spender", told,
-                                                stdout=asyncio.subprocess.PIPE)
+    return await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.deployments.spender", told, stdout=asyncio.subprocess.PIPE
+    )
 
 
 async def ended(process):
@@ -46,7 +48,9 @@ async def test_two_at_once_share_it_and_never_pass_it(tmp_path):
         assert min(spent) > GRANT, "both took part"
         assert sum(spent) == counted(server)
         assert BUDGET - 2 * A_CALL <= counted(server) <= BUDGET
-        assert await ended(await started(server, neo4j=plain)) <= A_CALL, "a third finds nothing left"
+        assert await ended(await started(server, neo4j=plain)) <= A_CALL, (
+            "a third finds nothing left"
+        )
         assert counted(server) <= BUDGET
 
 

@@ -25,14 +25,22 @@ from services.runtime.clock import SystemClock
 from tests.neo4j_server.shared import server_for
 
 pytestmark = pytest.mark.neo4j
-ML100K = Path(os.environ.get("ML100K") or Path(__file__).parents[3] / "shared" / "datasets" / "ml-100k")
+ML100K = Path(
+    os.environ.get("ML100K") or Path(__file__).parents[3] / "shared" / "datasets" / "ml-100k"
+)
 SEED, EVENTS, LISTS = 7, 5_000, 100
 GENRES = ("jazz", "opera", "folk", "punk", "soul", "ska")
 
 
 def catalogue(items):
-    return [ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"), title=f"Record {n}",
-                         categories=(GENRES[n % 6], GENRES[(n // 6) % 6])) for n in range(items)]
+    return [
+        ClientChange(
+            key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"),
+            title=f"Record {n}",
+            categories=(GENRES[n % 6], GENRES[(n // 6) % 6]),
+        )
+        for n in range(items)
+    ]
 
 
 def stream(events, users, items):
@@ -42,16 +50,28 @@ def stream(events, users, items):
         user = int(draw.integers(users))
         genre = user % 6 if draw.random() < 0.8 else int(draw.integers(6))
         item = int(draw.integers(items // 6)) * 6 + genre
-        yield NewInteraction(event_id=f"e{n}", user_id=f"u{user}", item_id=f"i{item}", time=n, content_hash=f"e{n}")
+        yield NewInteraction(
+            event_id=f"e{n}", user_id=f"u{user}", item_id=f"i{item}", time=n, content_hash=f"e{n}"
+        )
 
 
 def stores(folder):
-    return {"laptop": SqliteStore(folder / "graph.db", SystemClock()), "neo4j": Neo4jStore(server_for(folder).settings)}
+    return {
+        "laptop": SqliteStore(folder / "graph.db", SystemClock()),
+        "neo4j": Neo4jStore(server_for(folder).settings),
+    }
 
 
 async def outcome_of(store, points, clients, events, workflow):
     """Every text, message, edge, number and list that a replay left."""
-    engine = Engine(store, HashedEmbedder(workflow.seed), NumpyIndex(points), OfflineReasoner(), workflow, "test")
+    engine = Engine(
+        store,
+        HashedEmbedder(workflow.seed),
+        NumpyIndex(points),
+        OfflineReasoner(),
+        workflow,
+        "test",
+    )
     await engine.open()
     try:
         report = await replay(engine, clients, iter(events), step=128)
@@ -59,10 +79,19 @@ async def outcome_of(store, points, clients, events, workflow):
         refs = sorted(await store.text_versions())
         users = sorted({event.user_id for event in events})[:LISTS]
         lists = [(await engine.recommender.recommend(Wish(user, 10))).items for user in users]
-        return {"report": report, "texts": await store.load_texts(refs), "edges": await store.edges_of(refs),
-                "messages": await store.router_versions(range(workflow.taste.k)), "attributes": await store.all_attributes(),
-                "epochs": await store.epochs(), "lists": lists,
-                "numbers": {name: array.tobytes() for name, array in snapshot(engine.numbers.view, barrier=False).arrays.items()}}
+        return {
+            "report": report,
+            "texts": await store.load_texts(refs),
+            "edges": await store.edges_of(refs),
+            "messages": await store.router_versions(range(workflow.taste.k)),
+            "attributes": await store.all_attributes(),
+            "epochs": await store.epochs(),
+            "lists": lists,
+            "numbers": {
+                name: array.tobytes()
+                for name, array in snapshot(engine.numbers.view, barrier=False).arrays.items()
+            },
+        }
     finally:
         await engine.close()
 
@@ -72,24 +101,43 @@ async def same_on_both(folder, clients, events, workflow):
     for name, store in stores(folder).items():
         kept = SqliteStore(folder / f"points-{name}.db", SystemClock())
         await kept.open()
-        outcomes[name] = await outcome_of(store, SqlitePoints(kept.database), clients, events, workflow)
+        outcomes[name] = await outcome_of(
+            store, SqlitePoints(kept.database), clients, events, workflow
+        )
         await kept.close()
     assert outcomes["laptop"]["report"].rounds > 2
-    assert any(line.author == "reception" for text in outcomes["laptop"]["texts"].values() for line in text.profile.lines)
+    assert any(
+        line.author == "reception"
+        for text in outcomes["laptop"]["texts"].values()
+        for line in text.profile.lines
+    )
     for part, expected in outcomes["laptop"].items():
         assert outcomes["neo4j"][part] == expected, part
 
 
 @pytest.mark.parametrize("policy", ["adoption", "semantic"])
 async def test_five_hundred_events(tmp_path, policy):
-    await same_on_both(tmp_path, catalogue(60), list(stream(500, 25, 60)), WorkflowSettings(
-        policy=policy, session=BankSettings(k=4), taste=BankSettings(k=6), table_edges=2, update_size=20, bootstrap_items=60,
-        auto_create=True))
+    await same_on_both(
+        tmp_path,
+        catalogue(60),
+        list(stream(500, 25, 60)),
+        WorkflowSettings(
+            policy=policy,
+            session=BankSettings(k=4),
+            taste=BankSettings(k=6),
+            table_edges=2,
+            update_size=20,
+            bootstrap_items=60,
+            auto_create=True,
+        ),
+    )
 
 
 @pytest.mark.slow
 async def test_many_events(tmp_path):
-    await same_on_both(tmp_path, catalogue(600), list(stream(1_500, 100, 600)), WorkflowSettings(auto_create=True))
+    await same_on_both(
+        tmp_path, catalogue(600), list(stream(1_500, 100, 600)), WorkflowSettings(auto_create=True)
+    )
 
 
 @pytest.mark.slow
@@ -97,4 +145,9 @@ async def test_the_first_of_movielens(tmp_path):
     if not (ML100K / "u.data").exists():
         pytest.skip(f"MovieLens 100k is not in {ML100K}; ML100K names its folder")
     dataset = load_dataset(ML100K, SEED).first(EVENTS)
-    await same_on_both(tmp_path, list(dataset.clients), list(checked(dataset.events)), WorkflowSettings(auto_create=True))
+    await same_on_both(
+        tmp_path,
+        list(dataset.clients),
+        list(checked(dataset.events)),
+        WorkflowSettings(auto_create=True),
+    )

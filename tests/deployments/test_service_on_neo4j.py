@@ -1,4 +1,5 @@
-"""The service itself on a graph server, over real gRPC: the same flow as on a file, and two services on one graph."""
+"""The service itself on a graph server, over real gRPC: the same flow as on a file, and two
+services on one graph."""
 
 import itertools
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -19,17 +20,29 @@ from tests.service.calls.test_retract_and_forget import (
 )
 from tests.service.conftest import Client
 
-__all__ = ["test_a_forgotten_client_is_unknown_its_events_are_rejected_and_its_id_starts_anew",
-           "test_a_retracted_event_can_be_recommended_again_and_sent_again_has_no_effect",
-           "test_an_event_reaches_another_clients_profile"]
+__all__ = [
+    "test_a_forgotten_client_is_unknown_its_events_are_rejected_and_its_id_starts_anew",
+    "test_a_retracted_event_can_be_recommended_again_and_sent_again_has_no_effect",
+    "test_an_event_reaches_another_clients_profile",
+]
 pytestmark = pytest.mark.neo4j
-SMALL = WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, update_size=1_000_000, auto_create=True)
+SMALL = WorkflowSettings(
+    session=BankSettings(k=4),
+    taste=BankSettings(k=4),
+    table_edges=2,
+    update_size=1_000_000,
+    auto_create=True,
+)
 
 
 @asynccontextmanager
 async def serving(folder):
-    settings = Settings(store="neo4j", neo4j=server_for(folder).settings, workflow=SMALL,
-                        server=ServerSettings(port=0, grace_seconds=1))
+    settings = Settings(
+        store="neo4j",
+        neo4j=server_for(folder).settings,
+        workflow=SMALL,
+        server=ServerSettings(port=0, grace_seconds=1),
+    )
     async with running(settings) as service, grpc.aio.insecure_channel(service.address) as channel:
         yield Client(PropagationServiceStub(channel), channel, service)
 
@@ -47,12 +60,22 @@ async def test_what_one_service_records_the_other_has_learned(tmp_path, monkeypa
     async with AsyncExitStack() as stack:
         first, second = [await stack.enter_async_context(serving(tmp_path)) for _ in range(2)]
         for place, (writer, reader) in enumerate(((first, second), (second, first))):
-            events = [pb.Interaction(event_id=f"{place}-{n}", user_id="ann", item_id=f"i{place}-{n}") for n in range(10)]
-            answer = await writer.stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=events))
+            events = [
+                pb.Interaction(event_id=f"{place}-{n}", user_id="ann", item_id=f"i{place}-{n}")
+                for n in range(10)
+            ]
+            answer = await writer.stub.RecordInteractions(
+                pb.RecordInteractionsRequest(interactions=events)
+            )
             sequence = max(outcome.sequence for outcome in answer.outcomes)
             for service in (reader, writer):
-                await service.stub.Recommend(pb.RecommendRequest(user_id="ann", limit=5, min_sequence=sequence), timeout=20)
+                await service.stub.Recommend(
+                    pb.RecommendRequest(user_id="ann", limit=5, min_sequence=sequence), timeout=20
+                )
                 assert service.engine.numbers.view.applied_through >= sequence
-        views = [service.engine.numbers.view.state.taste.trust[:1].tolist() for service in (first, second)]
+        views = [
+            service.engine.numbers.view.state.taste.trust[:1].tolist()
+            for service in (first, second)
+        ]
         assert views[0] == views[1]
         assert await first.engine.store.check() == []

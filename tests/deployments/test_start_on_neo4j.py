@@ -1,4 +1,5 @@
-"""A service whose graph server is away, refuses it, or is another release: over real gRPC, as a process of its own."""
+"""A service whose graph server is away, refuses it, or is another release: over real gRPC, as a
+process of its own."""
 
 import asyncio
 import re
@@ -18,11 +19,15 @@ pytestmark = pytest.mark.neo4j
 
 async def test_it_waits_for_its_server_and_serves_alone_when_that_comes_up(tmp_path):
     neo4j, port = server_for(tmp_path), free_port()
-    async with served(tmp_path, port, neo4j.settings.password.get_secret_value()) as (process, own), \
-            grpc.aio.insecure_channel(f"127.0.0.1:{own}") as channel:
+    async with (
+        served(tmp_path, port, neo4j.settings.password.get_secret_value()) as (process, own),
+        grpc.aio.insecure_channel(f"127.0.0.1:{own}") as channel,
+    ):
         assert await health_of(channel) == Status.NOT_SERVING
         record = PropagationServiceStub(channel).RecordInteractions
-        request = pb.RecordInteractionsRequest(interactions=[pb.Interaction(event_id="e", user_id="ann", item_id="i")])
+        request = pb.RecordInteractionsRequest(
+            interactions=[pb.Interaction(event_id="e", user_id="ann", item_id="i")]
+        )
         line = await asyncio.wait_for(process.stderr.readline(), SECONDS)
         assert b"waiting for the graph's server" in line
         assert b"does not answer" in line
@@ -39,7 +44,10 @@ async def test_it_waits_for_its_server_and_serves_alone_when_that_comes_up(tmp_p
 
 
 async def test_it_can_be_stopped_while_it_waits(tmp_path):
-    async with served(tmp_path, free_port(), "any") as (process, own), grpc.aio.insecure_channel(f"127.0.0.1:{own}") as channel:
+    async with (
+        served(tmp_path, free_port(), "any") as (process, own),
+        grpc.aio.insecure_channel(f"127.0.0.1:{own}") as channel,
+    ):
         assert await health_of(channel) == Status.NOT_SERVING
         await asyncio.wait_for(process.stderr.readline(), SECONDS)
         process.send_signal(signal.SIGTERM)
@@ -63,8 +71,10 @@ async def test_a_wrong_password_is_one_line_and_an_exit_code(tmp_path):
 
 async def test_another_release_of_the_server_is_one_line_and_an_exit_code(tmp_path):
     neo4j, port = server_for(tmp_path), free_port()
-    async with reached_by(port, neo4j, lambda data: re.sub(rb"Neo4j/5\.26\.", b"Neo4j/5.25.", data)), \
-            served(tmp_path, port, neo4j.settings.password.get_secret_value()) as (process, _):
+    async with (
+        reached_by(port, neo4j, lambda data: re.sub(rb"Neo4j/5\.26\.", b"Neo4j/5.25.", data)),
+        served(tmp_path, port, neo4j.settings.password.get_secret_value()) as (process, _),
+    ):
         code, lines = await last_words(process)
     assert code == ExitCode.DATA
     assert len(lines) == 1

@@ -1,5 +1,5 @@
-"""Two services of one Neo4j on a real Qdrant server (QDRANT_URL): they find it empty at the same time, and it is made again
-beside them."""
+"""Two services of one Neo4j on a real Qdrant server (QDRANT_URL): they find it empty at the same
+time, and it is made again beside them."""
 
 import asyncio
 import contextlib
@@ -24,37 +24,78 @@ from tests.crash.neo4j.services_on_neo4j import SECONDS, SETTINGS, serving, unti
 from tests.deployments.test_same_outcome import catalogue, stream
 from tests.neo4j_server.shared import server_for
 
-pytestmark = [pytest.mark.neo4j, pytest.mark.slow,
-              pytest.mark.skipif(not qdrants.THERE, reason="QDRANT_URL names no Qdrant server")]
-WORKFLOW = WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, update_size=100, bootstrap_items=30,
-                            policy="semantic", auto_create=True)
+pytestmark = [
+    pytest.mark.neo4j,
+    pytest.mark.slow,
+    pytest.mark.skipif(not qdrants.THERE, reason="QDRANT_URL names no Qdrant server"),
+]
+WORKFLOW = WorkflowSettings(
+    session=BankSettings(k=4),
+    taste=BankSettings(k=4),
+    table_edges=2,
+    update_size=100,
+    bootstrap_items=30,
+    policy="semantic",
+    auto_create=True,
+)
 MORE = ("bootstrap_items=30", "policy=semantic")
 USERS, ITEMS = 40, 120
 
 
 @pytest.fixture
 async def deployment(tmp_path):
-    """A Neo4j that holds something, and a Qdrant that holds its index: (server, client of Qdrant, prefix, settings)."""
+    """A Neo4j that holds something, and a Qdrant that holds its index: (server, client of Qdrant,
+    prefix, settings)."""
     server, prefix = server_for(tmp_path), qdrants.prefix_of(str(tmp_path))
     async with qdrants.server_for(prefix) as client:
-        engine = Engine(Neo4jStore(server.settings), HashedEmbedder(WORKFLOW.seed), QdrantIndex(qdrants.to_server(), prefix),
-                        OfflineReasoner(), WORKFLOW, "test")
+        engine = Engine(
+            Neo4jStore(server.settings),
+            HashedEmbedder(WORKFLOW.seed),
+            QdrantIndex(qdrants.to_server(), prefix),
+            OfflineReasoner(),
+            WORKFLOW,
+            "test",
+        )
         try:
             await engine.open()
             await replay(engine, catalogue(ITEMS), stream(600, USERS, ITEMS), step=128)
         finally:
             await engine.close()
-        yield server, client, prefix, ("index=qdrant", f"qdrant.url={os.environ['QDRANT_URL']}", f"qdrant.prefix={prefix}",
-                                       f"qdrant.grpc_port={qdrants.GRPC_PORT}", *MORE)
+        yield (
+            server,
+            client,
+            prefix,
+            (
+                "index=qdrant",
+                f"qdrant.url={os.environ['QDRANT_URL']}",
+                f"qdrant.prefix={prefix}",
+                f"qdrant.grpc_port={qdrants.GRPC_PORT}",
+                *MORE,
+            ),
+        )
 
 
 def command(folder, server, settings, *arguments):
     """Of the command line, beside the services; its JSON."""
-    options = [part for setting in (*SETTINGS, f"neo4j.uri={server.settings.uri}", *settings) for part in ("--set", setting)]
-    environment = {**os.environ, "PROPAGATION_NEO4J__PASSWORD": server.settings.password.get_secret_value(),
-                   "PYTHONPATH": os.getcwd()}
-    done = subprocess.run([sys.executable, "-m", "services.cli.main", *arguments, *options, "--json"], cwd=folder, env=environment,
-                          text=True, capture_output=True, timeout=SECONDS, check=False)
+    options = [
+        part
+        for setting in (*SETTINGS, f"neo4j.uri={server.settings.uri}", *settings)
+        for part in ("--set", setting)
+    ]
+    environment = {
+        **os.environ,
+        "PROPAGATION_NEO4J__PASSWORD": server.settings.password.get_secret_value(),
+        "PYTHONPATH": os.getcwd(),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "services.cli.main", *arguments, *options, "--json"],
+        cwd=folder,
+        env=environment,
+        text=True,
+        capture_output=True,
+        timeout=SECONDS,
+        check=False,
+    )
     assert done.returncode == 0, (done.stdout[-2_000:], done.stderr[-2_000:])
     return json.loads(done.stdout)
 
@@ -67,12 +108,19 @@ async def sound(folder, server, settings):
 
 
 async def collections_on(client, prefix):
-    return sorted(found.name for found in (await client.get_collections()).collections if found.name.startswith(prefix))
+    return sorted(
+        found.name
+        for found in (await client.get_collections()).collections
+        if found.name.startswith(prefix)
+    )
 
 
 async def points_on(client, prefix):
     """How many there are, by collection."""
-    return {name.split("-")[1]: (await client.count(name)).count for name in await collections_on(client, prefix)}
+    return {
+        name.split("-")[1]: (await client.count(name)).count
+        for name in await collections_on(client, prefix)
+    }
 
 
 async def nothing_fails(service):
@@ -82,8 +130,12 @@ async def nothing_fails(service):
 
 async def similar_to(service, item):
     """What is nearest by profile, with its similarity."""
-    answer = await service.stub.SimilarClients(pb.SimilarClientsRequest(
-        key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=item), by=pb.SIMILARITY_PROFILE, limit=5), timeout=SECONDS)
+    answer = await service.stub.SimilarClients(
+        pb.SimilarClientsRequest(
+            key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=item), by=pb.SIMILARITY_PROFILE, limit=5
+        ),
+        timeout=SECONDS,
+    )
     return [(found.key.id, round(found.similarity, 5)) for found in answer.neighbours]
 
 
@@ -92,11 +144,19 @@ async def test_both_start_on_an_empty_one_and_it_is_filled_once(tmp_path, deploy
     points = await points_on(client, prefix)
     await qdrants.drop(client, prefix)
     async with contextlib.AsyncExitStack() as stack:
-        services = await asyncio.gather(*(stack.enter_async_context(serving(tmp_path, server.settings, f"service-{n}", *settings))
-                                          for n in range(2)))
+        services = await asyncio.gather(
+            *(
+                stack.enter_async_context(
+                    serving(tmp_path, server.settings, f"service-{n}", *settings)
+                )
+                for n in range(2)
+            )
+        )
         for service in services:
             await until(lambda service=service: nothing_fails(service))
-        assert len(await collections_on(client, prefix)) == len(Collection), "one replica's are served, the other's lie there"
+        assert len(await collections_on(client, prefix)) == len(Collection), (
+            "one replica's are served, the other's lie there"
+        )
         assert await points_on(client, prefix) == points
         for item in ("i0", "i7", "i20"):
             first, second = [await similar_to(service, item) for service in services]
@@ -113,10 +173,20 @@ async def test_made_again_beside_a_service_under_events(tmp_path, deployment):
         async def events():
             call = 0
             while not stopped.is_set():
-                found = [pb.Interaction(event_id=f"more-{call}-{n}", user_id=f"u{(call + n) % 50}",
-                                        item_id=f"i{(7 * call + n) % ITEMS}") for n in range(5)]
-                answer = await service.stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=found), timeout=SECONDS)
-                assert {outcome.status for outcome in answer.outcomes} == {pb.INTERACTION_STATUS_ACCEPTED}
+                found = [
+                    pb.Interaction(
+                        event_id=f"more-{call}-{n}",
+                        user_id=f"u{(call + n) % 50}",
+                        item_id=f"i{(7 * call + n) % ITEMS}",
+                    )
+                    for n in range(5)
+                ]
+                answer = await service.stub.RecordInteractions(
+                    pb.RecordInteractionsRequest(interactions=found), timeout=SECONDS
+                )
+                assert {outcome.status for outcome in answer.outcomes} == {
+                    pb.INTERACTION_STATUS_ACCEPTED
+                }
                 call += 1
                 await asyncio.sleep(0.05)
 

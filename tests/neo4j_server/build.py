@@ -7,7 +7,10 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 VERSION = "5.26.25"
-CACHE = Path(os.environ.get("NEO4J_SERVER_CACHE") or HERE.parents[1] / ".cache") / f"neo4j-server-{VERSION}"
+CACHE = (
+    Path(os.environ.get("NEO4J_SERVER_CACHE") or HERE.parents[1] / ".cache")
+    / f"neo4j-server-{VERSION}"
+)
 NEEDED = ("java", "mvn")
 
 
@@ -21,13 +24,26 @@ def parts() -> Path:
     """The folder of the server's jars; the first call of a machine downloads 118 MB."""
     if not CACHE.exists():
         half = CACHE.with_name(f"{CACHE.name}.{os.getpid()}")
-        subprocess.run(["mvn", "--batch-mode", "--quiet", "--file", str(HERE / "pom.xml"), "dependency:copy-dependencies",
-                        f"-DoutputDirectory={half}"], check=True)
+        subprocess.run(
+            [
+                "mvn",
+                "--batch-mode",
+                "--quiet",
+                "--file",
+                str(HERE / "pom.xml"),
+                "dependency:copy-dependencies",
+                f"-DoutputDirectory={half}",
+            ],
+            check=True,
+        )
         half.rename(CACHE)
     return CACHE
 
 
 if __name__ == "__main__":
     lacking = missing()
-    print(f"Left out: the tests of the Neo4j graph store: {lacking}." if lacking else
-          "Not run here: the tests of the Neo4j graph store; `make test-neo4j` runs them.")
+    print(
+        f"Left out: the tests of the Neo4j graph store: {lacking}."
+        if lacking
+        else "Not run here: the tests of the Neo4j graph store; `make test-neo4j` runs them."
+    )

@@ -46,32 +46,60 @@ class Server:
     def _session(self) -> Iterator[Session]:
         settings = self.settings
         password = settings.password.get_secret_value()
-        with GraphDatabase.driver(settings.uri, auth=(settings.user, password), notifications_min_severity="OFF") as driver, \
-                driver.session(database=settings.database) as session:
+        with (
+            GraphDatabase.driver(
+                settings.uri, auth=(settings.user, password), notifications_min_severity="OFF"
+            ) as driver,
+            driver.session(database=settings.database) as session,
+        ):
             yield session
 
 
 class Neo4jServer(Server):
-    """A process of its own on `folder`, which keeps its data between starts. The password is drawn for each object. `memory`: what
-    Java is told; `options`: lines of neo4j.conf."""
+    """A process of its own on `folder`, which keeps its data between starts. The password is drawn
+    for each object. `memory`: what Java is told; `options`: lines of neo4j.conf."""
 
-    def __init__(self, folder: Path, memory: Sequence[str] = MEMORY, options: Sequence[str] = ()) -> None:
+    def __init__(
+        self, folder: Path, memory: Sequence[str] = MEMORY, options: Sequence[str] = ()
+    ) -> None:
         self._memory = memory
         self._options = options
         self._port = _free_port()
-        super().__init__(Neo4jSettings(uri=f"bolt://127.0.0.1:{self._port}", password=secrets.token_urlsafe(12), retry_seconds=30))
+        super().__init__(
+            Neo4jSettings(
+                uri=f"bolt://127.0.0.1:{self._port}",
+                password=secrets.token_urlsafe(12),
+                retry_seconds=30,
+            )
+        )
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Returns when it answers this user. Raises RuntimeError with its log where it ends instead, or takes too long."""
+        """Returns when it answers this user. Raises RuntimeError with its log where it ends
+        instead, or takes too long."""
         self._folder.mkdir(parents=True, exist_ok=True)
         (self._folder / "neo4j.conf").write_text("\n".join(self._options))
-        environment = {**os.environ, "NEO4J_TEST_PASSWORD": self.settings.password.get_secret_value()}
+        environment = {
+            **os.environ,
+            "NEO4J_TEST_PASSWORD": self.settings.password.get_secret_value(),
+        }
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                ["java", *self._memory, "-cp", f"{parts()}/*", str(HERE / "Neo4jServer.java"), str(self._folder), str(self._port)],
-                env=environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+                [
+                    "java",
+                    *self._memory,
+                    "-cp",
+                    f"{parts()}/*",
+                    str(HERE / "Neo4jServer.java"),
+                    str(self._folder),
+                    str(self._port),
+                ],
+                env=environment,
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+            )
         deadline = time.monotonic() + START_SECONDS
         while not self._answers():
             if self._process.poll() is not None or time.monotonic() > deadline:

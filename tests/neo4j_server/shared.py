@@ -1,4 +1,5 @@
-"""One server for a whole test run, and the rule of where it is left out: on a machine without Java, never in CI.
+"""One server for a whole test run, and the rule of where it is left out: on a machine without Java,
+never in CI.
 
 NEO4J_TEST_URI and NEO4J_TEST_PASSWORD name one that runs already; whatever it holds is emptied."""
 
@@ -19,7 +20,9 @@ def skip_where_missing() -> None:
     """Skips the test where no Neo4j can be started; an error where CI is set."""
     if lacking := missing():
         if os.environ.get("CI"):
-            pytest.fail(f"CI runs every backend, and Neo4j cannot be started: {lacking}", pytrace=False)
+            pytest.fail(
+                f"CI runs every backend, and Neo4j cannot be started: {lacking}", pytrace=False
+            )
         pytest.skip(f"Neo4j: {lacking}")
 
 
@@ -41,7 +44,8 @@ _emptied_for: list[Path] = []
 
 
 def server_for(folder: Path) -> Server:
-    """The shared server; its one database is empty at the first call for a folder, and as it was left at the next ones."""
+    """The shared server; its one database is empty at the first call for a folder, and as it was
+    left at the next ones."""
     server = shared_server()
     if _emptied_for[-1:] != [folder]:
         server.empty()

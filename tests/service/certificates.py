@@ -29,10 +29,38 @@ def signed(folder: Path, name: str, by: Pair) -> Pair:
     made, request = _paths(folder, name), folder / f"{name}.csr"
     extensions = folder / f"{name}.ext"
     extensions.write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
-    _openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", str(made.key),
-             "-out", str(request), "-subj", f"/CN={name}")
-    _openssl("x509", "-req", "-in", str(request), "-CA", str(by.certificate), "-CAkey", str(by.key), "-CAcreateserial",
-             "-days", "2", "-extfile", str(extensions), "-out", str(made.certificate))
+    _openssl(
+        "req",
+        "-new",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+        "-keyout",
+        str(made.key),
+        "-out",
+        str(request),
+        "-subj",
+        f"/CN={name}",
+    )
+    _openssl(
+        "x509",
+        "-req",
+        "-in",
+        str(request),
+        "-CA",
+        str(by.certificate),
+        "-CAkey",
+        str(by.key),
+        "-CAcreateserial",
+        "-days",
+        "2",
+        "-extfile",
+        str(extensions),
+        "-out",
+        str(made.certificate),
+    )
     return made
 
 
@@ -41,8 +69,17 @@ def _paths(folder: Path, name: str) -> Pair:
 
 
 def _key(pair: Pair) -> list[str]:
-    return ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", str(pair.key),
-            "-out", str(pair.certificate)]
+    return [
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+        "-keyout",
+        str(pair.key),
+        "-out",
+        str(pair.certificate),
+    ]
 
 
 def _openssl(*arguments: str) -> None:

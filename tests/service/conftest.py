@@ -1,4 +1,5 @@
-"""A whole service in this process, over real gRPC: `service` is a running one, `serving` starts one as told."""
+"""A whole service in this process, over real gRPC: `service` is a running one, `serving` starts one
+as told."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -18,7 +19,12 @@ from services.security.tokens import new_token, write_tokens
 from services.server import Running, running
 from services.worker.worker import Worker
 
-SMALL = {"session": BankSettings(k=4), "taste": BankSettings(k=4), "table_edges": 2, "update_size": 1_000_000}
+SMALL = {
+    "session": BankSettings(k=4),
+    "taste": BankSettings(k=4),
+    "table_edges": 2,
+    "update_size": 1_000_000,
+}
 
 
 @dataclass(frozen=True)
@@ -47,21 +53,28 @@ Serving = Callable[..., AbstractAsyncContextManager[Client]]
 
 @pytest.fixture
 def serving(tmp_path: Path) -> Serving:
-    """Starts a service on this test's file: `async with serving(auto_create=True) as service`. Arguments are workflow settings;
-    `roles`: of the token that its caller has; None: there are no tokens."""
+    """Starts a service on this test's file: `async with serving(auto_create=True) as service`.
+    Arguments are workflow settings; `roles`: of the token that its caller has; None: there are no
+    tokens."""
 
     @asynccontextmanager
-    async def start(roles: Sequence[Role] | None = None, **workflow: object) -> AsyncIterator[Client]:
+    async def start(
+        roles: Sequence[Role] | None = None, **workflow: object
+    ) -> AsyncIterator[Client]:
         tokens, access = None, Access()
         if roles is not None:
             tokens = tmp_path / "tokens"
             secret, token = new_token("test", roles)
             write_tokens(tokens, [token])
             access = Access(token=secret)
-        # Another process a service costs half a second each; tests of it are in unit/services and crash, and the CLI's start it.
-        settings = Settings(database=tmp_path / "graph.db", reasoning_in="loop",
-                            server=ServerSettings(port=0, grace_seconds=1, tokens=tokens),
-                            workflow=WorkflowSettings(**{**SMALL, **workflow}))
+        # Another process a service costs half a second each; tests of it are in unit/services and
+        # crash, and the CLI's start it.
+        settings = Settings(
+            database=tmp_path / "graph.db",
+            reasoning_in="loop",
+            server=ServerSettings(port=0, grace_seconds=1, tokens=tokens),
+            workflow=WorkflowSettings(**{**SMALL, **workflow}),
+        )
         async with running(settings) as service, access.channel(service.address, None) as channel:
             yield Client(PropagationServiceStub(channel), channel, service)
 

@@ -30,15 +30,35 @@ def test_additions_break_nothing(now):
     assert list(breaks(before, now)) == []
 
 
-@pytest.mark.parametrize(("change", "says"), [
-    (lambda file: message(file, "Line").field.pop(0), "Line.id (number 1) is gone"),
-    (lambda file: setattr(message(file, "Line").field[0], "name", "key"), "number 1 was id and is key"),
-    (lambda file: setattr(message(file, "Line").field[0], "type", FieldDescriptorProto.TYPE_INT32), "Line.id changed"),
-    (lambda file: setattr(message(file, "Interaction").field[3], "proto3_optional", False), "negative_item_id changed"),
-    (lambda file: file.enum_type[0].value.pop(), "is gone or has another number"),
-    (lambda file: file.service[0].method.pop(0), "rpc PropagationService.UpsertClients is gone"),
-    (lambda file: setattr(file.service[0].method[0], "client_streaming", True), "UpsertClients is gone or changed"),
-])
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda file: message(file, "Line").field.pop(0), "Line.id (number 1) is gone"),
+        (
+            lambda file: setattr(message(file, "Line").field[0], "name", "key"),
+            "number 1 was id and is key",
+        ),
+        (
+            lambda file: setattr(
+                message(file, "Line").field[0], "type", FieldDescriptorProto.TYPE_INT32
+            ),
+            "Line.id changed",
+        ),
+        (
+            lambda file: setattr(message(file, "Interaction").field[3], "proto3_optional", False),
+            "negative_item_id changed",
+        ),
+        (lambda file: file.enum_type[0].value.pop(), "is gone or has another number"),
+        (
+            lambda file: file.service[0].method.pop(0),
+            "rpc PropagationService.UpsertClients is gone",
+        ),
+        (
+            lambda file: setattr(file.service[0].method[0], "client_streaming", True),
+            "UpsertClients is gone or changed",
+        ),
+    ],
+)
 def test_a_break_is_said(now, change, says):
     before = FileDescriptorProto.FromString(now.SerializeToString())
     change(now)

@@ -1,4 +1,5 @@
-"""One reasoner standing in for another that failed, where a setting says so; what it wrote is marked (Usage.stand_in)."""
+"""One reasoner standing in for another that failed, where a setting says so; what it wrote is
+marked (Usage.stand_in)."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -21,12 +22,15 @@ from propagation.ports.reasoner import (
     SummarizeAnswer,
 )
 
-Answer = TypeVar("Answer", BackwardAnswer, DescribeAnswer, ForwardAnswer, MergeAnswer, SummarizeAnswer)
+Answer = TypeVar(
+    "Answer", BackwardAnswer, DescribeAnswer, ForwardAnswer, MergeAnswer, SummarizeAnswer
+)
 
 
 class StandingIn:
-    """`first` is asked, and `other` where it failed; where nobody answers now too, if `unavailable`. Parts that failed alone
-    stay failed, but for a prediction, without which an interaction can't go on."""
+    """`first` is asked, and `other` where it failed; where nobody answers now too, if
+    `unavailable`. Parts that failed alone stay failed, but for a prediction, without which an
+    interaction can't go on."""
 
     def __init__(self, first: Reasoner, other: Reasoner, *, unavailable: bool) -> None:
         self._first = first
@@ -62,9 +66,12 @@ class StandingIn:
         await self._other.close()
 
     async def describe(self, clients: Sequence[Client]) -> DescribeAnswer:
-        """Where every text failed, so that the mark says who wrote; of some that failed alone the next question is asked."""
+        """Where every text failed, so that the mark says who wrote; of some that failed alone the
+        next question is asked."""
         answer = await self._or(lambda one: one.describe(clients))
-        of_texts = [part for client, part in zip(clients, answer.edits, strict=True) if client.has_text]
+        of_texts = [
+            part for client, part in zip(clients, answer.edits, strict=True) if client.has_text
+        ]
         if not of_texts or not all(isinstance(part, ReasonerFailed) for part in of_texts):
             return answer
         instead = await self._other.describe(clients)
@@ -73,16 +80,27 @@ class StandingIn:
     async def merge(self, party: Party) -> MergeAnswer:
         return await self._or(lambda one: one.merge(party))
 
-    async def forward(self, work: ReasonWork, user: Party, candidates: Sequence[Party],
-                      scores: tuple[float, float] | None) -> ForwardAnswer:
+    async def forward(
+        self,
+        work: ReasonWork,
+        user: Party,
+        candidates: Sequence[Party],
+        scores: tuple[float, float] | None,
+    ) -> ForwardAnswer:
         answer = await self._or(lambda one: one.forward(work, user, candidates, scores))
         if not isinstance(answer.prediction, ReasonerFailed):
             return answer
         instead = await self._other.forward(work, user, candidates, scores)
         return replace(answer, prediction=instead.prediction, usage=answer.usage + self._mark)
 
-    async def backward(self, work: ReasonWork, reward: int | None, user: Party, positive: Party,
-                       negative: Party | None) -> BackwardAnswer:
+    async def backward(
+        self,
+        work: ReasonWork,
+        reward: int | None,
+        user: Party,
+        positive: Party,
+        negative: Party | None,
+    ) -> BackwardAnswer:
         return await self._or(lambda one: one.backward(work, reward, user, positive, negative))
 
     async def summarize(self, routers: Sequence[Integration]) -> SummarizeAnswer:

@@ -21,9 +21,21 @@ from propagation.adapters.neo4j.rounds.rounds import Neo4jRounds
 from propagation.ports.clock import Clock
 
 
-class Neo4jStore(Neo4jRecords, Neo4jClients, Neo4jLearn, Neo4jReason, Neo4jRounds, Neo4jEvolution, Neo4jRetention, Neo4jOutbox,
-                 Neo4jLeases, Neo4jErasure, Neo4jExport):
-    """`clock`: the server's own where it is None. Raises BrokenData where a file of cypher/ is not as it says."""
+class Neo4jStore(
+    Neo4jRecords,
+    Neo4jClients,
+    Neo4jLearn,
+    Neo4jReason,
+    Neo4jRounds,
+    Neo4jEvolution,
+    Neo4jRetention,
+    Neo4jOutbox,
+    Neo4jLeases,
+    Neo4jErasure,
+    Neo4jExport,
+):
+    """`clock`: the server's own where it is None. Raises BrokenData where a file of cypher/ is not
+    as it says."""
 
     def __init__(self, settings: Neo4jSettings, clock: Clock | None = None) -> None:
         self.database = Neo4jDatabase(settings, load_statements())

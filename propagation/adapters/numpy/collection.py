@@ -12,8 +12,9 @@ NONE = 0
 
 
 class Shelf:
-    """Rows of unit vectors [rows, D] f32 with their keys, versions and attributes: each name has a number, a row holds its own in
-    [rows, most of any] i32, the rest 0. Not safe for several threads."""
+    """Rows of unit vectors [rows, D] f32 with their keys, versions and attributes: each name has a
+    number, a row holds its own in [rows, most of any] i32, the rest 0. Not safe for several
+    threads."""
 
     def __init__(self, dimension: int) -> None:
         self._vectors = np.zeros((FIRST_ROWS, dimension), np.float32)
@@ -88,12 +89,16 @@ class Shelf:
         return np.clip(scores, -1, 1)
 
     def _hits(self, rows: NDArray[np.int64], scores: NDArray[np.float32]) -> list[Hit]:
-        found = sorted(zip((-scores[rows]).tolist(), [self._keys[row] for row in rows.tolist()], strict=True))
+        found = sorted(
+            zip((-scores[rows]).tolist(), [self._keys[row] for row in rows.tolist()], strict=True)
+        )
         return [Hit(key=key, score=-score) for score, key in found]
 
     def _hold(self, row: int, attributes: frozenset[str]) -> None:
         """In place of what the row held."""
-        numbers = [self._numbers.setdefault(name, len(self._numbers) + 1) for name in sorted(attributes)]
+        numbers = [
+            self._numbers.setdefault(name, len(self._numbers) + 1) for name in sorted(attributes)
+        ]
         if len(numbers) > self._attributes.shape[1]:
             wider = np.full((len(self._attributes), 2 * len(numbers)), NONE, np.int32)
             wider[:, : self._attributes.shape[1]] = self._attributes
@@ -123,5 +128,7 @@ class Shelf:
 def _units(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """[n, D] at length 1; zeros stay."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    units: NDArray[np.float32] = np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
+    units: NDArray[np.float32] = np.divide(
+        vectors, norms, out=np.zeros_like(vectors), where=norms > 0
+    )
     return units

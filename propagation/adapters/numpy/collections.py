@@ -1,4 +1,5 @@
-"""One shelf a collection, in memory and in the point store: what the index serves, or is being made to serve."""
+"""One shelf a collection, in memory and in the point store: what the index serves, or is being made
+to serve."""
 
 import asyncio
 import threading
@@ -16,7 +17,8 @@ T = TypeVar("T")
 
 
 class Shelves:
-    """Points go to the store first, so that what a query sees survives a crash. `generation` is counted up by each reindex."""
+    """Points go to the store first, so that what a query sees survives a crash. `generation` is
+    counted up by each reindex."""
 
     def __init__(self, points: PointStore, dimension: int, generation: int) -> None:
         self.generation = generation
@@ -45,16 +47,25 @@ class Shelves:
         await self._points.drop_points(self._name(collection), keys)
         await self._run(collection, lambda shelf: shelf.drop(keys))
 
-    async def nearest(self, collection: Collection, vector: NDArray[np.float32], limit: int) -> Sequence[Hit]:
+    async def nearest(
+        self, collection: Collection, vector: NDArray[np.float32], limit: int
+    ) -> Sequence[Hit]:
         check_vector(vector, self._dimension, "the query")
         return await self._run(collection, lambda shelf: shelf.nearest(vector, limit))
 
-    async def above(self, collection: Collection, vector: NDArray[np.float32], tau: float,
-                    sharing: frozenset[str]) -> Sequence[Hit]:
+    async def above(
+        self,
+        collection: Collection,
+        vector: NDArray[np.float32],
+        tau: float,
+        sharing: frozenset[str],
+    ) -> Sequence[Hit]:
         check_vector(vector, self._dimension, "the query")
         return await self._run(collection, lambda shelf: shelf.above(vector, tau, sharing))
 
-    async def vectors(self, collection: Collection, keys: Sequence[int | str]) -> dict[int | str, NDArray[np.float32]]:
+    async def vectors(
+        self, collection: Collection, keys: Sequence[int | str]
+    ) -> dict[int | str, NDArray[np.float32]]:
         return await self._run(collection, lambda shelf: shelf.vectors(keys))
 
     async def versions(self, collection: Collection) -> dict[int | str, int]:
@@ -68,6 +79,7 @@ class Shelves:
 
     async def _run(self, collection: Collection, work: Callable[[Shelf], T]) -> T:
         """Off the event loop, one at a time."""
+
         def locked() -> T:
             with self._lock:
                 return work(self._shelves[collection])

@@ -13,7 +13,8 @@ from propagation.ports.vector_index import Collection, Hit, Point, Successor
 
 
 class NumpyIndex:
-    """See ports/vector_index.py. The description in the point store says which generation of shelves is served."""
+    """See ports/vector_index.py. The description in the point store says which generation of
+    shelves is served."""
 
     def __init__(self, points: PointStore) -> None:
         self._points = points
@@ -25,10 +26,13 @@ class NumpyIndex:
         if (made["embedder"], made["dimension"]) != (embedder, dimension):
             raise IncompatibleSettings(
                 f"embedder: the vector index was made with {made['embedder']} ({made['dimension']} dimensions), now it is"
-                f" {embedder} ({dimension}); go back to that one, or run `propagation reindex`")
+                f" {embedder} ({dimension}); go back to that one, or run `propagation reindex`"
+            )
         shelves = Shelves(self._points, dimension, made.get("generation", 0))
         if kept is None:
-            await self._points.describe(_description(embedder, dimension, shelves.generation), shelves.names)
+            await self._points.describe(
+                _description(embedder, dimension, shelves.generation), shelves.names
+            )
         await shelves.load()
         self._served = shelves
         return kept is None
@@ -39,14 +43,23 @@ class NumpyIndex:
     async def delete(self, collection: Collection, keys: Sequence[int | str]) -> None:
         await self._shelves().delete(collection, keys)
 
-    async def nearest(self, collection: Collection, vector: NDArray[np.float32], limit: int) -> Sequence[Hit]:
+    async def nearest(
+        self, collection: Collection, vector: NDArray[np.float32], limit: int
+    ) -> Sequence[Hit]:
         return await self._shelves().nearest(collection, vector, limit)
 
-    async def above(self, collection: Collection, vector: NDArray[np.float32], tau: float,
-                    sharing: frozenset[str]) -> Sequence[Hit]:
+    async def above(
+        self,
+        collection: Collection,
+        vector: NDArray[np.float32],
+        tau: float,
+        sharing: frozenset[str],
+    ) -> Sequence[Hit]:
         return await self._shelves().above(collection, vector, tau, sharing)
 
-    async def vectors(self, collection: Collection, keys: Sequence[int | str]) -> dict[int | str, NDArray[np.float32]]:
+    async def vectors(
+        self, collection: Collection, keys: Sequence[int | str]
+    ) -> dict[int | str, NDArray[np.float32]]:
         return await self._shelves().vectors(collection, keys)
 
     async def versions(self, collection: Collection) -> dict[int | str, int]:
@@ -60,7 +73,9 @@ class NumpyIndex:
         shelves = Shelves(self._points, dimension, served + 1)
 
         async def publish() -> None:
-            await self._points.describe(_description(embedder, dimension, shelves.generation), shelves.names)
+            await self._points.describe(
+                _description(embedder, dimension, shelves.generation), shelves.names
+            )
             self._served = shelves
 
         return _NumpySuccessor(shelves, publish)
@@ -95,4 +110,7 @@ class _NumpySuccessor:
 
 
 def _description(embedder: str, dimension: int, generation: int) -> bytes:
-    return orjson.dumps({"embedder": embedder, "dimension": dimension, "generation": generation}, option=orjson.OPT_SORT_KEYS)
+    return orjson.dumps(
+        {"embedder": embedder, "dimension": dimension, "generation": generation},
+        option=orjson.OPT_SORT_KEYS,
+    )

@@ -13,7 +13,8 @@ class PointStore(Protocol):
         """What `describe` was told last; None where nothing was ever kept."""
 
     async def describe(self, description: bytes, shelves: Sequence[str]) -> None:
-        """Keep this description, and drop every point that is not on one of these shelves; in one commit."""
+        """Keep this description, and drop every point that is not on one of these shelves; in one
+        commit."""
 
     async def load_points(self, shelf: str) -> Sequence[Point]: ...
 

@@ -1,4 +1,5 @@
-"""What experience makes of what was heard (eq. 8 into 9): lines are confirmed or fade, filter rules learn whom to believe."""
+"""What experience makes of what was heard (eq. 8 into 9): lines are confirmed or fade, filter rules
+learn whom to believe."""
 
 from collections.abc import Sequence
 
@@ -14,10 +15,15 @@ EVIDENCE = 8
 
 
 def aged(profile: Profile, chosen: frozenset[str]) -> list[Edit]:
-    """Heard lines after one more choice: those it bears out gain, the others fade, and what is stale leaves."""
+    """Heard lines after one more choice: those it bears out gain, the others fade, and what is
+    stale leaves."""
     edits: list[Edit] = []
     for line in _heard(profile):
-        weight = min(line.weight + CONFIRMED, HEARD_MAX) if chosen.intersection(line.attributes) else line.weight * FADED
+        weight = (
+            min(line.weight + CONFIRMED, HEARD_MAX)
+            if chosen.intersection(line.attributes)
+            else line.weight * FADED
+        )
         if weight < STALE_BELOW:
             edits.append(DropLine(id=line.id))
         else:
@@ -25,10 +31,16 @@ def aged(profile: Profile, chosen: frozenset[str]) -> list[Edit]:
     return edits
 
 
-def rules_after(memory: FilterMemory, profile: Profile, messages: Sequence[RouterVersion], chosen: frozenset[str], reward: int,
-                sequence: int) -> list[FilterRule]:
-    """A message that fits what was chosen is believed more after a right prediction; one that does not is believed
-    less after a wrong one."""
+def rules_after(
+    memory: FilterMemory,
+    profile: Profile,
+    messages: Sequence[RouterVersion],
+    chosen: frozenset[str],
+    reward: int,
+    sequence: int,
+) -> list[FilterRule]:
+    """A message that fits what was chosen is believed more after a right prediction; one that does
+    not is believed less after a wrong one."""
     rules = []
     heard = heard_lines(profile) if messages else {}
     for message in messages:
@@ -41,16 +53,25 @@ def rules_after(memory: FilterMemory, profile: Profile, messages: Sequence[Route
     return rules
 
 
-def discoveries(memory: FilterMemory, profile: Profile, chosen: frozenset[str], own: frozenset[str],
-                sequence: int) -> list[FilterRule]:
-    """News of something that the client had never chosen, and now did: news of that attribute is worth more to it.
-    News that went stale without a choice: worth less."""
+def discoveries(
+    memory: FilterMemory,
+    profile: Profile,
+    chosen: frozenset[str],
+    own: frozenset[str],
+    sequence: int,
+) -> list[FilterRule]:
+    """News of something that the client had never chosen, and now did: news of that attribute is
+    worth more to it. News that went stale without a choice: worth less."""
     rules = []
     for line in _heard(profile):
         found = next((name for name in line.attributes if name in chosen and name not in own), None)
         if found is not None:
             rules.append(_attribute_rule(memory, found, RAISE, sequence))
-        elif not chosen.intersection(line.attributes) and line.weight * FADED < STALE_BELOW and line.attributes:
+        elif (
+            not chosen.intersection(line.attributes)
+            and line.weight * FADED < STALE_BELOW
+            and line.attributes
+        ):
             rules.append(_attribute_rule(memory, line.attributes[0], LOWER, sequence))
     return rules
 
@@ -59,18 +80,30 @@ def _heard(profile: Profile) -> list[Line]:
     return [line for line in profile.lines if line.author is Author.RECEPTION]
 
 
-def _router_rule(memory: FilterMemory, message: RouterVersion, raised: bool, sequence: int) -> FilterRule:
+def _router_rule(
+    memory: FilterMemory, message: RouterVersion, raised: bool, sequence: int
+) -> FilterRule:
     old = next((rule for rule in memory.rules if rule.router == message.router), None)
     factor = (old.factor if old else 1.0) * (RAISE if raised else LOWER)
-    return FilterRule(router=message.router, factor=factor, text=_advice(factor, f"what the {message.name} community passes on"),
-                      evidence=_evidence(old, sequence), age=sequence)
+    return FilterRule(
+        router=message.router,
+        factor=factor,
+        text=_advice(factor, f"what the {message.name} community passes on"),
+        evidence=_evidence(old, sequence),
+        age=sequence,
+    )
 
 
 def _attribute_rule(memory: FilterMemory, name: str, change: float, sequence: int) -> FilterRule:
     old = next((rule for rule in memory.rules if rule.attribute == name), None)
     factor = (old.factor if old else 1.0) * change
-    return FilterRule(attribute=name, factor=factor, text=_advice(factor, f"news of {listed([name])}"),
-                      evidence=_evidence(old, sequence), age=sequence)
+    return FilterRule(
+        attribute=name,
+        factor=factor,
+        text=_advice(factor, f"news of {listed([name])}"),
+        evidence=_evidence(old, sequence),
+        age=sequence,
+    )
 
 
 def _advice(factor: float, about: str) -> str:

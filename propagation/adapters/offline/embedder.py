@@ -1,4 +1,5 @@
-"""The fitted embedder: hashed TF-IDF and SVD of the catalogue; before that, a seeded projection. No download."""
+"""The fitted embedder: hashed TF-IDF and SVD of the catalogue; before that, a seeded projection. No
+download."""
 
 import asyncio
 import hashlib
@@ -26,14 +27,44 @@ ROUNDING = 1e-12
 AT_ONCE = 64
 TEXTS_A_PART = 2_048
 TOKEN = re.compile(r"\w+")
-STOP = frozenset([
-    "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "has", "in", "into", "is", "it", "its", "of", "on", "or",
-    "that", "the", "their", "this", "to", "was", "who", "with"])
+STOP = frozenset(
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "be",
+        "by",
+        "for",
+        "from",
+        "has",
+        "in",
+        "into",
+        "is",
+        "it",
+        "its",
+        "of",
+        "on",
+        "or",
+        "that",
+        "the",
+        "their",
+        "this",
+        "to",
+        "was",
+        "who",
+        "with",
+    ]
+)
 
 
 @lru_cache(maxsize=1 << 16)
 def _bucket(token: str) -> int:
-    return NO_BUCKET if token in STOP else zlib.crc32(token.encode("utf-8", "surrogatepass")) % BUCKETS
+    return (
+        NO_BUCKET if token in STOP else zlib.crc32(token.encode("utf-8", "surrogatepass")) % BUCKETS
+    )
 
 
 def _counts(text: str) -> dict[int, int]:
@@ -42,8 +73,11 @@ def _counts(text: str) -> dict[int, int]:
     return counts
 
 
-def _frequencies(texts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """(1 + ln(count) of each token's bucket, the buckets, [len + 1] where each text's begin): rows of a sparse [len, 2^15]."""
+def _frequencies(
+    texts: Sequence[str],
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """(1 + ln(count) of each token's bucket, the buckets, [len + 1] where each text's begin): rows
+    of a sparse [len, 2^15]."""
     counts = [_counts(text) for text in texts]
     starts = np.cumsum([0, *map(len, counts)])
     places = np.array([bucket for one in counts for bucket in one], np.int64)
@@ -52,7 +86,8 @@ def _frequencies(texts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.
 
 
 class HashedEmbedder:
-    """A text is the sum of its tokens' rows of `table` [2^15, 48], by sublinear frequency, normalised."""
+    """A text is the sum of its tokens' rows of `table` [2^15, 48], by sublinear frequency,
+    normalised."""
 
     def __init__(self, seed: int = 0, dimension: int = DIMENSION) -> None:
         self._seed = seed
@@ -101,11 +136,14 @@ class HashedEmbedder:
         if self._table is not None:
             return self._table
         if self._projection is None:
-            self._projection = np.random.default_rng(self._seed).standard_normal((BUCKETS, self._dimension), np.float32)
+            self._projection = np.random.default_rng(self._seed).standard_normal(
+                (BUCKETS, self._dimension), np.float32
+            )
         return self._projection
 
     def fit(self, texts: Sequence[str], seed: int) -> bytes:
-        """A new table from a catalogue: IDF-weighted right singular vectors of its TF-IDF, by randomised SVD."""
+        """A new table from a catalogue: IDF-weighted right singular vectors of its TF-IDF, by
+        randomised SVD."""
         matrix = sparse.csr_array(_frequencies(texts), shape=(len(texts), BUCKETS))
         used = np.unique(matrix.indices)
         matrix = matrix[:, used]
@@ -129,16 +167,21 @@ class HashedEmbedder:
             self._name = f"hashed-projection-{self._dimension}-{self._seed}"
             return
         if len(state) != BUCKETS * self._dimension * 4:
-            raise IncompatibleSettings(f"embedder: the stored state has {len(state)} bytes, {BUCKETS} buckets of {self._dimension}"
-                                       f" dimensions take {BUCKETS * self._dimension * 4}; run `propagation init` to fit it again")
+            raise IncompatibleSettings(
+                f"embedder: the stored state has {len(state)} bytes, {BUCKETS} buckets of {self._dimension}"
+                f" dimensions take {BUCKETS * self._dimension * 4}; run `propagation init` to fit it again"
+            )
         self._projection = None
         self._table = np.frombuffer(state, np.float32).reshape(BUCKETS, self._dimension)
-        self._name = f"hashed-svd-{self._dimension}-{hashlib.blake2b(state, digest_size=4).hexdigest()}"
+        self._name = (
+            f"hashed-svd-{self._dimension}-{hashlib.blake2b(state, digest_size=4).hexdigest()}"
+        )
 
 
 def _right_singular(matrix: sparse.csr_array, rank: int, seed: int) -> NDArray[np.float64]:
-    """[columns, rank]: the leading right singular vectors but the first, zero columns where the matrix has fewer. The first is
-    what all texts share; without it, texts and users differ more (N@10 with propagation off, ML-100k: .803 with, .821 without)."""
+    """[columns, rank]: the leading right singular vectors but the first, zero columns where the
+    matrix has fewer. The first is what all texts share; without it, texts and users differ more
+    (N@10 with propagation off, ML-100k: .803 with, .821 without)."""
     rng = np.random.default_rng(seed)
     width = min(rank + 1 + OVERSAMPLING, *matrix.shape)
     basis = _orthonormal(matrix @ rng.standard_normal((matrix.shape[1], width)))
@@ -153,8 +196,9 @@ def _right_singular(matrix: sparse.csr_array, rank: int, seed: int) -> NDArray[n
 
 
 def _orthonormal(columns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The left singular vectors of a tall matrix, largest first, through its small Gram matrix: a QR of 64,000 rows takes
-    half a second, and there are ten of them. Directions that are lost in rounding are left out."""
+    """The left singular vectors of a tall matrix, largest first, through its small Gram matrix: a
+    QR of 64,000 rows takes half a second, and there are ten of them. Directions that are lost in
+    rounding are left out."""
     squares, turn = np.linalg.eigh(columns.T @ columns)
     kept = np.flatnonzero(squares > squares[-1] * ROUNDING)[::-1]
     scaled: NDArray[np.float64] = columns @ (turn[:, kept] / np.sqrt(squares[kept]))

@@ -1,4 +1,5 @@
-"""Prompt_optimizer of routers (eq. 9), offline: whether the gradients of a router ask for a split, a merge or a rewrite."""
+"""Prompt_optimizer of routers (eq. 9), offline: whether the gradients of a router ask for a split,
+a merge or a rewrite."""
 
 from collections.abc import Mapping
 
@@ -17,18 +18,26 @@ SHOWN = 2
 
 
 def decided(case: RouterCase) -> RouterDecision:
-    """A router whose halves ask for different things is split; routers of one community are merged; one that is mostly blamed
-    is rewritten towards what its readers chose."""
+    """A router whose halves ask for different things is split; routers of one community are merged;
+    one that is mostly blamed is rewritten towards what its readers chose."""
     if case.halves is not None and _differ(case):
-        one, other = (listed(over_represented(half.wanted, case.common)[:SHOWN]) for half in case.halves)
+        one, other = (
+            listed(over_represented(half.wanted, case.common)[:SHOWN]) for half in case.halves
+        )
         reason = f"holds two communities: one chose {one}, the other {other}"
-        return RouterDecision(EvolutionKind.SPLIT, reason, tuple(_text(case, half.standing, half.wanted) for half in case.halves))
+        return RouterDecision(
+            EvolutionKind.SPLIT,
+            reason,
+            tuple(_text(case, half.standing, half.wanted) for half in case.halves),
+        )
     if case.nearest is not None and case.together is not None and case.likeness >= ONE_COMMUNITY:
         reason = f"holds the community of router {case.nearest.router}: their adoptions agree to {case.likeness:.2f}"
         return RouterDecision(EvolutionKind.MERGE, reason, (_text(case, case.together),))
     said = case.praised + case.blamed
     if case.wanted and case.blamed >= BLAMED * said:
-        reason = f"{case.blamed} of {said} readers chose something else: says more of what they chose"
+        reason = (
+            f"{case.blamed} of {said} readers chose something else: says more of what they chose"
+        )
         standing = {name: float(count) for name, count in case.wanted.items()}
         return RouterDecision(EvolutionKind.REWRITE, reason, (_text(case, standing, case.wanted),))
     return RouterDecision(None, f"{case.praised} of {said} readers chose what it spoke of")
@@ -38,7 +47,11 @@ def _differ(case: RouterCase) -> bool:
     assert case.halves is not None
     one, other = case.halves
     enough = min(sum(one.wanted.values()), sum(other.wanted.values())) >= LEAST_WANTED
-    return enough and min(one.share, other.share) >= SMALLEST_HALF and _shared(one.wanted, other.wanted) <= MOST_SHARED
+    return (
+        enough
+        and min(one.share, other.share) >= SMALLEST_HALF
+        and _shared(one.wanted, other.wanted) <= MOST_SHARED
+    )
 
 
 def _shared(one: Mapping[str, int], other: Mapping[str, int]) -> float:
@@ -47,5 +60,7 @@ def _shared(one: Mapping[str, int], other: Mapping[str, int]) -> float:
     return sum(min(count / here, other.get(name, 0) / there) for name, count in one.items())
 
 
-def _text(case: RouterCase, standing: Mapping[str, float], arrived: Mapping[str, int] | None = None) -> tuple[str, str]:
+def _text(
+    case: RouterCase, standing: Mapping[str, float], arrived: Mapping[str, int] | None = None
+) -> tuple[str, str]:
     return router_text(case.router.router, arrived or {}, standing, case.common, ())

@@ -19,8 +19,18 @@ def catalogue_edits(client: Client) -> Sequence[Edit]:
     if client.description:
         texts.append(bounded(" ".join(html.unescape(client.description).split())))
     names = names_of(client)
-    return [AddLine(line=Line(id=0, text=text, attributes=names if place == 0 else (), weight=CATALOGUE_WEIGHT,
-                              author=Author.CATALOGUE)) for place, text in enumerate(text for text in texts if text)]
+    return [
+        AddLine(
+            line=Line(
+                id=0,
+                text=text,
+                attributes=names if place == 0 else (),
+                weight=CATALOGUE_WEIGHT,
+                author=Author.CATALOGUE,
+            )
+        )
+        for place, text in enumerate(text for text in texts if text)
+    ]
 
 
 def _heading(client: Client) -> str:
@@ -29,4 +39,10 @@ def _heading(client: Client) -> str:
     if client.key.kind == ClientKind.USER:
         return within("Described as", given, " {}.", LINE_MAX_WORDS) if given else ""
     subject = title or "Something"
-    return within(subject, given, ", listed under {}.", LINE_MAX_WORDS) if given else f"{title}." if title else ""
+    return (
+        within(subject, given, ", listed under {}.", LINE_MAX_WORDS)
+        if given
+        else f"{title}."
+        if title
+        else ""
+    )

@@ -10,16 +10,37 @@ from propagation.model.routers.router import RouterVersion
 from propagation.ports.reasoner import Party
 
 
-def gradients_of(work: ReasonWork, reward: int, user: Party, positive: Party, negative: Party | None) -> Sequence[Gradient]:
-    """One gradient a module: the profiles, the filter memories that had something to let in, the routers heard."""
+def gradients_of(
+    work: ReasonWork, reward: int, user: Party, positive: Party, negative: Party | None
+) -> Sequence[Gradient]:
+    """One gradient a module: the profiles, the filter memories that had something to let in, the
+    routers heard."""
     chosen = names_of(positive.client)
-    gradients = [_profile(work, reward, user, chosen, _of_user(reward, positive, chosen, negative)),
-                 _profile(work, reward, positive, chosen, "It met a reader who was looking for it: keep what it says." if reward
-                          else f"It was overlooked by a reader who chose it: say who chooses it, and {_about(chosen)}.")]
+    gradients = [
+        _profile(work, reward, user, chosen, _of_user(reward, positive, chosen, negative)),
+        _profile(
+            work,
+            reward,
+            positive,
+            chosen,
+            "It met a reader who was looking for it: keep what it says."
+            if reward
+            else f"It was overlooked by a reader who chose it: say who chooses it, and {_about(chosen)}.",
+        ),
+    ]
     if negative is not None:
         other = names_of(negative.client)
-        gradients.append(_profile(work, reward, negative, other, "It was rightly passed over: keep what it says." if reward
-                                  else f"It promised this reader too much: say less of {_about(other)}."))
+        gradients.append(
+            _profile(
+                work,
+                reward,
+                negative,
+                other,
+                "It was rightly passed over: keep what it says."
+                if reward
+                else f"It promised this reader too much: say less of {_about(other)}.",
+            )
+        )
     routers: dict[int, Gradient] = {}
     for party in (user, positive, negative):
         if party is not None and party.messages:
@@ -36,38 +57,83 @@ def _of_user(reward: int, positive: Party, chosen: Sequence[str], negative: Part
     what = quoted(title) if title else "The choice"
     if reward:
         return f"{what} was foreseen: keep what the profile says of {_about(chosen)}."
-    too_much = [name for name in names_of(negative.client) if name not in chosen] if negative else []
-    return f"{what} was not foreseen: say more of {_about(chosen)}" + (f", less of {listed(too_much)}." if too_much else ".")
+    too_much = (
+        [name for name in names_of(negative.client) if name not in chosen] if negative else []
+    )
+    return f"{what} was not foreseen: say more of {_about(chosen)}" + (
+        f", less of {listed(too_much)}." if too_much else "."
+    )
 
 
 def _about(names: Sequence[str]) -> str:
     return listed(names) or "its kind"
 
 
-def _profile(work: ReasonWork, reward: int, party: Party, names: Sequence[str], text: str) -> Gradient:
-    return Gradient(sequence=work.sequence, module=Module.PROFILE, owner=party.client.ref, writer=work.user,
-                                    reward=reward, text=text, attributes=tuple(names))
+def _profile(
+    work: ReasonWork, reward: int, party: Party, names: Sequence[str], text: str
+) -> Gradient:
+    return Gradient(
+        sequence=work.sequence,
+        module=Module.PROFILE,
+        owner=party.client.ref,
+        writer=work.user,
+        reward=reward,
+        text=text,
+        attributes=tuple(names),
+    )
 
 
-def _filter(work: ReasonWork, reward: int, party: Party, said: Sequence[Sequence[str]], chosen: Sequence[str]) -> Gradient:
+def _filter(
+    work: ReasonWork,
+    reward: int,
+    party: Party,
+    said: Sequence[Sequence[str]],
+    chosen: Sequence[str],
+) -> Gradient:
     heard = [name for names in said for name in names]
     fits = [name for name in dict.fromkeys(heard) if name in chosen]
-    text = (f"News of {listed(fits[:3])} fitted the choice: keep the rules that let it in." if fits
-            else f"News of {_about(list(dict.fromkeys(heard))[:3])} did not fit the choice: weigh these communities less.")
-    return Gradient(sequence=work.sequence, module=Module.FILTER_MEMORY, owner=party.client.ref,
-                                    writer=work.user, reward=reward, text=text, attributes=tuple(chosen))
+    text = (
+        f"News of {listed(fits[:3])} fitted the choice: keep the rules that let it in."
+        if fits
+        else f"News of {_about(list(dict.fromkeys(heard))[:3])} did not fit the choice: weigh these communities less."
+    )
+    return Gradient(
+        sequence=work.sequence,
+        module=Module.FILTER_MEMORY,
+        owner=party.client.ref,
+        writer=work.user,
+        reward=reward,
+        text=text,
+        attributes=tuple(chosen),
+    )
 
 
-def _router(work: ReasonWork, message: RouterVersion, said: Sequence[str], chosen: Sequence[str]) -> Gradient:
+def _router(
+    work: ReasonWork, message: RouterVersion, said: Sequence[str], chosen: Sequence[str]
+) -> Gradient:
     fits = [name for name in said if name in chosen]
-    text = (f"Spoke of {listed(fits)}, which was then chosen: keep saying it." if fits
-            else f"Spoke of {_about(said)} while {_about(chosen)} was chosen: say less of it to these readers.")
-    return Gradient(sequence=work.sequence, module=Module.ROUTER, owner=message.router, writer=work.user,
-                                    reward=int(bool(fits)), text=text, attributes=tuple(chosen))
+    text = (
+        f"Spoke of {listed(fits)}, which was then chosen: keep saying it."
+        if fits
+        else f"Spoke of {_about(said)} while {_about(chosen)} was chosen: say less of it to these readers."
+    )
+    return Gradient(
+        sequence=work.sequence,
+        module=Module.ROUTER,
+        owner=message.router,
+        writer=work.user,
+        reward=int(bool(fits)),
+        text=text,
+        attributes=tuple(chosen),
+    )
 
 
 def _said(party: Party) -> list[tuple[str, ...]]:
     """What each of its messages told this client."""
     lines = heard_lines(party.profile)
-    return [line.attributes if (line := lines.get((message.router, message.version))) else tuple(message.attributes[:3])
-            for message in party.messages]
+    return [
+        line.attributes
+        if (line := lines.get((message.router, message.version)))
+        else tuple(message.attributes[:3])
+        for message in party.messages
+    ]

@@ -1,4 +1,5 @@
-"""Prompt_merge (eq. 5), offline: what communities turn to, under the filter memory, new things first."""
+"""Prompt_merge (eq. 5), offline: what communities turn to, under the filter memory, new things
+first."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -8,7 +9,16 @@ from propagation.model.clients.attribute import spoken_of
 from propagation.model.clients.client import ClientKind
 from propagation.model.clients.client_text import MERGED_OUTCOME
 from propagation.model.clients.filter_memory import DROP_BELOW
-from propagation.model.clients.profile import AddLine, Author, DropLine, Edit, Line, Profile, ReplaceLine, Source
+from propagation.model.clients.profile import (
+    AddLine,
+    Author,
+    DropLine,
+    Edit,
+    Line,
+    Profile,
+    ReplaceLine,
+    Source,
+)
 from propagation.model.fast_dataclass import value
 from propagation.model.routers.router import RouterVersion
 from propagation.ports.reasoner import MergeAnswer, Party
@@ -17,30 +27,53 @@ HEARD_WEIGHT, HEARD_MAX = 0.4, 0.9
 KNOWN_SHARE = 0.5
 HEARD_ATTRIBUTES = 3
 HEARD_SOURCES = 3
-# Each holds the attributes of a message, some 7 KB in a large catalogue; what was sent in the newest rounds.
+# Each holds the attributes of a message, some 7 KB in a large catalogue; what was sent in the
+# newest rounds.
 MESSAGES_CACHED = 2_048
 # By (to a user, new to it, apart from what the community is named by): what a line says.
 WORDINGS = {
-    (True, True, True): ("Others drawn to {name} now choose {names}", "Heard from lovers of {name}: look at {names}",
-                         "People who share the taste for {name} choose {names}",
-                         "Word from the {name} community: it speaks of {names}"),
-    (True, True, False): ("Word comes from people drawn to {names}", "Heard from lovers of {names}"),
-    (True, False, True): ("Others drawn to {name} share the taste for {names}", "The {name} community, too, stays with {names}"),
-    (True, False, False): ("Others, too, are drawn to {names}", "There is a community around {names}"),
-    (False, True, True): ("Its audience, drawn to {name}, now chooses {names}",
-                          "Heard from those around it ({name}): they choose {names}",
-                          "The {name} community, which it reaches, speaks of {names}"),
-    (False, True, False): ("Word of it is among people drawn to {names}", "It reaches a community around {names}"),
-    (False, False, True): ("Its audience, drawn to {name}, stays with {names}",
-                           "The {name} community, which it reaches, still asks for {names}"),
-    (False, False, False): ("Its audience stays with {names}", "Those around it still ask for {names}"),
+    (True, True, True): (
+        "Others drawn to {name} now choose {names}",
+        "Heard from lovers of {name}: look at {names}",
+        "People who share the taste for {name} choose {names}",
+        "Word from the {name} community: it speaks of {names}",
+    ),
+    (True, True, False): (
+        "Word comes from people drawn to {names}",
+        "Heard from lovers of {names}",
+    ),
+    (True, False, True): (
+        "Others drawn to {name} share the taste for {names}",
+        "The {name} community, too, stays with {names}",
+    ),
+    (True, False, False): (
+        "Others, too, are drawn to {names}",
+        "There is a community around {names}",
+    ),
+    (False, True, True): (
+        "Its audience, drawn to {name}, now chooses {names}",
+        "Heard from those around it ({name}): they choose {names}",
+        "The {name} community, which it reaches, speaks of {names}",
+    ),
+    (False, True, False): (
+        "Word of it is among people drawn to {names}",
+        "It reaches a community around {names}",
+    ),
+    (False, False, True): (
+        "Its audience, drawn to {name}, stays with {names}",
+        "The {name} community, which it reaches, still asks for {names}",
+    ),
+    (False, False, False): (
+        "Its audience stays with {names}",
+        "Those around it still ask for {names}",
+    ),
 }
 
 
 @value
 class Heard:
-    """A message that may become a line: its factor under the filter memory, and what it would say: whether that is `new` to the
-    client, and `apart` from what the community is named by."""
+    """A message that may become a line: its factor under the filter memory, and what it would say:
+    whether that is `new` to the client, and `apart` from what the community is named by."""
 
     message: RouterVersion
     factor: float
@@ -54,26 +87,37 @@ class Heard:
 
 
 def merged_messages(party: Party, room: int) -> MergeAnswer:
-    """Edits and outcomes ("merged", "filtered", "empty" or "no room"); at most `room` lines of a profile are heard ones."""
+    """Edits and outcomes ("merged", "filtered", "empty" or "no room"); at most `room` lines of a
+    profile are heard ones."""
     outcomes: dict[tuple[int, int], str] = {}
-    own = frozenset(name for line in party.profile.lines if line.author is not Author.RECEPTION for name in line.attributes)
+    own = frozenset(
+        name
+        for line in party.profile.lines
+        if line.author is not Author.RECEPTION
+        for name in line.attributes
+    )
     found: list[Heard] = []
     for message in party.messages:
         factor = party.filter_memory.factor_for(message.router, message.attributes)
         if factor < DROP_BELOW or not message.attributes:
-            outcomes[message.router, message.version] = "filtered" if message.attributes else "empty"
+            outcomes[message.router, message.version] = (
+                "filtered" if message.attributes else "empty"
+            )
             continue
         found.append(_heard(message, factor, own))
     groups = _grouped(sorted(found, key=lambda heard: -heard.value))
     for place, group in enumerate(groups):
         for heard in group:
-            outcomes[heard.message.router, heard.message.version] = MERGED_OUTCOME if place < room else "no room"
+            outcomes[heard.message.router, heard.message.version] = (
+                MERGED_OUTCOME if place < room else "no room"
+            )
     return MergeAnswer(edits=_edits(party, groups[:room], room), outcomes=outcomes)
 
 
 def _heard(message: RouterVersion, factor: float, own: frozenset[str]) -> Heard:
-    """What the message tells this client: what is new to it; where nothing is, what it shares with the community. What the
-    community is named by only where there is nothing else: the sentence names it anyway."""
+    """What the message tells this client: what is new to it; where nothing is, what it shares with
+    the community. What the community is named by only where there is nothing else: the sentence
+    names it anyway."""
     apart, named = _told(message.attributes, message.name, message.text)
     for names, besides in ((apart, True), (named, False)):
         new = [name for name in names if name not in own]
@@ -83,9 +127,11 @@ def _heard(message: RouterVersion, factor: float, own: frozenset[str]) -> Heard:
 
 
 @lru_cache(MESSAGES_CACHED)
-def _told(attributes: tuple[str, ...], name: str, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """(apart from the community's name, in it): the attributes that the message's text speaks of. A reader knows of no others; all
-    of them where the text names none (another's words for them)."""
+def _told(
+    attributes: tuple[str, ...], name: str, text: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """(apart from the community's name, in it): the attributes that the message's text speaks of. A
+    reader knows of no others; all of them where the text names none (another's words for them)."""
     said = spoken_of(attributes, text) or attributes
     return tuple(one for one in said if one not in name), tuple(one for one in said if one in name)
 
@@ -99,7 +145,8 @@ def _grouped(found: Sequence[Heard]) -> list[list[Heard]]:
 
 
 def _edits(party: Party, groups: Sequence[Sequence[Heard]], room: int) -> list[Edit]:
-    """A line a group, in place of what the same router or the same news said before; the weakest leave when it gets tight."""
+    """A line a group, in place of what the same router or the same news said before; the weakest
+    leave when it gets tight."""
     free = [line for line in party.profile.lines if line.author is Author.RECEPTION]
     edits: list[Edit] = []
     for group in groups:
@@ -134,14 +181,25 @@ def _line(party: Party, before: Line | None, group: Sequence[Heard]) -> Line:
     if before is not None and frozenset(before.attributes) == frozenset(first.names):
         weight = before.weight
     message, to_user = first.message, party.client.key.kind == ClientKind.USER
-    sources = tuple(Source(router=heard.message.router, version=heard.message.version) for heard in group[:HEARD_SOURCES])
+    sources = tuple(
+        Source(router=heard.message.router, version=heard.message.version)
+        for heard in group[:HEARD_SOURCES]
+    )
     text = _sentence(to_user, first.new, first.apart, first.names, message.router, message.name)
-    return Line(id=before.id if before else 0, text=text, attributes=first.names, weight=weight, author=Author.RECEPTION,
-                sources=sources)
+    return Line(
+        id=before.id if before else 0,
+        text=text,
+        attributes=first.names,
+        weight=weight,
+        author=Author.RECEPTION,
+        sources=sources,
+    )
 
 
 @lru_cache(CACHED)
-def _sentence(to_user: bool, new: bool, apart: bool, names: tuple[str, ...], router: int, name: str) -> str:
+def _sentence(
+    to_user: bool, new: bool, apart: bool, names: tuple[str, ...], router: int, name: str
+) -> str:
     """What is said of `names` to all who hear the same from the community of this router and name."""
     wordings = WORDINGS[to_user, new, apart]
     wording = wordings[(variant(names, len(wordings)) + router) % len(wordings)]
@@ -149,6 +207,12 @@ def _sentence(to_user: bool, new: bool, apart: bool, names: tuple[str, ...], rou
 
 
 def heard_lines(profile: Profile) -> dict[tuple[int, int], Line]:
-    """The line in which a profile speaks of a message (router, version), for each that it speaks of."""
-    return {(source.router, source.version): line for line in reversed(profile.lines) if line.author is Author.RECEPTION
-            for source in line.sources if source.router is not None and source.version is not None}
+    """The line in which a profile speaks of a message (router, version), for each that it speaks
+    of."""
+    return {
+        (source.router, source.version): line
+        for line in reversed(profile.lines)
+        if line.author is Author.RECEPTION
+        for source in line.sources
+        if source.router is not None and source.version is not None
+    }

@@ -2,10 +2,29 @@
 
 from collections.abc import Sequence
 
-from propagation.adapters.offline.sentences import listed, names_of, quoted, spoken, title_of, titles_in, variant, within
+from propagation.adapters.offline.sentences import (
+    listed,
+    names_of,
+    quoted,
+    spoken,
+    title_of,
+    titles_in,
+    variant,
+    within,
+)
 from propagation.model.clients.client import Client
 from propagation.model.clients.client_text import ReasonWork
-from propagation.model.clients.profile import LINE_MAX_WORDS, AddLine, Author, DropLine, Edit, Line, Profile, ReplaceLine, Source
+from propagation.model.clients.profile import (
+    LINE_MAX_WORDS,
+    AddLine,
+    Author,
+    DropLine,
+    Edit,
+    Line,
+    Profile,
+    ReplaceLine,
+    Source,
+)
 from propagation.ports.reasoner import Party
 
 KEPT = 0.95
@@ -15,11 +34,26 @@ LEAST_OVERLAP = 0.5
 LEADING = 2
 LEVELS = (1.5, 3.0, 6.0)
 CHOICES = (
-    (("Has had a first taste of {}", ": {}"), ("Once tried {}", ", with {}"), ("Made a single choice of {}", ": {}")),
-    (("Enjoys {}", ", such as {}"), ("Has a liking for {}", ": {}"), ("Comes back now and then to {}", ", as with {}")),
-    (("Often chooses {}", ", lately {}"), ("Has a steady taste for {}", ", as in {}"), ("Regularly picks {}", ": recently {}")),
-    (("Keeps returning to {}", ": lately {}"), ("Loves {}", "; the latest choices are {}"),
-     ("Is drawn above all to {}", ", most recently {}")),
+    (
+        ("Has had a first taste of {}", ": {}"),
+        ("Once tried {}", ", with {}"),
+        ("Made a single choice of {}", ": {}"),
+    ),
+    (
+        ("Enjoys {}", ", such as {}"),
+        ("Has a liking for {}", ": {}"),
+        ("Comes back now and then to {}", ", as with {}"),
+    ),
+    (
+        ("Often chooses {}", ", lately {}"),
+        ("Has a steady taste for {}", ", as in {}"),
+        ("Regularly picks {}", ": recently {}"),
+    ),
+    (
+        ("Keeps returning to {}", ": lately {}"),
+        ("Loves {}", "; the latest choices are {}"),
+        ("Is drawn above all to {}", ", most recently {}"),
+    ),
 )
 AUDIENCES = (
     ("Chosen once by someone drawn to {}", "Has found a first taker fond of {}"),
@@ -31,8 +65,8 @@ WORDLESS = "Has chosen things of which nothing is written yet"
 
 
 def reinforced(work: ReasonWork, party: Party, other: Party, room: int) -> list[Edit]:
-    """The user's line for what was chosen, stronger by one choice; at most `room` such lines stay. It says what all that it rests
-    on have in common, so that every title it cites bears it out."""
+    """The user's line for what was chosen, stronger by one choice; at most `room` such lines stay.
+    It says what all that it rests on have in common, so that every title it cites bears it out."""
     names = names_of(other.client) or leading(other.profile)
     line = _closest(party.profile, names)
     weight = line.weight * KEPT + 1 if line else 1.0
@@ -45,7 +79,8 @@ def reinforced(work: ReasonWork, party: Party, other: Party, room: int) -> list[
 
 
 def adopted(work: ReasonWork, party: Party, other: Party, room: int) -> list[Edit]:
-    """The item's line for who chose it. It speaks of tastes that choices showed, never of what a user says of itself."""
+    """The item's line for who chose it. It speaks of tastes that choices showed, never of what a
+    user says of itself."""
     catalogue = frozenset(names_of(party.client))
     names = leading(other.profile, besides=catalogue)
     if not names:
@@ -59,7 +94,8 @@ def adopted(work: ReasonWork, party: Party, other: Party, room: int) -> list[Edi
 
 
 def leading(profile: Profile, besides: frozenset[str] = frozenset()) -> tuple[str, ...]:
-    """The attributes of the heaviest line that interactions wrote, one that says more than `besides` where there is one."""
+    """The attributes of the heaviest line that interactions wrote, one that says more than
+    `besides` where there is one."""
     own = [line for line in profile.lines if line.author is Author.INTERACTION and line.attributes]
     own = [line for line in own if not besides.issuperset(line.attributes)] or own
     return max(own, key=lambda line: (line.weight, line.id)).attributes[:LEADING] if own else ()
@@ -67,8 +103,20 @@ def leading(profile: Profile, besides: frozenset[str] = frozenset()) -> tuple[st
 
 def _choice(item: Client, names: Sequence[str], titles: Sequence[str], weight: float) -> str:
     level = _level(weight)
-    head, tail = CHOICES[level][variant(names, len(CHOICES[level]))] if names else (WORDLESS, ", among them {}")
-    return within(head.format(spoken(item, names)), [quoted(title) for title in titles], tail, LINE_MAX_WORDS) + "."
+    head, tail = (
+        CHOICES[level][variant(names, len(CHOICES[level]))]
+        if names
+        else (WORDLESS, ", among them {}")
+    )
+    return (
+        within(
+            head.format(spoken(item, names)),
+            [quoted(title) for title in titles],
+            tail,
+            LINE_MAX_WORDS,
+        )
+        + "."
+    )
 
 
 def _level(weight: float) -> int:
@@ -76,12 +124,16 @@ def _level(weight: float) -> int:
 
 
 def _in_common(line: Line | None, names: Sequence[str]) -> tuple[str, ...]:
-    """What a line says that is true of these names too, in its order; all of them where there is no line."""
-    return tuple(names) if line is None else tuple(name for name in line.attributes if name in names)
+    """What a line says that is true of these names too, in its order; all of them where there is no
+    line."""
+    return (
+        tuple(names) if line is None else tuple(name for name in line.attributes if name in names)
+    )
 
 
 def _closest(profile: Profile, names: Sequence[str]) -> Line | None:
-    """The own line that says most nearly the same: Jaccard overlap of at least a half, the first of equals."""
+    """The own line that says most nearly the same: Jaccard overlap of at least a half, the first of
+    equals."""
     wanted = frozenset(names)
     best, best_overlap = None, 0.0
     for line in profile.lines:
@@ -94,12 +146,28 @@ def _closest(profile: Profile, names: Sequence[str]) -> Line | None:
     return best
 
 
-def _with_line(profile: Profile, line: Line | None, text: str, names: Sequence[str], weight: float, sequence: int,
-               room: int) -> list[Edit]:
+def _with_line(
+    profile: Profile,
+    line: Line | None,
+    text: str,
+    names: Sequence[str],
+    weight: float,
+    sequence: int,
+    room: int,
+) -> list[Edit]:
     sources = (*(line.sources if line else ()), Source(sequence=sequence))[-SOURCES:]
-    new = Line(id=line.id if line else 0, text=text, attributes=tuple(names), weight=weight, author=Author.INTERACTION,
-               sources=sources)
+    new = Line(
+        id=line.id if line else 0,
+        text=text,
+        attributes=tuple(names),
+        weight=weight,
+        author=Author.INTERACTION,
+        sources=sources,
+    )
     if line:
         return [ReplaceLine(line=new)]
-    own = sorted((old for old in profile.lines if old.author is Author.INTERACTION), key=lambda old: (old.weight, old.id))
+    own = sorted(
+        (old for old in profile.lines if old.author is Author.INTERACTION),
+        key=lambda old: (old.weight, old.id),
+    )
     return [*(DropLine(id=old.id) for old in own[: max(0, len(own) + 1 - room)]), AddLine(line=new)]

@@ -1,4 +1,5 @@
-"""The offline reasoner: RecNet's prompts answered from structure. Deterministic, no model, microseconds."""
+"""The offline reasoner: RecNet's prompts answered from structure. Deterministic, no model,
+microseconds."""
 
 from collections.abc import Sequence
 
@@ -40,7 +41,8 @@ class OfflineReasoner:
     routers_at_once = 1
 
     def __init__(self, profile_lines: int = 12) -> None:
-        """Of a profile's lines a quarter are for what others said, the others for the catalogue's and the client's own."""
+        """Of a profile's lines a quarter are for what others said, the others for the catalogue's
+        and the client's own."""
         self._heard = max(1, profile_lines // 4)
         self._not_heard = max(1, profile_lines - self._heard)
 
@@ -64,42 +66,89 @@ class OfflineReasoner:
     async def merge(self, party: Party) -> MergeAnswer:
         return merged_messages(party, self._heard)
 
-    async def forward(self, work: ReasonWork, user: Party, candidates: Sequence[Party],
-                      scores: tuple[float, float] | None) -> ForwardAnswer:
-        merges: list[Part[MergeAnswer]] = [await self.merge(party) if party.messages else EMPTY for party in (user, *candidates)]
+    async def forward(
+        self,
+        work: ReasonWork,
+        user: Party,
+        candidates: Sequence[Party],
+        scores: tuple[float, float] | None,
+    ) -> ForwardAnswer:
+        merges: list[Part[MergeAnswer]] = [
+            await self.merge(party) if party.messages else EMPTY for party in (user, *candidates)
+        ]
         if len(candidates) == 1:
             return ForwardAnswer(merges, None)
         first, second = candidates
         return ForwardAnswer(merges, await self.predict(work, user, first, second, scores))
 
-    async def predict(self, work: ReasonWork, user: Party, first: Party, second: Party,
-                      scores: tuple[float, float] | None) -> Prediction:
+    async def predict(
+        self,
+        work: ReasonWork,
+        user: Party,
+        first: Party,
+        second: Party,
+        scores: tuple[float, float] | None,
+    ) -> Prediction:
         """Eq. 6: what the numbers foresaw; without them, what the profiles share."""
         if scores is None:
             scores = (_shared(user, first), _shared(user, second))
         return Prediction(chose_first=scores[0] > scores[1])
 
-    async def backward(self, work: ReasonWork, reward: int | None, user: Party, positive: Party,
-                       negative: Party | None) -> BackwardAnswer:
-        gradients = () if reward is None else await self.assign_credit(work, reward, user, positive, negative)
+    async def backward(
+        self,
+        work: ReasonWork,
+        reward: int | None,
+        user: Party,
+        positive: Party,
+        negative: Party | None,
+    ) -> BackwardAnswer:
+        gradients = (
+            ()
+            if reward is None
+            else await self.assign_credit(work, reward, user, positive, negative)
+        )
         parties = (user, positive) if negative is None else (user, positive, negative)
-        return BackwardAnswer(gradients, [
-            await self.optimize(work, reward, party, positive if party is user else user, own_gradients(gradients, party))
-            for party in parties])
+        return BackwardAnswer(
+            gradients,
+            [
+                await self.optimize(
+                    work,
+                    reward,
+                    party,
+                    positive if party is user else user,
+                    own_gradients(gradients, party),
+                )
+                for party in parties
+            ],
+        )
 
-    async def assign_credit(self, work: ReasonWork, reward: int, user: Party, positive: Party,
-                            negative: Party | None) -> Sequence[Gradient]:
+    async def assign_credit(
+        self, work: ReasonWork, reward: int, user: Party, positive: Party, negative: Party | None
+    ) -> Sequence[Gradient]:
         """Eq. 8."""
         return gradients_of(work, reward, user, positive, negative)
 
-    async def optimize(self, work: ReasonWork, reward: int | None, party: Party, other: Party,
-                       gradients: Sequence[Gradient]) -> OptimizeAnswer:
-        """Eq. 9, for one client after it met `other` (the user: the positive item; an item: the user)."""
+    async def optimize(
+        self,
+        work: ReasonWork,
+        reward: int | None,
+        party: Party,
+        other: Party,
+        gradients: Sequence[Gradient],
+    ) -> OptimizeAnswer:
+        """Eq. 9, for one client after it met `other` (the user: the positive item; an item: the
+        user)."""
         return optimized(work, reward, party, other, self._not_heard)
 
     async def summarize(self, routers: Sequence[Integration]) -> SummarizeAnswer:
-        return SummarizeAnswer([Summary(*router_text(one.router, one.arrived, one.standing, one.common, one.examples))
-                                for one in routers])
+        return SummarizeAnswer(
+            [
+                Summary(
+                    *router_text(one.router, one.arrived, one.standing, one.common, one.examples)
+                )
+                for one in routers
+            ]
+        )
 
     async def rank(self, user: Party, candidates: Sequence[Party]) -> RankAnswer:
         """It has no better order than the numbers'."""
@@ -111,7 +160,12 @@ class OfflineReasoner:
 
 def own_gradients(gradients: Sequence[Gradient], party: Party) -> list[Gradient]:
     """What eq. 8 said of this client's own modules."""
-    return [gradient for gradient in gradients if gradient.module != Module.ROUTER and gradient.owner == party.client.ref]
+    return [
+        gradient
+        for gradient in gradients
+        if gradient.module != Module.ROUTER and gradient.owner == party.client.ref
+    ]
+
 
 def _shared(user: Party, item: Party) -> float:
     return float(len(user.profile.attributes & item.profile.attributes))

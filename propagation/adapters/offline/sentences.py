@@ -19,11 +19,12 @@ WORD = re.compile(r"[^\W\d_](?:[^\W_]|['’-](?=\w)){3,}")
 SEPARATORS = re.compile(r"\s*[|;>]\s*")
 MOVED_ARTICLE = re.compile(
     r"^(?P<rest>.+), (?P<article>The|A|An|L'|Il|Lo|La|Le|Les|Un|Une|El|Los|Las|Das|Der|Die|Den|Det|O|Os|De|Het)"
-    r"(?P<year> \(\d{4}\))?$")
+    r"(?P<year> \(\d{4}\))?$"
+)
 
 
 def listed(names: Sequence[str]) -> str:
-    """"a", "a and b", "a, b and c"."""
+    """ "a", "a and b", "a, b and c"."""
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"
@@ -57,7 +58,8 @@ def bounded(text: str, words: int = LINE_MAX_WORDS) -> str:
 
 
 def within(head: str, titles: Sequence[str], tail: str, words: int) -> str:
-    """`head`, and `tail` with as many titles as fit into `words` in all; `head` alone where none does."""
+    """`head`, and `tail` with as many titles as fit into `words` in all; `head` alone where none
+    does."""
     room = words - len(head.split())
     for count in range(len(titles), 0, -1):
         ending = tail.format(listed(titles[:count]))
@@ -67,17 +69,20 @@ def within(head: str, titles: Sequence[str], tail: str, words: int) -> str:
 
 
 def variant(names: Sequence[str], count: int) -> int:
-    """Which of `count` wordings a statement about these names takes: always the same, and not its neighbour's."""
+    """Which of `count` wordings a statement about these names takes: always the same, and not its
+    neighbour's."""
     return crc32("|".join(names).encode()) % count
 
 
 def title_of(client: Client) -> str:
-    """The client's title as a person would write it; "" without one: an id says nothing to a reader."""
+    """The client's title as a person would write it; "" without one: an id says nothing to a
+    reader."""
     return plain_title(client.title)
 
 
 def names_of(client: Client, count: int = SALIENT) -> tuple[str, ...]:
-    """A client's own attributes: those given, else its categories, else the telling words of its text."""
+    """A client's own attributes: those given, else its categories, else the telling words of its
+    text."""
     return _names(client.attributes, client.categories, client.title, client.description)[:count]
 
 
@@ -88,9 +93,15 @@ def spoken(client: Client, names: Sequence[str]) -> str:
 
 
 @lru_cache(CACHED)
-def _names(attributes: tuple[str, ...], categories: tuple[str, ...], title: str, description: str) -> tuple[str, ...]:
-    given = [name for raw in (*attributes, *categories) for part in SEPARATORS.split(html.unescape(raw))
-             if (name := normalised(part))]
+def _names(
+    attributes: tuple[str, ...], categories: tuple[str, ...], title: str, description: str
+) -> tuple[str, ...]:
+    given = [
+        name
+        for raw in (*attributes, *categories)
+        for part in SEPARATORS.split(html.unescape(raw))
+        if (name := normalised(part))
+    ]
     return tuple(dict.fromkeys(given or _keywords(html.unescape(f"{title} {description}"))))
 
 

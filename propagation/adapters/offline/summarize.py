@@ -10,14 +10,24 @@ MESSAGE_MAX_WORDS = 60
 UNNAMED = "a community without words yet"
 
 
-def router_text(router: int, arrived: Mapping[str, int], standing: Mapping[str, float], common: Mapping[str, float],
-                examples: Sequence[str]) -> tuple[str, str]:
-    """(name of at most two attributes, message of at most 60 words). The name says what is over-represented here."""
+def router_text(
+    router: int,
+    arrived: Mapping[str, int],
+    standing: Mapping[str, float],
+    common: Mapping[str, float],
+    examples: Sequence[str],
+) -> tuple[str, str]:
+    """(name of at most two attributes, message of at most 60 words). The name says what is
+    over-represented here."""
     apart = over_represented(standing, common)
     name = " and ".join(apart[:NAMED]) or UNNAMED
     special, usual = apart[:APART], _usual(apart[:APART], standing)
     parts = [_standing_sentence(special, usual)]
-    turning = [one for one in over_represented(arrived, _shares(standing)) if one not in special and one not in usual][:ARRIVED]
+    turning = [
+        one
+        for one in over_represented(arrived, _shares(standing))
+        if one not in special and one not in usual
+    ][:ARRIVED]
     if turning:
         parts.append(f"{_turn(router)} {listed(turning)}.")
     message = " ".join(parts)
@@ -27,7 +37,11 @@ def router_text(router: int, arrived: Mapping[str, int], standing: Mapping[str, 
 
 def _usual(special: Sequence[str], standing: Mapping[str, float]) -> list[str]:
     """What it has most of, besides what sets it apart."""
-    return [name for name in sorted(standing, key=lambda name: (-standing[name], name))[:USUAL] if name not in special]
+    return [
+        name
+        for name in sorted(standing, key=lambda name: (-standing[name], name))[:USUAL]
+        if name not in special
+    ]
 
 
 def _standing_sentence(special: Sequence[str], usual: Sequence[str]) -> str:

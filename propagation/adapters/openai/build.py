@@ -1,4 +1,5 @@
-"""Reasoner and embedder of these options on a graph: one endpoint with one limiter for both, where they have one address."""
+"""Reasoner and embedder of these options on a graph: one endpoint with one limiter for both, where
+they have one address."""
 
 from propagation.adapters.openai.answers.answer_cache import KeptAnswers
 from propagation.adapters.openai.answers.json_mode import Structured
@@ -11,7 +12,9 @@ from propagation.adapters.openai.paper_reasoner import UnfusedReasoner
 from propagation.adapters.openai.reasoner import OpenAIReasoner
 
 
-def openai_endpoint(options: OpenAIOptions, key: str | None, store: SpendingStore, holder: str) -> Endpoint:
+def openai_endpoint(
+    options: OpenAIOptions, key: str | None, store: SpendingStore, holder: str
+) -> Endpoint:
     """`store` keeps the budgets; it is asked when the first question is."""
     return Endpoint(options, key, Spending(store, options, holder))
 
@@ -19,12 +22,15 @@ def openai_endpoint(options: OpenAIOptions, key: str | None, store: SpendingStor
 def openai_reasoner(endpoint: Endpoint, store: SpendingStore) -> OpenAIReasoner:
     """`store` keeps the answers, and what is known of the server."""
     options = endpoint.options
-    asking = Asking(endpoint, Structured(endpoint, store), KeptAnswers(store, options.cached_answers))
+    asking = Asking(
+        endpoint, Structured(endpoint, store), KeptAnswers(store, options.cached_answers)
+    )
     return OpenAIReasoner(endpoint, asking) if options.fused else UnfusedReasoner(endpoint, asking)
 
 
 def openai_embedder(endpoint: Endpoint, store: SpendingStore) -> OpenAIEmbedder:
-    """On the reasoner's endpoint; one of its own, with the same budgets, where the options give embeddings another address."""
+    """On the reasoner's endpoint; one of its own, with the same budgets, where the options give
+    embeddings another address."""
     options = endpoint.options
     address = options.embeddings.base_url
     if address is not None and address != options.base_url:

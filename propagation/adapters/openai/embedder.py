@@ -27,11 +27,16 @@ log = logging.getLogger(__name__)
 
 
 class OpenAIEmbedder:
-    """Unit rows of a fixed dimension. What the server refused is asked again after REFUSED_SECONDS (a filter may have been wrong),
-    and by another process at once: no refusal is stored."""
+    """Unit rows of a fixed dimension. What the server refused is asked again after REFUSED_SECONDS
+    (a filter may have been wrong), and by another process at once: no refusal is stored."""
 
-    def __init__(self, endpoint: Endpoint, store: BlobStore, options: EmbeddingOptions,
-                 clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        store: BlobStore,
+        options: EmbeddingOptions,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._endpoint = endpoint
         self._store = store
         self._model = options.model
@@ -62,13 +67,15 @@ class OpenAIEmbedder:
         await self._endpoint.spending.save(closing=True)
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """As the port says. Raises ReasonerUnavailable, ReasonerGaveUp where the server embeds nothing at all, and
-        IncompatibleSettings for vectors of another length."""
+        """As the port says. Raises ReasonerUnavailable, ReasonerGaveUp where the server embeds
+        nothing at all, and IncompatibleSettings for vectors of another length."""
         out = np.zeros((len(texts), self._dimension), np.float32)
         places: dict[str, list[int]] = {}
         for place, text in enumerate(texts):
             if text.strip():
-                plain = text[:TEXT_CHARS].encode("utf-8", "replace").decode()  # a lone surrogate is no text on the wire
+                plain = (
+                    text[:TEXT_CHARS].encode("utf-8", "replace").decode()
+                )  # a lone surrogate is no text on the wire
                 places.setdefault(plain, []).append(place)
         missing = []
         kept = await asyncio.gather(*map(self._kept, places))
@@ -84,15 +91,22 @@ class OpenAIEmbedder:
         return out
 
     async def _embedded(self, part: Sequence[str]) -> NDArray[np.float32]:
-        """[len(part), D], kept. What the server refuses is halved, down to the text that it refuses: zeros."""
+        """[len(part), D], kept. What the server refuses is halved, down to the text that it
+        refuses: zeros."""
         try:
             found = await self._asked(part)
         except ReasonerGaveUp as error:
             await self._check_embeds(error)
             if len(part) > 1:
                 middle = len(part) // 2
-                return np.concatenate([await self._embedded(part[:middle]), await self._embedded(part[middle:])])
-            log.warning("the server does not embed a text of %d characters, which counts as none: %s", len(part[0]), error)
+                return np.concatenate(
+                    [await self._embedded(part[:middle]), await self._embedded(part[middle:])]
+                )
+            log.warning(
+                "the server does not embed a text of %d characters, which counts as none: %s",
+                len(part[0]),
+                error,
+            )
             self._refused[self._place(part[0])[0]] = self._clock()
             return np.zeros((1, self._dimension), np.float32)
         await asyncio.gather(*map(self._keep, part, found))
@@ -109,9 +123,12 @@ class OpenAIEmbedder:
         return self._checked(await self._endpoint.embeddings(self._model, part), len(part))
 
     def _checked(self, answer: Mapping[str, Any], count: int) -> NDArray[np.float32]:
-        """[count, D], in the order of `index`; servers give tokens' vectors, other lengths, other orders, and NaN."""
+        """[count, D], in the order of `index`; servers give tokens' vectors, other lengths, other
+        orders, and NaN."""
         given = list(answer["data"])
-        by_place = {_place_of(one, place): field(one, "embedding") for place, one in enumerate(given)}
+        by_place = {
+            _place_of(one, place): field(one, "embedding") for place, one in enumerate(given)
+        }
         if len(given) != count or by_place.keys() != set(range(count)):
             raise ReasonerGaveUp(f"{len(given)} embeddings came for {count} texts")
         try:
@@ -119,11 +136,14 @@ class OpenAIEmbedder:
         except (TypeError, ValueError) as error:
             raise ReasonerGaveUp(f"these are no embeddings of texts: {error}") from error
         if vectors.ndim != 2 or not np.isfinite(vectors).all():
-            raise ReasonerGaveUp("these are no embeddings of texts: a flat list of finite numbers a text is wanted")
+            raise ReasonerGaveUp(
+                "these are no embeddings of texts: a flat list of finite numbers a text is wanted"
+            )
         if vectors.shape[1] != self._dimension:
             raise IncompatibleSettings(
                 f"{self._model} embeds in {vectors.shape[1]} dimensions and openai.embeddings.dimension is {self._dimension}: set"
-                " the right one, then run `propagation init` where there is data, which does what `propagation reindex` does, too")
+                " the right one, then run `propagation init` where there is data, which does what `propagation reindex` does, too"
+            )
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         return (vectors / np.where(norms > 0, norms, 1)).astype(np.float32)
 
@@ -144,13 +164,15 @@ class OpenAIEmbedder:
             await self._store.put_blob(place, digest + vector.tobytes())
 
     def _place(self, text: str) -> tuple[bytes, str]:
-        digest = blake2b(f"{self._model}\n{text}".encode("utf-8", "replace"), digest_size=DIGEST).digest()
+        digest = blake2b(
+            f"{self._model}\n{text}".encode("utf-8", "replace"), digest_size=DIGEST
+        ).digest()
         return digest, f"embedding:{int.from_bytes(digest[:8]) % max(self._places, 1)}"
 
 
 def _place_of(one: object, place: int) -> int:
-    """Which text an embedding is of: as it says, in figures or text; where it says nothing, by its place. -1 where it says
-    something else."""
+    """Which text an embedding is of: as it says, in figures or text; where it says nothing, by its
+    place. -1 where it says something else."""
     index = field(one, "index")
     if index is None:
         return place
@@ -161,4 +183,8 @@ def _place_of(one: object, place: int) -> int:
 
 def _numbers(embedding: Any) -> Any:
     """A list of numbers, or float32 in base64, which some servers send whatever was asked for."""
-    return np.frombuffer(b64decode(embedding, validate=True), "<f4") if isinstance(embedding, str) else embedding
+    return (
+        np.frombuffer(b64decode(embedding, validate=True), "<f4")
+        if isinstance(embedding, str)
+        else embedding
+    )

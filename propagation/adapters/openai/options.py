@@ -1,4 +1,5 @@
-"""What can be told about the endpoint. The key is not among it: it comes from the environment and is never printed."""
+"""What can be told about the endpoint. The key is not among it: it comes from the environment and
+is never printed."""
 
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
@@ -22,7 +23,8 @@ Address = Annotated[str, AfterValidator(_is_address)]
 
 
 class BudgetOptions(Term):
-    """Limits of what may be spent in a period (of UTC); None: no limit. `run`: from the start of this process."""
+    """Limits of what may be spent in a period (of UTC); None: no limit. `run`: from the start of
+    this process."""
 
     tokens_per_hour: int | None = Field(None, ge=1)
     tokens_per_day: int | None = Field(None, ge=1)
@@ -35,8 +37,8 @@ class BudgetOptions(Term):
 
 
 class EmbeddingOptions(Term):
-    """`base_url` None: that of the chat completions. `dimension`: of the model's vectors; what comes in another is refused.
-    `cached`: places for vectors in the graph, 0 for none."""
+    """`base_url` None: that of the chat completions. `dimension`: of the model's vectors; what
+    comes in another is refused. `cached`: places for vectors in the graph, 0 for none."""
 
     base_url: Address | None = None
     model: str = "text-embedding-3-small"
@@ -45,10 +47,12 @@ class EmbeddingOptions(Term):
 
 
 class OpenAIOptions(Term):
-    """`timeout`: seconds an answer may take. `attempts`: how often a call is tried that nobody answered. `temperature` None:
-    the server's own. `context_tokens`: what fits a prompt and its answer. `fused` false: the paper's prompts one by one.
-    `cached_answers`: places for answers to equal inputs, 0 for none. `stand_in`: where the offline reasoner answers instead,
-    marked (`unavailable`: also while nobody answers or a budget is spent). `price_*`: money a million tokens."""
+    """`timeout`: seconds an answer may take. `attempts`: how often a call is tried that nobody
+    answered. `temperature` None: the server's own. `context_tokens`: what fits a prompt and its
+    answer. `fused` false: the paper's prompts one by one. `cached_answers`: places for answers to
+    equal inputs, 0 for none. `stand_in`: where the offline reasoner answers instead, marked
+    (`unavailable`: also while nobody answers or a budget is spent). `price_*`: money a million
+    tokens."""
 
     base_url: Address = "https://api.openai.com/v1"
     model: str = Field("gpt-4o-mini", min_length=1)

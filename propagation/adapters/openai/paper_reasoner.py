@@ -1,5 +1,6 @@
-"""The paper line by line, for comparison: 13 calls an interaction where everybody heard something (three merges, one
-prediction, three gradients, three profiles and three filter memories optimised), one router a call."""
+"""The paper line by line, for comparison: 13 calls an interaction where everybody heard something
+(three merges, one prediction, three gradients, three profiles and three filter memories optimised),
+one router a call."""
 
 import asyncio
 from collections.abc import Sequence
@@ -7,7 +8,14 @@ from typing import Any
 
 from propagation.adapters.openai.answers.questions import Answered
 from propagation.adapters.openai.prompting.prompt import Question
-from propagation.adapters.openai.prompts import backward, gradient, merge, optimizer, predict, summarize
+from propagation.adapters.openai.prompts import (
+    backward,
+    gradient,
+    merge,
+    optimizer,
+    predict,
+    summarize,
+)
 from propagation.adapters.openai.reasoner import EMPTY, OpenAIReasoner
 from propagation.model.clients.client_text import ReasonWork
 from propagation.model.clients.gradient import Gradient, Module
@@ -32,31 +40,57 @@ UNBOUNDED = 1 << 20
 class UnfusedReasoner(OpenAIReasoner):
     """Another way to the same types of answer."""
 
-    async def forward(self, work: ReasonWork, user: Party, candidates: Sequence[Party],
-                      scores: tuple[float, float] | None) -> ForwardAnswer:
+    async def forward(
+        self,
+        work: ReasonWork,
+        user: Party,
+        candidates: Sequence[Party],
+        scores: tuple[float, float] | None,
+    ) -> ForwardAnswer:
         parties = (user, *candidates)
         found = await asyncio.gather(*(self._merge(party) for party in parties))
         merges = [part for part, _ in found]
         usage = sum((more for _, more in found), NOTHING)
         if len(candidates) == 1:
             return ForwardAnswer(merges, None, usage)
-        first, second, third = (_after(party, part) for party, part in zip(parties, merges, strict=True))
+        first, second, third = (
+            _after(party, part) for party, part in zip(parties, merges, strict=True)
+        )
         part, more = await self._part(predict.question(first, second, third), "prediction")
         prediction: Part[Prediction] = part
         return ForwardAnswer(merges, prediction, usage + more)
 
-    async def backward(self, work: ReasonWork, reward: int | None, user: Party, positive: Party,
-                       negative: Party | None) -> BackwardAnswer:
-        parties = dict(zip(backward.NAMES, (user, positive, negative) if negative else (user, positive), strict=False))
+    async def backward(
+        self,
+        work: ReasonWork,
+        reward: int | None,
+        user: Party,
+        positive: Party,
+        negative: Party | None,
+    ) -> BackwardAnswer:
+        parties = dict(
+            zip(
+                backward.NAMES,
+                (user, positive, negative) if negative else (user, positive),
+                strict=False,
+            )
+        )
         gradients: list[Gradient] = []
         usage = NOTHING
         if reward is not None:
-            for found, more in await asyncio.gather(*(self._credit(work, reward, name, party) for name, party in parties.items())):
+            for found, more in await asyncio.gather(
+                *(self._credit(work, reward, name, party) for name, party in parties.items())
+            ):
                 gradients.extend(found)
                 usage += more
-        optimized = await asyncio.gather(*(
-            self._optimize(work, reward, name, party, positive if party is user else user, gradients)
-            for name, party in parties.items()))
+        optimized = await asyncio.gather(
+            *(
+                self._optimize(
+                    work, reward, name, party, positive if party is user else user, gradients
+                )
+                for name, party in parties.items()
+            )
+        )
         usage += sum((more for _, more in optimized), NOTHING)
         return BackwardAnswer(_once(gradients), [part for part, _ in optimized], usage)
 
@@ -65,16 +99,38 @@ class UnfusedReasoner(OpenAIReasoner):
         return SummarizeAnswer(found, usage)
 
     async def _merge(self, party: Party) -> tuple[Part[MergeAnswer], Usage]:
-        return await self._part(merge.question(party), "client") if party.messages else (EMPTY, NOTHING)
+        return (
+            await self._part(merge.question(party), "client")
+            if party.messages
+            else (EMPTY, NOTHING)
+        )
 
-    async def _credit(self, work: ReasonWork, reward: int, name: str, party: Party) -> tuple[list[Gradient], Usage]:
+    async def _credit(
+        self, work: ReasonWork, reward: int, name: str, party: Party
+    ) -> tuple[list[Gradient], Usage]:
         answered = await self._failing_alone(gradient.question(work, reward, name, party))
-        return [one for part in answered.parts.values() if not isinstance(part, ReasonerFailed) for one in part], answered.usage
+        return [
+            one
+            for part in answered.parts.values()
+            if not isinstance(part, ReasonerFailed)
+            for one in part
+        ], answered.usage
 
-    async def _optimize(self, work: ReasonWork, reward: int | None, name: str, party: Party, other: Party,
-                        gradients: Sequence[Gradient]) -> tuple[Part[OptimizeAnswer], Usage]:
+    async def _optimize(
+        self,
+        work: ReasonWork,
+        reward: int | None,
+        name: str,
+        party: Party,
+        other: Party,
+        gradients: Sequence[Gradient],
+    ) -> tuple[Part[OptimizeAnswer], Usage]:
         """P_c* and F_c*, each a call of its own."""
-        mine = [one for one in gradients if one.module != Module.ROUTER and one.owner == party.client.ref]
+        mine = [
+            one
+            for one in gradients
+            if one.module != Module.ROUTER and one.owner == party.client.ref
+        ]
         asked = [optimizer.profile_question(work, reward, name, party, other, mine)]
         if party.messages:
             asked.append(optimizer.filter_question(work, reward, name, party, mine))
@@ -82,8 +138,12 @@ class UnfusedReasoner(OpenAIReasoner):
         usage = sum((more for _, more in found), NOTHING)
         profile, rules = found[0][0], found[1][0] if len(found) > 1 else OptimizeAnswer(())
         if isinstance(profile, ReasonerFailed):
-            return (profile if isinstance(rules, ReasonerFailed) or not rules.rules else rules), usage
-        return OptimizeAnswer(profile.edits, () if isinstance(rules, ReasonerFailed) else rules.rules), usage
+            return (
+                profile if isinstance(rules, ReasonerFailed) or not rules.rules else rules
+            ), usage
+        return OptimizeAnswer(
+            profile.edits, () if isinstance(rules, ReasonerFailed) else rules.rules
+        ), usage
 
     async def _part(self, question: Question, name: str) -> tuple[Any, Usage]:
         answered: Answered = await self._failing_alone(question)
@@ -104,5 +164,3 @@ def _once(gradients: Sequence[Gradient]) -> list[Gradient]:
     for one in gradients:
         out.setdefault((one.module, one.owner), one)
     return list(out.values())
-
-

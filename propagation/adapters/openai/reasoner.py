@@ -8,7 +8,15 @@ from propagation.adapters.openai.answers.questions import Answered, Asking
 from propagation.adapters.openai.endpoint.endpoint import Endpoint
 from propagation.adapters.openai.prompting.prompt import Question
 from propagation.adapters.openai.prompting.prompt_data import document, tokens_in
-from propagation.adapters.openai.prompts import backward, evolve, extract, forward, merge, rank, summarize
+from propagation.adapters.openai.prompts import (
+    backward,
+    evolve,
+    extract,
+    forward,
+    merge,
+    rank,
+    summarize,
+)
 from propagation.model.clients.client import Client
 from propagation.model.clients.client_text import ReasonWork
 from propagation.model.clients.gradient import Gradient
@@ -78,16 +86,33 @@ class OpenAIReasoner:
         answer = _or_raise(answered.parts["client"])
         return MergeAnswer(answer.edits, answer.outcomes, answered.usage)
 
-    async def forward(self, work: ReasonWork, user: Party, candidates: Sequence[Party],
-                      scores: tuple[float, float] | None) -> ForwardAnswer:
+    async def forward(
+        self,
+        work: ReasonWork,
+        user: Party,
+        candidates: Sequence[Party],
+        scores: tuple[float, float] | None,
+    ) -> ForwardAnswer:
         question = forward.question(user, candidates)
         answered = await self._asking.ask(question) if question.parts else Answered({}, NOTHING)
         merges = [answered.parts.get(name, EMPTY) for name in forward.NAMES[: 1 + len(candidates)]]
         return ForwardAnswer(merges, answered.parts.get("prediction"), answered.usage)
 
-    async def backward(self, work: ReasonWork, reward: int | None, user: Party, positive: Party,
-                       negative: Party | None) -> BackwardAnswer:
-        parties = dict(zip(backward.NAMES, (user, positive, negative) if negative else (user, positive), strict=False))
+    async def backward(
+        self,
+        work: ReasonWork,
+        reward: int | None,
+        user: Party,
+        positive: Party,
+        negative: Party | None,
+    ) -> BackwardAnswer:
+        parties = dict(
+            zip(
+                backward.NAMES,
+                (user, positive, negative) if negative else (user, positive),
+                strict=False,
+            )
+        )
         answered = await self._asking.ask(backward.question(work, reward, parties))
         gradients: list[Gradient] = []
         clients: list[Part[OptimizeAnswer]] = []
@@ -117,10 +142,11 @@ class OpenAIReasoner:
         decision: Part[RouterDecision] = answered.parts["decision"]
         return _or_raise(decision)
 
-    async def _several(self, things: Sequence[T], question: Callable[[Sequence[T]], Question],
-                       most: int) -> tuple[list[Part[Any]], Usage]:
-        """Parts for all of them, some in a call as the context has room, calls side by side. A call that fails is its things'
-        failure. Raises ReasonerUnavailable."""
+    async def _several(
+        self, things: Sequence[T], question: Callable[[Sequence[T]], Question], most: int
+    ) -> tuple[list[Part[Any]], Usage]:
+        """Parts for all of them, some in a call as the context has room, calls side by side. A call
+        that fails is its things' failure. Raises ReasonerUnavailable."""
         calls = list(self._shared_out(things, question, most))
         found = await asyncio.gather(*(self._failing_alone(question(some)) for some in calls))
         usage = NOTHING
@@ -136,7 +162,9 @@ class OpenAIReasoner:
         except ReasonerFailed as error:
             return Answered(dict.fromkeys(question.parts, error), error.usage)
 
-    def _shared_out(self, things: Sequence[T], question: Callable[[Sequence[T]], Question], most: int) -> list[Sequence[T]]:
+    def _shared_out(
+        self, things: Sequence[T], question: Callable[[Sequence[T]], Question], most: int
+    ) -> list[Sequence[T]]:
         room = self.endpoint.options.context_tokens * SHARE_FOR_DATA
         out: list[list[T]] = []
         used = 0.0

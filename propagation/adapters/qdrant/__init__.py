@@ -1,1 +1,2 @@
-"""The vector index on a Qdrant server (or the client's local mode): `qdrant-client`, async, over gRPC."""
+"""The vector index on a Qdrant server (or the client's local mode): `qdrant-client`, async, over
+gRPC."""

@@ -8,7 +8,15 @@ from qdrant_client import AsyncQdrantClient, models
 
 from propagation.adapters.qdrant import collections, search
 from propagation.adapters.qdrant.connection import check_version, translated
-from propagation.adapters.qdrant.points import NAME, NAMED, VERSION, id_of, key_of, sharing_one_of, upserts
+from propagation.adapters.qdrant.points import (
+    NAME,
+    NAMED,
+    VERSION,
+    id_of,
+    key_of,
+    sharing_one_of,
+    upserts,
+)
 from propagation.model.errors import IncompatibleSettings, IndexUnavailable
 from propagation.ports.vector_index import Collection, Hit, Point, Successor, check_vector
 
@@ -19,7 +27,9 @@ VERSIONS_A_CALL = 10_000
 class QdrantWriter:
     """Points into named collections (see IndexWriter)."""
 
-    def __init__(self, client: AsyncQdrantClient, names: Mapping[Collection, str], dimension: int) -> None:
+    def __init__(
+        self, client: AsyncQdrantClient, names: Mapping[Collection, str], dimension: int
+    ) -> None:
         self._client = client
         self._names = names
         self._dimension = dimension
@@ -30,7 +40,9 @@ class QdrantWriter:
             check_vector(point.vector, self._dimension, f"{collection} {point.key!r}")
         with translated():
             for start in range(0, len(points), POINTS_A_CALL):
-                await self._client.batch_update_points(name, upserts(points[start : start + POINTS_A_CALL]))
+                await self._client.batch_update_points(
+                    name, upserts(points[start : start + POINTS_A_CALL])
+                )
 
     async def delete(self, collection: Collection, keys: Sequence[int | str]) -> None:
         with translated():
@@ -43,8 +55,12 @@ class QdrantWriter:
         fields, offset = [VERSION, NAME] if collection in NAMED else [VERSION], None
         with translated():
             while True:
-                records, offset = await self._client.scroll(self._name(collection), limit=VERSIONS_A_CALL, offset=offset,
-                                                            with_payload=fields)
+                records, offset = await self._client.scroll(
+                    self._name(collection),
+                    limit=VERSIONS_A_CALL,
+                    offset=offset,
+                    with_payload=fields,
+                )
                 for record in records:
                     found[key_of(record.id, record.payload)] = (record.payload or {})[VERSION]
                 if offset is None:
@@ -52,13 +68,15 @@ class QdrantWriter:
 
     def _name(self, collection: Collection) -> str:
         if collection not in self._names:
-            raise IndexUnavailable("the vector index on Qdrant was not found yet; it is looked for again")
+            raise IndexUnavailable(
+                "the vector index on Qdrant was not found yet; it is looked for again"
+            )
         return self._names[collection]
 
 
 class QdrantIndex(QdrantWriter):
-    """See ports/vector_index.py. The client is closed with the index; several deployments may share a server under different
-    prefixes."""
+    """See ports/vector_index.py. The client is closed with the index; several deployments may share
+    a server under different prefixes."""
 
     def __init__(self, client: AsyncQdrantClient, prefix: str) -> None:
         super().__init__(client, {}, 0)
@@ -70,10 +88,17 @@ class QdrantIndex(QdrantWriter):
             standing = await collections.served(self._client, self._prefix)
             for name in standing.values():
                 await self._check_made_for(name, embedder, dimension)
-            missing = {collection: await collections.create(self._client, self._prefix, collection, embedder, dimension)
-                       for collection in Collection if collection not in standing}
+            missing = {
+                collection: await collections.create(
+                    self._client, self._prefix, collection, embedder, dimension
+                )
+                for collection in Collection
+                if collection not in standing
+            }
             if missing:
-                await collections.serve(self._client, self._prefix, missing, self._aliases(embedder, dimension))
+                await collections.serve(
+                    self._client, self._prefix, missing, self._aliases(embedder, dimension)
+                )
         self._ask(embedder, dimension)
         return bool(missing)
 
@@ -88,44 +113,68 @@ class QdrantIndex(QdrantWriter):
         if made != (embedder, dimension):
             raise IncompatibleSettings(
                 f"embedder: the vector index was made with {made[0]} ({made[1]} dimensions), now it is {embedder} ({dimension});"
-                " go back to that one, or run `propagation reindex`")
+                " go back to that one, or run `propagation reindex`"
+            )
 
-    async def nearest(self, collection: Collection, vector: NDArray[np.float32], limit: int) -> Sequence[Hit]:
+    async def nearest(
+        self, collection: Collection, vector: NDArray[np.float32], limit: int
+    ) -> Sequence[Hit]:
         name = self._name(collection)
         check_vector(vector, self._dimension, "the query")
         with translated():
             return await search.nearest(self._client, name, collection, vector, limit)
 
-    async def above(self, collection: Collection, vector: NDArray[np.float32], tau: float,
-                    sharing: frozenset[str]) -> Sequence[Hit]:
+    async def above(
+        self,
+        collection: Collection,
+        vector: NDArray[np.float32],
+        tau: float,
+        sharing: frozenset[str],
+    ) -> Sequence[Hit]:
         name = self._name(collection)
         check_vector(vector, self._dimension, "the query")
         if not sharing:
             return []
         with translated():
-            return await search.all_above(self._client, name, collection, vector, tau,
-                                          sharing_one_of(sharing))
+            return await search.all_above(
+                self._client, name, collection, vector, tau, sharing_one_of(sharing)
+            )
 
-    async def vectors(self, collection: Collection, keys: Sequence[int | str]) -> dict[int | str, NDArray[np.float32]]:
+    async def vectors(
+        self, collection: Collection, keys: Sequence[int | str]
+    ) -> dict[int | str, NDArray[np.float32]]:
         found: dict[int | str, NDArray[np.float32]] = {}
         ids = {id_of(key): key for key in keys}
         with translated():
             for start in range(0, len(keys), POINTS_A_CALL):
-                records = await self._client.retrieve(self._name(collection), list(ids)[start : start + POINTS_A_CALL],
-                                                      with_payload=False, with_vectors=True)
-                found |= {ids[_plain(record.id)]: np.array(record.vector, np.float32) for record in records}
+                records = await self._client.retrieve(
+                    self._name(collection),
+                    list(ids)[start : start + POINTS_A_CALL],
+                    with_payload=False,
+                    with_vectors=True,
+                )
+                found |= {
+                    ids[_plain(record.id)]: np.array(record.vector, np.float32)
+                    for record in records
+                }
         return found
 
     async def successor(self, embedder: str, dimension: int) -> Successor:
         with translated():
             await check_version(self._client)
             await collections.drop_unserved(self._client, self._prefix)
-            names = {collection: await collections.create(self._client, self._prefix, collection, embedder, dimension)
-                     for collection in Collection}
+            names = {
+                collection: await collections.create(
+                    self._client, self._prefix, collection, embedder, dimension
+                )
+                for collection in Collection
+            }
 
         async def publish() -> None:
             with translated():
-                await collections.serve(self._client, self._prefix, names, self._aliases(embedder, dimension))
+                await collections.serve(
+                    self._client, self._prefix, names, self._aliases(embedder, dimension)
+                )
                 self._ask(embedder, dimension)
                 await collections.drop_unserved(self._client, self._prefix)
 
@@ -138,8 +187,13 @@ class QdrantIndex(QdrantWriter):
 class QdrantSuccessor(QdrantWriter):
     """Collections without an alias."""
 
-    def __init__(self, client: AsyncQdrantClient, names: Mapping[Collection, str], dimension: int,
-                 publish: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        client: AsyncQdrantClient,
+        names: Mapping[Collection, str],
+        dimension: int,
+        publish: Callable[[], Awaitable[None]],
+    ) -> None:
         super().__init__(client, names, dimension)
         self._publish = publish
 

@@ -1,4 +1,5 @@
-"""Points as Qdrant has them: a number stays the id it is, a name becomes a UUID; ours is kept beside it."""
+"""Points as Qdrant has them: a number stays the id it is, a name becomes a UUID; ours is kept
+beside it."""
 
 import uuid
 from collections import defaultdict
@@ -39,13 +40,19 @@ def upserts(points: Sequence[Point]) -> list[models.UpdateOperation]:
     by_version: dict[int, list[models.PointStruct]] = defaultdict(list)
     for point in newest(points):
         by_version[point.version].append(_struct(point))
-    return [models.UpsertOperation(upsert=models.PointsList(points=structs, update_filter=_not_newer_than(version)))
-            for version, structs in by_version.items()]
+    return [
+        models.UpsertOperation(
+            upsert=models.PointsList(points=structs, update_filter=_not_newer_than(version))
+        )
+        for version, structs in by_version.items()
+    ]
 
 
 def sharing_one_of(names: Iterable[str]) -> models.Filter:
     """Eq. 4's test: shares an attribute."""
-    return models.Filter(must=[models.FieldCondition(key=ATTRIBUTES, match=models.MatchAny(any=sorted(names)))])
+    return models.Filter(
+        must=[models.FieldCondition(key=ATTRIBUTES, match=models.MatchAny(any=sorted(names)))]
+    )
 
 
 def _not_newer_than(version: int) -> models.Filter:

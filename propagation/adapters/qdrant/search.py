@@ -13,23 +13,37 @@ FIRST_LIMIT = 1_024
 EXACT = models.SearchParams(exact=True)
 
 
-async def all_above(client: AsyncQdrantClient, alias: str, collection: Collection, vector: NDArray[np.float32],
-                    tau: float, matching: models.Filter | None) -> list[Hit]:
-    """Every point with a cosine above tau, compared in 32 bits. An answer that is as long as its limit may have been cut: then
-    all points that could match are counted, and it is asked again with room for them."""
+async def all_above(
+    client: AsyncQdrantClient,
+    alias: str,
+    collection: Collection,
+    vector: NDArray[np.float32],
+    tau: float,
+    matching: models.Filter | None,
+) -> list[Hit]:
+    """Every point with a cosine above tau, compared in 32 bits. An answer that is as long as its
+    limit may have been cut: then all points that could match are counted, and it is asked again
+    with room for them."""
     bound, limit = np.float32(tau), FIRST_LIMIT
     below = float(np.nextafter(bound, np.float32(-np.inf)))
     while True:
         hits = await _search(client, alias, collection, vector, limit, below, matching)
         if len(hits) < limit:
             return [hit for hit in hits if np.float32(hit.score) > bound]
-        limit = max(2 * limit, (await client.count(alias, matching, exact=True)).count + FIRST_LIMIT)
+        limit = max(
+            2 * limit, (await client.count(alias, matching, exact=True)).count + FIRST_LIMIT
+        )
 
 
-async def nearest(client: AsyncQdrantClient, alias: str, collection: Collection, vector: NDArray[np.float32],
-                  limit: int) -> list[Hit]:
-    """Of several points at the last place the server gives any: then all of that score are asked for, to take the first by
-    key."""
+async def nearest(
+    client: AsyncQdrantClient,
+    alias: str,
+    collection: Collection,
+    vector: NDArray[np.float32],
+    limit: int,
+) -> list[Hit]:
+    """Of several points at the last place the server gives any: then all of that score are asked
+    for, to take the first by key."""
     if limit < 1:
         return []
     hits = await _search(client, alias, collection, vector, limit + 1, None, None)
@@ -39,14 +53,31 @@ async def nearest(client: AsyncQdrantClient, alias: str, collection: Collection,
     return hits[:limit]
 
 
-async def _search(client: AsyncQdrantClient, alias: str, collection: Collection, vector: NDArray[np.float32], limit: int,
-                  threshold: float | None, matching: models.Filter | None) -> list[Hit]:
+async def _search(
+    client: AsyncQdrantClient,
+    alias: str,
+    collection: Collection,
+    vector: NDArray[np.float32],
+    limit: int,
+    threshold: float | None,
+    matching: models.Filter | None,
+) -> list[Hit]:
     """Order (-score, key); the server's own order of equal scores is any."""
-    answer = await client.query_points(alias, query=vector.tolist(), query_filter=matching, search_params=EXACT, limit=limit,
-                                       score_threshold=threshold, with_payload=[NAME] if collection in NAMED else False)
+    answer = await client.query_points(
+        alias,
+        query=vector.tolist(),
+        query_filter=matching,
+        search_params=EXACT,
+        limit=limit,
+        score_threshold=threshold,
+        with_payload=[NAME] if collection in NAMED else False,
+    )
     return _ordered(answer.points)
 
 
 def _ordered(points: Sequence[models.ScoredPoint]) -> list[Hit]:
-    hits = [Hit(key=key_of(point.id, point.payload), score=min(max(point.score, -1.0), 1.0)) for point in points]
+    hits = [
+        Hit(key=key_of(point.id, point.payload), score=min(max(point.score, -1.0), 1.0))
+        for point in points
+    ]
     return sorted(hits, key=lambda hit: (-hit.score, hit.key))

@@ -7,12 +7,18 @@ from propagation.model.interactions.withdrawal import Written
 BANKS = ("session", "taste")
 
 
-def written_records(written: Written, named: Callable[[int], str | None]) -> Iterator[Mapping[str, object]]:
-    """By event, what it wrote to each bank (rule 5): (router, weight) of what it gave weight to. `named`: an item's row (-1: none)
-    as an export names it, None where it is gone."""
+def written_records(
+    written: Written, named: Callable[[int], str | None]
+) -> Iterator[Mapping[str, object]]:
+    """By event, what it wrote to each bank (rule 5): (router, weight) of what it gave weight to.
+    `named`: an item's row (-1: none) as an export names it, None where it is gone."""
     for place, sequence in enumerate(written.sequence.tolist()):
         banks = {}
         for bank, name in enumerate(BANKS):
-            pairs = zip(written.routers[place, bank].tolist(), written.weights[place, bank].tolist(), strict=True)
+            pairs = zip(
+                written.routers[place, bank].tolist(),
+                written.weights[place, bank].tolist(),
+                strict=True,
+            )
             banks[name] = [[router, weight] for router, weight in pairs if weight > 0]
         yield {"sequence": sequence, "negative": named(int(written.negative[place])), **banks}

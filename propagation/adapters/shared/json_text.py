@@ -15,7 +15,8 @@ def without_nul(json: bytes) -> bytes:
 
 
 def _holds_nul(value: Any) -> bool:
-    """Whether a string in it holds U+0000 (an escaped backslash before "u0000" looks the same in JSON)."""
+    """Whether a string in it holds U+0000 (an escaped backslash before "u0000" looks the same in
+    JSON)."""
     if isinstance(value, str):
         return "\0" in value
     if isinstance(value, dict):

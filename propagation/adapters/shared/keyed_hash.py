@@ -1,5 +1,5 @@
-"""Event ids that were forgotten: only hashes of them are kept, under a key that is drawn with the first and never leaves the
-database. The same hashes in every graph store."""
+"""Event ids that were forgotten: only hashes of them are kept, under a key that is drawn with the
+first and never leaves the database. The same hashes in every graph store."""
 
 import secrets
 from hashlib import blake2b

@@ -9,17 +9,31 @@ from numpy.typing import NDArray
 from propagation.model.interactions.learned_block import NEGATIVES, WRITTEN, LearnedBlock
 
 TASTE = 1
-FORM = (("sequence", np.int64, ()), ("negatives", np.int32, (NEGATIVES,)), ("scores", np.float32, (2,)),
-        ("profile_cosines", np.float32, (NEGATIVES + 1,)), ("routers", np.uint16, (2, WRITTEN)),
-        ("weights", np.float32, (2, WRITTEN)))
+FORM = (
+    ("sequence", np.int64, ()),
+    ("negatives", np.int32, (NEGATIVES,)),
+    ("scores", np.float32, (2,)),
+    ("profile_cosines", np.float32, (NEGATIVES + 1,)),
+    ("routers", np.uint16, (2, WRITTEN)),
+    ("weights", np.float32, (2, WRITTEN)),
+)
 
 
 def packed(block: LearnedBlock) -> bytes:
-    return b"".join(np.ascontiguousarray(getattr(block, name), dtype).tobytes() for name, dtype, _ in FORM)
+    return b"".join(
+        np.ascontiguousarray(getattr(block, name), dtype).tobytes() for name, dtype, _ in FORM
+    )
 
 
-def unpacked(after: int, through: int, epoch: int, size: int, columns: bytes, trust: bytes | None = None,
-             combiner: bytes | None = None) -> LearnedBlock:
+def unpacked(
+    after: int,
+    through: int,
+    epoch: int,
+    size: int,
+    columns: bytes,
+    trust: bytes | None = None,
+    combiner: bytes | None = None,
+) -> LearnedBlock:
     """The arrays can be written to: numba compiles every kernel once more for arrays that can't."""
     parts: dict[str, NDArray[Any]] = {}
     start = 0
@@ -29,12 +43,21 @@ def unpacked(after: int, through: int, epoch: int, size: int, columns: bytes, tr
         parts[name] = np.frombuffer(own, dtype, count, start).reshape(size, *shape)
         start += parts[name].nbytes
     increments = np.frombuffer(bytearray(trust or b""), np.float32)
-    return LearnedBlock(after=after, through=through, epoch=epoch, **parts,
-                        trust=increments.reshape(size, 2, -1) if len(increments) else np.zeros((size, 2, 0), np.float32),
-                        combiner=np.frombuffer(bytearray(combiner or b""), np.float64))
+    return LearnedBlock(
+        after=after,
+        through=through,
+        epoch=epoch,
+        **parts,
+        trust=increments.reshape(size, 2, -1)
+        if len(increments)
+        else np.zeros((size, 2, 0), np.float32),
+        combiner=np.frombuffer(bytearray(combiner or b""), np.float64),
+    )
 
 
-def row_parts(size: int, place: int, values: Mapping[str, NDArray[Any]]) -> Iterator[tuple[int, bytes]]:
+def row_parts(
+    size: int, place: int, values: Mapping[str, NDArray[Any]]
+) -> Iterator[tuple[int, bytes]]:
     """Where in the packed columns of `size` rows these values of one row begin, and their bytes."""
     start = 0
     for name, dtype, shape in FORM:
@@ -44,8 +67,11 @@ def row_parts(size: int, place: int, values: Mapping[str, NDArray[Any]]) -> Iter
         start += size * width
 
 
-def row_of(size: int, place: int, names: Collection[str], read: Callable[[int, int], bytes]) -> dict[str, NDArray[Any]]:
-    """These columns of one row of the packed columns of `size` rows; `read`: bytes from a start, so many."""
+def row_of(
+    size: int, place: int, names: Collection[str], read: Callable[[int, int], bytes]
+) -> dict[str, NDArray[Any]]:
+    """These columns of one row of the packed columns of `size` rows; `read`: bytes from a start, so
+    many."""
     found, start = {}, 0
     for name, dtype, shape in FORM:
         width = np.dtype(dtype).itemsize * int(np.prod(shape, dtype=np.int64))
@@ -60,5 +86,10 @@ def taste_written_by(block: LearnedBlock, sequence: int) -> list[tuple[int, floa
     place = int(np.searchsorted(block.sequence, sequence))
     if place == len(block.sequence) or block.sequence[place] != sequence:
         return []
-    pairs = zip(block.routers[place, TASTE].tolist(), block.weights[place, TASTE].tolist(), strict=True)
-    return sorted(((router, weight) for router, weight in pairs if weight > 0), key=lambda pair: (-pair[1], pair[0]))
+    pairs = zip(
+        block.routers[place, TASTE].tolist(), block.weights[place, TASTE].tolist(), strict=True
+    )
+    return sorted(
+        ((router, weight) for router, weight in pairs if weight > 0),
+        key=lambda pair: (-pair[1], pair[0]),
+    )

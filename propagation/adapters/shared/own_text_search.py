@@ -1,4 +1,5 @@
-"""Whether a client's own text holds a normalised name: a database finds a word, the rest is asked here."""
+"""Whether a client's own text holds a normalised name: a database finds a word, the rest is asked
+here."""
 
 from collections.abc import Iterable
 

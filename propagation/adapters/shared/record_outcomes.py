@@ -9,9 +9,9 @@ FORGOTTEN = RecordOutcome(status=RecordStatus.FORGOTTEN)
 
 
 def repeated(first: tuple[str, int] | None, event: NewInteraction) -> RecordOutcome | None:
-    """A repeat's outcome; inside one call its sequence is still the first one's place, as -1, -2 and so on. `first`: content
-    hash and sequence under the event's id, None where there is none. Without a hash (the event named a client that was
-    forgotten) any content is a repeat."""
+    """A repeat's outcome; inside one call its sequence is still the first one's place, as -1, -2
+    and so on. `first`: content hash and sequence under the event's id, None where there is none.
+    Without a hash (the event named a client that was forgotten) any content is a repeat."""
     if first is None:
         return None
     if first[0] and first[0] != event.content_hash:

@@ -1,4 +1,5 @@
-"""A router map as stored bytes, and back: a JSON header, then centres and the halves' bits, one bit a user."""
+"""A router map as stored bytes, and back: a JSON header, then centres and the halves' bits, one bit
+a user."""
 
 import numpy as np
 import orjson
@@ -10,14 +11,40 @@ LENGTH_BYTES = 4
 
 
 def map_body(one: RouterMap) -> bytes:
-    bits = {router: np.packbits(halves.in_second).tobytes() for router, halves in one.halves.items()}
-    header = orjson.dumps({
-        "through": one.through, "home": one.home.tolist(), "routers": one.routers, "undoes": one.undoes,
-        "retired": sorted(one.retired), "versions": sorted(one.versions.items()),
-        "centres": list(one.centres.shape), "start_shares": sorted(one.start_shares.items()),
-        "halves": [(router, halves.first, halves.second, halves.larger_is_second, halves.share, len(halves.in_second))
-                   for router, halves in one.halves.items()]})
-    return b"".join((len(header).to_bytes(LENGTH_BYTES), header, one.centres.astype(np.float32).tobytes(), *bits.values()))
+    bits = {
+        router: np.packbits(halves.in_second).tobytes() for router, halves in one.halves.items()
+    }
+    header = orjson.dumps(
+        {
+            "through": one.through,
+            "home": one.home.tolist(),
+            "routers": one.routers,
+            "undoes": one.undoes,
+            "retired": sorted(one.retired),
+            "versions": sorted(one.versions.items()),
+            "centres": list(one.centres.shape),
+            "start_shares": sorted(one.start_shares.items()),
+            "halves": [
+                (
+                    router,
+                    halves.first,
+                    halves.second,
+                    halves.larger_is_second,
+                    halves.share,
+                    len(halves.in_second),
+                )
+                for router, halves in one.halves.items()
+            ],
+        }
+    )
+    return b"".join(
+        (
+            len(header).to_bytes(LENGTH_BYTES),
+            header,
+            one.centres.astype(np.float32).tobytes(),
+            *bits.values(),
+        )
+    )
 
 
 def map_of(run: int, from_epoch: int, to_epoch: int, body: bytes) -> RouterMap:
@@ -30,14 +57,26 @@ def map_of(run: int, from_epoch: int, to_epoch: int, body: bytes) -> RouterMap:
     for router, first, second, larger_is_second, share, users in header["halves"]:
         halves[router] = Halves(first, second, _bits(body, start, users), larger_is_second, share)
         start += _bytes_for(users)
-    return RouterMap(run=run, through=header["through"], from_epoch=from_epoch, to_epoch=to_epoch,
-                     home=np.array(header["home"], np.int64), routers=header["routers"], centres=centres,
-                     retired=frozenset(header["retired"]), halves=halves, start_shares=dict(header["start_shares"]),
-                     versions=dict(header["versions"]), undoes=header["undoes"])
+    return RouterMap(
+        run=run,
+        through=header["through"],
+        from_epoch=from_epoch,
+        to_epoch=to_epoch,
+        home=np.array(header["home"], np.int64),
+        routers=header["routers"],
+        centres=centres,
+        retired=frozenset(header["retired"]),
+        halves=halves,
+        start_shares=dict(header["start_shares"]),
+        versions=dict(header["versions"]),
+        undoes=header["undoes"],
+    )
 
 
 def _bits(body: bytes, start: int, users: int) -> NDArray[np.bool_]:
-    return np.unpackbits(np.frombuffer(body, np.uint8, _bytes_for(users), start), count=users).astype(np.bool_)
+    return np.unpackbits(
+        np.frombuffer(body, np.uint8, _bytes_for(users), start), count=users
+    ).astype(np.bool_)
 
 
 def _bytes_for(users: int) -> int:

@@ -1,4 +1,5 @@
-"""Rows of learned blocks whose interaction is taken back: what they hold then, and what they held before, in every graph store."""
+"""Rows of learned blocks whose interaction is taken back: what they hold then, and what they held
+before, in every graph store."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,9 +12,13 @@ from propagation.model.interactions.withdrawal import Written
 
 BANKS = 2
 Row = dict[str, NDArray[Any]]
-NOTHING: Row = {"negatives": np.full(NEGATIVES, -1, np.int32), "scores": np.full(2, np.nan, np.float32),
-                "profile_cosines": np.zeros(NEGATIVES + 1, np.float32), "routers": np.zeros((BANKS, WRITTEN), np.uint16),
-                "weights": np.zeros((BANKS, WRITTEN), np.float32)}
+NOTHING: Row = {
+    "negatives": np.full(NEGATIVES, -1, np.int32),
+    "scores": np.full(2, np.nan, np.float32),
+    "profile_cosines": np.zeros(NEGATIVES + 1, np.float32),
+    "routers": np.zeros((BANKS, WRITTEN), np.uint16),
+    "weights": np.zeros((BANKS, WRITTEN), np.float32),
+}
 
 
 def places_of(sequence: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -25,16 +30,31 @@ def places_of(sequence: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray
 
 
 def written_in(block: LearnedBlock, places: NDArray[np.int64], learned: int) -> Written:
-    """By the rows at these places of a block; `learned`: how many interactions were learned from the block's first one on."""
-    return Written(block.sequence[places], learned - places, block.negatives[places, 0].astype(np.int64), block.routers[places],
-                   block.weights[places])
+    """By the rows at these places of a block; `learned`: how many interactions were learned from
+    the block's first one on."""
+    return Written(
+        block.sequence[places],
+        learned - places,
+        block.negatives[places, 0].astype(np.int64),
+        block.routers[places],
+        block.weights[places],
+    )
 
 
 def joined(parts: Sequence[Written]) -> Written:
     """Parts in sequence order, as one."""
     if not parts:
         nothing = np.empty(0, np.int64)
-        return Written(nothing, nothing, nothing, np.empty((0, BANKS, WRITTEN), np.uint16),
-                       np.empty((0, BANKS, WRITTEN), np.float32))
-    return Written(*(np.concatenate([getattr(part, name) for part in parts])
-                     for name in ("sequence", "since", "negative", "routers", "weights")))
+        return Written(
+            nothing,
+            nothing,
+            nothing,
+            np.empty((0, BANKS, WRITTEN), np.uint16),
+            np.empty((0, BANKS, WRITTEN), np.float32),
+        )
+    return Written(
+        *(
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("sequence", "since", "negative", "routers", "weights")
+        )
+    )

@@ -20,8 +20,19 @@ from propagation.adapters.sqlite.rounds.rounds import SqliteRounds
 from propagation.ports.clock import Clock
 
 
-class SqliteStore(SqliteRecords, SqliteClients, SqliteLearn, SqliteReason, SqliteRounds, SqliteRetention, SqliteLeases,
-                  SqliteEvolution, SqliteOutbox, SqliteErasure, SqliteExport):
+class SqliteStore(
+    SqliteRecords,
+    SqliteClients,
+    SqliteLearn,
+    SqliteReason,
+    SqliteRounds,
+    SqliteRetention,
+    SqliteLeases,
+    SqliteEvolution,
+    SqliteOutbox,
+    SqliteErasure,
+    SqliteExport,
+):
     """One writer process a file; see database.py. `max_bytes` limits the file (default: the disk)."""
 
     def __init__(self, path: Path, clock: Clock, max_bytes: int | None = None) -> None:

@@ -1,4 +1,5 @@
-"""The arms of an evaluation: which features each sees. All learn side by side in one pass over the stream."""
+"""The arms of an evaluation: which features each sees. All learn side by side in one pass over the
+stream."""
 
 from enum import IntEnum
 

@@ -1,4 +1,5 @@
-"""What the controls read: the same trust with router identities shuffled, routing by text, and no routers at all."""
+"""What the controls read: the same trust with router identities shuffled, routing by text, and no
+routers at all."""
 
 from typing import NamedTuple
 
@@ -19,9 +20,10 @@ PLACEBO_SESSION, PLACEBO_TASTE, SEMANTIC, POINT = (int(column) for column in Con
 
 
 class Controls(NamedTuple):
-    """shuffled_session, shuffled_taste [U,K]: each user's own order of the routers · semantic: a bank without trust whose
-    mass goes to home [I], the centre nearest the item's embedding (eq. 2) · one [1] f32: that whole adoption ·
-    norms [U]: lengths of the users' sums of embeddings · tau: eq. 4's threshold on the cosine; NaN: its .90 quantile."""
+    """shuffled_session, shuffled_taste [U,K]: each user's own order of the routers · semantic: a
+    bank without trust whose mass goes to home [I], the centre nearest the item's embedding (eq. 2)
+    · one [1] f32: that whole adoption · norms [U]: lengths of the users' sums of embeddings · tau:
+    eq. 4's threshold on the cosine; NaN: its .90 quantile."""
 
     shuffled_session: NDArray[np.int64]
     shuffled_taste: NDArray[np.int64]
@@ -32,16 +34,31 @@ class Controls(NamedTuple):
     tau: float
 
 
-def new_controls(state: State, users: int, items: int, seed: int, tau: float | None = None) -> Controls:
+def new_controls(
+    state: State, users: int, items: int, seed: int, tau: float | None = None
+) -> Controls:
     rng = np.random.default_rng(seed)
     centres = state.taste.centres
-    bank = Bank(np.zeros((items, len(centres)), np.float32), np.zeros(len(centres)), np.zeros((1, len(centres)), np.float32),
-                centres, state.taste.discount, state.taste.sharpness)
+    bank = Bank(
+        np.zeros((items, len(centres)), np.float32),
+        np.zeros(len(centres)),
+        np.zeros((1, len(centres)), np.float32),
+        centres,
+        state.taste.discount,
+        state.taste.sharpness,
+    )
     for item in range(items):
         start_mass(bank, item, state.content[item])
     home = np.argmax(state.content[:items] @ centres.T, axis=1)
-    return Controls(_shuffles(rng, users, len(state.session.centres)), _shuffles(rng, users, len(centres)), bank, home,
-                    np.ones(1, np.float32), np.zeros(users), np.nan if tau is None else tau)
+    return Controls(
+        _shuffles(rng, users, len(state.session.centres)),
+        _shuffles(rng, users, len(centres)),
+        bank,
+        home,
+        np.ones(1, np.float32),
+        np.zeros(users),
+        np.nan if tau is None else tau,
+    )
 
 
 def _shuffles(rng: np.random.Generator, users: int, k: int) -> NDArray[np.int64]:
@@ -50,16 +67,20 @@ def _shuffles(rng: np.random.Generator, users: int, k: int) -> NDArray[np.int64]
 
 @njit(cache=True)
 def _reached(bank, content, tau):
-    """The routers above tau (eq. 4), without one the tenth that is nearest (tau at the .90 quantile), in equal parts."""
+    """The routers above tau (eq. 4), without one the tenth that is nearest (tau at the .90
+    quantile), in equal parts."""
     cosines = bank.centres @ content
     routers = np.argsort(-cosines)
-    count = max(2, np.int64(REACHED_SHARE * len(cosines))) if np.isnan(tau) else np.sum(cosines > tau)
+    count = (
+        max(2, np.int64(REACHED_SHARE * len(cosines))) if np.isnan(tau) else np.sum(cosines > tau)
+    )
     return routers[:count], np.full(count, 1.0 / max(count, 1))
 
 
 @njit(cache=True)
 def _point_to_point(state, norms, user, content, near):
-    """near [I] f32: the cosines of the 50 most similar other users who have each item, over the sum of all 50."""
+    """near [I] f32: the cosines of the 50 most similar other users who have each item, over the sum
+    of all 50."""
     near[:] = 0.0
     cosines = np.empty(len(norms), np.float32)
     dots(state.user_content, np.arange(len(norms)), content, cosines)

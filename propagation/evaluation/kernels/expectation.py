@@ -1,4 +1,5 @@
-"""N@10 and HR@1 of a target against negatives drawn from its candidates, exact over all draws; compiled."""
+"""N@10 and HR@1 of a target against negatives drawn from its candidates, exact over all draws;
+compiled."""
 
 import numpy as np
 from numba import njit
@@ -10,7 +11,9 @@ CUTOFF = 10
 
 def log_factorials(largest: int) -> NDArray[np.float64]:
     """ln 0! ... ln largest!"""
-    return np.concatenate([np.zeros(1), np.cumsum(np.log(np.arange(1, largest + 1, dtype=np.float64)))])
+    return np.concatenate(
+        [np.zeros(1), np.cumsum(np.log(np.arange(1, largest + 1, dtype=np.float64)))]
+    )
 
 
 @njit(cache=True)
@@ -20,14 +23,18 @@ def _log_choose(logs, n, k):
 
 @njit(cache=True)
 def expected(above, ties, others, draws, logs):
-    """(N@10, HR@1) of a target with `above` of its `others` candidates scored over it and `ties` equal to it, when `draws`
-    others (all, where fewer) are drawn without replacement; a tie is broken either way with the same chance."""
+    """(N@10, HR@1) of a target with `above` of its `others` candidates scored over it and `ties`
+    equal to it, when `draws` others (all, where fewer) are drawn without replacement; a tie is
+    broken either way with the same chance."""
     drawn = min(draws, others)
     gain, hit = 0.0, 0.0
     for higher in range(above, above + ties + 1):
         for beaten in range(max(0, drawn - (others - higher)), min(drawn, higher, CUTOFF - 1) + 1):
-            chance = np.exp(_log_choose(logs, higher, beaten) + _log_choose(logs, others - higher, drawn - beaten)
-                            - _log_choose(logs, others, drawn))
+            chance = np.exp(
+                _log_choose(logs, higher, beaten)
+                + _log_choose(logs, others - higher, drawn - beaten)
+                - _log_choose(logs, others, drawn)
+            )
             gain += chance / np.log2(2.0 + beaten)
             if beaten == 0:
                 hit += chance

@@ -1,4 +1,5 @@
-"""One pass over a stream: score every candidate, then learn, through the service's own features and rules; compiled."""
+"""One pass over a stream: score every candidate, then learn, through the service's own features and
+rules; compiled."""
 
 import numpy as np
 from numba import njit
@@ -34,7 +35,9 @@ def _folded(combiner, arm, user_bin):
             continue
         deviation = 1.0
         if combiner.seen[0] > 1:
-            deviation = max(np.sqrt(combiner.moments[feature, 1] / combiner.seen[0]), LEAST_DEVIATION)
+            deviation = max(
+                np.sqrt(combiner.moments[feature, 1] / combiner.seen[0]), LEAST_DEVIATION
+            )
         for item_bin in range(BINS):
             weight = weight_of(combiner, arm, feature, user_bin, item_bin) / deviation
             weights[item_bin, feature] = weight
@@ -54,8 +57,8 @@ def _score_all(combiner, arm, user_bin, raw, bins, out):
 
 @njit(cache=True)
 def _expectations(scores, target, barred, other_kind, logs, out):
-    """out [5]: N@10 and HR@1 against 9 of all candidates, then against 9 of the target's kind (adopted before, or not); N@10
-    against 99 of all."""
+    """out [5]: N@10 and HR@1 against 9 of all candidates, then against 9 of the target's kind
+    (adopted before, or not); N@10 against 99 of all."""
     above, ties, others = 0, 0, 0
     above_kin, ties_kin, kin = 0, 0, 0
     for item in range(len(scores)):
@@ -96,9 +99,11 @@ def _rank(state, combiner, user, item, raw, bins, scores, barred, other_kind, lo
 
 
 @njit(cache=True, nogil=True)
-def evaluate_block(state, combiner, controls, users, items, seeds, scored, learned, item_count, logs, out):
-    """Predict where scored [B] is set, then learn where learned [B] is, B events in order. out [B,R,5] is filled where an
-    event is scored and its user has a past without it."""
+def evaluate_block(
+    state, combiner, controls, users, items, seeds, scored, learned, item_count, logs, out
+):
+    """Predict where scored [B] is set, then learn where learned [B] is, B events in order. out
+    [B,R,5] is filled where an event is scored and its user has a past without it."""
     everything = np.arange(item_count)
     raw = np.empty((item_count, combiner.mask.shape[1]))
     near = np.empty(len(state.adoptions), np.float32)
@@ -108,7 +113,11 @@ def evaluate_block(state, combiner, controls, users, items, seeds, scored, learn
     candidates, bins = np.empty(5, np.int64), np.empty(5, np.int64)
     values = np.empty((5, raw.shape[1]))
     k = max(state.session.mass.shape[1], state.taste.mass.shape[1])
-    trust, routers, weights = np.empty((2, k), np.float32), np.empty((2, 16), np.uint16), np.empty((2, 16), np.float32)
+    trust, routers, weights = (
+        np.empty((2, k), np.float32),
+        np.empty((2, 16), np.uint16),
+        np.empty((2, 16), np.float32),
+    )
     for row in range(len(users)):
         user, item = users[row], items[row]
         used = 1 + draw_negatives(state, user, item, -1, seeds[row], negatives)
@@ -117,7 +126,19 @@ def evaluate_block(state, combiner, controls, users, items, seeds, scored, learn
         ranked = scored[row] and has_history(state, user) and not has_seen(state, user, item)
         if ranked:
             _fill(state, controls, user, everything, near, raw)
-            _rank(state, combiner, user, item, raw, item_bins, scores, barred, other_kind, logs, out[row])
+            _rank(
+                state,
+                combiner,
+                user,
+                item,
+                raw,
+                item_bins,
+                scores,
+                barred,
+                other_kind,
+                logs,
+                out[row],
+            )
         if not learned[row]:
             continue
         if ranked:

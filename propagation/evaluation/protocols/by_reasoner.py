@@ -1,7 +1,9 @@
-"""Leave-last-one-out with the reasoner as the ranker (RecNet 3.1.3): the last item against nine, over the whole loop.
+"""Leave-last-one-out with the reasoner as the ranker (RecNet 3.1.3): the last item against nine,
+over the whole loop.
 
-Everything but each user's last event goes through the engine in lockstep (workflow/replay.py); what a database holds already is
-not done again, and answers to equal questions come from its cache: a run that was stopped goes on where it was."""
+Everything but each user's last event goes through the engine in lockstep (workflow/replay.py); what
+a database holds already is not done again, and answers to equal questions come from its cache: a
+run that was stopped goes on where it was."""
 
 import asyncio
 import logging
@@ -30,7 +32,8 @@ log = logging.getLogger(__name__)
 
 
 class DrawReport(Term):
-    """Means over users of one draw of candidates. `by_numbers`: how often the reasoner failed and the numbers ranked."""
+    """Means over users of one draw of candidates. `by_numbers`: how often the reasoner failed and
+    the numbers ranked."""
 
     name: str
     targets: int
@@ -54,8 +57,9 @@ class PromptCost(Term):
 
 
 class ByReasonerReport(Term):
-    """What was measured, by what, and what it cost: `cost` and `seconds` in this run, which is the last leg where others were
-    stopped before it; `cost_in_all` and `seconds_in_all` in all `runs` on this database."""
+    """What was measured, by what, and what it cost: `cost` and `seconds` in this run, which is the
+    last leg where others were stopped before it; `cost_in_all` and `seconds_in_all` in all `runs`
+    on this database."""
 
     dataset: str
     reasoner: str
@@ -80,11 +84,20 @@ class Target:
     others: Sequence[str]
 
 
-async def evaluate_by_reasoner(engine: Engine, dataset: Dataset, clients: Iterable[ClientChange],
-                               events: Iterable[NewInteraction], fixed: Mapping[str, Sequence[str]] | None, *,
-                               seeds: Sequence[int], commit: str, progress: Callable[[int, int], None]) -> ByReasonerReport:
-    """`events`: all of the data set, in time order. `fixed`: candidates by user, of which the first nine that are not the target
-    are taken. `progress` is told interactions and rankings done, of all."""
+async def evaluate_by_reasoner(
+    engine: Engine,
+    dataset: Dataset,
+    clients: Iterable[ClientChange],
+    events: Iterable[NewInteraction],
+    fixed: Mapping[str, Sequence[str]] | None,
+    *,
+    seeds: Sequence[int],
+    commit: str,
+    progress: Callable[[int, int], None],
+) -> ByReasonerReport:
+    """`events`: all of the data set, in time order. `fixed`: candidates by user, of which the first
+    nine that are not the target are taken. `progress` is told interactions and rankings done, of
+    all."""
     async with leg(engine.store) as legs:
         everything = list(events)
         last = {event.user_id: place for place, event in enumerate(everything)}
@@ -99,21 +112,38 @@ async def evaluate_by_reasoner(engine: Engine, dataset: Dataset, clients: Iterab
             reports.append(await _ranked(engine, name, targets))
             progress(done := done + len(targets), of_all)
         expenses = engine.reasoner.expenses
-        return ByReasonerReport(dataset=dataset.name, reasoner=engine.reasoner.name, users=len(last), learned=len(known),
-                                dead_letters=len(await engine.store.dead_letters(1_000_000)), draws=reports,
-                                cost=_cost(expenses.this_run), cost_in_all=_cost(expenses.ever),
-                                seconds=legs.seconds, seconds_in_all=legs.seconds_in_all, runs=legs.runs, commit=commit)
+        return ByReasonerReport(
+            dataset=dataset.name,
+            reasoner=engine.reasoner.name,
+            users=len(last),
+            learned=len(known),
+            dead_letters=len(await engine.store.dead_letters(1_000_000)),
+            draws=reports,
+            cost=_cost(expenses.this_run),
+            cost_in_all=_cost(expenses.ever),
+            seconds=legs.seconds,
+            seconds_in_all=legs.seconds_in_all,
+            runs=legs.runs,
+            commit=commit,
+        )
 
 
-async def _lived(engine: Engine, clients: Iterable[ClientChange], events: Sequence[NewInteraction],
-                 progress: Callable[[int], None]) -> None:
-    """Part after part: recorded, reasoned to its end, then a round where one is due. A part that an earlier run left in the middle
-    is ended first, and no round begins before: where a run was stopped does not change its result."""
+async def _lived(
+    engine: Engine,
+    clients: Iterable[ClientChange],
+    events: Sequence[NewInteraction],
+    progress: Callable[[int], None],
+) -> None:
+    """Part after part: recorded, reasoned to its end, then a round where one is due. A part that an
+    earlier run left in the middle is ended first, and no round begins before: where a run was
+    stopped does not change its result."""
     engine.reasoning.lockstep = True
     try:
         await engine.upsert_clients(list(clients))
         await _caught_up(engine)
-        size = engine.settings.update_size_for(engine.numbers.view.users + engine.numbers.view.items)
+        size = engine.settings.update_size_for(
+            engine.numbers.view.users + engine.numbers.view.items
+        )
         for start in range(0, len(events), size):
             recorded = await engine.record(events[start : start + size])
             await _caught_up(engine)
@@ -133,8 +163,9 @@ async def _caught_up(engine: Engine) -> None:
 
 
 async def _patiently(engine: Engine, step: Callable[[], Awaitable[T]]) -> T:
-    """A step; where the reasoner answers nobody for a while (its server is started again), it is tried again some times. Raises
-    ReasonerUnavailable, at once where this run had no answer yet: then it is the settings."""
+    """A step; where the reasoner answers nobody for a while (its server is started again), it is
+    tried again some times. Raises ReasonerUnavailable, at once where this run had no answer yet:
+    then it is the settings."""
     for seconds in PATIENCE:
         try:
             return await step()
@@ -146,8 +177,13 @@ async def _patiently(engine: Engine, step: Callable[[], Awaitable[T]]) -> T:
     return await step()
 
 
-def _draws(dataset: Dataset, events: Sequence[NewInteraction], last: Mapping[str, int], fixed: Mapping[str, Sequence[str]] | None,
-           seeds: Sequence[int]) -> list[tuple[str, list[Target]]]:
+def _draws(
+    dataset: Dataset,
+    events: Sequence[NewInteraction],
+    last: Mapping[str, int],
+    fixed: Mapping[str, Sequence[str]] | None,
+    seeds: Sequence[int],
+) -> list[tuple[str, list[Target]]]:
     """Each draw's targets. Drawn candidates are items that the user never had."""
     catalogue = sorted(item.key.id for item in dataset.items)
     had: dict[str, set[str]] = {}
@@ -155,13 +191,31 @@ def _draws(dataset: Dataset, events: Sequence[NewInteraction], last: Mapping[str
         had.setdefault(event.user_id, set()).add(event.item_id)
     out: list[tuple[str, list[Target]]] = []
     if fixed is not None:
-        out.append((FIXED, [Target(user, events[place].item_id, [one for one in fixed[user] if one != events[place].item_id][:NINE])
-                            for user, place in sorted(last.items()) if user in fixed]))
+        out.append(
+            (
+                FIXED,
+                [
+                    Target(
+                        user,
+                        events[place].item_id,
+                        [one for one in fixed[user] if one != events[place].item_id][:NINE],
+                    )
+                    for user, place in sorted(last.items())
+                    if user in fixed
+                ],
+            )
+        )
     for seed in seeds:
         targets = []
         for user, place in sorted(last.items()):
             unseen = [item for item in catalogue if item not in had[user]]
-            targets.append(Target(user, events[place].item_id, Random(f"{seed} {user}").sample(unseen, min(NINE, len(unseen)))))
+            targets.append(
+                Target(
+                    user,
+                    events[place].item_id,
+                    Random(f"{seed} {user}").sample(unseen, min(NINE, len(unseen))),
+                )
+            )
         out.append((f"seed {seed}", targets))
     return out
 
@@ -175,20 +229,43 @@ async def _ranked(engine: Engine, name: str, targets: Sequence[Target]) -> DrawR
 
     found = await asyncio.gather(*(one(target) for target in targets))
     gains = [[1 / log2(place + 2) if place < cut else 0.0 for cut in CUTS] for place, _ in found]
-    n1, n5, n10 = (sum(gain[cut] for gain in gains) / max(len(gains), 1) for cut in range(len(CUTS)))
-    return DrawReport(name=name, targets=len(targets), n1=n1, n5=n5, n10=n10, by_numbers=sum(not asked for _, asked in found))
+    n1, n5, n10 = (
+        sum(gain[cut] for gain in gains) / max(len(gains), 1) for cut in range(len(CUTS))
+    )
+    return DrawReport(
+        name=name,
+        targets=len(targets),
+        n1=n1,
+        n5=n5,
+        n10=n10,
+        by_numbers=sum(not asked for _, asked in found),
+    )
 
 
 async def _place(engine: Engine, target: Target) -> tuple[int, bool]:
     """(the target's place, 0 the best; whether the reasoner ranked)."""
     candidates = sorted([target.item, *target.others])
-    wish = Wish(user_id=target.user, limit=len(candidates), candidates=candidates, exclude_seen=False)
+    wish = Wish(
+        user_id=target.user, limit=len(candidates), candidates=candidates, exclude_seen=False
+    )
     by_numbers = await engine.recommender.recommend(wish)
-    found, asked = await _patiently(engine, lambda: engine.ranking.reordered(target.user, by_numbers, None, waits=True))
+    found, asked = await _patiently(
+        engine, lambda: engine.ranking.reordered(target.user, by_numbers, None, waits=True)
+    )
     return [item.item_id for item in found.items].index(target.item), asked
 
 
 def _cost(usage: Usage) -> list[PromptCost]:
-    return [PromptCost(prompt=prompt, calls=spent.calls, cached=spent.cached, lost=spent.lost, prompt_tokens=spent.prompt_tokens,
-                       completion_tokens=spent.completion_tokens, seconds=round(spent.seconds, 3), money=round(spent.money, 6))
-            for prompt, spent in usage.by_prompt]
+    return [
+        PromptCost(
+            prompt=prompt,
+            calls=spent.calls,
+            cached=spent.cached,
+            lost=spent.lost,
+            prompt_tokens=spent.prompt_tokens,
+            completion_tokens=spent.completion_tokens,
+            seconds=round(spent.seconds, 3),
+            money=round(spent.money, 6),
+        )
+        for prompt, spent in usage.by_prompt
+    ]

@@ -1,4 +1,5 @@
-"""Leave-last-one-out (OFFLINE_ROUTING.md, "Leave-last-one-out"): each user's last event is ranked and never learned."""
+"""Leave-last-one-out (OFFLINE_ROUTING.md, "Leave-last-one-out"): each user's last event is ranked
+and never learned."""
 
 import platform
 import time
@@ -14,14 +15,22 @@ from propagation.evaluation.kernels.arms import RANKINGS
 from propagation.evaluation.parallel import Pass, side_by_side
 from propagation.evaluation.protocols.arm_report import N10, ArmReport, arm_report
 from propagation.evaluation.protocols.cold_start import Slice, slices_of
-from propagation.evaluation.protocols.event_schedule import histories_shuffled, last_of_each_user, leave_one_out
+from propagation.evaluation.protocols.event_schedule import (
+    histories_shuffled,
+    last_of_each_user,
+    leave_one_out,
+)
 from propagation.evaluation.protocols.one_pass import Ranked, item_vectors, run_pass
 from propagation.evaluation.settings import EvaluationSettings
 from propagation.evaluation.stream import Stream
 from propagation.model.base import Term
 from propagation.ports.embedder import FittableEmbedder
 
-KNOWING = {"end": "after all else", "moment": "at the target's own moment", "shuffled": "after all else, histories shuffled"}
+KNOWING = {
+    "end": "after all else",
+    "moment": "at the target's own moment",
+    "shuffled": "after all else, histories shuffled",
+}
 PASSES_A_SEED = 2
 LIVE = "offk_adoption"
 
@@ -59,19 +68,31 @@ class LeaveOneOutReport(Term):
         return {setting.name: setting for setting in self.known}[name]
 
     def keys(self) -> dict[str, JsonValue]:
-        """The figures under the names of `make bench-life`: the live default's levels, and adoption and placebo less off."""
+        """The figures under the names of `make bench-life`: the live default's levels, and adoption
+        and placebo less off."""
         end, shuffled = self.setting("end"), self.setting("shuffled")
         gain, placebo = end.arm("adoption").against_off, end.arm("placebo").against_off
-        return {"loo_n10_10": end.arm(LIVE).n10, "loo_n10_100": end.arm(LIVE).n10_of_100,
-                "loo_shuffled_n10_10": shuffled.arm(LIVE).n10, "loo_delta_10": gain.mean if gain else None,
-                "loo_placebo_delta_10": placebo.mean if placebo else None}
+        return {
+            "loo_n10_10": end.arm(LIVE).n10,
+            "loo_n10_100": end.arm(LIVE).n10_of_100,
+            "loo_shuffled_n10_10": shuffled.arm(LIVE).n10,
+            "loo_delta_10": gain.mean if gain else None,
+            "loo_placebo_delta_10": placebo.mean if placebo else None,
+        }
 
 
-async def evaluate_leave_one_out(stream: Stream, embedder: FittableEmbedder, settings: EvaluationSettings, *, commit: str = "",
-                                 progress: Callable[[int, int], None] = lambda done, total: None) -> LeaveOneOutReport:
-    """Evaluate every arm, two passes a seed, on all cores. The embedder is fitted on the stream's catalogue. Ties in time
-    are broken by seed, and the target is the last event in that order. `progress` hears (events done, events in all) from
-    another thread. Raises InvalidInput where there is nothing to rank."""
+async def evaluate_leave_one_out(
+    stream: Stream,
+    embedder: FittableEmbedder,
+    settings: EvaluationSettings,
+    *,
+    commit: str = "",
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> LeaveOneOutReport:
+    """Evaluate every arm, two passes a seed, on all cores. The embedder is fitted on the stream's
+    catalogue. Ties in time are broken by seed, and the target is the last event in that order.
+    `progress` hears (events done, events in all) from another thread. Raises InvalidInput where
+    there is nothing to rank."""
     stream.check()
     begun = time.monotonic()
     told_of: list[tuple[NDArray[np.bool_], NDArray[np.bool_]]] = []
@@ -96,11 +117,23 @@ async def evaluate_leave_one_out(stream: Stream, embedder: FittableEmbedder, set
             found["end"].append(one.at(at_end))
             found["moment"].append(one.at(at_moment))
     return LeaveOneOutReport(
-        dataset=stream.name, users=stream.users, items=stream.items, events=len(stream.user), settings=settings,
-        embedder=embedder.name, known=[_setting(name, of) for name, of in found.items()],
-        seconds=time.monotonic() - begun, commit=commit, finished=datetime.now(UTC))
+        dataset=stream.name,
+        users=stream.users,
+        items=stream.items,
+        events=len(stream.user),
+        settings=settings,
+        embedder=embedder.name,
+        known=[_setting(name, of) for name, of in found.items()],
+        seconds=time.monotonic() - begun,
+        commit=commit,
+        finished=datetime.now(UTC),
+    )
 
 
 def _setting(name: str, passes: Sequence[Ranked]) -> Setting:
-    return Setting(name=name, targets=int((~np.isnan(passes[0].values[:, 0, N10])).sum()),
-                   arms=[arm_report(arm, passes) for arm in RANKINGS], slices=slices_of(passes))
+    return Setting(
+        name=name,
+        targets=int((~np.isnan(passes[0].values[:, 0, N10])).sum()),
+        arms=[arm_report(arm, passes) for arm in RANKINGS],
+        slices=slices_of(passes),
+    )

@@ -13,14 +13,16 @@ F64 = NDArray[np.float64]
 
 
 class Paired(Term):
-    """Mean over users of each user's mean difference, and its t (None with fewer than two users, or no spread)."""
+    """Mean over users of each user's mean difference, and its t (None with fewer than two users, or
+    no spread)."""
 
     mean: float
     t: float | None
 
 
 def paired(left: F64, right: F64, user: NDArray[np.int64]) -> Paired | None:
-    """left - right [E] by user [E]; events where either is NaN are left out; None where nothing is left."""
+    """left - right [E] by user [E]; events where either is NaN are left out; None where nothing is
+    left."""
     difference = left - right
     kept = ~np.isnan(difference)
     if not kept.any():

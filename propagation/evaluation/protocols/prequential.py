@@ -1,4 +1,5 @@
-"""The prequential protocol (OFFLINE_ROUTING.md, "The protocol"): test, then learn, in time order; every arm in one pass a seed."""
+"""The prequential protocol (OFFLINE_ROUTING.md, "The protocol"): test, then learn, in time order;
+every arm in one pass a seed."""
 
 import time
 from collections.abc import AsyncGenerator, Callable
@@ -14,10 +15,17 @@ from propagation.model.errors import InvalidInput
 from propagation.ports.embedder import FittableEmbedder
 
 
-async def evaluate_prequential(stream: Stream, embedder: FittableEmbedder, settings: EvaluationSettings, *, commit: str = "",
-                               progress: Callable[[int, int], None] = lambda done, total: None) -> Report:
-    """Evaluate every arm on a stream, one pass a seed, on all cores. The embedder is fitted on the stream's catalogue.
-    `progress` hears (events done, events in all), from another thread. Raises InvalidInput where there is nothing to rank."""
+async def evaluate_prequential(
+    stream: Stream,
+    embedder: FittableEmbedder,
+    settings: EvaluationSettings,
+    *,
+    commit: str = "",
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Report:
+    """Evaluate every arm on a stream, one pass a seed, on all cores. The embedder is fitted on the
+    stream's catalogue. `progress` hears (events done, events in all), from another thread. Raises
+    InvalidInput where there is nothing to rank."""
     stream.check()
     begun = time.monotonic()
 
@@ -25,11 +33,22 @@ async def evaluate_prequential(stream: Stream, embedder: FittableEmbedder, setti
         for seed in settings.seeds:
             shuffled = stream.shuffled(seed)
             content, attributes = await item_vectors(shuffled, embedder, seed)
-            yield partial(run_pass, shuffled, prequential(shuffled, settings.every), content, attributes, settings, seed)
+            yield partial(
+                run_pass,
+                shuffled,
+                prequential(shuffled, settings.every),
+                content,
+                attributes,
+                settings,
+                seed,
+            )
 
     ranked = await side_by_side(passes(), len(settings.seeds), len(stream.user), progress)
     report = reported(stream, settings, ranked, embedder.name, time.monotonic() - begun, commit)
     if not report.ranked:
-        raise InvalidInput("events", f"of {stream.name}, from event {report.reported_from:,} on, none can be ranked: each is a"
-                           " repeat of what its user had, or leaves nothing unseen to compare with")
+        raise InvalidInput(
+            "events",
+            f"of {stream.name}, from event {report.reported_from:,} on, none can be ranked: each is a"
+            " repeat of what its user had, or leaves nothing unseen to compare with",
+        )
     return report

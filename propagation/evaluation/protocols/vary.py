@@ -19,8 +19,8 @@ NONE_MEANS = {"tau": "default", "evolution": "off"}
 
 
 class EffectPoint(Term):
-    """One value of the setting (None: see NONE_MEANS). `n10`: event means by arm · `gains`: paired user means by arm, against
-    its own base · `counts`: what else it changed."""
+    """One value of the setting (None: see NONE_MEANS). `n10`: event means by arm · `gains`: paired
+    user means by arm, against its own base · `counts`: what else it changed."""
 
     value: float | None
     n10: Mapping[str, float | None]
@@ -29,8 +29,8 @@ class EffectPoint(Term):
 
 
 class Effect(Term):
-    """`of`: the setting (evolution: before every so many rounds) · `bases`: what each arm of `gains` is compared with ·
-    `events`, `ranked`: of each value."""
+    """`of`: the setting (evolution: before every so many rounds) · `bases`: what each arm of
+    `gains` is compared with · `events`, `ranked`: of each value."""
 
     of: str
     dataset: str
@@ -52,18 +52,34 @@ class Effect(Term):
 def numbers_point(of: str, value: float | None, report: Report) -> EffectPoint:
     """Of a prequential report: the arms that the setting concerns."""
     arms = {name: report.arm(name) for name in SHOWN[of]}
-    return EffectPoint(value=value, n10={name: arm.n10 for name, arm in arms.items()},
-                       gains={name: arm.against_off if BASES[name] == "off" else arm.against_offk
-                              for name, arm in arms.items() if name in BASES})
+    return EffectPoint(
+        value=value,
+        n10={name: arm.n10 for name, arm in arms.items()},
+        gains={
+            name: arm.against_off if BASES[name] == "off" else arm.against_offk
+            for name, arm in arms.items()
+            if name in BASES
+        },
+    )
 
 
-def loop_point(value: float | None, looped: Looped, counts: Mapping[str, int], unevolved: Looped | None = None) -> EffectPoint:
-    """Of a pass through the whole loop, compared with numbers alone; those with propagation off. With `unevolved`, a pass over
-    the same events without evolution: also what the live ranking gains by it, pair by pair."""
+def loop_point(
+    value: float | None, looped: Looped, counts: Mapping[str, int], unevolved: Looped | None = None
+) -> EffectPoint:
+    """Of a pass through the whole loop, compared with numbers alone; those with propagation off.
+    With `unevolved`, a pass over the same events without evolution: also what the live ranking
+    gains by it, pair by pair."""
     columns = dict(zip(WAYS, looped.values.T, strict=True))
-    gains = {name: paired(columns[name], columns[base], looped.user) for name, base in LOOP_BASES.items()}
+    gains = {
+        name: paired(columns[name], columns[base], looped.user) for name, base in LOOP_BASES.items()
+    }
     if unevolved is not None:
         if not np.array_equal(looped.user, unevolved.user):
             raise ValueError("the two passes ranked different events; nothing can be paired")
         gains[EVOLVED] = paired(looped.values[:, RULES], unevolved.values[:, RULES], looped.user)
-    return EffectPoint(value=value, n10={name: level(column) for name, column in columns.items()}, gains=gains, counts=counts)
+    return EffectPoint(
+        value=value,
+        n10={name: level(column) for name, column in columns.items()},
+        gains=gains,
+        counts=counts,
+    )

@@ -1,8 +1,9 @@
-"""Texts and filter rules in the ranking: the whole loop in lockstep (workflow/replay.py), read as Recommend reads.
+"""Texts and filter rules in the ranking: the whole loop in lockstep (workflow/replay.py), read as
+Recommend reads.
 
-Texts reach the ranking through the profile feature, rules through the factors on the taste routers; both change through
-reasoning and rounds only, so the numbers' own protocol can't measure them. Beside the live arm the combiner learns one
-without the profile feature, on the same events."""
+Texts reach the ranking through the profile feature, rules through the factors on the taste routers;
+both change through reasoning and rounds only, so the numbers' own protocol can't measure them.
+Beside the live arm the combiner learns one without the profile feature, on the same events."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -30,33 +31,47 @@ OFF_WAY, PLAIN, TEXT, RULES = range(len(WAYS))
 
 @dataclass(frozen=True)
 class Looped:
-    """user [R] rows · values [R,4]: N@10 against 9 unseen items by WAYS: propagation off, on by numbers alone, with the profile
-    feature, with filter rules too · ruled: the share of reads under a rule."""
+    """user [R] rows · values [R,4]: N@10 against 9 unseen items by WAYS: propagation off, on by
+    numbers alone, with the profile feature, with filter rules too · ruled: the share of reads under
+    a rule."""
 
     user: NDArray[np.int64]
     values: NDArray[np.float64]
     ruled: float
 
 
-async def ranked_in_loop(engine: Engine, clients: Iterable[ClientChange], events: Sequence[NewInteraction],
-                         progress: Callable[[int], None] = lambda done: None) -> Looped:
-    """Of an opened, empty engine, that nobody else uses. Reported on the last three fifths of the events. Only a user's first
-    event of each step of 16 is ranked, against all unseen items: all that the user did before it is learned by then. Raises
-    InvalidInput where there is nothing to rank."""
+async def ranked_in_loop(
+    engine: Engine,
+    clients: Iterable[ClientChange],
+    events: Sequence[NewInteraction],
+    progress: Callable[[int], None] = lambda done: None,
+) -> Looped:
+    """Of an opened, empty engine, that nobody else uses. Reported on the last three fifths of the
+    events. Only a user's first event of each step of 16 is ranked, against all unseen items: all
+    that the user did before it is learned by then. Raises InvalidInput where there is nothing to
+    rank."""
     await replay(engine, clients, ())
     engine.numbers.view.combiner = _combiner()
     found: list[tuple[int, tuple[float, ...], bool]] = []
     for start in range(0, len(events), STEP):
         part = events[start : start + STEP]
         if start >= 2 * len(events) // 5:
-            found += [one for event in _first_of_each_user(part) if (one := await _ranked(engine, event))]
+            found += [
+                one for event in _first_of_each_user(part) if (one := await _ranked(engine, event))
+            ]
         await replay(engine, (), part, step=STEP)
         progress(min(start + STEP, len(events)))
     if not found:
-        raise InvalidInput("events", f"from event {2 * len(events) // 5:,} on, none can be ranked: each is the first of its user, a"
-                           " repeat of what the user had, or leaves nothing unseen to compare with")
-    return Looped(np.array([user for user, _, _ in found], np.int64), np.array([gains for _, gains, _ in found]),
-                  float(np.mean([ruled for _, _, ruled in found])))
+        raise InvalidInput(
+            "events",
+            f"from event {2 * len(events) // 5:,} on, none can be ranked: each is the first of its user, a"
+            " repeat of what the user had, or leaves nothing unseen to compare with",
+        )
+    return Looped(
+        np.array([user for user, _, _ in found], np.int64),
+        np.array([gains for _, gains, _ in found]),
+        float(np.mean([ruled for _, _, ruled in found])),
+    )
 
 
 def _combiner() -> Combiner:
@@ -73,11 +88,17 @@ def _first_of_each_user(part: Sequence[NewInteraction]) -> Iterator[NewInteracti
     return iter({event.user_id: event for event in reversed(part)}.values())
 
 
-async def _ranked(engine: Engine, event: NewInteraction) -> tuple[int, tuple[float, ...], bool] | None:
+async def _ranked(
+    engine: Engine, event: NewInteraction
+) -> tuple[int, tuple[float, ...], bool] | None:
     """(user row, N@10 by WAYS; whether a rule held); None for what the protocol leaves out."""
     view = engine.numbers.view
-    refs = await engine.store.find_refs([ClientKey(kind=ClientKind.USER, id=event.user_id),
-                                         ClientKey(kind=ClientKind.ITEM, id=event.item_id)])
+    refs = await engine.store.find_refs(
+        [
+            ClientKey(kind=ClientKind.USER, id=event.user_id),
+            ClientKey(kind=ClientKind.ITEM, id=event.item_id),
+        ]
+    )
     user, item = (-1 if ref is None else index_of(ref) for ref in refs)
     if refs[0] is None or not view.state.history_length[user] or has_seen(view.state, user, item):
         return None
@@ -86,9 +107,13 @@ async def _ranked(engine: Engine, event: NewInteraction) -> tuple[int, tuple[flo
     rows = np.arange(view.items)
     gains = []
     for arm, held in ((OFF, None), (WITHOUT_TEXT, None), (ON, None), (ON, factors)):
-        read = await engine.recommender.readings.read(Ask(user=user, arm=arm, limit=len(rows), factors=held, candidates=rows))
+        read = await engine.recommender.readings.read(
+            Ask(user=user, arm=arm, limit=len(rows), factors=held, candidates=rows)
+        )
         scores = read.ranked.scores
         own = scores[read.ranked.rows == item][0]
         above, ties = int((scores > own).sum()), int((scores == own).sum()) - 1
-        gains.append(float(expected(above, ties, len(scores) - 1, DRAWN, log_factorials(len(scores)))[0]))
+        gains.append(
+            float(expected(above, ties, len(scores) - 1, DRAWN, log_factorials(len(scores)))[0])
+        )
     return user, tuple(gains), factors is not None

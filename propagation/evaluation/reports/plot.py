@@ -17,20 +17,29 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SHOWN = ("off", "placebo", "adoption", "offk", "offk_adoption")
-COLOURS = {"off": "#BBBBBB", "placebo": "#DDCC77", "adoption": "#56B4E9", "offk": "#888888", "offk_adoption": "#0072B2"}
+COLOURS = {
+    "off": "#BBBBBB",
+    "placebo": "#DDCC77",
+    "adoption": "#56B4E9",
+    "offk": "#888888",
+    "offk_adoption": "#0072B2",
+}
 WIDTH, HEIGHT = 8.0, 4.5
 MARGIN = 0.02
 BESIDE = 0.03
 
 
 class Picture:
-    """A figure of one row of axes; `save` writes it in the format that the path's ending names (.png, .svg)."""
+    """A figure of one row of axes; `save` writes it in the format that the path's ending names
+    (.png, .svg)."""
 
     def __init__(self, columns: int, title: str) -> None:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
-        self._figure = Figure(figsize=(WIDTH * max(1, 0.65 * columns), HEIGHT), layout="constrained")
+        self._figure = Figure(
+            figsize=(WIDTH * max(1, 0.65 * columns), HEIGHT), layout="constrained"
+        )
         FigureCanvasAgg(self._figure)
         self._figure.suptitle(title)
         self.axes: Sequence[Axes] = list(np.atleast_1d(self._figure.subplots(1, columns)))
@@ -38,7 +47,9 @@ class Picture:
     def legend(self) -> None:
         """One for all axes, below them: it hides no bar."""
         handles, labels = self.axes[0].get_legend_handles_labels()
-        self._figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 4), fontsize="small")
+        self._figure.legend(
+            handles, labels, loc="outside lower center", ncols=min(len(labels), 4), fontsize="small"
+        )
 
     def save(self, path: Path) -> None:
         """Raises OSError where it can't be written."""
@@ -47,11 +58,18 @@ class Picture:
 
 def over_time(report: Report, path: Path) -> None:
     """N@10 of the main arms over the stream."""
-    picture = Picture(1, f"{report.dataset}: {report.users:,} users, {report.items:,} items, seeds: {len(report.settings.seeds)}")
+    picture = Picture(
+        1,
+        f"{report.dataset}: {report.users:,} users, {report.items:,} items, seeds: {len(report.settings.seeds)}",
+    )
     (axes,) = picture.axes
     for name in SHOWN:
-        axes.plot(report.ends, _numbers(report.over_time[name]), label=LABELS[name],
-                  linestyle="--" if name == "placebo" else "-")
+        axes.plot(
+            report.ends,
+            _numbers(report.over_time[name]),
+            label=LABELS[name],
+            linestyle="--" if name == "placebo" else "-",
+        )
     axes.axvline(report.reported_from, color="grey", linewidth=0.8, linestyle=":")
     axes.set_xlabel("interactions (reported from the dotted line on)")
     axes.set_ylabel("N@10 against 9 unseen items")
@@ -61,27 +79,48 @@ def over_time(report: Report, path: Path) -> None:
 
 def left_out(report: LeaveOneOutReport, path: Path) -> None:
     """N@10 of 10 and of 100 by arm, for each state of knowledge."""
-    picture = Picture(2, f"{report.dataset}, leave-last-one-out: {report.known[0].targets:,} targets, seeds: "
-                         f"{len(report.settings.seeds)}")
+    picture = Picture(
+        2,
+        f"{report.dataset}, leave-last-one-out: {report.known[0].targets:,} targets, seeds: "
+        f"{len(report.settings.seeds)}",
+    )
     for axes, size in zip(picture.axes, (10, 100), strict=True):
-        bars = [[setting.arm(name).n10 if size == 10 else setting.arm(name).n10_of_100 for setting in report.known]
-                for name in SHOWN]
-        _bars(axes, SHOWN, bars, [KNOWING[setting.name].replace(", ", ",\n") for setting in report.known])
+        bars = [
+            [
+                setting.arm(name).n10 if size == 10 else setting.arm(name).n10_of_100
+                for setting in report.known
+            ]
+            for name in SHOWN
+        ]
+        _bars(
+            axes,
+            SHOWN,
+            bars,
+            [KNOWING[setting.name].replace(", ", ",\n") for setting in report.known],
+        )
         axes.set_ylabel(f"N@10 of {size}")
     picture.legend()
     picture.save(path)
 
 
 def cold_start(slices: Sequence[Slice], title: str, path: Path) -> None:
-    """RecNet's Figure 6: users and items of which little is known, propagation off and on, without kNN and with."""
+    """RecNet's Figure 6: users and items of which little is known, propagation off and on, without
+    kNN and with."""
     picture = Picture(2, title)
     names = ("off", "adoption", "offk", "offk_adoption")
     for axes, of in zip(picture.axes, ("user", "item"), strict=True):
         parts = [part for part in slices if part.of == of and part.events]
-        _bars(axes, names, [[getattr(part, name) for part in parts] for name in names],
-              [f"{_span(part)}\n({part.events:,})" for part in parts])
-        axes.set_xlabel("interactions that the user had (events ranked)" if of == "user" else
-                        "adopters that the item had (events ranked)")
+        _bars(
+            axes,
+            names,
+            [[getattr(part, name) for part in parts] for name in names],
+            [f"{_span(part)}\n({part.events:,})" for part in parts],
+        )
+        axes.set_xlabel(
+            "interactions that the user had (events ranked)"
+            if of == "user"
+            else "adopters that the item had (events ranked)"
+        )
         axes.set_ylabel("N@10 against 9 unseen items")
     picture.legend()
     picture.save(path)
@@ -89,22 +128,40 @@ def cold_start(slices: Sequence[Slice], title: str, path: Path) -> None:
 
 def effect_of(effect: Effect, path: Path) -> None:
     """Levels by value, and what each arm adds to its base with twice its standard error."""
-    picture = Picture(2, f"{effect.dataset}: the effect of {effect.of} ({effect.events:,} events, {effect.ranked:,} ranked)")
+    picture = Picture(
+        2,
+        f"{effect.dataset}: the effect of {effect.of} ({effect.events:,} events, {effect.ranked:,} ranked)",
+    )
     levels, gains = picture.axes
     places, labels = np.arange(len(effect.points)), {**LABELS, **LOOP_LABELS}
     for name in effect.points[0].n10:
-        levels.plot(places, _numbers([point.n10[name] for point in effect.points]), marker="o", label=labels.get(name, name),
-                    color=COLOURS.get(name))
+        levels.plot(
+            places,
+            _numbers([point.n10[name] for point in effect.points]),
+            marker="o",
+            label=labels.get(name, name),
+            color=COLOURS.get(name),
+        )
     for number, (name, base) in enumerate(effect.bases.items()):
         pairs = [point.gains[name] for point in effect.points]
-        beside = places + BESIDE * (number - (len(effect.bases) - 1) / 2)  # bars of equal gains would hide each other
-        gains.errorbar(beside, _numbers([pair.mean if pair else None for pair in pairs]), [_twice_error(pair) for pair in pairs],
-                       marker="o", capsize=3, color=COLOURS.get(name),
-                       label=f"{labels.get(name, name)} less {labels.get(base, base)}")
+        beside = places + BESIDE * (
+            number - (len(effect.bases) - 1) / 2
+        )  # bars of equal gains would hide each other
+        gains.errorbar(
+            beside,
+            _numbers([pair.mean if pair else None for pair in pairs]),
+            [_twice_error(pair) for pair in pairs],
+            marker="o",
+            capsize=3,
+            color=COLOURS.get(name),
+            label=f"{labels.get(name, name)} less {labels.get(base, base)}",
+        )
     gains.axhline(0, color="grey", linewidth=0.8)
     for axes in picture.axes:
         axes.set_xticks(places, [effect.label(point) for point in effect.points])
-        axes.set_xlabel("routers evolve before every nth round" if effect.of == "evolution" else effect.of)
+        axes.set_xlabel(
+            "routers evolve before every nth round" if effect.of == "evolution" else effect.of
+        )
         axes.legend(fontsize="x-small")
     levels.set_ylabel("N@10 against 9 unseen items")
     gains.set_ylabel("paired by user, with twice the standard error")
@@ -115,13 +172,23 @@ def _twice_error(pair: Paired | None) -> float:
     return 2 * abs(pair.mean / pair.t) if pair and pair.t else 0.0
 
 
-def _bars(axes: "Axes", names: Sequence[str], values: Sequence[Sequence[float | None]], labels: Sequence[str]) -> None:
+def _bars(
+    axes: "Axes",
+    names: Sequence[str],
+    values: Sequence[Sequence[float | None]],
+    labels: Sequence[str],
+) -> None:
     width = 0.8 / len(names)
     places = np.arange(len(labels))
     known = [value for row in values for value in row if value is not None]
     for row, name in enumerate(names):
-        axes.bar(places + (row - (len(names) - 1) / 2) * width, _numbers(values[row]), width, label=LABELS[name],
-                 color=COLOURS[name])
+        axes.bar(
+            places + (row - (len(names) - 1) / 2) * width,
+            _numbers(values[row]),
+            width,
+            label=LABELS[name],
+            color=COLOURS[name],
+        )
     axes.set_xticks(places, labels, fontsize="small")
     if known:
         axes.set_ylim(0.0, min(1.0, max(known) + MARGIN))

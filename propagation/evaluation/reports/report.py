@@ -18,8 +18,8 @@ from propagation.model.base import Term
 
 
 class Report(Term):
-    """What was measured, on what, by what. `slices`: by how little was known (RecNet, Figure 6) · `over_time`: N@10 of each arm
-    on equal stretches that end at `ends`."""
+    """What was measured, on what, by what. `slices`: by how little was known (RecNet, Figure 6) ·
+    `over_time`: N@10 of each arm on equal stretches that end at `ends`."""
 
     dataset: str
     users: int
@@ -45,21 +45,52 @@ class Report(Term):
     def keys(self) -> dict[str, JsonValue]:
         """The figures under the names of `make bench`."""
         delta = self.arm("adoption").against_off
-        return {"n10_off": self.arm("off").n10, "n10_placebo": self.arm("placebo").n10, "n10_adoption": self.arm("adoption").n10,
-                "delta": delta.mean if delta else None, "delta_t": delta.t if delta else None, "n10_offk": self.arm("offk").n10,
-                "n10_offk_adoption": self.arm("offk_adoption").n10}
+        return {
+            "n10_off": self.arm("off").n10,
+            "n10_placebo": self.arm("placebo").n10,
+            "n10_adoption": self.arm("adoption").n10,
+            "delta": delta.mean if delta else None,
+            "delta_t": delta.t if delta else None,
+            "n10_offk": self.arm("offk").n10,
+            "n10_offk_adoption": self.arm("offk_adoption").n10,
+        }
 
 
-def reported(stream: Stream, settings: EvaluationSettings, passes: Sequence[Ranked], embedder: str, seconds: float,
-             commit: str) -> Report:
+def reported(
+    stream: Stream,
+    settings: EvaluationSettings,
+    passes: Sequence[Ranked],
+    embedder: str,
+    seconds: float,
+    commit: str,
+) -> Report:
     """A report of one pass a seed."""
     start = settings.first_reported(len(stream.user))
     late = [one.at(slice(start, None)) for one in passes]
-    curves = [[over_time(one.values[:, place, N10], settings.plot_points) for one in passes] for place in range(len(RANKINGS))]
+    curves = [
+        [over_time(one.values[:, place, N10], settings.plot_points) for one in passes]
+        for place in range(len(RANKINGS))
+    ]
     return Report(
-        dataset=stream.name, users=stream.users, items=stream.items, events=len(stream.user), reported_from=start,
-        ranked=int((~np.isnan(late[0].values[:, 0, N10])).sum()), settings=settings, embedder=embedder,
-        arms=[arm_report(name, late) for name in RANKINGS], slices=slices_of(late), ends=curves[0][0][0],
-        over_time={name: [middle(points) for points in zip(*(means for _, means in curves[place]), strict=True)]
-                   for place, name in enumerate(RANKINGS)},
-        seconds=seconds, commit=commit, finished=datetime.now(UTC))
+        dataset=stream.name,
+        users=stream.users,
+        items=stream.items,
+        events=len(stream.user),
+        reported_from=start,
+        ranked=int((~np.isnan(late[0].values[:, 0, N10])).sum()),
+        settings=settings,
+        embedder=embedder,
+        arms=[arm_report(name, late) for name in RANKINGS],
+        slices=slices_of(late),
+        ends=curves[0][0][0],
+        over_time={
+            name: [
+                middle(points)
+                for points in zip(*(means for _, means in curves[place]), strict=True)
+            ]
+            for place, name in enumerate(RANKINGS)
+        },
+        seconds=seconds,
+        commit=commit,
+        finished=datetime.now(UTC),
+    )

@@ -10,48 +10,117 @@ from propagation.evaluation.protocols.vary import Effect
 from propagation.evaluation.reports.report import Report
 
 LABELS = {
-    "off": "propagation off", "placebo": "placebo routing", "adoption": "adoption routing", "offk": "off, with item-kNN",
-    "offk_adoption": "adoption, with item-kNN (live)", "semantic": "semantic routing", "point_to_point": "point-to-point",
-    "popularity": "popularity alone", "minus_popularity": "minus popularity (probe)"}
-LOOP_LABELS = {"plain": "numbers alone", "text": "with texts", "rules": "with texts and rules (live)",
-               "evolved": "live, evolved", "not evolved": "live, not evolved"}
+    "off": "propagation off",
+    "placebo": "placebo routing",
+    "adoption": "adoption routing",
+    "offk": "off, with item-kNN",
+    "offk_adoption": "adoption, with item-kNN (live)",
+    "semantic": "semantic routing",
+    "point_to_point": "point-to-point",
+    "popularity": "popularity alone",
+    "minus_popularity": "minus popularity (probe)",
+}
+LOOP_LABELS = {
+    "plain": "numbers alone",
+    "text": "with texts",
+    "rules": "with texts and rules (live)",
+    "evolved": "live, evolved",
+    "not evolved": "live, not evolved",
+}
 HEADERS = ("arm", "N@10", "HR@1", "N@10 matched", "against off", "t", "against off with kNN", "t")
-LEFT_OUT_HEADERS = ("arm", "N@10 of 10", "N@10 of 100", "HR@1", "against off", "t", "against off with kNN", "t")
-FOOTING = ("Levels, as N@10, are means over events. Differences (against ..., gain) are means over users, each of whom counts "
-           "alike however many events they have: they are not the levels subtracted.")
-SLICE_HEADERS = ("ranked with", "events", "off", "adoption", "gain", "t", "off, kNN", "adoption, kNN", "gain", "t")
+LEFT_OUT_HEADERS = (
+    "arm",
+    "N@10 of 10",
+    "N@10 of 100",
+    "HR@1",
+    "against off",
+    "t",
+    "against off with kNN",
+    "t",
+)
+FOOTING = (
+    "Levels, as N@10, are means over events. Differences (against ..., gain) are means over users, each of whom counts "
+    "alike however many events they have: they are not the levels subtracted."
+)
+SLICE_HEADERS = (
+    "ranked with",
+    "events",
+    "off",
+    "adoption",
+    "gain",
+    "t",
+    "off, kNN",
+    "adoption, kNN",
+    "gain",
+    "t",
+)
 
 
 def rows(report: Report) -> list[tuple[str, ...]]:
     """One row an arm, in the order of LABELS, under HEADERS."""
-    return [(label, _level(arm.n10), _level(arm.hr1), _level(arm.n10_matched), *_against(arm))
-            for name, label in LABELS.items() for arm in (report.arm(name),)]
+    return [
+        (label, _level(arm.n10), _level(arm.hr1), _level(arm.n10_matched), *_against(arm))
+        for name, label in LABELS.items()
+        for arm in (report.arm(name),)
+    ]
 
 
 def left_out_rows(setting: Setting) -> list[tuple[str, ...]]:
     """The same of leave-last-one-out, under LEFT_OUT_HEADERS."""
-    return [(label, _level(arm.n10), _level(arm.n10_of_100), _level(arm.hr1), *_against(arm))
-            for name, label in LABELS.items() for arm in (setting.arm(name),)]
+    return [
+        (label, _level(arm.n10), _level(arm.n10_of_100), _level(arm.hr1), *_against(arm))
+        for name, label in LABELS.items()
+        for arm in (setting.arm(name),)
+    ]
 
 
 def slice_rows(slices: Sequence[Slice]) -> list[tuple[str, ...]]:
     """One row a slice that has events, under SLICE_HEADERS."""
-    return [(part.label, f"{part.events:,}", _level(part.off), _level(part.adoption), *_difference(part.gain), _level(part.offk),
-             _level(part.offk_adoption), *_difference(part.gain_knn)) for part in slices if part.events]
+    return [
+        (
+            part.label,
+            f"{part.events:,}",
+            _level(part.off),
+            _level(part.adoption),
+            *_difference(part.gain),
+            _level(part.offk),
+            _level(part.offk_adoption),
+            *_difference(part.gain_knn),
+        )
+        for part in slices
+        if part.events
+    ]
 
 
 def effect_levels(effect: Effect) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """(headers, one row a value): levels, then counts."""
     first = effect.points[0]
     return (effect.of, *first.n10, *first.counts), [
-        (effect.label(point), *(_level(value) for value in point.n10.values()), *(f"{count:,}" for count in point.counts.values()))
-        for point in effect.points]
+        (
+            effect.label(point),
+            *(_level(value) for value in point.n10.values()),
+            *(f"{count:,}" for count in point.counts.values()),
+        )
+        for point in effect.points
+    ]
 
 
 def effect_gains(effect: Effect) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """(headers, one row a value): each arm less its base, with its t."""
-    return (effect.of, *(part for name in effect.points[0].gains for part in (f"{name} - {effect.bases[name]}", "t"))), [
-        (effect.label(point), *(part for pair in point.gains.values() for part in _difference(pair))) for point in effect.points]
+    return (
+        effect.of,
+        *(
+            part
+            for name in effect.points[0].gains
+            for part in (f"{name} - {effect.bases[name]}", "t")
+        ),
+    ), [
+        (
+            effect.label(point),
+            *(part for pair in point.gains.values() for part in _difference(pair)),
+        )
+        for point in effect.points
+    ]
 
 
 def _against(arm: ArmReport) -> tuple[str, ...]:

@@ -17,7 +17,8 @@ def normalised(name: str) -> str:
 
 
 def spoken_of(names: Iterable[str], text: str) -> tuple[str, ...]:
-    """Those of the normalised names that a text speaks of, as whole words and outside of the titles it quotes."""
+    """Those of the normalised names that a text speaks of, as whole words and outside of the titles
+    it quotes."""
     words = _plain(TITLE.sub(" ", text))
     return tuple(name for name in names if _is_said(name, words))
 
@@ -42,8 +43,9 @@ def _plain(text: str) -> str:
 
 
 def over_represented(weights: Mapping[str, float], common: Mapping[str, float]) -> list[str]:
-    """The names of `weights`, those first that weigh more here than is common: by share * ln(share / common share), the
-    terms of the divergence from what is common. A name that is not in `common` counts as half as common as the rarest."""
+    """The names of `weights`, those first that weigh more here than is common: by share * ln(share
+    / common share), the terms of the divergence from what is common. A name that is not in `common`
+    counts as half as common as the rarest."""
     total = sum(weights.values())
     rarest = min((share for share in common.values() if share > 0), default=1.0) / 2
 
@@ -55,8 +57,9 @@ def over_represented(weights: Mapping[str, float], common: Mapping[str, float]) 
 
 
 class Attribute(Term):
-    """An attribute by its normalised name, the taste router it is nearest to, and how many distinct clients hold it.
-    `canonical` names the existing attribute that it was mapped to; None where it is canonical itself."""
+    """An attribute by its normalised name, the taste router it is nearest to, and how many distinct
+    clients hold it. `canonical` names the existing attribute that it was mapped to; None where it
+    is canonical itself."""
 
     name: str
     router: int | None = None

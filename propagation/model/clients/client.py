@@ -28,11 +28,15 @@ class ClientKey:
 
 
 def ref_of(kind: ClientKind, index: int) -> int:
-    """The graph-wide number of a client: its kind's dense index (>= 0) and its kind in the lowest bit."""
+    """The graph-wide number of a client: its kind's dense index (>= 0) and its kind in the lowest
+    bit."""
     return index << 1 | kind
 
 
-_KINDS = (ClientKind.USER, ClientKind.ITEM)  # by value: called a hundred times an answer, and the enum takes four times as long
+_KINDS = (
+    ClientKind.USER,
+    ClientKind.ITEM,
+)  # by value: called a hundred times an answer, and the enum takes four times as long
 
 
 def kind_of(ref: int) -> ClientKind:
@@ -81,7 +85,8 @@ class ClientChange(Term):
 
 
 class ClientOutcome(Term):
-    """What became of one change. `sequence` is the commit's, or the last one's when nothing changed."""
+    """What became of one change. `sequence` is the commit's, or the last one's when nothing
+    changed."""
 
     ref: int
     sequence: int

@@ -1,6 +1,5 @@
 """A client's text side: what the reason commit reads and writes."""
 
-
 from propagation.model.clients.filter_memory import FilterMemory
 from propagation.model.clients.gradient import Gradient
 from propagation.model.clients.profile import Profile
@@ -13,7 +12,8 @@ MERGED_OUTCOME = "merged"
 
 @value
 class ClientText:
-    """Profile, filter memory and watermark (the last round whose messages were merged or fell out) at one version."""
+    """Profile, filter memory and watermark (the last round whose messages were merged or fell out)
+    at one version."""
 
     profile: Profile
     filter_memory: FilterMemory = NO_RULES
@@ -39,9 +39,10 @@ class Merged:
 
 @value
 class Reasoned:
-    """All text of one interaction: stage 1 of Algorithm 1, as it is committed. `reward` is None where there was no
-    negative to predict against; `failure` is set instead of texts for a dead letter. `late` is set where a dead letter was
-    replayed: the sequence that was recorded through then, to which its texts belong. `usage` is what reasoning it cost."""
+    """All text of one interaction: stage 1 of Algorithm 1, as it is committed. `reward` is None
+    where there was no negative to predict against; `failure` is set instead of texts for a dead
+    letter. `late` is set where a dead letter was replayed: the sequence that was recorded through
+    then, to which its texts belong. `usage` is what reasoning it cost."""
 
     sequence: int
     user: int
@@ -61,7 +62,8 @@ class Reasoned:
 
 @value
 class ReasonWork:
-    """An interaction that waits for reason, with what learn stored of it (scores from before its updates)."""
+    """An interaction that waits for reason, with what learn stored of it (scores from before its
+    updates)."""
 
     sequence: int
     user: int
@@ -74,7 +76,8 @@ class ReasonWork:
 
 @value
 class ReasonClaim:
-    """Work one worker holds until `expires` (milliseconds); the token fences a worker that comes back late."""
+    """Work one worker holds until `expires` (milliseconds); the token fences a worker that comes
+    back late."""
 
     token: int
     worker: str

@@ -1,4 +1,5 @@
-"""The filter memory: at most eight rules that steer how a client merges what it receives (RecNet 2.3.2)."""
+"""The filter memory: at most eight rules that steer how a client merges what it receives (RecNet
+2.3.2)."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -12,8 +13,9 @@ DROP_BELOW = 0.5
 
 @value
 class FilterRule:
-    """Names a router or an attribute (exactly one). `factor` in .25..4 multiplies routing weights at reading and
-    orders lines at reception; below .5 the line is dropped. `age` is the sequence it was last confirmed at."""
+    """Names a router or an attribute (exactly one). `factor` in .25..4 multiplies routing weights
+    at reading and orders lines at reception; below .5 the line is dropped. `age` is the sequence it
+    was last confirmed at."""
 
     factor: float
     text: str
@@ -39,7 +41,9 @@ class FilterMemory:
             return 1.0
         factor = 1.0
         for rule in self.rules:
-            if rule.router == router or (rule.attribute is not None and rule.attribute in attributes):
+            if rule.router == router or (
+                rule.attribute is not None and rule.attribute in attributes
+            ):
                 factor *= rule.factor
         return min(max(factor, FACTOR_MIN), FACTOR_MAX)
 
@@ -48,7 +52,11 @@ class FilterMemory:
         factors = [1.0] * count
         for rule in self.rules:
             named = rule.attribute
-            matching = {router for router in range(count) if named in held.get(router, ())} if named is not None else set()
+            matching = (
+                {router for router in range(count) if named in held.get(router, ())}
+                if named is not None
+                else set()
+            )
             if rule.router is not None and rule.router < count:
                 matching.add(rule.router)
             for router in matching:
@@ -56,7 +64,8 @@ class FilterMemory:
         return [min(max(factor, FACTOR_MIN), FACTOR_MAX) for factor in factors]
 
     def with_rule(self, rule: FilterRule) -> "FilterMemory":
-        """This rule added, or in place of the one with its target; the least evidenced, then oldest, falls out."""
+        """This rule added, or in place of the one with its target; the least evidenced, then
+        oldest, falls out."""
         factor = min(max(rule.factor, FACTOR_MIN), FACTOR_MAX)
         bounded = rule if factor == rule.factor else replace(rule, factor=factor)
         rules = [old for old in self.rules if old.target != bounded.target] + [bounded]

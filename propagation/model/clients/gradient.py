@@ -16,8 +16,9 @@ class Module(StrEnum):
 @value
 class Gradient:
     """An executable suggestion for one module. `owner` is a client's ref, or the router's number;
-    `writer` the user whose interaction it came from. `reward` is 0 or 1 (eq. 7), seen from the module. `epoch`: of a router,
-    the epoch of the message that it is about, whose numbers `owner` is one of."""
+    `writer` the user whose interaction it came from. `reward` is 0 or 1 (eq. 7), seen from the
+    module. `epoch`: of a router, the epoch of the message that it is about, whose numbers `owner`
+    is one of."""
 
     sequence: int
     module: Module
@@ -30,5 +31,13 @@ class Gradient:
 
     def of_epoch(self, epoch: int) -> "Gradient":
         """This gradient, about a message of that epoch."""
-        return Gradient(sequence=self.sequence, module=self.module, owner=self.owner, writer=self.writer, reward=self.reward,
-                        text=self.text, attributes=self.attributes, epoch=epoch)
+        return Gradient(
+            sequence=self.sequence,
+            module=self.module,
+            owner=self.owner,
+            writer=self.writer,
+            reward=self.reward,
+            text=self.text,
+            attributes=self.attributes,
+            epoch=epoch,
+        )

@@ -16,7 +16,10 @@ class Author(StrEnum):
     RECEPTION = "reception"
 
 
-READING = {author: place for place, author in enumerate((Author.CATALOGUE, Author.INTERACTION, Author.RECEPTION))}
+READING = {
+    author: place
+    for place, author in enumerate((Author.CATALOGUE, Author.INTERACTION, Author.RECEPTION))
+}
 
 
 @value
@@ -30,7 +33,8 @@ class Source:
 
 @value
 class Line:
-    """One statement. `weight` > 0 ranks lines for eviction: least weight goes first, then the oldest."""
+    """One statement. `weight` > 0 ranks lines for eviction: least weight goes first, then the
+    oldest."""
 
     id: int
     text: str
@@ -41,8 +45,14 @@ class Line:
 
     def changed(self, *, id: int | None = None, weight: float | None = None) -> "Line":
         """This line under another id or of another weight."""
-        return Line(id=self.id if id is None else id, text=self.text, attributes=self.attributes,
-                    weight=self.weight if weight is None else weight, sources=self.sources, author=self.author)
+        return Line(
+            id=self.id if id is None else id,
+            text=self.text,
+            attributes=self.attributes,
+            weight=self.weight if weight is None else weight,
+            sources=self.sources,
+            author=self.author,
+        )
 
 
 @value
@@ -79,7 +89,8 @@ class EditClash(Exception):
 
 @value
 class Profile:
-    """A client's (or router's) text at one version. Ids of lines are never used twice: `next_id` only grows."""
+    """A client's (or router's) text at one version. Ids of lines are never used twice: `next_id`
+    only grows."""
 
     ref: int
     version: int = 0
@@ -95,8 +106,9 @@ class Profile:
         return frozenset(name for line in self.lines for name in line.attributes)
 
     def edited(self, edits: Sequence[Edit], max_lines: int) -> "Profile":
-        """The next version: all edits applied, then bounded to `max_lines`, in reading order: what the catalogue says,
-        what interactions showed, what was heard; the weightiest first. Raises EditClash."""
+        """The next version: all edits applied, then bounded to `max_lines`, in reading order: what
+        the catalogue says, what interactions showed, what was heard; the weightiest first. Raises
+        EditClash."""
         if not edits:
             return self
         lines = {line.id: line for line in self.lines}
@@ -115,5 +127,9 @@ class Profile:
                         raise EditClash(gone)
         while len(lines) > max_lines:
             del lines[min(lines.values(), key=lambda line: (line.weight, line.id)).id]
-        ordered = sorted(lines.values(), key=lambda line: (READING[line.author], -line.weight, line.id))
-        return Profile(ref=self.ref, version=self.version + 1, lines=tuple(ordered), next_id=next_id)
+        ordered = sorted(
+            lines.values(), key=lambda line: (READING[line.author], -line.weight, line.id)
+        )
+        return Profile(
+            ref=self.ref, version=self.version + 1, lines=tuple(ordered), next_id=next_id
+        )

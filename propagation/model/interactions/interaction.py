@@ -1,4 +1,5 @@
-"""An interaction: (user, positive item, negative item) and how it is recorded (Algorithm 1, line 3)."""
+"""An interaction: (user, positive item, negative item) and how it is recorded (Algorithm 1, line
+3)."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -17,8 +18,8 @@ def seed_of(event_id: str) -> int:
 
 @value
 class NewInteraction:
-    """An event as a caller pushes it, checked. `time` is the caller's, in milliseconds since 1970 (data, not order).
-    `content_hash` tells a repeat from another event under the same id."""
+    """An event as a caller pushes it, checked. `time` is the caller's, in milliseconds since 1970
+    (data, not order). `content_hash` tells a repeat from another event under the same id."""
 
     event_id: str
     user_id: str
@@ -47,7 +48,8 @@ class RecordStatus(StrEnum):
 
 @value
 class RecordOutcome:
-    """What became of one event. `sequence` is its place in the global order (0 unless accepted or duplicate)."""
+    """What became of one event. `sequence` is its place in the global order (0 unless accepted or
+    duplicate)."""
 
     status: RecordStatus
     sequence: int = 0
@@ -55,8 +57,9 @@ class RecordOutcome:
 
 @value
 class InteractionRow:
-    """An interaction in the log, clients by ref, with its caller's id. `prompts`: those that were asked of a language model for
-    its texts, as `name@version`; `stand_in`: who answered where the model could not, "" where nobody had to."""
+    """An interaction in the log, clients by ref, with its caller's id. `prompts`: those that were
+    asked of a language model for its texts, as `name@version`; `stand_in`: who answered where the
+    model could not, "" where nobody had to."""
 
     sequence: int
     event_id: str

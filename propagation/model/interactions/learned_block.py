@@ -14,10 +14,11 @@ class LearnedBlock:
     """One learn commit: B interactions in sequence order, and what each wrote.
 
     sequence [B] i64 · epoch · negatives [B,4] i32 item rows, -1 where none was left to draw ·
-    scores [B,2] f32 of i+ and i- from before the updates, NaN without a negative · profile_cosines [B,5] f32 as read ·
-    routers [B,2,16] u16 and weights [B,2,16] f32, by bank (0 session, 1 taste): the adoption mass each wrote, all zero
-    for a repeat · trust [B,2,K] f32, the increments of rule 4 · combiner: the combiner's state after the block.
-    The block covers the log from just after `after` to `through`, which may be past its last interaction.
+    scores [B,2] f32 of i+ and i- from before the updates, NaN without a negative · profile_cosines
+    [B,5] f32 as read · routers [B,2,16] u16 and weights [B,2,16] f32, by bank (0 session, 1 taste):
+    the adoption mass each wrote, all zero for a repeat · trust [B,2,K] f32, the increments of rule
+    4 · combiner: the combiner's state after the block. The block covers the log from just after
+    `after` to `through`, which may be past its last interaction.
     """
 
     after: int
@@ -35,7 +36,8 @@ class LearnedBlock:
 
 @dataclass(frozen=True)
 class Staged:
-    """A checkpoint that is written and not visible yet: its id in the store, and the sequence it stands at."""
+    """A checkpoint that is written and not visible yet: its id in the store, and the sequence it
+    stands at."""
 
     id: int
     sequence: int
@@ -43,8 +45,8 @@ class Staged:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The numbers at one sequence. `rebuild` never goes behind a barrier, and the newest one is never
-    pruned."""
+    """The numbers at one sequence. `rebuild` never goes behind a barrier, and the newest one is
+    never pruned."""
 
     sequence: int
     epoch: int

@@ -31,7 +31,8 @@ class LogEntry(Term):
 @dataclass(frozen=True)
 class Interactions:
     """Interactions as columns, in sequence order; users and items as rows of their kind (not refs).
-    `negative` is -1 where the caller named none; `day` is the UTC day of the commit, counted from 1970."""
+    `negative` is -1 where the caller named none; `day` is the UTC day of the commit, counted from
+    1970."""
 
     sequence: NDArray[np.int64]
     user: NDArray[np.int64]
@@ -47,7 +48,8 @@ class Interactions:
 
 @dataclass(frozen=True)
 class LogSlice:
-    """The log from just after one sequence up to `through`: every entry of it, interactions and others."""
+    """The log from just after one sequence up to `through`: every entry of it, interactions and
+    others."""
 
     interactions: Interactions
     entries: tuple[LogEntry, ...]

@@ -9,8 +9,9 @@ from propagation.model.fast_dataclass import value
 
 @value
 class Finished:
-    """`texts`: (client, version, lines) of each version written. `heard`: how many messages met which end; what an outcome names
-    after a colon or in brackets is left out. `failed`: a dead letter."""
+    """`texts`: (client, version, lines) of each version written. `heard`: how many messages met
+    which end; what an outcome names after a colon or in brackets is left out. `failed`: a dead
+    letter."""
 
     sequence: int
     user: int
@@ -23,9 +24,18 @@ class Finished:
 def finished_of(result: Reasoned) -> Finished:
     """Of one interaction."""
     return Finished(
-        sequence=result.sequence, user=result.user, reward=result.reward, failed=result.failure is not None,
-        texts=tuple([(text.profile.ref, text.profile.version, len(text.profile.lines)) for text in result.texts]),
-        heard=heard_of([merge.outcome for merge in result.merged]))
+        sequence=result.sequence,
+        user=result.user,
+        reward=result.reward,
+        failed=result.failure is not None,
+        texts=tuple(
+            [
+                (text.profile.ref, text.profile.version, len(text.profile.lines))
+                for text in result.texts
+            ]
+        ),
+        heard=heard_of([merge.outcome for merge in result.merged]),
+    )
 
 
 def heard_of(outcomes: list[str]) -> dict[str, int]:

@@ -1,4 +1,5 @@
-"""What is taken back: retracted interactions, or everything of a client that is to be forgotten (DESIGN, "State")."""
+"""What is taken back: retracted interactions, or everything of a client that is to be forgotten
+(DESIGN, "State")."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,9 +25,10 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True)
 class Written:
-    """What n learned interactions wrote, in sequence order. sequence [n] i64 · since [n] i64, interactions learned from this one
-    on, itself included · negative [n] i64 item row of the first negative, -1 for none · routers [n,2,16] u16 and weights
-    [n,2,16] f32 as they were stored (see LearnedBlock): routers of the epoch they were written in."""
+    """What n learned interactions wrote, in sequence order. sequence [n] i64 · since [n] i64,
+    interactions learned from this one on, itself included · negative [n] i64 item row of the first
+    negative, -1 for none · routers [n,2,16] u16 and weights [n,2,16] f32 as they were stored (see
+    LearnedBlock): routers of the epoch they were written in."""
 
     sequence: NDArray[np.int64]
     since: NDArray[np.int64]
@@ -37,8 +39,9 @@ class Written:
 
 @dataclass(frozen=True)
 class Choices:
-    """n interactions of some users, by user, then in sequence order. user, sequence, item [n] i64 (refs) · weight [n] f64 · changed
-    [n] i64, the sequence of the last change of the item's own text."""
+    """n interactions of some users, by user, then in sequence order. user, sequence, item [n] i64
+    (refs) · weight [n] f64 · changed [n] i64, the sequence of the last change of the item's own
+    text."""
 
     user: NDArray[np.int64]
     sequence: NDArray[np.int64]
@@ -50,13 +53,19 @@ class Choices:
     def of(cls, rows: Sequence[Sequence[float]]) -> "Choices":
         """Of [user, sequence, item, weight, changed] each."""
         user, sequence, item, weight, changed = zip(*rows, strict=True) if rows else ((),) * 5
-        return cls(np.array(user, np.int64), np.array(sequence, np.int64), np.array(item, np.int64), np.array(weight, np.float64),
-                   np.array(changed, np.int64))
+        return cls(
+            np.array(user, np.int64),
+            np.array(sequence, np.int64),
+            np.array(item, np.int64),
+            np.array(weight, np.float64),
+            np.array(changed, np.int64),
+        )
 
 
 @dataclass(frozen=True)
 class Promoted:
-    """A repeat that takes the place of the first adoption, which was taken back: what it is now stored to have written."""
+    """A repeat that takes the place of the first adoption, which was taken back: what it is now
+    stored to have written."""
 
     sequence: int
     routers: NDArray[np.uint16]
@@ -65,8 +74,8 @@ class Promoted:
 
 @dataclass(frozen=True)
 class Citing:
-    """What a stored text may rest on: sequences of interactions, messages by (router, version), with lines that hold one of some
-    attributes (None: with any), and words."""
+    """What a stored text may rest on: sequences of interactions, messages by (router, version),
+    with lines that hold one of some attributes (None: with any), and words."""
 
     sequences: frozenset[int] = frozenset()
     messages: Mapping[tuple[int, int], frozenset[str] | None] = field(default_factory=dict)
@@ -75,9 +84,10 @@ class Citing:
 
 @dataclass(frozen=True)
 class Trail:
-    """Where to look for citations in a client's stored texts: from the versions written `at` a sequence (or at the one that an
-    interaction of it was reasoned late at), or from a `version` on, for as long as they cite: what left a text does not come
-    back. Neither: in every version. `citing` None: every version on the trail."""
+    """Where to look for citations in a client's stored texts: from the versions written `at` a
+    sequence (or at the one that an interaction of it was reasoned late at), or from a `version` on,
+    for as long as they cite: what left a text does not come back. Neither: in every version.
+    `citing` None: every version on the trail."""
 
     ref: int
     citing: Citing | None
@@ -95,8 +105,9 @@ class StoredText:
 
 @dataclass(frozen=True)
 class SentMessage:
-    """A message that rests on what is taken back, or may name it: `gone` are the parts that go, `left` (attribute, client) of
-    the parts that stay, at most `limit` clients an attribute (see ErasureStore.messages_resting_on)."""
+    """A message that rests on what is taken back, or may name it: `gone` are the parts that go,
+    `left` (attribute, client) of the parts that stay, at most `limit` clients an attribute (see
+    ErasureStore.messages_resting_on)."""
 
     message: RouterVersion
     gone: Sequence[Integrated] = ()
@@ -105,12 +116,14 @@ class SentMessage:
 
 @dataclass(frozen=True)
 class Withdrawal:
-    """All that one retraction or erasure changes at once. `interactions`: those taken back (an erasure takes those recorded
-    meanwhile too) · `read_at`: the number of the last text that was committed before any was read (see
-    ReasonStore.texts_through) · `erased`: the client that goes, with the routers it sent under (point-to-point) · `rewritten`:
-    stored versions that keep their number · `texts`: next versions · `messages`: as they are from now on · `parts`: (router,
-    version) of all messages that lose parts · `held`: what clients hold now · `holders`: attributes counted anew, 0: gone ·
-    `unmapped`: names that no longer stand for another one · `words`: what must not stay in a report of a failure."""
+    """All that one retraction or erasure changes at once. `interactions`: those taken back (an
+    erasure takes those recorded meanwhile too) · `read_at`: the number of the last text that was
+    committed before any was read (see ReasonStore.texts_through) · `erased`: the client that goes,
+    with the routers it sent under (point-to-point) · `rewritten`: stored versions that keep their
+    number · `texts`: next versions · `messages`: as they are from now on · `parts`: (router,
+    version) of all messages that lose parts · `held`: what clients hold now · `holders`: attributes
+    counted anew, 0: gone · `unmapped`: names that no longer stand for another one · `words`: what
+    must not stay in a report of a failure."""
 
     kind: EntryKind
     refs: tuple[int, ...]

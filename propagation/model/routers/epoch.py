@@ -13,9 +13,9 @@ class BankName(StrEnum):
 
 
 class Epoch(Term):
-    """`tau` is eq. 4's threshold as fixed at its opening (None until the semantic policy needs it). `taste_k`: the taste routers
-    it opened with, retired ones too. `era`: the epoch of the bootstrap that it descends from; its own number for a
-    bootstrap's."""
+    """`tau` is eq. 4's threshold as fixed at its opening (None until the semantic policy needs it).
+    `taste_k`: the taste routers it opened with, retired ones too. `era`: the epoch of the bootstrap
+    that it descends from; its own number for a bootstrap's."""
 
     number: int
     sequence: int

@@ -1,4 +1,5 @@
-"""Evolution (RecNet 2.4, eq. 9 of routers): routers are split, merged or rewritten from their gradients, in one run."""
+"""Evolution (RecNet 2.4, eq. 9 of routers): routers are split, merged or rewritten from their
+gradients, in one run."""
 
 from enum import StrEnum
 
@@ -6,8 +7,9 @@ from propagation.model.base import Term
 
 
 class EvolutionKind(StrEnum):
-    """What becomes of a router. Numbers keep their meaning: a split keeps the router's number for one half and gives the other
-    a retired or a new one; a merge keeps the smaller number and retires the other."""
+    """What becomes of a router. Numbers keep their meaning: a split keeps the router's number for
+    one half and gives the other a retired or a new one; a merge keeps the smaller number and
+    retires the other."""
 
     SPLIT = "split"
     MERGE = "merge"
@@ -24,10 +26,11 @@ class EvolutionChange(Term):
 
 
 class EvolutionRun(Term):
-    """What one run found. `run` and `time` (ms) are 0 for a dry run, `sequence` and `epoch` unless it was published; `round`: the
-    newest round there was, its own where it was published.
-    `judged_from` is T, a sequence; log-losses are means over `users` of what each chose in `interactions` after T;
-    `standard_error` is that of new less old. None where nothing was judged (an undo, nothing to change, too little)."""
+    """What one run found. `run` and `time` (ms) are 0 for a dry run, `sequence` and `epoch` unless
+    it was published; `round`: the newest round there was, its own where it was published.
+    `judged_from` is T, a sequence; log-losses are means over `users` of what each chose in
+    `interactions` after T; `standard_error` is that of new less old. None where nothing was judged
+    (an undo, nothing to change, too little)."""
 
     run: int = 0
     sequence: int = 0

@@ -4,9 +4,10 @@ from propagation.model.base import Term
 
 
 class Reach(Term):
-    """Of the merges of one router's messages that were asked for and are kept: distinct `clients` that merged one into their
-    profile, and what became of messages at their receivers, one count a message and client: merged, refused by a filter rule,
-    empty for this client, or fallen out of a full buffer."""
+    """Of the merges of one router's messages that were asked for and are kept: distinct `clients`
+    that merged one into their profile, and what became of messages at their receivers, one count a
+    message and client: merged, refused by a filter rule, empty for this client, or fallen out of a
+    full buffer."""
 
     router: int
     clients: int

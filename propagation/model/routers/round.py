@@ -4,8 +4,8 @@ from propagation.model.base import Term
 
 
 class Round(Term):
-    """Covers every profile version written for interactions up to `boundary`. `sequence` is the round's own place
-    in the log, given when it is published; 0 while it is invisible."""
+    """Covers every profile version written for interactions up to `boundary`. `sequence` is the
+    round's own place in the log, given when it is published; 0 while it is invisible."""
 
     number: int
     boundary: int

@@ -1,4 +1,5 @@
-"""A router: the coordinator of a community (RecNet 2.2), its versions, its messages and its routing table."""
+"""A router: the coordinator of a community (RecNet 2.2), its versions, its messages and its routing
+table."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,10 +19,11 @@ class Integrated:
 
 @dataclass(unsafe_hash=True)
 class RouterVersion:
-    """A router's profile as one round left it (eq. 3). It is also the message that the round multicast (eq. 4):
-    stored once, found by its receivers. `attributes` is A_R: what was integrated in this round. `written_by`: the prompts that
-    a language model answered for it, or who stood in (Usage.author); "" for the offline reasoner. Not to be changed, like every
-    value (see value.py; without slots, so that `senders` is worked out once)."""
+    """A router's profile as one round left it (eq. 3). It is also the message that the round
+    multicast (eq. 4): stored once, found by its receivers. `attributes` is A_R: what was integrated
+    in this round. `written_by`: the prompts that a language model answered for it, or who stood in
+    (Usage.author); "" for the offline reasoner. Not to be changed, like every value (see value.py;
+    without slots, so that `senders` is worked out once)."""
 
     router: int
     version: int
@@ -43,7 +45,8 @@ class RouterVersion:
 
 @value
 class RoutingEdge:
-    """A row of the routing table: ROUTES_TO {score, from, until}. Sequences; `until` None while it stands."""
+    """A row of the routing table: ROUTES_TO {score, from, until}. Sequences; `until` None while it
+    stands."""
 
     router: int
     ref: int

@@ -1,4 +1,5 @@
-"""What a reasoner is told of a router when it decides whether to split, merge or rewrite it (RecNet 2.4, eq. 9), and its answer."""
+"""What a reasoner is told of a router when it decides whether to split, merge or rewrite it (RecNet
+2.4, eq. 9), and its answer."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,8 +11,8 @@ from propagation.model.routers.router import RouterVersion
 
 @dataclass(frozen=True)
 class Half:
-    """One half of a router's community: its part (0..1) of what was written, what its users chose when they had heard the
-    router (how often each attribute), and what it would stand for."""
+    """One half of a router's community: its part (0..1) of what was written, what its users chose
+    when they had heard the router (how often each attribute), and what it would stand for."""
 
     share: float
     wanted: Mapping[str, int]
@@ -20,10 +21,11 @@ class Half:
 
 @dataclass(frozen=True)
 class RouterCase:
-    """`praised` and `blamed` count all gradients (reward 1 and 0); `gradients` are the newest of them. `wanted`: what readers
-    chose when they had heard it. `halves`: what a split would give, `apart` 1 less the cosine of their centres (0..2).
-    `nearest`: the router most like it, `likeness` -1..1, `together` what both would stand for. `common`: mean shares of
-    attributes over all routers."""
+    """`praised` and `blamed` count all gradients (reward 1 and 0); `gradients` are the newest of
+    them. `wanted`: what readers chose when they had heard it. `halves`: what a split would give,
+    `apart` 1 less the cosine of their centres (0..2). `nearest`: the router most like it,
+    `likeness` -1..1, `together` what both would stand for. `common`: mean shares of attributes over
+    all routers."""
 
     router: RouterVersion
     gradients: Sequence[Gradient]
@@ -40,8 +42,9 @@ class RouterCase:
 
 @dataclass(frozen=True)
 class RouterDecision:
-    """`kind` None: leave it as it is. `texts`: (name, text) of each router afterwards, two for a split, in the order of the
-    halves; one for a merge or a rewrite. `written_by`: as in RouterVersion."""
+    """`kind` None: leave it as it is. `texts`: (name, text) of each router afterwards, two for a
+    split, in the order of the halves; one for a merge or a rewrite. `written_by`: as in
+    RouterVersion."""
 
     kind: EvolutionKind | None
     reason: str = ""

@@ -1,7 +1,9 @@
-"""Maps (old router, user) -> new router: how weights that were stored before an evolution are read after it (DESIGN, step 8).
+"""Maps (old router, user) -> new router: how weights that were stored before an evolution are read
+after it (DESIGN, step 8).
 
-Stored weights are never rewritten. Whoever reads them (mass, erasure, a round) reads through the maps of the runs that came
-after. Only the taste bank evolves: routers of the session bank keep their numbers."""
+Stored weights are never rewritten. Whoever reads them (mass, erasure, a round) reads through the
+maps of the runs that came after. Only the taste bank evolves: routers of the session bank keep
+their numbers."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,8 +16,8 @@ Routers = NDArray[np.integer]
 
 @dataclass(frozen=True)
 class Halves:
-    """A split: `in_second` [U] bool by user row says who goes to the second half; rows past its end go to the larger half.
-    `share`: the first half's part (0..1) of the router's start mass."""
+    """A split: `in_second` [U] bool by user row says who goes to the second half; rows past its end
+    go to the larger half. `share`: the first half's part (0..1) of the router's start mass."""
 
     first: int
     second: int
@@ -33,13 +35,14 @@ class Halves:
 
 @dataclass(frozen=True)
 class RouterMap:
-    """One published run. It maps weights of interactions up to `through` (the sequence of its barrier), written in
-    `from_epoch` or before, to the routers of `to_epoch`.
+    """One published run. It maps weights of interactions up to `through` (the sequence of its
+    barrier), written in `from_epoch` or before, to the routers of `to_epoch`.
 
-    `home` [K before] i64: the new number of each router; of one that was split it is not used, see `halves`. `routers`: K
-    after; `retired`: numbers below it that stand for no router any more. `centres` [K before, D] f32 and `start_shares`
-    (each merged router's part, 0..1, of the start mass of what it was merged into) are for an undo, and so are `versions`: of
-    each router that changed its newest text before the run."""
+    `home` [K before] i64: the new number of each router; of one that was split it is not used, see
+    `halves`. `routers`: K after; `retired`: numbers below it that stand for no router any more.
+    `centres` [K before, D] f32 and `start_shares` (each merged router's part, 0..1, of the start
+    mass of what it was merged into) are for an undo, and so are `versions`: of each router that
+    changed its newest text before the run."""
 
     run: int
     through: int
@@ -65,7 +68,8 @@ class RouterMap:
         return out
 
     def becomes(self, router: int) -> tuple[int, ...]:
-        """What a router became, for what belongs to no single user (rules, gradients): both halves of a split."""
+        """What a router became, for what belongs to no single user (rules, gradients): both halves
+        of a split."""
         halves = self.halves.get(router)
         if halves is not None:
             return (halves.first, halves.second)
@@ -108,7 +112,8 @@ class RouterMaps:
         return Chain(standing(one for one in self.maps if one.through >= sequence))
 
     def between(self, first: int, later: int) -> Chain:
-        """What maps the stored weights of an interaction at `first` to the routers in which one at `later` is stored."""
+        """What maps the stored weights of an interaction at `first` to the routers in which one at
+        `later` is stored."""
         return Chain(standing(one for one in self.maps if first <= one.through < later))
 
     def since(self, epoch: int) -> Chain:
@@ -117,7 +122,8 @@ class RouterMaps:
 
 
 def standing(maps: Iterable[RouterMap]) -> list[RouterMap]:
-    """Without runs that were undone and the runs that undid them: what was written before both is where it was."""
+    """Without runs that were undone and the runs that undid them: what was written before both is
+    where it was."""
     kept: list[RouterMap] = []
     for one in maps:
         runs = [other.run for other in kept]

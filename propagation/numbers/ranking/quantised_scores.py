@@ -1,8 +1,10 @@
-"""A quantised copy of the items' vectors, and the score of all items read from it: the first of two stages.
+"""A quantised copy of the items' vectors, and the score of all items read from it: the first of two
+stages.
 
-Every feature but popularity and kNN is linear in a vector of the item, or (lift, rule 2) the logarithm of one that is:
-s(u,i) = ln((N_i . v) / P_i + 50 sum v), v_k = pi_k / (n_k + 50). One pass over eight bits a component finds the items
-worth an exact score (read.py); the copy follows the state item by item, so that it is never old."""
+Every feature but popularity and kNN is linear in a vector of the item, or (lift, rule 2) the
+logarithm of one that is: s(u,i) = ln((N_i . v) / P_i + 50 sum v), v_k = pi_k / (n_k + 50). One pass
+over eight bits a component finds the items worth an exact score (read.py); the copy follows the
+state item by item, so that it is never old."""
 
 from typing import NamedTuple
 
@@ -29,12 +31,13 @@ RECENT_EVERY = 64
 
 
 class Sketch(NamedTuple):
-    """Items in blocks of 64, so that one component of 64 items is one run of memory; B blocks, W components in all.
+    """Items in blocks of 64, so that one component of 64 items is one run of memory; B blocks, W
+    components in all.
 
-    levels [B,W,64] i8 · scale [B,6,64] f32, by part · popular, recent [B,64] f32 as the features have them ·
-    prior [B,64] f32 1 / (c_i + .5) · offset [B,64] f32, 0 or -inf where hidden or not there · bin [B,64] u8 ·
-    bounds [7] where the parts begin and end · clock [3] i64: adoptions followed, interactions at the last look at all
-    recent popularity, items."""
+    levels [B,W,64] i8 · scale [B,6,64] f32, by part · popular, recent [B,64] f32 as the features
+    have them · prior [B,64] f32 1 / (c_i + .5) · offset [B,64] f32, 0 or -inf where hidden or not
+    there · bin [B,64] u8 · bounds [7] where the parts begin and end · clock [3] i64: adoptions
+    followed, interactions at the last look at all recent popularity, items."""
 
     levels: NDArray[np.int8]
     scale: NDArray[np.float32]
@@ -54,10 +57,16 @@ def new_sketch(state: State) -> Sketch:
     blocks = -(-len(state.adoptions) // LANES)
     rows = (blocks, LANES)
     return Sketch(
-        levels=np.zeros((blocks, sum(widths), LANES), np.int8), scale=np.zeros((blocks, PARTS, LANES), np.float32),
-        popular=np.zeros(rows, np.float32), recent=np.zeros(rows, np.float32), prior=np.zeros(rows, np.float32),
-        offset=np.full(rows, -np.inf, np.float32), bin=np.zeros(rows, np.uint8),
-        bounds=np.cumsum([0, *widths]).astype(np.int64), clock=np.zeros(3, np.int64))
+        levels=np.zeros((blocks, sum(widths), LANES), np.int8),
+        scale=np.zeros((blocks, PARTS, LANES), np.float32),
+        popular=np.zeros(rows, np.float32),
+        recent=np.zeros(rows, np.float32),
+        prior=np.zeros(rows, np.float32),
+        offset=np.full(rows, -np.inf, np.float32),
+        bin=np.zeros(rows, np.uint8),
+        bounds=np.cumsum([0, *widths]).astype(np.int64),
+        clock=np.zeros(3, np.int64),
+    )
 
 
 @njit(cache=True)
@@ -105,7 +114,8 @@ def follow_items(sketch, state, items):
 
 @njit(cache=True, nogil=True)
 def follow_recent(sketch, state):
-    """Look at all items' recent popularity again: it fades with every interaction, by one part in a hundred in 64."""
+    """Look at all items' recent popularity again: it fades with every interaction, by one part in a
+    hundred in 64."""
     for item in range(state.clock[3]):
         sketch.recent[item // LANES, item % LANES] = _recent_of(state, item)
 
@@ -145,29 +155,46 @@ def _accumulate(levels, block, places, weights, count, out):
         a, b, c, d = places[place], places[place + 1], places[place + 2], places[place + 3]
         wa, wb, wc, wd = weights[place], weights[place + 1], weights[place + 2], weights[place + 3]
         for lane in range(LANES):
-            out[lane] += (wa * np.float32(levels[block, a, lane]) + wb * np.float32(levels[block, b, lane])
-                          + wc * np.float32(levels[block, c, lane]) + wd * np.float32(levels[block, d, lane]))
+            out[lane] += (
+                wa * np.float32(levels[block, a, lane])
+                + wb * np.float32(levels[block, b, lane])
+                + wc * np.float32(levels[block, c, lane])
+                + wd * np.float32(levels[block, d, lane])
+            )
 
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
 def _add_logarithm(sums, bits, slopes, bins, out):
-    """out += slope * ln(sums), within 2e-5: exponent and a polynomial of the mantissa. `bits` views `sums` and is lost."""
+    """out += slope * ln(sums), within 2e-5: exponent and a polynomial of the mantissa. `bits` views
+    `sums` and is lost."""
     for lane in range(LANES):
         exponent = np.float32((bits[lane] >> 23) - 127)
         bits[lane] = (bits[lane] & MANTISSA) | ONE
         t = sums[lane] - np.float32(1.0)
-        mantissa = t * (np.float32(0.99957776) + t * (np.float32(-0.49213434) + t * (np.float32(0.28893368)
-                        + t * (np.float32(-0.13433515) + t * np.float32(0.03110524)))))
+        mantissa = t * (
+            np.float32(0.99957776)
+            + t
+            * (
+                np.float32(-0.49213434)
+                + t
+                * (
+                    np.float32(0.28893368)
+                    + t * (np.float32(-0.13433515) + t * np.float32(0.03110524))
+                )
+            )
+        )
         out[lane] += slopes[bins[lane]] * (exponent * LN2 + mantissa)
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
 def score_blocks(sketch, begin, end, places, weights, counts, slopes, mass, out):
-    """Stage one over the blocks [begin, end), for Q standpoints at once: a block is read once and serves them all.
+    """Stage one over the blocks [begin, end), for Q standpoints at once: a block is read once and
+    serves them all.
 
-    places, weights [Q,6,M]: each part's components that are not zero; counts [Q,6] (multiples of 4) · slopes [Q,9,4],
-    by item bin: constant, popularity, recent, the four linear parts, the two lifts · mass [Q,2,2]: by bank the factor of
-    N.v / (c + .5) and 50 sum v · out [Q, B*64] f32, approximate scores; -inf where hidden."""
+    places, weights [Q,6,M]: each part's components that are not zero; counts [Q,6] (multiples of 4)
+    · slopes [Q,9,4], by item bin: constant, popularity, recent, the four linear parts, the two
+    lifts · mass [Q,2,2]: by bank the factor of N.v / (c + .5) and 50 sum v · out [Q, B*64] f32,
+    approximate scores; -inf where hidden."""
     sums = np.empty(LANES, np.float32)
     bits = sums.view(np.int32)
     for block in range(begin, end):
@@ -177,28 +204,60 @@ def score_blocks(sketch, begin, end, places, weights, counts, slopes, mass, out)
             row = out[query, block * LANES : (block + 1) * LANES]
             for lane in range(LANES):
                 k = bins[lane]
-                row[lane] = (slope[0, k] + slope[1, k] * sketch.popular[block, lane] + slope[2, k] * sketch.recent[block, lane]
-                             + sketch.offset[block, lane])
+                row[lane] = (
+                    slope[0, k]
+                    + slope[1, k] * sketch.popular[block, lane]
+                    + slope[2, k] * sketch.recent[block, lane]
+                    + sketch.offset[block, lane]
+                )
             for part in range(SESSION):
                 if counts[query, part]:
-                    _accumulate(sketch.levels, block, places[query, part], weights[query, part], counts[query, part], sums)
+                    _accumulate(
+                        sketch.levels,
+                        block,
+                        places[query, part],
+                        weights[query, part],
+                        counts[query, part],
+                        sums,
+                    )
                     for lane in range(LANES):
-                        row[lane] += slope[3 + part, bins[lane]] * sums[lane] * sketch.scale[block, part, lane]
+                        row[lane] += (
+                            slope[3 + part, bins[lane]]
+                            * sums[lane]
+                            * sketch.scale[block, part, lane]
+                        )
             for bank in range(2):
                 part = SESSION + bank
                 if counts[query, part]:
-                    _accumulate(sketch.levels, block, places[query, part], weights[query, part], counts[query, part], sums)
+                    _accumulate(
+                        sketch.levels,
+                        block,
+                        places[query, part],
+                        weights[query, part],
+                        counts[query, part],
+                        sums,
+                    )
                     factor, floor = mass[query, bank, 0], mass[query, bank, 1]
                     for lane in range(LANES):
-                        sums[lane] = sums[lane] * sketch.scale[block, part, lane] * sketch.prior[block, lane] * factor + floor
+                        sums[lane] = (
+                            sums[lane]
+                            * sketch.scale[block, part, lane]
+                            * sketch.prior[block, lane]
+                            * factor
+                            + floor
+                        )
                     _add_logarithm(sums, bits, slope[7 + bank], bins, row)
 
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
 def lift_neighbours(sketch, state, found, slopes, scores):
-    """scores [B*64] += slope * ln(1 + nearness / floor) of the gathered neighbours `found`: what score_blocks took at their floor.
-    slopes [2,4]: slow and fast, by item bin."""
-    sums, lifts, adopted = np.empty(LANES, np.float32), np.empty(LANES, np.float32), np.empty(LANES, np.float32)
+    """scores [B*64] += slope * ln(1 + nearness / floor) of the gathered neighbours `found`: what
+    score_blocks took at their floor. slopes [2,4]: slow and fast, by item bin."""
+    sums, lifts, adopted = (
+        np.empty(LANES, np.float32),
+        np.empty(LANES, np.float32),
+        np.empty(LANES, np.float32),
+    )
     bits = sums.view(np.int32)
     bin_of_item = sketch.bin.reshape(-1)
     bins = np.zeros(LANES, np.uint8)

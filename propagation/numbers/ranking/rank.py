@@ -1,4 +1,5 @@
-"""Reading: the best items for a user, exactly scored (features.fill_from and combiner.score; nothing is defined twice)."""
+"""Reading: the best items for a user, exactly scored (features.fill_from and combiner.score;
+nothing is defined twice)."""
 
 from typing import NamedTuple
 
@@ -38,14 +39,20 @@ from propagation.numbers.rules.trust import softmax_largest
 SLOPES = 9
 POPULARITY, RECENT = Feature.POPULARITY.value, Feature.RECENT.value
 SLOW, FAST = Feature.KNN_SLOW.value, Feature.KNN_FAST.value
-PART_FEATURES = (Feature.CONTENT.value, Feature.ATTRIBUTES.value, Feature.ADOPTERS.value, Feature.PROFILE.value,
-                 Feature.LIFT_SESSION.value, Feature.LIFT_TASTE.value)
+PART_FEATURES = (
+    Feature.CONTENT.value,
+    Feature.ATTRIBUTES.value,
+    Feature.ADOPTERS.value,
+    Feature.PROFILE.value,
+    Feature.LIFT_SESSION.value,
+    Feature.LIFT_TASTE.value,
+)
 
 
 class Asker(NamedTuple):
-    """Who reads, and how: user row (-1: not known) · arm of the combiner · factors [K] f64 of the taste routers, from the
-    user's filter rules (ones: no rule) · own [2,D] f32, content and attributes of the user's own text, read where there is
-    no history."""
+    """Who reads, and how: user row (-1: not known) · arm of the combiner · factors [K] f64 of the
+    taste routers, from the user's filter rules (ones: no rule) · own [2,D] f32, content and
+    attributes of the user's own text, read where there is no history."""
 
     user: int
     arm: int
@@ -54,7 +61,8 @@ class Asker(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """n items, best first: rows [n] i64 · scores [n] f64 · raw, values and weights [n,F] f64 of every feature."""
+    """n items, best first: rows [n] i64 · scores [n] f64 · raw, values and weights [n,F] f64 of
+    every feature."""
 
     rows: NDArray[np.int64]
     scores: NDArray[np.float64]
@@ -65,14 +73,17 @@ class Ranked(NamedTuple):
 
 @njit(cache=True)
 def standpoint_for(state, asker):
-    """The user's standpoint with the filter rules' factors on the taste routers (rule 2: times softmax, before the 32 largest
-    are taken and renormalised); the user's own text where there is no history."""
+    """The user's standpoint with the filter rules' factors on the taste routers (rule 2: times
+    softmax, before the 32 largest are taken and renormalised); the user's own text where there is
+    no history."""
     plain = standpoint_of(state, asker.user)
     if not has_history(state, asker.user):
         return Standpoint(asker.own[0], asker.own[1], plain.profile, plain.session, plain.taste)
     if (asker.factors == 1.0).all():
         return plain
-    logits = state.taste.sharpness * state.taste.trust[asker.user].astype(np.float64) + np.log(asker.factors)
+    logits = state.taste.sharpness * state.taste.trust[asker.user].astype(np.float64) + np.log(
+        asker.factors
+    )
     taste = softmax_largest(logits, READ_ROUTERS, asker.user, state.seed)
     return Standpoint(plain.content, plain.attributes, plain.profile, plain.session, taste)
 
@@ -84,7 +95,8 @@ def _user_bin(state, user):
 
 @njit(cache=True)
 def _slopes(combiner, arm, user_bin, out):
-    """out [9,4]: the combiner as linear in raw features, by item bin; the kNN columns at their floor."""
+    """out [9,4]: the combiner as linear in raw features, by item bin; the kNN columns at their
+    floor."""
     probes = np.zeros((2, FEATURES))
     probes[1] = 1.0
     values = np.empty_like(probes)
@@ -92,7 +104,11 @@ def _slopes(combiner, arm, user_bin, out):
     for item_bin in range(BINS):
         constant = 0.0
         for feature in range(FEATURES):
-            weight = weight_of(combiner, arm, feature, user_bin, item_bin) if combiner.mask[arm, feature] > 0 else 0.0
+            weight = (
+                weight_of(combiner, arm, feature, user_bin, item_bin)
+                if combiner.mask[arm, feature] > 0
+                else 0.0
+            )
             slope = weight * (values[1, feature] - values[0, feature])
             constant += weight * values[0, feature]
             if feature in (SLOW, FAST):
@@ -137,18 +153,36 @@ def _bank_components(bank, pi, total, start, places, weights, mass):
 
 @njit(cache=True, nogil=True)
 def prepare(state, combiner, sketch, asker, places, weights, counts, slopes, mass):
-    """One query of sketch.score_blocks: fills its row of places and weights [6,M], counts [6], slopes [9,4], mass [2,2]."""
+    """One query of sketch.score_blocks: fills its row of places and weights [6,M], counts [6],
+    slopes [9,4], mass [2,2]."""
     standpoint = standpoint_for(state, asker)
     _slopes(combiner, asker.arm, _user_bin(state, asker.user), slopes)
     bounds = sketch.bounds
-    counts[CONTENT] = _components(standpoint.content, bounds[CONTENT], places[CONTENT], weights[CONTENT])
-    counts[ATTRIBUTES] = _components(standpoint.attributes, bounds[ATTRIBUTES], places[ATTRIBUTES], weights[ATTRIBUTES])
-    counts[ADOPTERS] = _components(standpoint.content, bounds[ADOPTERS], places[ADOPTERS], weights[ADOPTERS])
-    counts[PROFILE] = _components(standpoint.profile, bounds[PROFILE], places[PROFILE], weights[PROFILE])
+    counts[CONTENT] = _components(
+        standpoint.content, bounds[CONTENT], places[CONTENT], weights[CONTENT]
+    )
+    counts[ATTRIBUTES] = _components(
+        standpoint.attributes, bounds[ATTRIBUTES], places[ATTRIBUTES], weights[ATTRIBUTES]
+    )
+    counts[ADOPTERS] = _components(
+        standpoint.content, bounds[ADOPTERS], places[ADOPTERS], weights[ADOPTERS]
+    )
+    counts[PROFILE] = _components(
+        standpoint.profile, bounds[PROFILE], places[PROFILE], weights[PROFILE]
+    )
     total = state.totals[0] + 0.5 * state.totals[1]
-    counts[SESSION] = _bank_components(state.session, standpoint.session, total, bounds[SESSION], places[SESSION],
-                                       weights[SESSION], mass[0])
-    counts[TASTE] = _bank_components(state.taste, standpoint.taste, total, bounds[TASTE], places[TASTE], weights[TASTE], mass[1])
+    counts[SESSION] = _bank_components(
+        state.session,
+        standpoint.session,
+        total,
+        bounds[SESSION],
+        places[SESSION],
+        weights[SESSION],
+        mass[0],
+    )
+    counts[TASTE] = _bank_components(
+        state.taste, standpoint.taste, total, bounds[TASTE], places[TASTE], weights[TASTE], mass[1]
+    )
     for part in range(PARTS):
         if not slopes[3 + part].any():
             counts[part] = 0
@@ -156,7 +190,8 @@ def prepare(state, combiner, sketch, asker, places, weights, counts, slopes, mas
 
 @njit(cache=True)
 def _add_neighbours(state, combiner, sketch, asker, found, scores):
-    """Lift the kNN columns of the gathered neighbours from the floor to what they are, in the approximate scores."""
+    """Lift the kNN columns of the gathered neighbours from the floor to what they are, in the
+    approximate scores."""
     probes = np.zeros((2, FEATURES))
     probes[1] = 1.0
     values = np.empty_like(probes)
@@ -196,14 +231,18 @@ def _score_rows(state, combiner, asker, rows, limit):
     standardise(combiner, raw, values)
     user_bin = _user_bin(state, asker.user)
     for place in range(len(rows)):
-        scores[place] = score(combiner, asker.arm, values[place], user_bin, bin_of(state.adoptions[rows[place]]))
+        scores[place] = score(
+            combiner, asker.arm, values[place], user_bin, bin_of(state.adoptions[rows[place]])
+        )
     order = in_order(rows, scores, asker.user, state.seed)[:limit]
     weights = np.zeros((len(order), FEATURES))
     for place in range(len(order)):
         item_bin = bin_of(state.adoptions[rows[order[place]]])
         for feature in range(FEATURES):
             if combiner.mask[asker.arm, feature] > 0:
-                weights[place, feature] = weight_of(combiner, asker.arm, feature, user_bin, item_bin)
+                weights[place, feature] = weight_of(
+                    combiner, asker.arm, feature, user_bin, item_bin
+                )
     return Ranked(rows[order], scores[order], raw[order], values[order], weights)
 
 
@@ -214,10 +253,13 @@ def _gathered(state, user):
 
 @njit(cache=True, nogil=True)
 def rank_all(state, combiner, sketch, asker, scores, left_out, leave_seen, allowed, count, limit):
-    """Stage two over the whole catalogue: the `count` best approximate scores (lost on return) scored exactly, the `limit` best
-    of them returned. left_out: rows to leave out; allowed [<= items] bool, empty: all."""
+    """Stage two over the whole catalogue: the `count` best approximate scores (lost on return)
+    scored exactly, the `limit` best of them returned. left_out: rows to leave out; allowed [<=
+    items] bool, empty: all."""
     found = _gathered(state, asker.user)
-    rows = _shortlist(state, combiner, sketch, asker, found, scores, left_out, leave_seen, allowed, count)
+    rows = _shortlist(
+        state, combiner, sketch, asker, found, scores, left_out, leave_seen, allowed, count
+    )
     ranked = _score_rows(state, combiner, asker, rows, limit)
     release_neighbours(state, found)
     return ranked
@@ -225,13 +267,15 @@ def rank_all(state, combiner, sketch, asker, scores, left_out, leave_seen, allow
 
 @njit(cache=True, nogil=True)
 def rank_rows(state, combiner, asker, candidates, left_out, leave_seen, limit):
-    """The `limit` best of given rows, all scored exactly; hidden ones, those in left_out and (leave_seen) those the user has
-    had are left out."""
+    """The `limit` best of given rows, all scored exactly; hidden ones, those in left_out and
+    (leave_seen) those the user has had are left out."""
     known = has_history(state, asker.user)
     rows = np.empty(len(candidates), np.int64)
     kept = 0
     for item in candidates:
-        had = (known and leave_seen and has_seen(state, asker.user, item)) or (item == left_out).any()
+        had = (known and leave_seen and has_seen(state, asker.user, item)) or (
+            item == left_out
+        ).any()
         if state.visible[item] and not had:
             rows[kept] = item
             kept += 1
@@ -243,7 +287,8 @@ def rank_rows(state, combiner, asker, candidates, left_out, leave_seen, limit):
 
 @njit(cache=True, nogil=True)
 def adopters_by_router(state, items, out):
-    """out [len(items), 2, K] i64: distinct adopters of each item by bank and by the router that each wrote most to."""
+    """out [len(items), 2, K] i64: distinct adopters of each item by bank and by the router that
+    each wrote most to."""
     place_of = np.full(state.clock[3], -1, np.int64)
     for place in range(len(items)):
         place_of[items[place]] = place

@@ -28,12 +28,16 @@ def _best_by_group(scores, width):
 
 @njit(cache=True)
 def _at_least(scores, count):
-    """Items that may be among the `count` best: by the best of each group of neighbours first, so that most are never looked
-    at."""
+    """Items that may be among the `count` best: by the best of each group of neighbours first, so
+    that most are never looked at."""
     width = LANES if len(scores) > FEW_GROUPS * LANES * count else FEW_LANES
     best = _best_by_group(scores, width)
     groups = len(best)
-    threshold = np.partition(best, groups - count)[groups - count] if groups > count else np.float32(-np.inf)
+    threshold = (
+        np.partition(best, groups - count)[groups - count]
+        if groups > count
+        else np.float32(-np.inf)
+    )
     chosen = np.empty(len(scores), np.int64)
     filled = 0
     for group in range(groups):

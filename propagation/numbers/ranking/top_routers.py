@@ -1,4 +1,5 @@
-"""Whom a client's taste leads to: the largest routing weights of users, the largest lifts of items, many clients at once."""
+"""Whom a client's taste leads to: the largest routing weights of users, the largest lifts of items,
+many clients at once."""
 
 import numpy as np
 from numba import njit
@@ -14,9 +15,10 @@ NO_ROUTER, BY_TEXT = -1, -2
 
 @njit(cache=True, nogil=True)
 def taste_rows(state, rows, users, refs, count, routers, values):
-    """For clients at `rows` [n] (`users` [n] bool: a user's row, else an item's): routers [n, count], largest first, with their
-    values [n, count] (of pi for users, of lift for items). NO_ROUTER fills what is left; BY_TEXT in the first place: nothing
-    but the client's text may be read."""
+    """For clients at `rows` [n] (`users` [n] bool: a user's row, else an item's): routers [n,
+    count], largest first, with their values [n, count] (of pi for users, of lift for items).
+    NO_ROUTER fills what is left; BY_TEXT in the first place: nothing but the client's text may be
+    read."""
     for place in range(len(rows)):
         routers[place] = NO_ROUTER
         row = rows[place]

@@ -1,5 +1,6 @@
-"""The pairwise logistic combiner (OFFLINE_ROUTING.md, rule 3). It learns several arms at once over the same features:
-the live one with propagation, one without it (DESIGN, "It can be switched off"), and an evaluation's others."""
+"""The pairwise logistic combiner (OFFLINE_ROUTING.md, rule 3). It learns several arms at once over
+the same features: the live one with propagation, one without it (DESIGN, "It can be switched off"),
+and an evaluation's others."""
 
 from typing import NamedTuple
 
@@ -16,15 +17,16 @@ RATE, BIN_RATE = 0.1, 0.05
 L2, BIN_L2 = 1e-4, 1e-3
 GRADIENT_CLIP = 4.0
 LEAST_DEVIATION = 1e-3
-# Where numbers are learned ahead of texts nearly all profile cosines are 0: their deviation says nothing of those to come.
+# Where numbers are learned ahead of texts nearly all profile cosines are 0: their deviation says
+# nothing of those to come.
 LEAST_PROFILE_DEVIATION = 0.1
 PROFILE = Feature.PROFILE.value
 
 
 class Combiner(NamedTuple):
-    """mask [A,F] 0/1: which features an arm sees · weights, squares [A,F,9] (global, 4 user maturities, 4 item adopter
-    bins) · moments [F,2] running mean and sum of squared differences · seen [1] values behind the moments · gauge: how well
-    each arm ranked before it learned."""
+    """mask [A,F] 0/1: which features an arm sees · weights, squares [A,F,9] (global, 4 user
+    maturities, 4 item adopter bins) · moments [F,2] running mean and sum of squared differences ·
+    seen [1] values behind the moments · gauge: how well each arm ranked before it learned."""
 
     mask: NDArray[np.float64]
     weights: NDArray[np.float64]
@@ -39,8 +41,14 @@ def new_combiner(mask: NDArray[np.float64], start: NDArray[np.float64]) -> Combi
     arms, features = mask.shape
     weights = np.zeros((arms, features, GROUPS))
     weights[:, :, 0] = mask * start
-    return Combiner(mask, weights, np.ones((arms, features, GROUPS)), np.zeros((features, 2)), np.zeros(1),
-                    new_gauge(arms))
+    return Combiner(
+        mask,
+        weights,
+        np.ones((arms, features, GROUPS)),
+        np.zeros((features, 2)),
+        np.zeros(1),
+        new_gauge(arms),
+    )
 
 
 def _parts(combiner: Combiner) -> list[NDArray[np.float64]]:
@@ -54,10 +62,12 @@ def packed(combiner: Combiner) -> NDArray[np.float64]:
 
 
 def unpack(combiner: Combiner, vector: NDArray[np.float64]) -> None:
-    """Take a packed state in place; one that was stored before there was a gauge begins a new one. Raises ValueError when it
-    is another combiner's."""
+    """Take a packed state in place; one that was stored before there was a gauge begins a new one.
+    Raises ValueError when it is another combiner's."""
     parts = _parts(combiner)
-    gauge = packed(combiner._replace(gauge=new_gauge(len(combiner.mask))))[-sum(part.size for part in combiner.gauge) :]
+    gauge = packed(combiner._replace(gauge=new_gauge(len(combiner.mask))))[
+        -sum(part.size for part in combiner.gauge) :
+    ]
     size = sum(part.size for part in parts)
     if len(vector) == size - len(gauge):
         vector = np.concatenate([vector, gauge])
@@ -95,11 +105,14 @@ def standardise(combiner, raw, out):
 
 
 def for_newcomers(combiner: Combiner) -> Combiner:
-    """The same for reading for users without history: what is chosen often counts for an item, at least at the start weight, and
-    what is chosen now not against it, whatever was learned from users who know the popular items already."""
+    """The same for reading for users without history: what is chosen often counts for an item, at
+    least at the start weight, and what is chosen now not against it, whatever was learned from
+    users who know the popular items already."""
     weights = combiner.weights.copy()
     for feature, least in ((Feature.POPULARITY, START_WEIGHT), (Feature.RECENT, 0.0)):
-        lowest = weights[:, feature, 0] + weights[:, feature, 1] + weights[:, feature, 5:].min(axis=1)
+        lowest = (
+            weights[:, feature, 0] + weights[:, feature, 1] + weights[:, feature, 5:].min(axis=1)
+        )
         weights[:, feature, 0] += np.maximum(least - lowest, 0) * combiner.mask[:, feature]
     return combiner._replace(weights=weights)
 
@@ -127,8 +140,8 @@ def _clipped(value):
 
 @njit(cache=True)
 def learn_pairs(combiner, values, user_bin, item_bins):
-    """One AdaGrad step of every arm on row 0 (the positive) against the other rows of standardised `values`; the gauge takes
-    how each arm ranked row 0 before."""
+    """One AdaGrad step of every arm on row 0 (the positive) against the other rows of standardised
+    `values`; the gauge takes how each arm ranked row 0 before."""
     arms, others = combiner.mask.shape[0], values.shape[0] - 1
     gradient = np.empty(GROUPS)
     slope = np.empty(others)
@@ -159,7 +172,9 @@ def learn_pairs(combiner, values, user_bin, item_bins):
                     continue
                 combiner.squares[arm, feature, group] += step * step
                 rate = RATE if group == 0 else BIN_RATE
-                combiner.weights[arm, feature, group] = w + rate * step / np.sqrt(combiner.squares[arm, feature, group])
+                combiner.weights[arm, feature, group] = w + rate * step / np.sqrt(
+                    combiner.squares[arm, feature, group]
+                )
         gains[arm] = gain_of(above, ties)
     note_gains(combiner.gauge, gains)
 
@@ -172,4 +187,6 @@ def observe(combiner, raw):
         for feature in range(raw.shape[1]):
             before = raw[row, feature] - combiner.moments[feature, 0]
             combiner.moments[feature, 0] += before / combiner.seen[0]
-            combiner.moments[feature, 1] += before * (raw[row, feature] - combiner.moments[feature, 0])
+            combiner.moments[feature, 1] += before * (
+                raw[row, feature] - combiner.moments[feature, 0]
+            )

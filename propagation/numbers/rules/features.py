@@ -29,8 +29,9 @@ class Feature(IntEnum):
 
 
 class Standpoint(NamedTuple):
-    """What a user brings to every feature: unit vectors of content and attributes, the profile's [D] f32, and per bank the
-    routers read and their weights pi (both empty without history: the lift is 0 then)."""
+    """What a user brings to every feature: unit vectors of content and attributes, the profile's
+    [D] f32, and per bank the routers read and their weights pi (both empty without history: the
+    lift is 0 then)."""
 
     content: NDArray[np.float32]
     attributes: NDArray[np.float32]
@@ -71,21 +72,29 @@ def has_history(state, user):
 
 @njit(cache=True)
 def standpoint_of(state, user):
-    """Where `user` (a row, or -1 for one not known) reads from; zeros and no routers without history."""
+    """Where `user` (a row, or -1 for one not known) reads from; zeros and no routers without
+    history."""
     dim = state.content.shape[1]
     profile = state.user_profile[user].copy() if user >= 0 else np.zeros(dim, np.float32)
     if not has_history(state, user):
         nothing = (np.empty(0, np.int64), np.empty(0, np.float64))
-        return Standpoint(np.zeros(dim, np.float32), np.zeros(dim, np.float32), profile, nothing, nothing)
-    return Standpoint(unit(state.user_content[user]), unit(state.user_attributes[user]), profile,
-                      routing_weights(state.session, user, READ_ROUTERS, state.seed),
-                      routing_weights(state.taste, user, READ_ROUTERS, state.seed))
+        return Standpoint(
+            np.zeros(dim, np.float32), np.zeros(dim, np.float32), profile, nothing, nothing
+        )
+    return Standpoint(
+        unit(state.user_content[user]),
+        unit(state.user_attributes[user]),
+        profile,
+        routing_weights(state.session, user, READ_ROUTERS, state.seed),
+        routing_weights(state.taste, user, READ_ROUTERS, state.seed),
+    )
 
 
 @njit(cache=True)
 def fill_from(state, standpoint, items, out):
-    """Write the features of each of `items` read from `standpoint` into out [len, F]. The kNN columns are read from the
-    scratch rows near_slow and near_fast: all zero, unless the caller gathered a user's neighbours."""
+    """Write the features of each of `items` read from `standpoint` into out [len, F]. The kNN
+    columns are read from the scratch rows near_slow and near_fast: all zero, unless the caller
+    gathered a user's neighbours."""
     _fill_counts(state.adoptions, state.recent, state.recent_at, state.clock[0], items, out)
     _fill_near(state.near_slow, state.near_fast, state.adoptions, items, out)
     dots(state.content, items, standpoint.content, out[:, 2])
@@ -121,7 +130,8 @@ def _fill_near(near_slow, near_fast, adoptions, items, out):
 
 @njit(cache=True)
 def fill_features(state, user, items, out):
-    """Write the features of `user` (a row, or -1 for one without history) and each of a few `items` into out [len, F]."""
+    """Write the features of `user` (a row, or -1 for one without history) and each of a few `items`
+    into out [len, F]."""
     known = has_history(state, user)
     if known:
         look_up_neighbours(state, user, items)

@@ -23,17 +23,20 @@ def share(state, item):
 
 @njit(cache=True)
 def lifts(bank, share_of_item, item, out):
-    """Rule 1 for every router of a bank: l_k(i) = ln((N[i,k] + 50 P_i) / ((n_k + 50) P_i)), an item's own row (out [K]).
-    0: as everywhere; above: more here than elsewhere."""
+    """Rule 1 for every router of a bank: l_k(i) = ln((N[i,k] + 50 P_i) / ((n_k + 50) P_i)), an
+    item's own row (out [K]). 0: as everywhere; above: more here than elsewhere."""
     mass, total = bank.mass, bank.total
     prior = PRIOR * share_of_item
     for router in range(mass.shape[1]):
-        out[router] = np.log((mass[item, router] + prior) / ((total[router] + PRIOR) * share_of_item))
+        out[router] = np.log(
+            (mass[item, router] + prior) / ((total[router] + PRIOR) * share_of_item)
+        )
 
 
 @njit(cache=True, fastmath=SUMS_IN_ANY_ORDER)
 def dots(matrix, rows, vector, out):
-    """out [n] = matrix [.,D] f32 at rows [n], times vector [D] f32. At 48 to 80 columns four times faster than BLAS."""
+    """out [n] = matrix [.,D] f32 at rows [n], times vector [D] f32. At 48 to 80 columns four times
+    faster than BLAS."""
     for place in range(len(rows)):
         row = rows[place]
         total = np.float32(0)
@@ -44,7 +47,8 @@ def dots(matrix, rows, vector, out):
 
 @njit(cache=True)
 def readings(bank, weights, adoptions, totals, items, out):
-    """Rule 2: s(u,i) = ln sum_k pi_k exp l_k(i) for items [n] into out [n]; pi is given as (routers, values)."""
+    """Rule 2: s(u,i) = ln sum_k pi_k exp l_k(i) for items [n] into out [n]; pi is given as
+    (routers, values)."""
     routers, values = weights
     dense = np.zeros(bank.mass.shape[1], np.float32)
     prior = 0.0

@@ -1,4 +1,5 @@
-"""Item-kNN, slow and fast: decayed co-adoption counts of at most 384 neighbours an item (chosen in docs/method.md)."""
+"""Item-kNN, slow and fast: decayed co-adoption counts of at most 384 neighbours an item (chosen in
+docs/method.md)."""
 
 import numpy as np
 from numba import njit
@@ -31,7 +32,8 @@ def remember(state, user, item):
 
 @njit(cache=True)
 def place_of(neighbour, item, filled, other):
-    """Where `other` is among the item's first neighbours, or -1. No early way out, and 32 bits: this form is compiled to SIMD."""
+    """Where `other` is among the item's first neighbours, or -1. No early way out, and 32 bits:
+    this form is compiled to SIMD."""
     found, wanted = np.int32(-1), np.int32(other)
     for place in range(np.int32(filled)):
         found = max(found, np.int32(place) if neighbour[item, place] == wanted else np.int32(-1))
@@ -40,11 +42,14 @@ def place_of(neighbour, item, filled, other):
 
 @njit(cache=True)
 def _keep_nearest(neighbour, together, filled, item, adoptions):
-    """Leave an item its 320 nearest neighbours by what a reading would give them; of equal ones the older."""
+    """Leave an item its 320 nearest neighbours by what a reading would give them; of equal ones the
+    older."""
     size = filled[item]
     near = np.empty(size, np.float32)
     for place in range(size):
-        near[place] = together[item, place] / np.sqrt(np.float32(adoptions[neighbour[item, place]] + DAMPING))
+        near[place] = together[item, place] / np.sqrt(
+            np.float32(adoptions[neighbour[item, place]] + DAMPING)
+        )
     threshold = np.partition(near, size - KEPT)[size - KEPT]
     ties = KEPT - np.sum(near > threshold)
     kept = 0
@@ -64,7 +69,8 @@ def count_together(neighbour, together, filled, item, other, weight, adoptions):
     if place >= 0:
         together[item, place] += weight
         return
-    # a full row makes room for many newcomers at once: one place, always the least, would never let one of them grow
+    # a full row makes room for many newcomers at once: one place, always the least, would never let
+    # one of them grow
     if filled[item] == NEIGHBOURS:
         _keep_nearest(neighbour, together, filled, item, adoptions)
     place = np.int64(filled[item])
@@ -76,7 +82,12 @@ def count_together(neighbour, together, filled, item, other, weight, adoptions):
 @njit(cache=True)
 def add_co_adoptions(state, user, item):
     """co[j,i] grows by .9^age for each of the user's last 20 items j, in both directions."""
-    neighbour, together, filled, adoptions = state.neighbour, state.together, state.neighbour_count, state.adoptions
+    neighbour, together, filled, adoptions = (
+        state.neighbour,
+        state.together,
+        state.neighbour_count,
+        state.adoptions,
+    )
     weight = np.float32(1.0)
     for other in past_items(state, user)[:CO_HISTORY]:
         if other != item:
@@ -103,7 +114,8 @@ def _age_weights(past):
 
 @njit(cache=True)
 def _shares(state, past):
-    """[2, past] f32: what a co-adoption with each past item counts, slow and fast: its age's weight, damped by its popularity."""
+    """[2, past] f32: what a co-adoption with each past item counts, slow and fast: its age's
+    weight, damped by its popularity."""
     weights = _age_weights(len(past))
     shares = np.empty((2, len(past)), np.float32)
     for age in range(len(past)):
@@ -115,19 +127,22 @@ def _shares(state, past):
 
 @njit(cache=True)
 def nearness(near, adopted):
-    """A sum of near_slow or near_fast, damped by how popular the item itself is; of 32 bits where both are."""
+    """A sum of near_slow or near_fast, damped by how popular the item itself is; of 32 bits where
+    both are."""
     return near / np.sqrt(adopted + DAMPING)
 
 
 @njit(cache=True)
 def gather_neighbours(state, user):
-    """Sum the neighbours of the user's last items into the scratch rows near_slow and near_fast, to be read by `nearness`. The
-    items that have any, each once, for release_neighbours."""
+    """Sum the neighbours of the user's last items into the scratch rows near_slow and near_fast, to
+    be read by `nearness`. The items that have any, each once, for release_neighbours."""
     neighbour, together, filled = state.neighbour, state.together, state.neighbour_count
     near_slow, near_fast = state.near_slow, state.near_fast
     past = past_items(state, user)
     shares = _shares(state, past)
-    found = np.empty(min(np.sum(filled[past]), state.clock[3]) + 1, np.int64)  # one more: written before it is known to be new
+    found = np.empty(
+        min(np.sum(filled[past]), state.clock[3]) + 1, np.int64
+    )  # one more: written before it is known to be new
     count = 0
     for age in range(len(past)):
         other = past[age]

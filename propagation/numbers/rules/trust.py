@@ -1,4 +1,5 @@
-"""Trust and routing weights (OFFLINE_ROUTING.md, rules 2, 4 and 5): the user's row of the routing table."""
+"""Trust and routing weights (OFFLINE_ROUTING.md, rules 2, 4 and 5): the user's row of the routing
+table."""
 
 import numpy as np
 from numba import njit
@@ -10,7 +11,8 @@ LIFT_CLIP = 3.0
 
 @njit(cache=True)
 def largest(values, count, user, seed):
-    """Places of the `count` largest values; equal ones are ordered by a seeded hash of (client, router)."""
+    """Places of the `count` largest values; equal ones are ordered by a seeded hash of (client,
+    router)."""
     size = len(values)
     if count >= size:
         return np.arange(size)
@@ -36,7 +38,9 @@ def largest(values, count, user, seed):
     for place in range(size):
         if values[place] == threshold:
             tied[found] = place
-            order[found] = np.float64(mixed(np.uint64(user) * np.uint64(65_537) + np.uint64(place), seed))
+            order[found] = np.float64(
+                mixed(np.uint64(user) * np.uint64(65_537) + np.uint64(place), seed)
+            )
             found += 1
     ranks = np.argsort(order)
     for place in range(count - filled):

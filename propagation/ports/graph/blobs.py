@@ -9,5 +9,5 @@ class BlobStore(Protocol):
     async def get_blob(self, name: str) -> bytes | None: ...
 
     async def put_blob(self, name: str, value: bytes, lease: Lease | None = None) -> None:
-        """In place of what was there. With a lease, raises LeaseLost when its token is not the newest; nothing is changed
-        then."""
+        """In place of what was there. With a lease, raises LeaseLost when its token is not the
+        newest; nothing is changed then."""

@@ -20,7 +20,9 @@ from propagation.ports.graph.leases import Lease
 
 
 class ErasureStore(Protocol):
-    async def standings(self, event_ids: Sequence[str]) -> Sequence[tuple[Standing, InteractionRow | None]]:
+    async def standings(
+        self, event_ids: Sequence[str]
+    ) -> Sequence[tuple[Standing, InteractionRow | None]]:
         """How each event id stands, with the interaction where it is recorded."""
 
     async def all_interactions(self, refs: Sequence[int]) -> Sequence[InteractionRow]:
@@ -33,37 +35,50 @@ class ErasureStore(Protocol):
         """What these interactions wrote, those that are learned."""
 
     async def texts_citing(self, trails: Sequence[Trail]) -> Sequence[StoredText]:
-        """The versions that the trails lead through, each once, by ref, then version: at least those that cite one of the
-        sequences, or one of the messages and hold one of its attributes, or hold one of the words (as it is written; where they
-        cite one of the messages, in letters of either case). Others may be among them."""
+        """The versions that the trails lead through, each once, by ref, then version: at least
+        those that cite one of the sequences, or one of the messages and hold one of its attributes,
+        or hold one of the words (as it is written; where they cite one of the messages, in letters
+        of either case). Others may be among them."""
 
     async def said_by_others(self, ref: int, names: frozenset[str]) -> frozenset[str]:
-        """Those of these normalised names that some other client's own text (title, description, attributes, categories) holds."""
+        """Those of these normalised names that some other client's own text (title, description,
+        attributes, categories) holds."""
 
     async def refs_naming(self, words: frozenset[str]) -> frozenset[int]:
-        """Clients with a stored version of their text that holds one of the words. Looks at every version."""
+        """Clients with a stored version of their text that holds one of the words. Looks at every
+        version."""
 
-    async def messages_resting_on(self, refs: Sequence[int], sequences: frozenset[int] | None, words: frozenset[str],
-                                  limit: int) -> Sequence[SentMessage]:
-        """Published messages that carry a part of one of these clients (of these interactions only, unless None), and those
-        whose name, text or attributes hold one of the words, or (where there are words) whose text was taken back before and
-        may have held one; by router, then version. Of the parts that stay, those of the attributes that lose one are counted,
-        up to `limit` clients each."""
+    async def messages_resting_on(
+        self,
+        refs: Sequence[int],
+        sequences: frozenset[int] | None,
+        words: frozenset[str],
+        limit: int,
+    ) -> Sequence[SentMessage]:
+        """Published messages that carry a part of one of these clients (of these interactions only,
+        unless None), and those whose name, text or attributes hold one of the words, or (where
+        there are words) whose text was taken back before and may have held one; by router, then
+        version. Of the parts that stay, those of the attributes that lose one are counted, up to
+        `limit` clients each."""
 
     async def readers_of(self, messages: Sequence[tuple[int, int]]) -> Sequence[Merged]:
         """Who merged these messages, and into which version."""
 
     async def take_back(self, lease: Lease, withdrawal: Withdrawal, barrier: Staged) -> TakenBack:
-        """Everything in one publication, with its log entry (RETRACTION or ERASURE, `number` the barrier's sequence) and the
-        barrier, which was staged under this lease: whatever names an erased client is gone, its refs never come back, its event
-        ids are kept as keyed hashes only. Claims that are held and a round that is being staged are void. Older checkpoints are
-        dropped. Raises LeaseLost, VersionClash (a text has another version meanwhile, or one that was committed since `read_at`
-        rests on what goes): nothing is changed then, but that past versions of texts may cite it no longer."""
+        """Everything in one publication, with its log entry (RETRACTION or ERASURE, `number` the
+        barrier's sequence) and the barrier, which was staged under this lease: whatever names an
+        erased client is gone, its refs never come back, its event ids are kept as keyed hashes
+        only. Claims that are held and a round that is being staged are void. Older checkpoints are
+        dropped. Raises LeaseLost, VersionClash (a text has another version meanwhile, or one that
+        was committed since `read_at` rests on what goes): nothing is changed then, but that past
+        versions of texts may cite it no longer."""
 
     async def wipe(self) -> None:
-        """Nothing that names clients that were forgotten, or that they said, is left in the database's files, nor in a write-ahead
-        log. Of numbers without names, which checkpoints are, an adapter may leave dropped ones in free space of a large file until
-        others take it (docs/erasure.md). Who is forgotten meanwhile stays due."""
+        """Nothing that names clients that were forgotten, or that they said, is left in the
+        database's files, nor in a write-ahead log. Of numbers without names, which checkpoints are,
+        an adapter may leave dropped ones in free space of a large file until others take it
+        (docs/erasure.md). Who is forgotten meanwhile stays due."""
 
     async def wiping_due(self) -> bool:
-        """Whether a client was forgotten and `wipe` did not finish since. Of a retraction nothing has to be wiped."""
+        """Whether a client was forgotten and `wipe` did not finish since. Of a retraction nothing
+        has to be wiped."""

@@ -15,9 +15,10 @@ from propagation.ports.graph.leases import Lease
 
 @dataclass(frozen=True)
 class Publication:
-    """All that goes live at once. `run`, `map` and `epoch` carry neither run number nor sequence yet. `round_` was begun and
-    holds, staged, the versions of routers that changed and the change of the routing table. `start`: the barrier, staged under
-    the learner's lease. `texts`: next versions of clients whose filter rules follow the routers."""
+    """All that goes live at once. `run`, `map` and `epoch` carry neither run number nor sequence
+    yet. `round_` was begun and holds, staged, the versions of routers that changed and the change
+    of the routing table. `start`: the barrier, staged under the learner's lease. `texts`: next
+    versions of clients whose filter rules follow the routers."""
 
     run: EvolutionRun
     map: RouterMap
@@ -28,10 +29,13 @@ class Publication:
 
 
 class EvolutionStore(Protocol):
-    async def publish_evolution(self, learn: Lease, round_lease: Lease, publication: Publication) -> EvolutionRun:
-        """The epoch, its log entry, its barrier, the map, the lineage, the round and the texts in one commit; the run with its
-        number, sequence, epoch and time. Claims that are held are void: their interactions are free again. Raises LeaseLost,
-        VersionClash (a text has another version meanwhile); nothing is changed then."""
+    async def publish_evolution(
+        self, learn: Lease, round_lease: Lease, publication: Publication
+    ) -> EvolutionRun:
+        """The epoch, its log entry, its barrier, the map, the lineage, the round and the texts in
+        one commit; the run with its number, sequence, epoch and time. Claims that are held are
+        void: their interactions are free again. Raises LeaseLost, VersionClash (a text has another
+        version meanwhile); nothing is changed then."""
 
     async def save_evolution(self, run: EvolutionRun) -> EvolutionRun:
         """Keep the report of a run that was not published; with its number and time."""

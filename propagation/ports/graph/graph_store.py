@@ -24,17 +24,29 @@ class VersionClash(Exception):
         self.ref = ref
 
 
-class GraphStore(RecordStore, ClientStore, LearnStore, ReasonStore, RoundStore, RetentionStore, LeaseStore, BlobStore,
-                 EvolutionStore, OutboxStore, Protocol):
+class GraphStore(
+    RecordStore,
+    ClientStore,
+    LearnStore,
+    ReasonStore,
+    RoundStore,
+    RetentionStore,
+    LeaseStore,
+    BlobStore,
+    EvolutionStore,
+    OutboxStore,
+    Protocol,
+):
     """Strings hold any Unicode but U+0000, which the edge refuses (the stores raise InvalidInput)."""
 
     async def open(self) -> None:
-        """Connect, check that the database is ours and of a schema we know, migrate it. Raises StoreBusy,
-        StoreCorrupt, SchemaTooNew."""
+        """Connect, check that the database is ours and of a schema we know, migrate it. Raises
+        StoreBusy, StoreCorrupt, SchemaTooNew."""
 
     async def prepare(self) -> None:
-        """What the first readers would wait for otherwise (a server that has yet to plan its statements); beside everything else,
-        at any time after `open`. Changes nothing, may be cut short."""
+        """What the first readers would wait for otherwise (a server that has yet to plan its
+        statements); beside everything else, at any time after `open`. Changes nothing, may be cut
+        short."""
 
     async def close(self) -> None: ...
 

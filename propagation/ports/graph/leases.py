@@ -7,8 +7,8 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Lease:
-    """`token` grows with every change of holder; a commit that carries an older token is refused (LeaseLost).
-    `expires` in milliseconds of the store's clock."""
+    """`token` grows with every change of holder; a commit that carries an older token is refused
+    (LeaseLost). `expires` in milliseconds of the store's clock."""
 
     name: str
     holder: str
@@ -24,12 +24,12 @@ class LeaseStore(Protocol):
         """Who holds it now; None where nobody does."""
 
     async def show_life(self, holder: str, ttl_ms: int, within: float) -> frozenset[str]:
-        """This process lives, for so long from now on (0: it ends). Who showed life before and shows none now. Raises
-        StoreUnreachable after `within` seconds."""
+        """This process lives, for so long from now on (0: it ends). Who showed life before and
+        shows none now. Raises StoreUnreachable after `within` seconds."""
 
     async def end_stalled(self, holders: Sequence[str], longer_ms: int, within: float) -> int:
-        """What these processes have held open for longer is ended, with the locks that it holds; how much that was. Raises
-        StoreUnreachable after `within` seconds."""
+        """What these processes have held open for longer is ended, with the locks that it holds;
+        how much that was. Raises StoreUnreachable after `within` seconds."""
 
     async def release_lease(self, lease: Lease) -> None:
         """Give it back early; does nothing when it was lost."""

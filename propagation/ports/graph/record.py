@@ -11,7 +11,8 @@ from propagation.model.interactions.log import EntryKind, LogEntry, LogSlice
 
 @dataclass(frozen=True)
 class Recorded:
-    """Outcomes in the order of the events, and the refs of clients that were created on the way, by (kind, id)."""
+    """Outcomes in the order of the events, and the refs of clients that were created on the way, by
+    (kind, id)."""
 
     outcomes: Sequence[RecordOutcome]
     created: Mapping[tuple[int, str], int]
@@ -19,27 +20,29 @@ class Recorded:
 
 class RecordStore(Protocol):
     async def upsert_clients(self, changes: Sequence[ClientChange]) -> Sequence[ClientOutcome]:
-        """All changes in one commit. Changes of one client apply in order. Same content twice changes nothing."""
+        """All changes in one commit. Changes of one client apply in order. Same content twice
+        changes nothing."""
 
     async def record(self, events: Sequence[NewInteraction], *, auto_create: bool) -> Recorded:
-        """All events in one commit, sequences in their order, directly after one another. The caller's event id decides: a
-        repeat of equal content hash is DUPLICATE with the first one's sequence, another hash is CONFLICT (within one
-        call too).
-        Unknown users, items and negatives are created where `auto_create`, else said."""
+        """All events in one commit, sequences in their order, directly after one another. The
+        caller's event id decides: a repeat of equal content hash is DUPLICATE with the first one's
+        sequence, another hash is CONFLICT (within one call too). Unknown users, items and negatives
+        are created where `auto_create`, else said."""
 
     async def append(self, kind: EntryKind, refs: Sequence[int], number: int) -> int:
-        """One entry that is no interaction; its sequence. A RETRACTION's or ERASURE's `refs` are the clients whose
-        numbers it takes back, its `number` the barrier's sequence."""
+        """One entry that is no interaction; its sequence. A RETRACTION's or ERASURE's `refs` are
+        the clients whose numbers it takes back, its `number` the barrier's sequence."""
 
     async def read_log(self, after: int, limit: int) -> LogSlice:
         """Committed entries with sequence > after, at most `limit` of them, in order, without gaps."""
 
     async def read_entries(self, after: int, through: int) -> Sequence[LogEntry]:
-        """Of the log's entries with after < sequence <= through those that are no interaction, in order."""
+        """Of the log's entries with after < sequence <= through those that are no interaction, in
+        order."""
 
     async def recorded_through(self) -> int:
         """The last sequence committed."""
 
     async def sequence_at(self, time_ms: int) -> int:
-        """The last sequence committed at or before a time (milliseconds since 1970); 0 before the first. Commit times
-        never go back, whatever the clock does."""
+        """The last sequence committed at or before a time (milliseconds since 1970); 0 before the
+        first. Commit times never go back, whatever the clock does."""

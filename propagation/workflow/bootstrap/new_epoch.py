@@ -1,7 +1,9 @@
-"""A new epoch (RecNet 2.2.1): the embedder fitted, the routers' centres found, everything learned again on them.
+"""A new epoch (RecNet 2.2.1): the embedder fitted, the routers' centres found, everything learned
+again on them.
 
-All of it is worked out beside the live view and published as a new epoch in one commit: a crash before it is as if nothing
-had happened, a crash after it is mended at start (the index lags, and the first round is due)."""
+All of it is worked out beside the live view and published as a new epoch in one commit: a crash
+before it is as if nothing had happened, a crash after it is mended at start (the index lags, and
+the first round is due)."""
 
 import asyncio
 from collections.abc import Callable
@@ -41,8 +43,8 @@ async def catalogue_of(store: GraphStore) -> list[Client]:
 
 
 class NewEpoch:
-    """Makes epochs from the catalogue and the log. The caller keeps learn, reason and rounds still meanwhile; reads and
-    record go on."""
+    """Makes epochs from the catalogue and the log. The caller keeps learn, reason and rounds still
+    meanwhile; reads and record go on."""
 
     def __init__(self, store: GraphStore, embedder: Embedder, settings: WorkflowSettings) -> None:
         self._store = store
@@ -63,8 +65,15 @@ class NewEpoch:
         if state is not None:
             await self._store.put_blob(embedder_name(number), state, lease)
         await self._store.put_blob(made_with_name(number), made_with.blob, lease)
-        epoch = Epoch(number=number, sequence=0, session_k=self._settings.session.k, taste_k=self._settings.taste.k,
-                      tau=self._settings.tau, embedder=embedder.name, era=number)
+        epoch = Epoch(
+            number=number,
+            sequence=0,
+            session_k=self._settings.session.k,
+            taste_k=self._settings.taste.k,
+            tau=self._settings.tau,
+            embedder=embedder.name,
+            era=number,
+        )
         sequence = await self._store.open_epoch(lease, epoch, snapshot(view, barrier=True))
         return epoch.model_copy(update={"sequence": sequence})
 
@@ -75,11 +84,16 @@ class NewEpoch:
         return self._embedder.twin(state), state
 
     async def _view(self, embedder: Embedder, catalogue: list[Client], number: int) -> NumbersView:
-        """Each bank's centres are k-means of the items' embeddings; under `centres = "attributes"` (the preset `paper`) the
-        taste bank's are k-means of the extracted attributes', as 2.2.1 has it."""
+        """Each bank's centres are k-means of the items' embeddings; under `centres = "attributes"`
+        (the preset `paper`) the taste bank's are k-means of the extracted attributes', as 2.2.1 has
+        it."""
         seed = self._settings.seed
         items = await embedder.embed([content_text(item) for item in catalogue])
-        tastes = items if self._settings.centres == "items" else await embedder.embed(await self._attributes())
+        tastes = (
+            items
+            if self._settings.centres == "items"
+            else await embedder.embed(await self._attributes())
+        )
         session = await asyncio.to_thread(spherical_kmeans, items, self._settings.session.k, seed)
         taste = await asyncio.to_thread(spherical_kmeans, tastes, self._settings.taste.k, seed + 1)
         return NumbersView(session, taste, seed, number, self._settings.limits)
@@ -94,16 +108,21 @@ class NewEpoch:
         return sorted(found)
 
     async def _relearn(self, lease: Lease, view: NumbersView, embedder: Embedder) -> None:
-        """Stage the whole log, learned again on the new start, with the negatives that were recorded."""
+        """Stage the whole log, learned again on the new start, with the negatives that were
+        recorded."""
         numbers = Numbers(view)
         through = await self._store.learned_through()
         try:
             while view.applied_through < through:
                 first = view.applied_through == 0
-                part = await self._store.read_log(view.applied_through, min(ENTRIES_A_BLOCK, through - view.applied_through))
+                part = await self._store.read_log(
+                    view.applied_through, min(ENTRIES_A_BLOCK, through - view.applied_through)
+                )
                 await take_clients(self._store, numbers, embedder, part)
                 negatives = await self._negatives(part.interactions.sequence)
-                block = await numbers.run(NumbersView.learn, part.interactions, part.through, negatives)
+                block = await numbers.run(
+                    NumbersView.learn, part.interactions, part.through, negatives
+                )
                 await self._store.replace_learned(lease, [block], first=first)
         finally:
             numbers.close()
@@ -118,4 +137,6 @@ class NewEpoch:
             blocks.extend(await self._store.read_learned(after, 8))
             after = blocks[-1].through
         recorded = np.concatenate([block.sequence for block in blocks])
-        return np.concatenate([block.negatives for block in blocks])[np.searchsorted(recorded, sequences)]
+        return np.concatenate([block.negatives for block in blocks])[
+            np.searchsorted(recorded, sequences)
+        ]

@@ -1,4 +1,5 @@
-"""Stage 0 of Algorithm 1 (RecNet 2.2.1): when it happens, how it goes live, and how a restart finds it again."""
+"""Stage 0 of Algorithm 1 (RecNet 2.2.1): when it happens, how it goes live, and how a restart finds
+it again."""
 
 import logging
 from collections.abc import Callable
@@ -31,17 +32,34 @@ def no_words(_: str) -> None:
 def first_view(made_with: MadeWith, limits: tuple[float, float]) -> NumbersView:
     """Routers before bootstrap: seeded directions."""
     seed, dimension = made_with.seed, made_with.dimension
-    return NumbersView(seeded_directions(made_with.session_k, dimension, seed),
-                       seeded_directions(made_with.taste_k, dimension, seed + 1), seed, epoch=0, limits=limits)
+    return NumbersView(
+        seeded_directions(made_with.session_k, dimension, seed),
+        seeded_directions(made_with.taste_k, dimension, seed + 1),
+        seed,
+        epoch=0,
+        limits=limits,
+    )
 
 
 class Stage0:
-    """`made_with`: what the open data was made with; until it is opened, what the settings say. `anew`: numbers and index are of
-    other settings than this process', so that they are not read, and made anew by the next epoch."""
+    """`made_with`: what the open data was made with; until it is opened, what the settings say.
+    `anew`: numbers and index are of other settings than this process', so that they are not read,
+    and made anew by the next epoch."""
 
-    def __init__(self, store: GraphStore, embedder: Embedder, index: VectorIndex, numbers: Numbers, learner: Learner,
-                 vectors: Vectors, upkeep: IndexUpkeep, stage2: Stage2, settings: WorkflowSettings, wanted: MadeWith,
-                 leases: Leases) -> None:
+    def __init__(
+        self,
+        store: GraphStore,
+        embedder: Embedder,
+        index: VectorIndex,
+        numbers: Numbers,
+        learner: Learner,
+        vectors: Vectors,
+        upkeep: IndexUpkeep,
+        stage2: Stage2,
+        settings: WorkflowSettings,
+        wanted: MadeWith,
+        leases: Leases,
+    ) -> None:
         self._store = store
         self._embedder = embedder
         self._index = index
@@ -59,10 +77,15 @@ class Stage0:
         self.made_with = wanted
 
     async def due(self, changed_clients: int) -> bool:
-        """Whether `bootstrap_items` items have text and nothing was bootstrapped yet. `changed_clients`: how many client
-        changes this process has seen; the catalogue is only counted again after enough of them."""
+        """Whether `bootstrap_items` items have text and nothing was bootstrapped yet.
+        `changed_clients`: how many client changes this process has seen; the catalogue is only
+        counted again after enough of them."""
         needed = self._settings.bootstrap_items
-        if self._numbers.view.epoch or self._numbers.view.items < needed or changed_clients < self._look_after:
+        if (
+            self._numbers.view.epoch
+            or self._numbers.view.items < needed
+            or changed_clients < self._look_after
+        ):
             return False
         if self._upkeep.problem:  # the new epoch's index has to be made
             return False
@@ -71,8 +94,9 @@ class Stage0:
         return with_text >= needed
 
     async def run(self, say: Say, *, first: bool) -> Epoch | None:
-        """Open the next epoch and go live on it. The caller keeps learn, reason and rounds still meanwhile. `first`: None where
-        there is one already, for another process was quicker. Raises LeaseLost where another process goes on learning."""
+        """Open the next epoch and go live on it. The caller keeps learn, reason and rounds still
+        meanwhile. `first`: None where there is one already, for another process was quicker. Raises
+        LeaseLost where another process goes on learning."""
         async with self._learner.settled(abreast=not self.anew) as lease:
             if first and self._numbers.view.epoch:
                 return None
@@ -88,8 +112,8 @@ class Stage0:
         return epoch
 
     async def restore(self, *, adopt: bool) -> None:
-        """At start, before the view: check what the data was made with, and take the epoch's embedder. Raises
-        IncompatibleSettings, unless told to `adopt` the new settings."""
+        """At start, before the view: check what the data was made with, and take the epoch's
+        embedder. Raises IncompatibleSettings, unless told to `adopt` the new settings."""
         epoch = await self._store.current_epoch()
         era = epoch.era if epoch else 0
         blob = await self._store.get_blob(made_with_name(era))
@@ -105,7 +129,8 @@ class Stage0:
             await self._take_embedder(era)
 
     async def open_index(self) -> None:
-        """At start, after the view: the index as the graph has it. One that is to be of other settings waits for its epoch."""
+        """At start, after the view: the index as the graph has it. One that is to be of other
+        settings waits for its epoch."""
         await self._vectors.load()
         if self.anew:
             self._upkeep.put_off("the vector index is made anew with the next epoch")
@@ -119,13 +144,22 @@ class Stage0:
             async with self._leases.holding(LEASE) as lease:
                 if lease is None:
                     raise LeaseHeld(LEASE)
-                await QuantileTau(self._store, self._index, self._embedder.dimension, self._settings.seed, self._leases).fix()
+                await QuantileTau(
+                    self._store,
+                    self._index,
+                    self._embedder.dimension,
+                    self._settings.seed,
+                    self._leases,
+                ).fix()
         return count
 
     async def take_epoch(self, number: int) -> None:
-        """The numbers go over to an epoch, that another process may have opened: so does the embedder. Raises
-        IncompatibleSettings where it was opened under other settings than this process'."""
-        era = next((epoch.era for epoch in await self._store.epochs() if epoch.number == number), number)
+        """The numbers go over to an epoch, that another process may have opened: so does the
+        embedder. Raises IncompatibleSettings where it was opened under other settings than this
+        process'."""
+        era = next(
+            (epoch.era for epoch in await self._store.epochs() if epoch.number == number), number
+        )
         if blob := await self._store.get_blob(made_with_name(era)):
             self.made_with = MadeWith.of_blob(blob)
         if self.made_with.embedder == self._wanted.embedder:

@@ -1,4 +1,5 @@
-"""One kernel over many blocks, on all cores: it holds no interpreter lock, and its parts touch nothing in common."""
+"""One kernel over many blocks, on all cores: it holds no interpreter lock, and its parts touch
+nothing in common."""
 
 import os
 from collections.abc import Callable
@@ -10,7 +11,8 @@ LEAST_BLOCKS = 128
 
 
 class Cores:
-    """The caller's thread and, for what is large enough to be shared, one more for every other core."""
+    """The caller's thread and, for what is large enough to be shared, one more for every other
+    core."""
 
     def __init__(self, threads: int | None = None) -> None:
         self._threads = threads or min(cores(), MOST_THREADS)

@@ -1,5 +1,5 @@
-"""A process shows that it lives, and ends what others hold open that show it no more: a frozen one may hold locks that everybody
-waits for."""
+"""A process shows that it lives, and ends what others hold open that show it no more: a frozen one
+may hold locks that everybody waits for."""
 
 import asyncio
 import contextlib
@@ -10,8 +10,8 @@ from propagation.model.errors import PropagationError
 from propagation.ports.graph.leases import LeaseStore
 
 LIFE, LOOKS_A_LIFE = 2 / 3, 4
-"""Of the time that a lease stands, for how long a process lives that shows no life; how often in that time it looks. What a silent
-one holds open is ended before its leases are over."""
+"""Of the time that a lease stands, for how long a process lives that shows no life; how often in
+that time it looks. What a silent one holds open is ended before its leases are over."""
 AGAIN_SECONDS = 0.1
 """The pause after a look that failed."""
 LEAST_SECONDS = 2.0
@@ -20,8 +20,8 @@ log = logging.getLogger(__name__)
 
 
 class Life:
-    """Of the process `holder`; a lease stands for `seconds`. Who is silent is looked at twice, a pause apart: after the store
-    itself stood still nobody has shown life for a moment."""
+    """Of the process `holder`; a lease stands for `seconds`. Who is silent is looked at twice, a
+    pause apart: after the store itself stood still nobody has shown life for a moment."""
 
     def __init__(self, store: LeaseStore, holder: str, seconds: float) -> None:
         self._store = store
@@ -45,7 +45,9 @@ class Life:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             self._showing = self._ending = None
-            with contextlib.suppress(PropagationError):  # else the others look for what it has open, for a day
+            with contextlib.suppress(
+                PropagationError
+            ):  # else the others look for what it has open, for a day
                 await self._store.show_life(self._holder, 0, self._within)
 
     @property
@@ -65,7 +67,9 @@ class Life:
             try:
                 await self._show()
                 told = False
-            except Exception as error:  # it must not end: others would end what this process has open
+            except (
+                Exception
+            ) as error:  # it must not end: others would end what this process has open
                 self._due = {}  # a server that stands still now is looked at anew
                 if not told:
                     log.warning("life is not shown, until the graph answers: %s", error)
@@ -77,14 +81,19 @@ class Life:
         self._due = {holder: self._due.get(holder, now + self._pause * 0.9) for holder in silent}
         due = sorted(holder for holder, at in self._due.items() if at <= now)
         if due and (self._ending is None or self._ending.done()):
-            self._due |= dict.fromkeys(due, now + self._seconds)  # who is dead has nothing open, and is asked for seldom
+            self._due |= dict.fromkeys(
+                due, now + self._seconds
+            )  # who is dead has nothing open, and is asked for seldom
             self._ending = asyncio.create_task(self._end_stalled(due))
 
     async def _end_stalled(self, holders: list[str]) -> None:
         try:
             ended = await self._store.end_stalled(holders, self._ttl_ms, self._within)
         except Exception as error:
-            log.warning("what silent processes hold open is not ended, until it is looked for again: %s", error)
+            log.warning(
+                "what silent processes hold open is not ended, until it is looked for again: %s",
+                error,
+            )
         else:
             if ended:
                 log.warning("ended %d transactions of processes that show no life any more", ended)

@@ -1,4 +1,5 @@
-"""Leases held for as long as the work takes, however long that is; and one that its holder keeps until another asks for it."""
+"""Leases held for as long as the work takes, however long that is; and one that its holder keeps
+until another asks for it."""
 
 import asyncio
 import contextlib
@@ -15,8 +16,8 @@ ASKED_MS, LOOK_SECONDS = 5_000, 0.1
 
 
 class Leases:
-    """What this process, `holder`, holds in the graph. Each lease stands for `seconds` from when it was last prolonged: so long
-    after a process died others take over."""
+    """What this process, `holder`, holds in the graph. Each lease stands for `seconds` from when it
+    was last prolonged: so long after a process died others take over."""
 
     def __init__(self, store: LeaseStore, holder: str, seconds: float) -> None:
         self._store = store
@@ -33,9 +34,10 @@ class Leases:
 
     @contextlib.asynccontextmanager
     async def holding(self, name: str, patience: float = 0.0) -> AsyncIterator[Lease | None]:
-        """The lease, prolonged thrice in its life until the body ends, then given back; None while another holder has it, which is
-        waited for so many seconds. Where it is lost all the same (this process stood still for longer than it stands), the next
-        fenced commit raises LeaseLost."""
+        """The lease, prolonged thrice in its life until the body ends, then given back; None while
+        another holder has it, which is waited for so many seconds. Where it is lost all the same
+        (this process stood still for longer than it stands), the next fenced commit raises
+        LeaseLost."""
         lease = await self.taken_over(name, patience)
         if lease is None:
             yield None
@@ -48,8 +50,8 @@ class Leases:
                 await self._store.release_lease(lease)
 
     async def taken_over(self, name: str, patience: float = PATIENCE_SECONDS) -> Lease | None:
-        """The lease, as soon as who has it gives it back, and who keeps it until it is asked for (see `asked_for`) is asked for
-        it; None where that took longer than so many seconds."""
+        """The lease, as soon as who has it gives it back, and who keeps it until it is asked for
+        (see `asked_for`) is asked for it; None where that took longer than so many seconds."""
         until = time.monotonic() + patience
         asking: Lease | None = None
         try:
@@ -63,13 +65,15 @@ class Leases:
                     await self._store.release_lease(asking)
 
     async def asked_for(self, name: str) -> bool:
-        """Whether another process waits for this lease: who holds it gives it back, and nobody else takes it meanwhile."""
+        """Whether another process waits for this lease: who holds it gives it back, and nobody else
+        takes it meanwhile."""
         return await self._store.lease_holder(_asked(name)) not in (None, self.holder)
 
     @contextlib.asynccontextmanager
     async def prolonged(self, lease: Lease, *, shared: bool) -> AsyncIterator[None]:
-        """The lease is prolonged thrice in its life until the body ends, and not given back. `shared`: others in this process work
-        under it too, and a lease that was taken anew is theirs."""
+        """The lease is prolonged thrice in its life until the body ends, and not given back.
+        `shared`: others in this process work under it too, and a lease that was taken anew is
+        theirs."""
         keeping = asyncio.create_task(self._prolong(lease, shared))
         try:
             yield
@@ -78,7 +82,8 @@ class Leases:
             await asyncio.gather(keeping, return_exceptions=True)
 
     async def _prolong(self, lease: Lease, shared: bool) -> None:
-        """A commit under the lease holds its row: what waited for one that took long is followed by the next at once."""
+        """A commit under the lease holds its row: what waited for one that took long is followed by
+        the next at once."""
         pause = self.seconds / PROLONGED_A_LIFE
         due = time.monotonic() + pause
         while True:

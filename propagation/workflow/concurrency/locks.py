@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 
 
 class Gate:
-    """Inside of one process and loop. Whoever wants to be alone waits for those inside, and keeps later ones waiting."""
+    """Inside of one process and loop. Whoever wants to be alone waits for those inside, and keeps
+    later ones waiting."""
 
     def __init__(self) -> None:
         self._alone = asyncio.Lock()

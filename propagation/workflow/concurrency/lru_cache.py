@@ -9,8 +9,8 @@ V = TypeVar("V")
 
 
 class Recent(Generic[K, V]):
-    """Values by key that weigh at most `bound` (>= 1) together: one each, or what `weigh` says; the newest is held whatever it
-    weighs. `hits` and `misses` count look-ups since the start."""
+    """Values by key that weigh at most `bound` (>= 1) together: one each, or what `weigh` says; the
+    newest is held whatever it weighs. `hits` and `misses` count look-ups since the start."""
 
     def __init__(self, bound: int, weigh: Callable[[V], int] | None = None) -> None:
         self._bound = bound

@@ -1,4 +1,5 @@
-"""Who may commit texts now: one at a time, and of clients that somebody has reserved, only that one."""
+"""Who may commit texts now: one at a time, and of clients that somebody has reserved, only that
+one."""
 
 import asyncio
 from collections.abc import AsyncIterator, Collection
@@ -16,8 +17,11 @@ class Turns:
         self._freed = asyncio.Event()
 
     @asynccontextmanager
-    async def turn(self, refs: Collection[int], mine: Collection[int] = NOBODY) -> AsyncIterator[None]:
-        """The turn to commit texts of these clients, once nobody has reserved any that is not `mine`."""
+    async def turn(
+        self, refs: Collection[int], mine: Collection[int] = NOBODY
+    ) -> AsyncIterator[None]:
+        """The turn to commit texts of these clients, once nobody has reserved any that is not
+        `mine`."""
         while True:
             await self._lock.acquire()
             if not (self._reserved.intersection(refs).difference(mine)):

@@ -20,12 +20,14 @@ Divided = Mapping[int, tuple[Halves, WrittenMass]]
 
 @dataclass(frozen=True)
 class Agreed:
-    """What goes live: `divided` by router that is split, its mass as written up to sequence `through`; `totals` [K] what was
-    written to every router up to there; `texts` what changed routers say; `maps` of the runs before. Of an undo: `centres`
-    [K,D] of routers that come back, by number, and `start_shares` as in RouterMap (None: they follow from the totals).
+    """What goes live: `divided` by router that is split, its mass as written up to sequence
+    `through`; `totals` [K] what was written to every router up to there; `texts` what changed
+    routers say; `maps` of the runs before. Of an undo: `centres` [K,D] of routers that come back,
+    by number, and `start_shares` as in RouterMap (None: they follow from the totals).
 
-    Who belongs to which half is decided: a user who writes to a split router for the first time after that goes with the larger
-    half, as in RouterMap everybody who never wrote does. So edges and texts can follow before the learner stands still."""
+    Who belongs to which half is decided: a user who writes to a split router for the first time
+    after that goes with the larger half, as in RouterMap everybody who never wrote does. So edges
+    and texts can follow before the learner stands still."""
 
     run: EvolutionRun
     numbering: Numbering
@@ -39,7 +41,11 @@ class Agreed:
 
     def shares(self, totals: F64) -> Mapping[int, float]:
         """`totals` [K]: the routers' at sequence `through`."""
-        return start_shares(self.numbering, totals, self.totals) if self.start_shares is None else self.start_shares
+        return (
+            start_shares(self.numbering, totals, self.totals)
+            if self.start_shares is None
+            else self.start_shares
+        )
 
 
 async def caught_up(store: GraphStore, agreed: Agreed, through: int) -> Agreed:
@@ -47,17 +53,28 @@ async def caught_up(store: GraphStore, agreed: Agreed, through: int) -> Agreed:
     if through <= agreed.through:
         return agreed
     routers = len(agreed.numbering.home)
-    since, wanted = Written(totals=np.zeros(routers), through=agreed.through), np.zeros(routers, np.bool_)
+    since, wanted = (
+        Written(totals=np.zeros(routers), through=agreed.through),
+        np.zeros(routers, np.bool_),
+    )
     wanted[list(agreed.divided)] = True
     await gather(store, agreed.maps, since, wanted, through)
-    divided = {router: (halves, _with(mass, router, halves, since)) for router, (halves, mass) in agreed.divided.items()}
+    divided = {
+        router: (halves, _with(mass, router, halves, since))
+        for router, (halves, mass) in agreed.divided.items()
+    }
     return replace(agreed, divided=divided, through=through, totals=agreed.totals + since.totals)
 
 
 def _with(mass: WrittenMass, router: int, halves: Halves, since: Written) -> WrittenMass:
     users, items, weights = since.of(router)
     second = halves.of(users) == halves.second
-    return WrittenMass(*(_added(part, items[mine], weights[mine]) for part, mine in zip(mass, (~second, second), strict=True)))
+    return WrittenMass(
+        *(
+            _added(part, items[mine], weights[mine])
+            for part, mine in zip(mass, (~second, second), strict=True)
+        )
+    )
 
 
 def _added(mass: F64, items: NDArray[np.int64], weights: F64) -> F64:
@@ -70,11 +87,14 @@ def _added(mass: F64, items: NDArray[np.int64], weights: F64) -> F64:
 
 
 def start_shares(changes: Numbering, totals: F64, written: F64) -> dict[int, float]:
-    """Of merged routers, each one's part of their start mass: what its total [K] is more than what was written [K]."""
+    """Of merged routers, each one's part of their start mass: what its total [K] is more than what
+    was written [K]."""
     out: dict[int, float] = {}
     for change in changes.changes:
         if change.kind == EvolutionKind.MERGE:
             starts = np.maximum(totals[list(change.before)] - written[list(change.before)], 0.0)
-            parts = starts / starts.sum() if starts.sum() > 0 else np.full(len(starts), 1 / len(starts))
+            parts = (
+                starts / starts.sum() if starts.sum() > 0 else np.full(len(starts), 1 / len(starts))
+            )
             out.update(zip(change.before, parts.tolist(), strict=True))
     return out

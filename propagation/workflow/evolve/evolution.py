@@ -1,4 +1,5 @@
-"""Evolution (RecNet 2.4; Algorithm 1, line 15): plan from gradients, judge on the holdout, publish as a new epoch; and undo."""
+"""Evolution (RecNet 2.4; Algorithm 1, line 15): plan from gradients, judge on the holdout, publish
+as a new epoch; and undo."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -39,13 +40,23 @@ TOO_LITTLE = "too little to judge by: fewer than two users have chosen anything 
 
 
 class Evolution:
-    """One run at a time, which the caller sees to. `learning` keeps this process from learning, `no_texts` from reasoning and
-    rounds. Planning and judging take the first for as long as a copy takes; publishing takes the second, and the first for the
-    end of it."""
+    """One run at a time, which the caller sees to. `learning` keeps this process from learning,
+    `no_texts` from reasoning and rounds. Planning and judging take the first for as long as a copy
+    takes; publishing takes the second, and the first for the end of it."""
 
-    def __init__(self, store: GraphStore, reasoner: Reasoner, numbers: Numbers, vectors: Vectors, upkeep: IndexUpkeep,
-                 learner: Learner, settings: WorkflowSettings, learning: asyncio.Lock,
-                 no_texts: Callable[[], AbstractAsyncContextManager[None]], leases: Leases) -> None:
+    def __init__(
+        self,
+        store: GraphStore,
+        reasoner: Reasoner,
+        numbers: Numbers,
+        vectors: Vectors,
+        upkeep: IndexUpkeep,
+        learner: Learner,
+        settings: WorkflowSettings,
+        learning: asyncio.Lock,
+        no_texts: Callable[[], AbstractAsyncContextManager[None]],
+        leases: Leases,
+    ) -> None:
         self._store = store
         self._numbers = numbers
         self._learner = learner
@@ -53,7 +64,9 @@ class Evolution:
         self._learning = learning
         self._no_texts = no_texts
         self._planner = Planner(store, reasoner, settings)
-        self._publisher = Publisher(store, numbers, vectors, upkeep, leases, self._no_learning, self._learners_lease)
+        self._publisher = Publisher(
+            store, numbers, vectors, upkeep, leases, self._no_learning, self._learners_lease
+        )
         self._undoing = Undoing(store, numbers)
 
     async def run(self, *, dry_run: bool) -> EvolutionRun:
@@ -64,25 +77,37 @@ class Evolution:
         maps = await self._store.router_maps()
         sight, tail = await self._look()
         versions = await self._versions(sight.routers)
-        told = await told_of(self._store, maps, await self._gathered_through(), tail.judged_from, epoch.era)
+        told = await told_of(
+            self._store, maps, await self._gathered_through(), tail.judged_from, epoch.era
+        )
         await asyncio.to_thread(take_back, sight)
         plan = await self._planner.plan(sight, told, versions, maps, tail.judged_from)
         run = EvolutionRun(changes=plan.numbering.changes, judged_from=tail.judged_from)
         if not run.changes:
-            return await self._kept(run.model_copy(update={"verdict": _undecided(plan) or NOTHING}), dry_run)
+            return await self._kept(
+                run.model_copy(update={"verdict": _undecided(plan) or NOTHING}), dry_run
+            )
         judged = await asyncio.to_thread(verdict_on, plan, sight, tail)
         if judged is None:
             return await self._kept(run.model_copy(update={"verdict": TOO_LITTLE}), dry_run)
-        run = run.model_copy(update={
-            "verdict": judged.verdict, "users": judged.users, "interactions": judged.interactions, "log_loss_before": judged.before,
-            "log_loss_after": judged.after, "standard_error": judged.standard_error})
+        run = run.model_copy(
+            update={
+                "verdict": judged.verdict,
+                "users": judged.users,
+                "interactions": judged.interactions,
+                "log_loss_before": judged.before,
+                "log_loss_after": judged.after,
+                "standard_error": judged.standard_error,
+            }
+        )
         if dry_run or not judged.published:
             return await self._kept(run, dry_run)
         del sight
         return await self._publish(plan, run, maps, epoch)
 
     async def due_before_round(self) -> bool:
-        """Whether there were `evolve_every_rounds` rounds since the last run (Algorithm 1, line 15)."""
+        """Whether there were `evolve_every_rounds` rounds since the last run (Algorithm 1, line
+        15)."""
         every = self._settings.evolve_every_rounds
         if every is None or self._numbers.view.epoch == 0:
             return False
@@ -94,7 +119,8 @@ class Evolution:
         return last.number if last else 0
 
     async def undo(self, number: int, *, dry_run: bool) -> EvolutionRun:
-        """One more run that leads back. Raises InvalidInput where this one cannot be undone, or not before another one."""
+        """One more run that leads back. Raises InvalidInput where this one cannot be undone, or not
+        before another one."""
         epoch = await self._store.current_epoch()
         agreed = await self._undoing.agreed(number, await self._followed())
         if dry_run or epoch is None:
@@ -105,34 +131,46 @@ class Evolution:
         """The copy and its holdout at one sequence: nobody learns between the two."""
         async with self._learning:
             view = self._numbers.view
-            tail = await tail_of(self._store, view.applied_through, view.epoch, self._settings.holdout)
+            tail = await tail_of(
+                self._store, view.applied_through, view.epoch, self._settings.holdout
+            )
             return await self._numbers.run(sight_of, tail), tail
 
     async def _versions(self, routers: int) -> dict[int, RouterVersion]:
-        return {version.router: version for version in await self._store.router_versions(range(routers))}
+        return {
+            version.router: version for version in await self._store.router_versions(range(routers))
+        }
 
     async def _gathered_through(self) -> int:
         """Gradients up to here have done their work: T of the last run that was published."""
         runs = await self._store.evolution_runs(RUNS_LOOKED_AT)
-        return next((run.judged_from for run in runs if run.published and run.judged_from is not None), 0)
+        return next(
+            (run.judged_from for run in runs if run.published and run.judged_from is not None), 0
+        )
 
-    async def _publish(self, plan: Plan, run: EvolutionRun, maps: RouterMaps, epoch: Epoch) -> EvolutionRun:
+    async def _publish(
+        self, plan: Plan, run: EvolutionRun, maps: RouterMaps, epoch: Epoch
+    ) -> EvolutionRun:
         """What is in the store, which the view may be a block ahead of."""
         await gather(self._store, maps, plan.written, plan.wanted, await self._followed())
         directions, items = await self._numbers.run(_directions_and_items)
         split = await asyncio.to_thread(_divided, plan, directions, items)
-        agreed = Agreed(run, plan.numbering, split, plan.texts, maps, plan.written.through, plan.written.totals)
+        agreed = Agreed(
+            run, plan.numbering, split, plan.texts, maps, plan.written.through, plan.written.totals
+        )
         return await self._published(agreed, epoch)
 
     async def _followed(self) -> int:
-        """What the store has learned up to here names nobody that the view has no row of, also where another process learns."""
+        """What the store has learned up to here names nobody that the view has no row of, also
+        where another process learns."""
         through = await self._store.learned_through()
         async with self._learning:
             await self._learner.abreast()
         return through
 
     async def _published(self, agreed: Agreed, epoch: Epoch) -> EvolutionRun:
-        """A reader may merge messages into a client whose rules follow: then the texts are made once more."""
+        """A reader may merge messages into a client whose rules follow: then the texts are made
+        once more."""
         async with self._no_texts():
             for attempt in range(REDONE):
                 try:
@@ -145,7 +183,13 @@ class Evolution:
         raise AssertionError("unreachable")
 
     async def _kept(self, run: EvolutionRun, dry_run: bool) -> EvolutionRun:
-        return run if dry_run else await self._store.save_evolution(run.model_copy(update={"round": await self._round()}))
+        return (
+            run
+            if dry_run
+            else await self._store.save_evolution(
+                run.model_copy(update={"round": await self._round()})
+            )
+        )
 
     @asynccontextmanager
     async def _learners_lease(self) -> AsyncIterator[Lease]:
@@ -169,8 +213,10 @@ def _directions_and_items(view: NumbersView) -> tuple[NDArray[np.float32], int]:
 
 
 def _divided(plan: Plan, directions: NDArray[np.float32], items: int) -> Divided:
-    return {router: divided(numbers, router, plan.communities[router], plan.written, directions, items)
-            for router, numbers in plan.numbering.halves.items()}
+    return {
+        router: divided(numbers, router, plan.communities[router], plan.written, directions, items)
+        for router, numbers in plan.numbering.halves.items()
+    }
 
 
 def _undecided(plan: Plan) -> str:
@@ -178,5 +224,7 @@ def _undecided(plan: Plan) -> str:
     if not plan.undecided:
         return ""
     router, reason = next(iter(plan.undecided.items()))
-    return f"nothing changes: the reasoner did not decide on {len(plan.undecided)} of the routers that it was asked about (router" \
-           f" {router}: {reason})"
+    return (
+        f"nothing changes: the reasoner did not decide on {len(plan.undecided)} of the routers that it was asked about (router"
+        f" {router}: {reason})"
+    )

@@ -1,4 +1,5 @@
-"""The holdout: the newest learned interactions of this epoch, on which a plan is judged (DESIGN, step 8)."""
+"""The holdout: the newest learned interactions of this epoch, on which a plan is judged (DESIGN,
+step 8)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,10 +18,11 @@ SLACK = 4_096
 
 @dataclass(frozen=True)
 class Tail:
-    """H interactions in order, up to sequence `through`; `judged_from` is T, the sequence before the first of them.
+    """H interactions in order, up to sequence `through`; `judged_from` is T, the sequence before
+    the first of them.
 
-    users, items, negatives (-1: none) [H] rows · weights [H] · routers [H,16], written [H,16] as rule 5 wrote to the taste
-    bank · scores [H,2] as learn stored them."""
+    users, items, negatives (-1: none) [H] rows · weights [H] · routers [H,16], written [H,16] as
+    rule 5 wrote to the taste bank · scores [H,2] as learn stored them."""
 
     through: int
     judged_from: int
@@ -51,16 +53,26 @@ async def tail_of(store: GraphStore, through: int, epoch: int, holdout: int) -> 
 def _cut(parts: list[Aligned], through: int, holdout: int) -> Tail:
     sequence = _column([part.block.sequence[part.rows] for part in parts], np.int64, 0)[-holdout:]
     return Tail(
-        through=through, judged_from=int(sequence[0]) - 1 if len(sequence) else through,
+        through=through,
+        judged_from=int(sequence[0]) - 1 if len(sequence) else through,
         users=_column([part.users for part in parts], np.int64, 0)[-holdout:],
         items=_column([part.items for part in parts], np.int64, 0)[-holdout:],
-        negatives=_column([part.block.negatives[part.rows, 0] for part in parts], np.int64, 0)[-holdout:],
+        negatives=_column([part.block.negatives[part.rows, 0] for part in parts], np.int64, 0)[
+            -holdout:
+        ],
         weights=_column([part.weights for part in parts], np.float64, 0)[-holdout:],
-        routers=_column([part.block.routers[part.rows, TASTE] for part in parts], np.int64, WRITTEN)[-holdout:],
-        written=_column([part.block.weights[part.rows, TASTE] for part in parts], np.float64, WRITTEN)[-holdout:],
-        scores=_column([part.block.scores[part.rows] for part in parts], np.float32, 2)[-holdout:])
+        routers=_column(
+            [part.block.routers[part.rows, TASTE] for part in parts], np.int64, WRITTEN
+        )[-holdout:],
+        written=_column(
+            [part.block.weights[part.rows, TASTE] for part in parts], np.float64, WRITTEN
+        )[-holdout:],
+        scores=_column([part.block.scores[part.rows] for part in parts], np.float32, 2)[-holdout:],
+    )
 
 
 def _column(parts: Sequence[NDArray[Any]], kind: type, width: int) -> NDArray[Any]:
     """One after another, as `kind`; `width` 0: a column of single values."""
-    return np.concatenate([np.zeros((0, width) if width else 0, kind), *(part.astype(kind) for part in parts)])
+    return np.concatenate(
+        [np.zeros((0, width) if width else 0, kind), *(part.astype(kind) for part in parts)]
+    )

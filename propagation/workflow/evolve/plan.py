@@ -1,4 +1,5 @@
-"""The plan of an evolution: which routers are split, merged or rewritten, from their gradients (RecNet 2.4, eq. 9)."""
+"""The plan of an evolution: which routers are split, merged or rewritten, from their gradients
+(RecNet 2.4, eq. 9)."""
 
 import asyncio
 import logging
@@ -33,7 +34,8 @@ TEXTS = {EvolutionKind.SPLIT: 2, EvolutionKind.MERGE: 1, EvolutionKind.REWRITE: 
 
 @dataclass(frozen=True)
 class NewText:
-    """What a router says after the run; `standing`, `attributes` and `written_by` as in RouterVersion."""
+    """What a router says after the run; `standing`, `attributes` and `written_by` as in
+    RouterVersion."""
 
     router: int
     name: str
@@ -45,8 +47,8 @@ class NewText:
 
 @dataclass(frozen=True)
 class Plan:
-    """`communities`: of each router that is split. `written`: what was written to the routers looked at, up to T. `undecided`: why
-    routers that were asked about were not decided on."""
+    """`communities`: of each router that is split. `written`: what was written to the routers
+    looked at, up to T. `undecided`: why routers that were asked about were not decided on."""
 
     numbering: Numbering
     texts: Sequence[NewText]
@@ -57,22 +59,31 @@ class Plan:
 
 
 class Planner:
-    """Asks the reasoner about routers that readers have judged often enough, those most blamed first."""
+    """Asks the reasoner about routers that readers have judged often enough, those most blamed
+    first."""
 
     def __init__(self, store: GraphStore, reasoner: Reasoner, settings: WorkflowSettings) -> None:
         self._store = store
         self._reasoner = reasoner
         self._settings = settings
 
-    async def plan(self, sight: Sight, told: Mapping[int, Told], versions: Mapping[int, RouterVersion], maps: RouterMaps,
-                   through: int) -> Plan:
+    async def plan(
+        self,
+        sight: Sight,
+        told: Mapping[int, Told],
+        versions: Mapping[int, RouterVersion],
+        maps: RouterMaps,
+        through: int,
+    ) -> Plan:
         """From gradients and writes up to `through` (T); `sight` stands at T."""
         asked = self._asked(sight, told)
         wanted = np.zeros(sight.routers, np.bool_)
         wanted[asked] = True
         written = Written()
         await gather(self._store, maps, written, wanted, through)
-        alike = await asyncio.to_thread(likeness, sight.mass, sight.total, sight.adoptions, sight.totals)
+        alike = await asyncio.to_thread(
+            likeness, sight.mass, sight.total, sight.adoptions, sight.totals
+        )
         cases, directions = Cases(versions, alike), sight.directions
         free = frozenset(range(sight.routers)) - sight.retired
         room = self._settings.k_most - len(free)
@@ -84,7 +95,9 @@ class Planner:
                 continue
             community = None
             if room > 0:
-                community = await asyncio.to_thread(community_of, router, written, directions, self._settings.seed)
+                community = await asyncio.to_thread(
+                    community_of, router, written, directions, self._settings.seed
+                )
             case = await asyncio.to_thread(cases.of, router, told[router], community, free)
             try:
                 decision = await self._decision(case)
@@ -99,32 +112,52 @@ class Planner:
                     communities[router] = community
                     room -= 1
         numbering = numbered([_change(*one) for one in decided], sight.routers, sight.retired)
-        texts = [text for (case, decision), change in zip(decided, numbering.changes, strict=True)
-                 for text in _texts(case, decision, change.after)]
+        texts = [
+            text
+            for (case, decision), change in zip(decided, numbering.changes, strict=True)
+            for text in _texts(case, decision, change.after)
+        ]
         return Plan(numbering, texts, communities, written, wanted, undecided)
 
     def _asked(self, sight: Sight, told: Mapping[int, Told]) -> list[int]:
-        enough = [router for router, said in told.items()
-                  if router < sight.routers and router not in sight.retired and len(said.wanted) >= self._settings.min_support
-                  and said.praised + said.blamed >= self._settings.evolve_support]
-        return sorted(enough, key=lambda router: (-told[router].blamed, router))[: 2 * self._settings.evolve_most]
+        enough = [
+            router
+            for router, said in told.items()
+            if router < sight.routers
+            and router not in sight.retired
+            and len(said.wanted) >= self._settings.min_support
+            and said.praised + said.blamed >= self._settings.evolve_support
+        ]
+        return sorted(enough, key=lambda router: (-told[router].blamed, router))[
+            : 2 * self._settings.evolve_most
+        ]
 
     async def _decision(self, case: RouterCase) -> RouterDecision | None:
-        """What to do with a router; None where nothing. Raises ReasonerFailed, also where the answer cannot be carried out."""
+        """What to do with a router; None where nothing. Raises ReasonerFailed, also where the
+        answer cannot be carried out."""
         decision = await self._reasoner.decide_router(case)
         if decision.kind is None:
             return None
-        possible = {EvolutionKind.SPLIT: case.halves is not None, EvolutionKind.MERGE: case.nearest is not None,
-                    EvolutionKind.REWRITE: True}[decision.kind]
+        possible = {
+            EvolutionKind.SPLIT: case.halves is not None,
+            EvolutionKind.MERGE: case.nearest is not None,
+            EvolutionKind.REWRITE: True,
+        }[decision.kind]
         if not possible or len(decision.texts) != TEXTS[decision.kind]:
             raise ReasonerFailed(f"a {decision.kind} cannot be made of the reasoner's answer")
         return decision
 
 
-def divided(numbers: tuple[int, int], router: int, community: Community, written: Written, directions: NDArray[np.float32],
-            items: int) -> tuple[Halves, WrittenMass]:
-    """A split with everybody who has written by now: who wrote later than T goes with the centre that its unit vector [U,D] is
-    nearer to. `numbers`: of the two halves."""
+def divided(
+    numbers: tuple[int, int],
+    router: int,
+    community: Community,
+    written: Written,
+    directions: NDArray[np.float32],
+    items: int,
+) -> tuple[Halves, WrittenMass]:
+    """A split with everybody who has written by now: who wrote later than T goes with the centre
+    that its unit vector [U,D] is nearer to. `numbers`: of the two halves."""
     users, rows, weights = written.of(router)
     amounts = summed(users, weights, len(directions))
     known = len(community.amounts)
@@ -137,7 +170,9 @@ def divided(numbers: tuple[int, int], router: int, community: Community, written
     total, to_second = float(weights.sum()), float(weights[second].sum())
     larger = 2 * to_second > total
     in_second[amounts <= 0] = larger
-    mass = WrittenMass(summed(rows[~second], weights[~second], items), summed(rows[second], weights[second], items))
+    mass = WrittenMass(
+        summed(rows[~second], weights[~second], items), summed(rows[second], weights[second], items)
+    )
     return Halves(*numbers, in_second, larger, 1 - to_second / total if total > 0 else 0.5), mass
 
 
@@ -150,7 +185,9 @@ def _routers(case: RouterCase, decision: RouterDecision) -> tuple[int, ...]:
 
 def _change(case: RouterCase, decision: RouterDecision) -> EvolutionChange:
     assert decision.kind is not None
-    return EvolutionChange(kind=decision.kind, before=_routers(case, decision), after=(), reason=decision.reason)
+    return EvolutionChange(
+        kind=decision.kind, before=_routers(case, decision), after=(), reason=decision.reason
+    )
 
 
 def _texts(case: RouterCase, decision: RouterDecision, after: Sequence[int]) -> list[NewText]:
@@ -159,8 +196,20 @@ def _texts(case: RouterCase, decision: RouterDecision, after: Sequence[int]) -> 
     elif decision.kind == EvolutionKind.MERGE and case.together is not None:
         standings = [case.together]
     else:
-        standings = [{**{name: weight / 2 for name, weight in case.router.standing},
-                      **{name: float(count) for name, count in case.wanted.items()}}]
-    return [NewText(router, name, text, tuple(standing.items()), tuple(over_represented(standing, case.common)[:ATTRIBUTES]),
-                    decision.written_by)
-            for router, (name, text), standing in zip(after, decision.texts, standings, strict=True)]
+        standings = [
+            {
+                **{name: weight / 2 for name, weight in case.router.standing},
+                **{name: float(count) for name, count in case.wanted.items()},
+            }
+        ]
+    return [
+        NewText(
+            router,
+            name,
+            text,
+            tuple(standing.items()),
+            tuple(over_represented(standing, case.common)[:ATTRIBUTES]),
+            decision.written_by,
+        )
+        for router, (name, text), standing in zip(after, decision.texts, standings, strict=True)
+    ]

@@ -1,8 +1,10 @@
-"""A plan goes live (DESIGN, step 8): numbers, texts, edges and rules follow the new routers, in one publication.
+"""A plan goes live (DESIGN, step 8): numbers, texts, edges and rules follow the new routers, in one
+publication.
 
-Nobody reasons in this process or runs a round meanwhile; reads, record and learn go on. Learn stands still for the end of it
-only: the last of what was written, the numbers, their barrier and the commit. What other processes have in flight is void with
-the publication, and is done again in the new epoch."""
+Nobody reasons in this process or runs a round meanwhile; reads, record and learn go on. Learn
+stands still for the end of it only: the last of what was written, the numbers, their barrier and
+the commit. What other processes have in flight is void with the publication, and is done again in
+the new epoch."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -51,11 +53,20 @@ LearnersLease = Callable[[], AbstractAsyncContextManager[Lease]]
 
 
 class Publisher:
-    """The caller keeps reason and rounds still; inside of `no_learning` learn is, too, and the view stands where the store does.
-    `learners_lease`: the one that this process learns under; it learns on, and keeps it afterwards."""
+    """The caller keeps reason and rounds still; inside of `no_learning` learn is, too, and the view
+    stands where the store does. `learners_lease`: the one that this process learns under; it learns
+    on, and keeps it afterwards."""
 
-    def __init__(self, store: GraphStore, numbers: Numbers, vectors: Vectors, upkeep: IndexUpkeep, leases: Leases,
-                 no_learning: StandingStill, learners_lease: LearnersLease) -> None:
+    def __init__(
+        self,
+        store: GraphStore,
+        numbers: Numbers,
+        vectors: Vectors,
+        upkeep: IndexUpkeep,
+        leases: Leases,
+        no_learning: StandingStill,
+        learners_lease: LearnersLease,
+    ) -> None:
         self._store = store
         self._numbers = numbers
         self._vectors = vectors
@@ -64,27 +75,41 @@ class Publisher:
         self._no_learning = no_learning
         self._learners_lease = learners_lease
 
-    async def publish(self, agreed: Agreed, epoch: Epoch) -> tuple[EvolutionRun, Sequence[ClientText]]:
-        """The run as it is stored, and the clients' texts that changed with it. `epoch`: the one that ends. Raises LeaseLost,
-        VersionClash: nothing has changed then."""
-        async with (self._learners_lease() as learn,
-                    self._leases.holding(round.LEASE, PATIENCE_SECONDS) as rounds):
+    async def publish(
+        self, agreed: Agreed, epoch: Epoch
+    ) -> tuple[EvolutionRun, Sequence[ClientText]]:
+        """The run as it is stored, and the clients' texts that changed with it. `epoch`: the one
+        that ends. Raises LeaseLost, VersionClash: nothing has changed then."""
+        async with (
+            self._learners_lease() as learn,
+            self._leases.holding(round.LEASE, PATIENCE_SECONDS) as rounds,
+        ):
             if rounds is None:
-                raise LeaseLost(f"another process runs a round, and was not done in {PATIENCE_SECONDS:.0f} s; try again")
+                raise LeaseLost(
+                    f"another process runs a round, and was not done in {PATIENCE_SECONDS:.0f} s; try again"
+                )
             current = await self._store.current_epoch()
             if current is None or current.number != epoch.number:
-                raise LeaseLost("another process evolved the routers meanwhile, and this plan was for those that it found; look at"
-                                " them, and try again")
+                raise LeaseLost(
+                    "another process evolved the routers meanwhile, and this plan was for those that it found; look at"
+                    " them, and try again"
+                )
             change = await self._map(agreed, epoch)
             texts = await self._texts(change)
             round_ = await self._staged(rounds, agreed, change, epoch)
             agreed = await self._nearly(agreed)
-            centres = await asyncio.to_thread(_centres, await self._numbers.run(_at_one_moment), change, agreed)
+            centres = await asyncio.to_thread(
+                _centres, await self._numbers.run(_at_one_moment), change, agreed
+            )
             before, staged = await self._begun(learn, epoch)
             async with self._no_learning():
                 view = self._numbers.view
                 agreed = await caught_up(self._store, agreed, view.applied_through)
-                change = replace(change, through=agreed.through, start_shares=agreed.shares(view.state.taste.total))
+                change = replace(
+                    change,
+                    through=agreed.through,
+                    start_shares=agreed.shares(view.state.taste.total),
+                )
                 state = await asyncio.to_thread(_evolved, view.state, change, agreed, centres)
                 evolved = NumbersView.on(state, view.combiner, epoch.number + 1, agreed.through)
                 start = await self._barrier(learn, evolved, before, staged)
@@ -96,7 +121,8 @@ class Publisher:
         return run, texts
 
     async def _nearly(self, agreed: Agreed) -> Agreed:
-        """Beside learning, until little is left for when it stands still; it may never be, where learning has much to do."""
+        """Beside learning, until little is left for when it stands still; it may never be, where
+        learning has much to do."""
         for _ in range(CATCHES_UP):
             through = await self._store.learned_through()
             if through - agreed.through <= SMALL_TAIL:
@@ -110,58 +136,113 @@ class Publisher:
         touched = sorted({router for change in numbering.changes for router in change.before})
         versions = dict(await self._store.version_numbers(touched))
         return RouterMap(
-            run=0, through=agreed.through, from_epoch=epoch.number, to_epoch=epoch.number + 1, home=numbering.home,
-            routers=numbering.routers, retired=numbering.retired, centres=self._numbers.view.state.taste.centres.copy(),
-            halves={router: halves for router, (halves, _) in agreed.divided.items()}, versions=versions,
-            undoes=agreed.run.undoes)
+            run=0,
+            through=agreed.through,
+            from_epoch=epoch.number,
+            to_epoch=epoch.number + 1,
+            home=numbering.home,
+            routers=numbering.routers,
+            retired=numbering.retired,
+            centres=self._numbers.view.state.taste.centres.copy(),
+            halves={router: halves for router, (halves, _) in agreed.divided.items()},
+            versions=versions,
+            undoes=agreed.run.undoes,
+        )
 
-    async def _staged(self, rounds: Lease, agreed: Agreed, change: RouterMap, epoch: Epoch) -> Round:
-        """The round that carries the publication: what routers say, and the change of the routing table."""
+    async def _staged(
+        self, rounds: Lease, agreed: Agreed, change: RouterMap, epoch: Epoch
+    ) -> Round:
+        """The round that carries the publication: what routers say, and the change of the routing
+        table."""
         last = await self._store.last_round()
         round_ = await self._store.begin_round(rounds, last.boundary if last else 0)
         spoken = await self._spoken(agreed.texts, round_.number, epoch.number + 1)
         closed, opened = await self._edges(change)
         await self._store.stage_routers(rounds, round_, spoken)
-        await self._store.stage_changes(rounds, round_, [
-            *(IndexChange(Collection.ROUTERS, version.router, version.version) for version in spoken),
-            *(IndexChange(Collection.ROUTERS, router, change.versions.get(router, 0)) for router in sorted(change.retired))])
+        await self._store.stage_changes(
+            rounds,
+            round_,
+            [
+                *(
+                    IndexChange(Collection.ROUTERS, version.router, version.version)
+                    for version in spoken
+                ),
+                *(
+                    IndexChange(Collection.ROUTERS, router, change.versions.get(router, 0))
+                    for router in sorted(change.retired)
+                ),
+            ],
+        )
         for start in range(0, max(len(closed), len(opened)), EDGES_A_COMMIT):
             end = start + EDGES_A_COMMIT
             await self._store.stage_edges(rounds, round_, closed[start:end], opened[start:end])
-        return round_.model_copy(update={"touched": len(spoken), "edges_opened": len(opened), "edges_closed": len(closed)})
+        return round_.model_copy(
+            update={
+                "touched": len(spoken),
+                "edges_opened": len(opened),
+                "edges_closed": len(closed),
+            }
+        )
 
     async def _begun(self, learn: Lease, epoch: Epoch) -> tuple[Arrays, Staged]:
         """Most of the barrier, written beside learning: what no evolution changes, as it is now."""
         found = await self._numbers.run(snapshot, True)
-        before = {name: array for name, array in found.arrays.items() if not name.startswith(EVOLVED)}
-        return before, await self._store.stage_checkpoint(learn, replace(found, epoch=epoch.number + 1, arrays=dict(before)))
+        before = {
+            name: array for name, array in found.arrays.items() if not name.startswith(EVOLVED)
+        }
+        return before, await self._store.stage_checkpoint(
+            learn, replace(found, epoch=epoch.number + 1, arrays=dict(before))
+        )
 
-    async def _barrier(self, learn: Lease, view: NumbersView, before: Arrays, staged: Staged) -> Staged:
+    async def _barrier(
+        self, learn: Lease, view: NumbersView, before: Arrays, staged: Staged
+    ) -> Staged:
         """The rest of it: the evolved bank, and what was learned since."""
         found = await asyncio.to_thread(lent, view, True)
         patch = await asyncio.to_thread(patch_of, before, found.arrays)
         return await self._store.stage_checkpoint(learn, replace(found, arrays=patch), staged)
 
-    async def _spoken(self, texts: Sequence[NewText], round_number: int, epoch: int) -> list[RouterVersion]:
+    async def _spoken(
+        self, texts: Sequence[NewText], round_number: int, epoch: int
+    ) -> list[RouterVersion]:
         numbers = [text.router for text in texts]
         before = await self._store.version_numbers(numbers)
-        return [RouterVersion(router=text.router, version=before.get(text.router, 0) + 1, round=round_number, epoch=epoch,
-                              name=text.name, text=text.text, attributes=text.attributes, standing=text.standing,
-                              written_by=text.written_by) for text in texts]
+        return [
+            RouterVersion(
+                router=text.router,
+                version=before.get(text.router, 0) + 1,
+                round=round_number,
+                epoch=epoch,
+                name=text.name,
+                text=text.text,
+                attributes=text.attributes,
+                standing=text.standing,
+                written_by=text.written_by,
+            )
+            for text in texts
+        ]
 
     async def _edges(self, change: RouterMap) -> tuple[list[tuple[int, int]], list[RoutingEdge]]:
-        moved = [router for router in range(len(change.home)) if change.becomes(router) != (router,)]
+        moved = [
+            router for router in range(len(change.home)) if change.becomes(router) != (router,)
+        ]
         meant = sorted({*moved, *(number for router in moved for number in change.becomes(router))})
-        standing = sorted(await self._store.edges_to(meant), key=lambda edge: (edge.router, -edge.score, edge.ref))
+        standing = sorted(
+            await self._store.edges_to(meant), key=lambda edge: (edge.router, -edge.score, edge.ref)
+        )
         return await asyncio.to_thread(edges_followed, change, moved, standing)
 
     async def _texts(self, change: RouterMap) -> list[ClientText]:
         """Next versions of clients whose rules name a router that is another now."""
-        moved = [router for router in range(len(change.home)) if change.becomes(router) != (router,)]
+        moved = [
+            router for router in range(len(change.home)) if change.becomes(router) != (router,)
+        ]
         refs = await self._store.clients_with_rules(moved)
         out: list[ClientText] = []
         for start in range(0, len(refs), CLIENTS_A_CALL):
-            for text in (await self._store.load_texts(refs[start : start + CLIENTS_A_CALL])).values():
+            for text in (
+                await self._store.load_texts(refs[start : start + CLIENTS_A_CALL])
+            ).values():
                 memory = rules_followed(text.filter_memory, change)
                 if memory is not text.filter_memory:
                     profile = replace(text.profile, version=text.profile.version + 1)
@@ -170,15 +251,29 @@ class Publisher:
         return out
 
 
-def _publication(agreed: Agreed, change: RouterMap, epoch: Epoch, start: Staged, round_: Round,
-                 texts: Sequence[ClientText]) -> Publication:
+def _publication(
+    agreed: Agreed,
+    change: RouterMap,
+    epoch: Epoch,
+    start: Staged,
+    round_: Round,
+    texts: Sequence[ClientText],
+) -> Publication:
     return Publication(
-        run=agreed.run.model_copy(update={"changes": agreed.numbering.changes}), map=change, start=start, texts=texts,
-        epoch=epoch.model_copy(update={"number": epoch.number + 1, "sequence": 0, "taste_k": change.routers}), round_=round_)
+        run=agreed.run.model_copy(update={"changes": agreed.numbering.changes}),
+        map=change,
+        start=start,
+        texts=texts,
+        epoch=epoch.model_copy(
+            update={"number": epoch.number + 1, "sequence": 0, "taste_k": change.routers}
+        ),
+        round_=round_,
+    )
 
 
 def _at_one_moment(view: NumbersView) -> State:
-    """The routers' totals, which learning writes, as they are now, beside what it only adds rows to."""
+    """The routers' totals, which learning writes, as they are now, beside what it only adds rows
+    to."""
     taste = view.state.taste
     return view.state._replace(taste=taste._replace(total=taste.total.copy()))
 
@@ -193,9 +288,12 @@ def _centres(state: State, change: RouterMap, agreed: Agreed) -> F32:
 
 
 def _evolved(state: State, change: RouterMap, agreed: Agreed, centres: F32) -> State:
-    """The state with the next epoch's taste bank. Beside the loop and the view's thread: nobody learns, so nothing moves."""
-    return state._replace(taste=evolved_bank(state.taste, change, _masses(agreed), centres),
-                          seen_router=evolved_seen(state.seen_router, state.seen_last, state.seen_before, change))
+    """The state with the next epoch's taste bank. Beside the loop and the view's thread: nobody
+    learns, so nothing moves."""
+    return state._replace(
+        taste=evolved_bank(state.taste, change, _masses(agreed), centres),
+        seen_router=evolved_seen(state.seen_router, state.seen_last, state.seen_before, change),
+    )
 
 
 def _masses(agreed: Agreed) -> dict[int, WrittenMass]:

@@ -1,4 +1,5 @@
-"""Cases for the reasoner: of each router with enough gradients, what a split, a merge or a rewrite would be (RecNet 2.4)."""
+"""Cases for the reasoner: of each router with enough gradients, what a split, a merge or a rewrite
+would be (RecNet 2.4)."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -21,8 +22,8 @@ LEAST_WRITERS = 4
 
 @dataclass(frozen=True)
 class Community:
-    """Who wrote to a router, and its halves: `amounts` [U] f64 by user row, `centres` [2,D] f32, `in_second` [U] for those who
-    wrote."""
+    """Who wrote to a router, and its halves: `amounts` [U] f64 by user row, `centres` [2,D] f32,
+    `in_second` [U] for those who wrote."""
 
     amounts: NDArray[np.float64]
     centres: NDArray[np.float32]
@@ -34,38 +35,56 @@ class Community:
         return float(self.amounts[~self.in_second].sum() / self.amounts.sum())
 
 
-def community_of(router: int, written: Written, directions: NDArray[np.float32], seed: int) -> Community | None:
+def community_of(
+    router: int, written: Written, directions: NDArray[np.float32], seed: int
+) -> Community | None:
     """None where fewer than four users with a history wrote to it."""
     users, _, weights = written.of(router)
     amounts = summed(users, weights, len(directions))
     wrote = np.flatnonzero((amounts > 0) & directions.any(axis=1))
     if len(wrote) < LEAST_WRITERS:
         return None
-    centres = two_means(directions[wrote], amounts[wrote], int(mixed(np.uint64(router), np.uint64(seed))) >> 1)
+    centres = two_means(
+        directions[wrote], amounts[wrote], int(mixed(np.uint64(router), np.uint64(seed))) >> 1
+    )
     in_second = np.zeros(len(directions), np.bool_)
     in_second[wrote] = nearer_second(directions[wrote], centres)
     return Community(amounts, centres, in_second)
 
 
 class Cases:
-    """Makes cases from one look. `versions`: the routers' current texts, by router; `alike` [K,K] likeness."""
+    """Makes cases from one look. `versions`: the routers' current texts, by router; `alike` [K,K]
+    likeness."""
 
     def __init__(self, versions: Mapping[int, RouterVersion], alike: NDArray[np.float64]) -> None:
         self._versions = versions
         self._alike = alike
         self._common = commonness([dict(version.standing) for version in versions.values()])
 
-    def of(self, router: int, told: Told, community: Community | None, free: frozenset[int]) -> RouterCase:
+    def of(
+        self, router: int, told: Told, community: Community | None, free: frozenset[int]
+    ) -> RouterCase:
         """`free`: routers that may be merged with this one."""
         version = self._versions.get(router) or nameless(router)
-        nearest = max(sorted(free - {router}), key=lambda other: self._alike[router, other], default=None)
+        nearest = max(
+            sorted(free - {router}), key=lambda other: self._alike[router, other], default=None
+        )
         other = None if nearest is None else self._versions.get(nearest) or nameless(nearest)
         return RouterCase(
-            router=version, gradients=told.newest[: -NEWEST - 1 : -1], praised=told.praised, blamed=told.blamed,
-            wanted=told.all_wanted, common=self._common, halves=None if community is None else _halves(version, told, community),
-            apart=0.0 if community is None else float(1 - community.centres[0] @ community.centres[1]), nearest=other,
+            router=version,
+            gradients=told.newest[: -NEWEST - 1 : -1],
+            praised=told.praised,
+            blamed=told.blamed,
+            wanted=told.all_wanted,
+            common=self._common,
+            halves=None if community is None else _halves(version, told, community),
+            apart=0.0
+            if community is None
+            else float(1 - community.centres[0] @ community.centres[1]),
+            nearest=other,
             likeness=-1.0 if nearest is None else float(self._alike[router, nearest]),
-            together=None if other is None else together([version, other]))
+            together=None if other is None else together([version, other]),
+        )
 
 
 def nameless(router: int) -> RouterVersion:
@@ -79,22 +98,31 @@ def together(versions: Sequence[RouterVersion]) -> dict[str, float]:
     for version in versions:
         for name, weight in version.standing:
             sums[name] += weight  # type: ignore[assignment]  # a counter of weights
-    return {name: float(sums[name]) for name in sorted(sums, key=lambda name: (-sums[name], name))[:STANDING_MAX]}
+    return {
+        name: float(sums[name])
+        for name in sorted(sums, key=lambda name: (-sums[name], name))[:STANDING_MAX]
+    }
 
 
 def _halves(version: RouterVersion, told: Told, community: Community) -> tuple[Half, Half]:
-    """Each half's readers chose what its attributes tell; what the router stands for goes to whom it was wanted by."""
+    """Each half's readers chose what its attributes tell; what the router stands for goes to whom
+    it was wanted by."""
     wanted: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
     for writer, names in told.wanted.items():
         row = index_of(writer)
         if row < len(community.amounts) and community.amounts[row] > 0:
             wanted[int(community.in_second[row])].update(names)
     shares = (community.share, 1 - community.share)
-    return _half(version, shares[0], wanted[0], wanted[1]), _half(version, shares[1], wanted[1], wanted[0])
+    return _half(version, shares[0], wanted[0], wanted[1]), _half(
+        version, shares[1], wanted[1], wanted[0]
+    )
 
 
 def _half(version: RouterVersion, share: float, wanted: Counter[str], others: Counter[str]) -> Half:
-    standing = {name: weight * (wanted[name] + share) / (wanted[name] + others[name] + 1) for name, weight in version.standing}
+    standing = {
+        name: weight * (wanted[name] + share) / (wanted[name] + others[name] + 1)
+        for name, weight in version.standing
+    }
     for name, count in wanted.items():
         standing.setdefault(name, count * share)
     kept = sorted(standing, key=lambda name: (-standing[name], name))[:STANDING_MAX]

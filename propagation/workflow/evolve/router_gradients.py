@@ -1,4 +1,5 @@
-"""Router gradients, gathered (RecNet 2.4): what readers' choices said of each router since the last evolution."""
+"""Router gradients, gathered (RecNet 2.4): what readers' choices said of each router since the last
+evolution."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -15,7 +16,8 @@ NEWEST = 50
 
 @dataclass
 class Told:
-    """Of one router: how often praised and blamed (reward 1, 0), by whom, what each writer chose, the newest gradients."""
+    """Of one router: how often praised and blamed (reward 1, 0), by whom, what each writer chose,
+    the newest gradients."""
 
     praised: int = 0
     blamed: int = 0
@@ -40,10 +42,12 @@ class Told:
         return total
 
 
-async def told_of(store: GraphStore, maps: RouterMaps, after: int, through: int, era: int) -> Mapping[int, Told]:
-    """By router of now, gradients with after < sequence <= through, of the last 20,000 sequences at most. They follow lineage:
-    what was said of a router that was split since counts for both halves. Those of an earlier bootstrap's routers are left
-    out."""
+async def told_of(
+    store: GraphStore, maps: RouterMaps, after: int, through: int, era: int
+) -> Mapping[int, Told]:
+    """By router of now, gradients with after < sequence <= through, of the last 20,000 sequences at
+    most. They follow lineage: what was said of a router that was split since counts for both
+    halves. Those of an earlier bootstrap's routers are left out."""
     found: dict[int, Told] = {}
     now: dict[tuple[int, int], tuple[int, ...]] = {}
     after = max(after, through - WINDOW)

@@ -1,4 +1,5 @@
-"""What an evolution looks at: a copy of the taste bank and of what else it touches, taken back to T (DESIGN, step 8)."""
+"""What an evolution looks at: a copy of the taste bank and of what else it touches, taken back to T
+(DESIGN, step 8)."""
 
 from dataclasses import dataclass
 
@@ -20,9 +21,10 @@ LEAST_NORM = 1e-9
 
 @dataclass
 class Sight:
-    """Of all items: mass [I,K], adoptions [I]. Of all users: content [U,D], decayed sums of their items' embeddings. Of the
-    holdout's users and items, as places: `events`, `tastes`, `contents` [H,D], `users`, `items` their rows. weights [9] and
-    `deviation`: the live combiner's of the taste bank's lift. `known` [H]: events whose user's trust could be taken back so far."""
+    """Of all items: mass [I,K], adoptions [I]. Of all users: content [U,D], decayed sums of their
+    items' embeddings. Of the holdout's users and items, as places: `events`, `tastes`, `contents`
+    [H,D], `users`, `items` their rows. weights [9] and `deviation`: the live combiner's of the
+    taste bank's lift. `known` [H]: events whose user's trust could be taken back so far."""
 
     through: int
     epoch: int
@@ -59,22 +61,53 @@ def directions_of(content: F32) -> F32:
 
 
 def sight_of(view: NumbersView, tail: Tail) -> Sight:
-    """Copies, where the view is owned: some 70 MB with 100,000 clients, a few hundredths of a second."""
+    """Copies, where the view is owned: some 70 MB with 100,000 clients, a few hundredths of a
+    second."""
     state, bank = view.state, view.state.taste
     users, user_places = np.unique(tail.users, return_inverse=True)
-    items, places = np.unique(np.concatenate([tail.items, np.maximum(tail.negatives, 0)]), return_inverse=True)
+    items, places = np.unique(
+        np.concatenate([tail.items, np.maximum(tail.negatives, 0)]), return_inverse=True
+    )
     positive, negative = places[: len(tail)], places[len(tail) :]
-    events = Events(user_places, positive, np.where(tail.negatives >= 0, negative, -1), tail.weights, tail.routers, tail.written)
-    tastes = Tastes(bank.mass[items].astype(np.float64), bank.total.copy(), bank.trust[users].astype(np.float64),
-                    state.adoptions[items], state.totals.copy(), state.history_length[users], users, bank.discount, bank.sharpness,
-                    float(state.limits[LEAST_SUPPORT]), state.seed)
+    events = Events(
+        user_places,
+        positive,
+        np.where(tail.negatives >= 0, negative, -1),
+        tail.weights,
+        tail.routers,
+        tail.written,
+    )
+    tastes = Tastes(
+        bank.mass[items].astype(np.float64),
+        bank.total.copy(),
+        bank.trust[users].astype(np.float64),
+        state.adoptions[items],
+        state.totals.copy(),
+        state.history_length[users],
+        users,
+        bank.discount,
+        bank.sharpness,
+        float(state.limits[LEAST_SUPPORT]),
+        state.seed,
+    )
     return Sight(
-        through=view.applied_through, epoch=view.epoch, mass=bank.mass[: view.items].copy(), total=bank.total.copy(),
-        adoptions=state.adoptions[: view.items].copy(), totals=state.totals.copy(),
-        retired=frozenset(np.flatnonzero(retired(bank)).tolist()), content=state.user_content[: view.users].copy(),
-        contents=state.content[tail.items], events=events, tastes=tastes, users=users, items=items,
+        through=view.applied_through,
+        epoch=view.epoch,
+        mass=bank.mass[: view.items].copy(),
+        total=bank.total.copy(),
+        adoptions=state.adoptions[: view.items].copy(),
+        totals=state.totals.copy(),
+        retired=frozenset(np.flatnonzero(retired(bank)).tolist()),
+        content=state.user_content[: view.users].copy(),
+        contents=state.content[tail.items],
+        events=events,
+        tastes=tastes,
+        users=users,
+        items=items,
         weights=view.combiner.weights[ON, Feature.LIFT_TASTE].copy(),
-        deviation=deviation_of(view.combiner, Feature.LIFT_TASTE), known=np.zeros(len(tail), np.bool_))
+        deviation=deviation_of(view.combiner, Feature.LIFT_TASTE),
+        known=np.zeros(len(tail), np.bool_),
+    )
 
 
 def take_back(sight: Sight) -> None:

@@ -12,7 +12,8 @@ from propagation.workflow.views.numbers_view import NumbersView
 
 
 async def exported(store: ForgettingGraph, numbers: Numbers, key: ClientKey) -> AsyncIterator[str]:
-    """A line a record, `what` naming its kind (see ports/graph/export.py), the numbers in memory last. Raises NotFound."""
+    """A line a record, `what` naming its kind (see ports/graph/export.py), the numbers in memory
+    last. Raises NotFound."""
     (ref,) = await store.find_refs([key])
     if ref is None:
         raise NotFound(key.kind.name.lower(), key.id)
@@ -27,13 +28,29 @@ def _numbers_of(view: NumbersView, ref: int) -> Mapping[str, object]:
     if kind_of(ref) == ClientKind.USER:
         if row >= view.users:
             return {"applied_through": view.applied_through}
-        return {"applied_through": view.applied_through, "interactions": int(state.history_length[row]),
-                "trust": {"session": state.session.trust[row].tolist(), "taste": state.taste.trust[row].tolist()},
-                "content": state.user_content[row].tolist(), "attributes": state.user_attributes[row].tolist(),
-                "profile": state.user_profile[row].tolist()}
+        return {
+            "applied_through": view.applied_through,
+            "interactions": int(state.history_length[row]),
+            "trust": {
+                "session": state.session.trust[row].tolist(),
+                "taste": state.taste.trust[row].tolist(),
+            },
+            "content": state.user_content[row].tolist(),
+            "attributes": state.user_attributes[row].tolist(),
+            "profile": state.user_profile[row].tolist(),
+        }
     if row >= view.items:
         return {"applied_through": view.applied_through}
-    return {"applied_through": view.applied_through, "adoptions": int(state.adoptions[row]), "visible": bool(state.visible[row]),
-            "mass": {"session": state.session.mass[row].tolist(), "taste": state.taste.mass[row].tolist()},
-            "content": state.content[row].tolist(), "attributes": state.attributes[row].tolist(),
-            "adopters": state.adopters[row].tolist(), "profile": state.item_profile[row].tolist()}
+    return {
+        "applied_through": view.applied_through,
+        "adoptions": int(state.adoptions[row]),
+        "visible": bool(state.visible[row]),
+        "mass": {
+            "session": state.session.mass[row].tolist(),
+            "taste": state.taste.mass[row].tolist(),
+        },
+        "content": state.content[row].tolist(),
+        "attributes": state.attributes[row].tolist(),
+        "adopters": state.adopters[row].tolist(),
+        "profile": state.item_profile[row].tolist(),
+    }

@@ -1,5 +1,5 @@
-"""Retraction and erasure in a running process: while nothing else changes what they change, and with everything that this process
-remembers brought up to date."""
+"""Retraction and erasure in a running process: while nothing else changes what they change, and
+with everything that this process remembers brought up to date."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
@@ -33,25 +33,49 @@ class Memory:
 
 
 class Forgetting:
-    """`still`: nothing in this process learns, reasons, merges or runs a round inside of it; reads and record go on."""
+    """`still`: nothing in this process learns, reasons, merges or runs a round inside of it; reads
+    and record go on."""
 
-    def __init__(self, store: GraphStore, embedder: Embedder, numbers: Numbers, learner: Learner, vectors: Vectors,
-                 upkeep: IndexUpkeep, memory: Memory, settings: WorkflowSettings, leases: Leases,
-                 still: Callable[[], AbstractAsyncContextManager[None]]) -> None:
+    def __init__(
+        self,
+        store: GraphStore,
+        embedder: Embedder,
+        numbers: Numbers,
+        learner: Learner,
+        vectors: Vectors,
+        upkeep: IndexUpkeep,
+        memory: Memory,
+        settings: WorkflowSettings,
+        leases: Leases,
+        still: Callable[[], AbstractAsyncContextManager[None]],
+    ) -> None:
         self._store = store if isinstance(store, ForgettingGraph) else None
         self._memory = memory
         self._still = still
         self._erasing = asyncio.Lock()
         if self._store is not None:
-            taking_back = TakingBack(self._store, embedder, numbers, learner, vectors, upkeep, settings.min_support,
-                                     leases)
-            self._retraction, self._erasure = Retraction(self._store, taking_back), Erasure(self._store, taking_back)
+            taking_back = TakingBack(
+                self._store,
+                embedder,
+                numbers,
+                learner,
+                vectors,
+                upkeep,
+                settings.min_support,
+                leases,
+            )
+            self._retraction, self._erasure = (
+                Retraction(self._store, taking_back),
+                Erasure(self._store, taking_back),
+            )
 
     @property
     def store(self) -> ForgettingGraph:
         """Raises Unsupported."""
         if self._store is None:
-            raise Unsupported("this graph store cannot take anything back yet; the SQLite store can")
+            raise Unsupported(
+                "this graph store cannot take anything back yet; the SQLite store can"
+            )
         return self._store
 
     def _check(self) -> None:
@@ -59,8 +83,8 @@ class Forgetting:
         _ = self.store
 
     async def finish(self) -> None:
-        """At start, after the index was compared with the graph: traces in the file, where a process stopped before it had wiped
-        them."""
+        """At start, after the index was compared with the graph: traces in the file, where a
+        process stopped before it had wiped them."""
         if self._store is not None and await self._store.wiping_due():
             await self._store.wipe()
 
@@ -72,13 +96,16 @@ class Forgetting:
             if retracted.outcome is not None:
                 self._memory.forget_texts(_changed(retracted.outcome))
                 self._memory.unlearned.passed(retracted.sequence)
-                self._memory.unlearned.withdrawn(frozenset(row.sequence for row in retracted.interactions))
+                self._memory.unlearned.withdrawn(
+                    frozenset(row.sequence for row in retracted.interactions)
+                )
                 await self._retraction.show(retracted.outcome)
         return retracted
 
     async def forget(self, key: ClientKey) -> Forgotten:
-        """Everything of a client goes; see docs/erasure.md. Raises NotFound, LeaseLost, Unsupported; StoreBusy where the files
-        could not be wiped (the client is forgotten then, and the next start wipes them)."""
+        """Everything of a client goes; see docs/erasure.md. Raises NotFound, LeaseLost,
+        Unsupported; StoreBusy where the files could not be wiped (the client is forgotten then, and
+        the next start wipes them)."""
         self._check()
         async with self._erasing:
             async with self._still():

@@ -13,8 +13,8 @@ from propagation.workflow.forget.withdrawal import Leaving, Outcome, TakingBack
 
 @dataclass(frozen=True)
 class Forgotten:
-    """`client` as it was; `lines_dropped`: lines of others' current profiles that went with it; `said`: attributes of its own
-    text."""
+    """`client` as it was; `lines_dropped`: lines of others' current profiles that went with it;
+    `said`: attributes of its own text."""
 
     client: Client
     sequence: int
@@ -41,8 +41,17 @@ class Erasure:
         own = [stored.text for stored in await self._store.texts_citing([Trail(ref, None)])]
         said = own_names(client, own)
         names = said - await self._store.said_by_others(ref, said)
-        outcome = await self._taking_back.take_back(rows, Leaving(client, names, said, (sender_router(ref),)))
-        return Forgotten(client, outcome.done.sequence, outcome.done.interactions, outcome.changes.lines_dropped, said, outcome)
+        outcome = await self._taking_back.take_back(
+            rows, Leaving(client, names, said, (sender_router(ref),))
+        )
+        return Forgotten(
+            client,
+            outcome.done.sequence,
+            outcome.done.interactions,
+            outcome.changes.lines_dropped,
+            said,
+            outcome,
+        )
 
     async def show(self, forgotten: Forgotten) -> None:
         """In the vector index and in the view's profiles."""

@@ -1,4 +1,5 @@
-"""A forgotten client's own words in what others say: found, and where a sentence only quotes them, left out of it."""
+"""A forgotten client's own words in what others say: found, and where a sentence only quotes them,
+left out of it."""
 
 import html
 import itertools
@@ -25,7 +26,12 @@ def _words(text: str) -> list[str]:
 
 def normalised_text(text: str) -> str:
     """Entities resolved, NFKC, case folded, white space collapsed."""
-    return " ".join(part for line in html.unescape(text).splitlines() for part in (normalised_line(line),) if part)
+    return " ".join(
+        part
+        for line in html.unescape(text).splitlines()
+        for part in (normalised_line(line),)
+        if part
+    )
 
 
 def normalised_line(line: str) -> str:
@@ -42,7 +48,8 @@ class OwnWords:
 
     @cached_property
     def core(self) -> str:
-        """The part of the title that is in every form it takes: without its article, its first words, up to a quotation mark."""
+        """The part of the title that is in every form it takes: without its article, its first
+        words, up to a quotation mark."""
         whole = " ".join(MOVED_ARTICLE.sub("", html.unescape(self.title)).split())
         part = max(MARKS.split(whole), key=len).strip()
         words = part.split()[:LEAST_WORDS]
@@ -64,12 +71,16 @@ class OwnWords:
     def quoted_in(self, quote: str) -> bool:
         """Whether a quotation is the title: whole, with its article moved, or its first words."""
         said = _words(quote)
-        return bool(self._words and said) and self._words.issuperset(said) and len(set(said)) >= min(
-            len(self._words), LEAST_WORDS - 1)
+        return (
+            bool(self._words and said)
+            and self._words.issuperset(said)
+            and len(set(said)) >= min(len(self._words), LEAST_WORDS - 1)
+        )
 
     def said_in(self, text: str, *, cites: bool = False) -> bool:
-        """Whether a text holds the title or one of the names. A title of one word may be a word like any other: without
-        quotation marks it counts in a text that `cites` the client, as it is written."""
+        """Whether a text holds the title or one of the names. A title of one word may be a word
+        like any other: without quotation marks it counts in a text that `cites` the client, as it
+        is written."""
         folded = text.casefold()
         if not any(map(folded.__contains__, self._folded)):
             return False
@@ -83,7 +94,8 @@ class OwnWords:
         return any(_holds(plain, normalised_text(name)) for name in self.names)
 
     def left_out_of(self, text: str, *, cites: bool = False) -> str | None:
-        """The sentence without quotations of the title; None where what is left still says it, or is no sentence."""
+        """The sentence without quotations of the title; None where what is left still says it, or
+        is no sentence."""
         quotes = list(QUOTE.finditer(text))
         gone = [quote for quote in quotes if self.quoted_in(quote[1])]
         if gone:
@@ -94,8 +106,11 @@ class OwnWords:
 def sentences(text: str) -> list[str]:
     """A text's sentences; what ends inside of a quotation ends none."""
     quotes = [quote.span() for quote in QUOTE.finditer(text)]
-    cuts = [found.span() for found in BETWEEN_SENTENCES.finditer(text)
-            if not any(start < found.start() < end - 1 for start, end in quotes)]
+    cuts = [
+        found.span()
+        for found in BETWEEN_SENTENCES.finditer(text)
+        if not any(start < found.start() < end - 1 for start, end in quotes)
+    ]
     starts, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(text)]
     return [text[start:end] for start, end in zip(starts, ends, strict=True)]
 
@@ -110,8 +125,11 @@ def _holds(text: str, part: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) is not None
 
 
-def _without(text: str, quotes: Sequence["re.Match[str]"], gone: Sequence["re.Match[str]"]) -> str | None:
-    """One list of quotations ends a sentence: the others stay; without others, what leads to them goes too."""
+def _without(
+    text: str, quotes: Sequence["re.Match[str]"], gone: Sequence["re.Match[str]"]
+) -> str | None:
+    """One list of quotations ends a sentence: the others stay; without others, what leads to them
+    goes too."""
     between = [text[one.end() : other.start()] for one, other in itertools.pairwise(quotes)]
     if not all(BETWEEN.fullmatch(part) for part in between):
         return None

@@ -1,5 +1,6 @@
-"""Numbers without what was taken back (DESIGN, State): N, n and c less what the interactions wrote, the users' own sums, recency
-lists, trust and part of co over what is left of their history. What others learned from it stays."""
+"""Numbers without what was taken back (DESIGN, State): N, n and c less what the interactions wrote,
+the users' own sums, recency lists, trust and part of co over what is left of their history. What
+others learned from it stays."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,8 +34,9 @@ Vectors = tuple[NDArray[np.float32], NDArray[np.float32]]
 
 @dataclass(frozen=True)
 class History:
-    """The learned interactions [n] of one user (a row), in sequence order: items are rows, `gone` says which are taken back.
-    `then`: by place, (content, attributes) vectors [D] of items whose text has changed since."""
+    """The learned interactions [n] of one user (a row), in sequence order: items are rows, `gone`
+    says which are taken back. `then`: by place, (content, attributes) vectors [D] of items whose
+    text has changed since."""
 
     user: int
     sequence: NDArray[np.int64]
@@ -46,8 +48,9 @@ class History:
 
 @dataclass
 class Subtraction:
-    """Collects, user by user, what the end needs: adoptions that are no more, repeats that take their place. `written`: in the
-    routers of now; `stored` [n,2,16]: as they are stored, which `maps` lead to those of now."""
+    """Collects, user by user, what the end needs: adoptions that are no more, repeats that take
+    their place. `written`: in the routers of now; `stored` [n,2,16]: as they are stored, which
+    `maps` lead to those of now."""
 
     written: Written
     stored: NDArray[np.uint16]
@@ -63,8 +66,9 @@ class Subtraction:
             self._own(view.state, history)
 
     def _mass(self, view: NumbersView, history: History) -> None:
-        """Rules 5 and c. Where a repeat is left, it takes the place of the first adoption, with its own weight: in the routers of
-        the repeat's epoch, since what is stored of it is read through the maps that came after it."""
+        """Rules 5 and c. Where a repeat is left, it takes the place of the first adoption, with its
+        own weight: in the routers of the repeat's epoch, since what is stored of it is read through
+        the maps that came after it."""
         state, first = view.state, firsts(history.item)
         for row in np.flatnonzero(first & history.gone):
             item = int(history.item[row])
@@ -76,10 +80,14 @@ class Subtraction:
             left = np.flatnonzero((history.item == item) & ~history.gone)
             if len(left):
                 repeat = int(left[0])
-                moved = (weights * (history.weight[repeat] / history.weight[row])).astype(np.float32)
+                moved = (weights * (history.weight[repeat] / history.weight[row])).astype(
+                    np.float32
+                )
                 then, at = int(history.sequence[row]), int(history.sequence[repeat])
                 stored = _led(self.stored[place], self.maps.between(then, at), history.user)
-                for bank, of_bank, weight in zip(banks, _led(stored, self.maps.after(at), history.user), moved, strict=True):
+                for bank, of_bank, weight in zip(
+                    banks, _led(stored, self.maps.after(at), history.user), moved, strict=True
+                ):
                     write(bank, item, of_bank, weight)
                 self.promoted.append(Promoted(at, stored, moved))
                 continue
@@ -94,8 +102,10 @@ class Subtraction:
         for place, (then_content, then_attributes) in history.then.items():
             content[place], attributes[place] = then_content, then_attributes
         left, user = ~history.gone, history.user
-        before, after = _parts(state, history.item, content, attributes), _parts(
-            state, history.item[left], content[left], attributes[left])
+        before, after = (
+            _parts(state, history.item, content, attributes),
+            _parts(state, history.item[left], content[left], attributes[left]),
+        )
         np.subtract.at(state.adopters, history.item, before.parts)
         np.add.at(state.adopters, history.item[left], after.parts)
         state.user_content[user], state.user_attributes[user] = after.content, after.attributes
@@ -105,15 +115,20 @@ class Subtraction:
             own_trust(state, user, history.item[left], history.weight[left])
 
     def finish(self, view: NumbersView, erased: int | None) -> None:
-        """After the last user: adoptions leave the lists of what was seen, and an erased client its row."""
+        """After the last user: adoptions leave the lists of what was seen, and an erased client its
+        row."""
         _unsee(view.state, self.leaving)
         if erased is not None and kind_of(erased) == ClientKind.USER:
             _empty_user(view.state, index_of(erased))
         elif erased is not None:
             view.set_item_gone(index_of(erased))
             _empty_item(view.state, index_of(erased))
-        banks = {name: getattr(view.state, name) for name in ("session", "taste")}  # new totals: readers look at all items again
-        view.state = view.state._replace(**{name: bank._replace(total=bank.total.copy()) for name, bank in banks.items()})
+        banks = {
+            name: getattr(view.state, name) for name in ("session", "taste")
+        }  # new totals: readers look at all items again
+        view.state = view.state._replace(
+            **{name: bank._replace(total=bank.total.copy()) for name, bank in banks.items()}
+        )
 
 
 def _led(routers: NDArray[np.uint16], chain: Chain, user: int) -> NDArray[np.uint16]:
@@ -125,7 +140,8 @@ def _led(routers: NDArray[np.uint16], chain: Chain, user: int) -> NDArray[np.uin
 
 @dataclass(frozen=True)
 class _Parts:
-    """What a history comes to: parts [n,D] of adopters' sums, the sums themselves, the pairs [m,2] of co and their weights."""
+    """What a history comes to: parts [n,D] of adopters' sums, the sums themselves, the pairs [m,2]
+    of co and their weights."""
 
     parts: NDArray[np.float32]
     content: NDArray[np.float32]
@@ -141,12 +157,20 @@ def firsts(items: NDArray[np.int64]) -> NDArray[np.bool_]:
     return out
 
 
-def _parts(state: State, items: NDArray[np.int64], content: NDArray[np.float32], attributes: NDArray[np.float32]) -> _Parts:
+def _parts(
+    state: State,
+    items: NDArray[np.int64],
+    content: NDArray[np.float32],
+    attributes: NDArray[np.float32],
+) -> _Parts:
     size, dim = content.shape
     first = firsts(items)
     parts, sums = np.zeros((size, dim), np.float32), np.zeros((2, dim), np.float32)
     own_sums(content, attributes, first, parts, sums[0], sums[1])
-    pairs, weights = np.empty((size * CO_HISTORY, 2), np.int64), np.empty(size * CO_HISTORY, np.float32)
+    pairs, weights = (
+        np.empty((size * CO_HISTORY, 2), np.int64),
+        np.empty(size * CO_HISTORY, np.float32),
+    )
     count = own_pairs(items, first, pairs, weights)
     return _Parts(parts, sums[0], sums[1], pairs[:count], weights[:count])
 
@@ -158,7 +182,9 @@ def _change_together(state: State, before: _Parts, after: _Parts) -> None:
         return
     keys, place = np.unique(pairs[:, 0] << 32 | pairs[:, 1], return_inverse=True)
     change = np.zeros(len(keys))
-    np.add.at(change, place.ravel(), np.concatenate([-before.weights, after.weights]).astype(np.float64))
+    np.add.at(
+        change, place.ravel(), np.concatenate([-before.weights, after.weights]).astype(np.float64)
+    )
     changed = np.abs(change) > LEAST_CHANGE
     one, other, weights = keys[changed] >> 32, keys[changed] & 0xFFFFFFFF, change[changed]
     order = np.argsort(weights, kind="stable")  # what goes first makes room for what comes
@@ -175,7 +201,8 @@ def _remember(state: State, user: int, items: NDArray[np.int64]) -> None:
 
 
 def _unsee(state: State, leaving: Sequence[tuple[int, int]]) -> None:
-    """Adoptions (user, item) out of the hash set and the users' lists; the places of the others move together."""
+    """Adoptions (user, item) out of the hash set and the users' lists; the places of the others
+    move together."""
     if not leaving:
         return
     drop_keys(state.seen_set, np.array([user << 32 | item for user, item in leaving], np.int64))
@@ -198,7 +225,10 @@ def _unsee(state: State, leaving: Sequence[tuple[int, int]]) -> None:
 
     left = int(kept.sum())
     state.seen_before[:left] = moved(before[kept])
-    state.seen_item[:left], state.seen_router[:left] = state.seen_item[:count][kept], state.seen_router[:count][kept]
+    state.seen_item[:left], state.seen_router[:left] = (
+        state.seen_item[:count][kept],
+        state.seen_router[:count][kept],
+    )
     users = int(state.clock[2])
     state.seen_last[:users] = moved(state.seen_last[:users])
     state.clock[SEEN] = left
@@ -222,6 +252,13 @@ def _empty_user(state: State, user: int) -> None:
 def _empty_item(state: State, item: int) -> None:
     for bank in (state.session, state.taste):
         empty_row(bank, item)
-    for array in (state.content, state.attributes, state.adopters, state.item_profile, state.recent, state.recent_at):
+    for array in (
+        state.content,
+        state.attributes,
+        state.adopters,
+        state.item_profile,
+        state.recent,
+        state.recent_at,
+    ):
         array[item] = 0
     drop_neighbour(state, item)

@@ -1,4 +1,5 @@
-"""Retention: what ended more than 200,000 sequences ago and is cited by nothing goes (DESIGN, "State")."""
+"""Retention: what ended more than 200,000 sequences ago and is cited by nothing goes (DESIGN,
+"State")."""
 
 from propagation.ports.graph.graph_store import GraphStore
 
@@ -8,8 +9,8 @@ ROWS_A_COMMIT = 2_000
 
 
 class Retention:
-    """A run moves `oldest_kept` up by at least STEP sequences: it looks at every client's text, however little is to go. Each of
-    its steps is one small read or commit."""
+    """A run moves `oldest_kept` up by at least STEP sequences: it looks at every client's text,
+    however little is to go. Each of its steps is one small read or commit."""
 
     def __init__(self, store: GraphStore, kept: int = KEPT, step: int = STEP) -> None:
         self._store = store

@@ -11,8 +11,8 @@ from propagation.workflow.forget.withdrawal import Outcome, TakingBack
 
 @dataclass(frozen=True)
 class Retracted:
-    """By event id, in the caller's order: whether this call took it back, and how it stood before. `sequence`: of the log's entry,
-    0 where nothing was taken back."""
+    """By event id, in the caller's order: whether this call took it back, and how it stood before.
+    `sequence`: of the log's entry, 0 where nothing was taken back."""
 
     events: Sequence[tuple[str, bool, Standing]]
     sequence: int = 0
@@ -28,14 +28,19 @@ class Retraction:
         self._taking_back = taking_back
 
     async def commit(self, event_ids: Sequence[str]) -> Retracted:
-        """An id that is named twice is taken back once. A repeat of a retracted event stays a repeat. Raises LeaseLost."""
+        """An id that is named twice is taken back once. A repeat of a retracted event stays a
+        repeat. Raises LeaseLost."""
         events: list[tuple[str, bool, Standing]] = []
         rows: dict[str, InteractionRow] = {}
-        for event_id, (standing, row) in zip(event_ids, await self._store.standings(event_ids), strict=True):
+        for event_id, (standing, row) in zip(
+            event_ids, await self._store.standings(event_ids), strict=True
+        ):
             fresh = row is not None and event_id not in rows
             if fresh and row is not None:
                 rows[event_id] = row
-            events.append((event_id, fresh, Standing.RETRACTED if row is not None and not fresh else standing))
+            events.append(
+                (event_id, fresh, Standing.RETRACTED if row is not None and not fresh else standing)
+            )
         if not rows:
             return Retracted(events)
         interactions = sorted(rows.values(), key=lambda row: row.sequence)

@@ -1,5 +1,6 @@
-"""Taking back interactions, whatever for: numbers first (in memory), then everything in one commit with a new barrier. A crash
-before the commit is as if nothing had happened; after it the next start finishes what lagged."""
+"""Taking back interactions, whatever for: numbers first (in memory), then everything in one commit
+with a new barrier. A crash before the commit is as if nothing had happened; after it the next start
+finishes what lagged."""
 
 import logging
 from collections.abc import AsyncIterator, Sequence
@@ -36,8 +37,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Leaving:
-    """A client that is forgotten: `names`, attributes of its own text that are in nobody else's; `said`, all of them;
-    `sent_under`, routers that were itself (point-to-point)."""
+    """A client that is forgotten: `names`, attributes of its own text that are in nobody else's;
+    `said`, all of them; `sent_under`, routers that were itself (point-to-point)."""
 
     client: Client
     names: frozenset[str]
@@ -63,10 +64,20 @@ class Outcome:
 
 
 class TakingBack:
-    """One at a time, while nothing in this process learns, reasons, merges or runs a round; leases keep other processes still."""
+    """One at a time, while nothing in this process learns, reasons, merges or runs a round; leases
+    keep other processes still."""
 
-    def __init__(self, store: ForgettingGraph, embedder: Embedder, numbers: Numbers, learner: Learner, vectors: Vectors,
-                 upkeep: IndexUpkeep, min_support: int, leases: Leases) -> None:
+    def __init__(
+        self,
+        store: ForgettingGraph,
+        embedder: Embedder,
+        numbers: Numbers,
+        learner: Learner,
+        vectors: Vectors,
+        upkeep: IndexUpkeep,
+        min_support: int,
+        leases: Leases,
+    ) -> None:
         self._store = store
         self._numbers = numbers
         self._learner = learner
@@ -76,8 +87,11 @@ class TakingBack:
         self._min_support = min_support
         self._leases = leases
 
-    async def take_back(self, rows: Sequence[InteractionRow], leaving: Leaving | None = None) -> Outcome:
-        """These interactions, or everything of a client, whose interactions they are then. Raises LeaseLost."""
+    async def take_back(
+        self, rows: Sequence[InteractionRow], leaving: Leaving | None = None
+    ) -> Outcome:
+        """These interactions, or everything of a client, whose interactions they are then. Raises
+        LeaseLost."""
         async with self._still() as lease:
             asked = Asked(rows, await self._store.written([row.sequence for row in rows]), leaving)
             known = self._store.stage_checkpoint(lease, await self._numbers.run(lent_own))
@@ -89,10 +103,16 @@ class TakingBack:
 
     @asynccontextmanager
     async def _still(self) -> AsyncIterator[Lease]:
-        """Nobody else learns or runs a round; the learner's lease, under which this process goes on."""
-        async with self._learner.settled() as lease, self._leases.holding(ROUND_LEASE, PATIENCE_SECONDS) as rounds:
+        """Nobody else learns or runs a round; the learner's lease, under which this process goes
+        on."""
+        async with (
+            self._learner.settled() as lease,
+            self._leases.holding(ROUND_LEASE, PATIENCE_SECONDS) as rounds,
+        ):
             if rounds is None:
-                raise LeaseLost(f"another process runs a round, and was not done in {PATIENCE_SECONDS:.0f} s; try again")
+                raise LeaseLost(
+                    f"another process runs a round, and was not done in {PATIENCE_SECONDS:.0f} s; try again"
+                )
             yield lease
 
     async def _subtract(self, asked: Asked) -> list[Promoted]:
@@ -102,18 +122,28 @@ class TakingBack:
         retrust = erased is None or kind_of(erased) == ClientKind.USER
         view = self._numbers.view
         maps = await self._store.router_maps()
-        subtraction = Subtraction(in_routers_of_now(asked.written, rows, maps), asked.written.routers, maps, retrust)
+        subtraction = Subtraction(
+            in_routers_of_now(asked.written, rows, maps), asked.written.routers, maps, retrust
+        )
         gone = frozenset(row.sequence for row in rows)
         users = sorted({row.user for row in rows if row.sequence <= view.applied_through})
         self._learner.changing()
-        async for some in self._histories.parts(users, gone, view.applied_through, view.direction_of):
+        async for some in self._histories.parts(
+            users, gone, view.applied_through, view.direction_of
+        ):
             for start in range(0, len(some), USERS_A_TURN):
                 await self._numbers.run(subtraction.take_back, some[start : start + USERS_A_TURN])
         await self._numbers.run(subtraction.finish, erased)
         return subtraction.promoted
 
-    async def _committed(self, lease: Lease, barrier: Staged, changes: TextChanges, promoted: Sequence[Promoted],
-                         asked: Asked) -> Outcome:
+    async def _committed(
+        self,
+        lease: Lease,
+        barrier: Staged,
+        changes: TextChanges,
+        promoted: Sequence[Promoted],
+        asked: Asked,
+    ) -> Outcome:
         """Redone on the newer texts where another process wrote some meanwhile."""
         for attempt in range(REDONE):
             withdrawal = _withdrawal(asked, promoted, changes)
@@ -134,40 +164,68 @@ class TakingBack:
         if asked.leaving is None:
             changes = await withdrawing.of_retraction(asked.rows, asked.written)
         else:
-            changes = await withdrawing.of_erasure(asked.leaving.client, asked.leaving.names, asked.rows, asked.written)
+            changes = await withdrawing.of_erasure(
+                asked.leaving.client, asked.leaving.names, asked.rows, asked.written
+            )
         return replace(changes, read_at=read_at)
 
     async def show(self, outcome: Outcome, client: Client | None, unmapped: frozenset[str]) -> None:
-        """The vector index, and the view's profile vectors, as the graph now has them. The graph is right without them: what fails
-        here waits in the outbox, and is carried over by upkeep."""
+        """The vector index, and the view's profile vectors, as the graph now has them. The graph is
+        right without them: what fails here waits in the outbox, and is carried over by upkeep."""
         changes = outcome.changes
         gone = frozenset(name for name, holders in changes.holders.items() if holders <= 0)
         erased = {} if client is None else {COLLECTIONS[kind_of(client.ref)]: [client.ref]}
         self._vectors.forget([ref for refs in erased.values() for ref in refs], gone, unmapped)
         await self._vectors.show(changes.next_texts)
         try:
-            await self._upkeep.follow_withdrawal({**erased, Collection.ATTRIBUTES: sorted(gone)}, [
-                IndexChange(Collection.ROUTERS, message.router, message.version, message.round) for message in changes.messages])
+            await self._upkeep.follow_withdrawal(
+                {**erased, Collection.ATTRIBUTES: sorted(gone)},
+                [
+                    IndexChange(Collection.ROUTERS, message.router, message.version, message.round)
+                    for message in changes.messages
+                ],
+            )
         except Exception as error:
-            log.warning("the index lags: what was taken back at %d is not all shown, it will be tried again: %s",
-                        outcome.done.sequence, error)
+            log.warning(
+                "the index lags: what was taken back at %d is not all shown, it will be tried again: %s",
+                outcome.done.sequence,
+                error,
+            )
 
 
 def _withdrawal(asked: Asked, promoted: Sequence[Promoted], changes: TextChanges) -> Withdrawal:
     rows, leaving = asked.rows, asked.leaving
     retraction = Withdrawal(
-        kind=EntryKind.RETRACTION, refs=tuple(sorted({row.user for row in rows})), interactions=rows, read_at=changes.read_at,
-        promoted=promoted, rewritten=changes.rewritten, texts=changes.next_texts, messages=changes.messages, parts=changes.parts,
-        held=changes.held, holders=changes.holders)
+        kind=EntryKind.RETRACTION,
+        refs=tuple(sorted({row.user for row in rows})),
+        interactions=rows,
+        read_at=changes.read_at,
+        promoted=promoted,
+        rewritten=changes.rewritten,
+        texts=changes.next_texts,
+        messages=changes.messages,
+        parts=changes.parts,
+        held=changes.held,
+        holders=changes.holders,
+    )
     if leaving is None:
         return retraction
     client = leaving.client
-    return replace(retraction, kind=EntryKind.ERASURE, refs=(client.ref,), erased=client.ref, sent_under=leaving.sent_under,
-                   unmapped=leaving.said, words=tuple(word for word in (client.title, client.key.id) if word))
+    return replace(
+        retraction,
+        kind=EntryKind.ERASURE,
+        refs=(client.ref,),
+        erased=client.ref,
+        sent_under=leaving.sent_under,
+        unmapped=leaving.said,
+        words=tuple(word for word in (client.title, client.key.id) if word),
+    )
 
 
 def _own_rows(asked: Asked) -> tuple[list[int], list[int]]:
     """(Users, items) whose own numbers these interactions are in, as rows."""
-    refs = {ref for row in asked.rows for ref in (row.user, row.item)} | ({asked.leaving.client.ref} if asked.leaving else set())
+    refs = {ref for row in asked.rows for ref in (row.user, row.item)} | (
+        {asked.leaving.client.ref} if asked.leaving else set()
+    )
     users = [index_of(ref) for ref in refs if kind_of(ref) == ClientKind.USER]
     return users, [index_of(ref) for ref in refs if kind_of(ref) == ClientKind.ITEM]

@@ -1,4 +1,5 @@
-"""Reading a client's text: as it stands, merged first (RecNet 2.3, eq. 5, outside an interaction), or as it was."""
+"""Reading a client's text: as it stands, merged first (RecNet 2.3, eq. 5, outside an interaction),
+or as it was."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -30,8 +31,15 @@ class ProfileReading:
 class ProfileReader:
     """`publish` is told texts that reading changed: their vectors follow."""
 
-    def __init__(self, store: GraphStore, reasoner: Reasoner, settings: WorkflowSettings,
-                 publish: Callable[[Sequence[ClientText]], Awaitable[None]], past: Past, merging: Gate) -> None:
+    def __init__(
+        self,
+        store: GraphStore,
+        reasoner: Reasoner,
+        settings: WorkflowSettings,
+        publish: Callable[[Sequence[ClientText]], Awaitable[None]],
+        past: Past,
+        merging: Gate,
+    ) -> None:
         self._store = store
         self._past = past
         self._reasoner = reasoner
@@ -47,8 +55,8 @@ class ProfileReader:
         return ProfileReading(client, text, messages)
 
     async def merged(self, ref: int) -> ProfileReading:
-        """With what waits merged, as a version of its own. Raises ReasonerFailed; VersionClash when other writers won
-        five times in a row."""
+        """With what waits merged, as a version of its own. Raises ReasonerFailed; VersionClash when
+        other writers won five times in a row."""
         for attempt in range(REDONE):
             try:
                 async with self._merging.shared():
@@ -59,8 +67,8 @@ class ProfileReader:
         raise AssertionError("unreachable")
 
     async def at(self, ref: int, sequence: int) -> ProfileReading:
-        """As it was at a sequence that can be asked for (see past.py); an empty profile before its first version. Raises
-        TooOld where retention dropped something meanwhile."""
+        """As it was at a sequence that can be asked for (see past.py); an empty profile before its
+        first version. Raises TooOld where retention dropped something meanwhile."""
         client = await self._client(ref, sequence)
         text = await self._store.text_at(ref, sequence)
         await self._past.is_kept(sequence)
@@ -74,11 +82,23 @@ class ProfileReader:
         if last is None or text.watermark >= last.number:
             return ProfileReading(client, text)
         waiting = (await self._store.waiting_messages({ref: text.watermark}, last.number))[ref]
-        reception = await receive(self._reasoner, client, text, waiting, last.number, self._settings.buffer,
-                                  self._settings.profile_lines)
+        reception = await receive(
+            self._reasoner,
+            client,
+            text,
+            waiting,
+            last.number,
+            self._settings.buffer,
+            self._settings.profile_lines,
+        )
         if reception.text is not text:
-            await self._store.commit_texts([reception.text], reception.merged, await self._store.recorded_through(),
-                                           taken_back, reception.usage.author)
+            await self._store.commit_texts(
+                [reception.text],
+                reception.merged,
+                await self._store.recorded_through(),
+                taken_back,
+                reception.usage.author,
+            )
             await self._publish([reception.text])
         return ProfileReading(client, reception.text)
 
@@ -91,4 +111,8 @@ class ProfileReader:
 
     async def _arrived(self, text: ClientText) -> Sequence[RouterVersion]:
         ref = text.profile.ref
-        return (await self._store.waiting_messages({ref: text.watermark}))[ref] if self._settings.propagate else ()
+        return (
+            (await self._store.waiting_messages({ref: text.watermark}))[ref]
+            if self._settings.propagate
+            else ()
+        )

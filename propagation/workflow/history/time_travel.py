@@ -1,4 +1,5 @@
-"""Time travel: which sequences can be asked for, and what routers and their tables were then (DESIGN, "Guarantees")."""
+"""Time travel: which sequences can be asked for, and what routers and their tables were then
+(DESIGN, "Guarantees")."""
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
@@ -12,8 +13,8 @@ from propagation.workflow.data_settings import MadeWith, made_with_name
 
 @dataclass(frozen=True)
 class PastRouter:
-    """A taste router as it was: its newest version then (None: it had sent nothing yet) and how many belonged to it. `retired`:
-    evolution had taken its number out of use."""
+    """A taste router as it was: its newest version then (None: it had sent nothing yet) and how
+    many belonged to it. `retired`: evolution had taken its number out of use."""
 
     number: int
     epoch: int
@@ -37,8 +38,8 @@ class Past:
         return sequence
 
     async def at_time(self, time_ms: int, now_ms: int) -> int:
-        """The last sequence committed at or before a time (milliseconds since 1970); 0 before the first. Raises TooNew where
-        the time is still to come, TooOld."""
+        """The last sequence committed at or before a time (milliseconds since 1970); 0 before the
+        first. Raises TooNew where the time is still to come, TooOld."""
         if time_ms > now_ms:
             asked = datetime.fromtimestamp(time_ms / 1000, UTC).isoformat()
             raise TooNew(asked, await self._store.recorded_through())
@@ -47,24 +48,30 @@ class Past:
         return sequence
 
     async def is_kept(self, sequence: int) -> None:
-        """Raises TooOld. Asked again after reading, it says whether retention has dropped something meanwhile."""
+        """Raises TooOld. Asked again after reading, it says whether retention has dropped something
+        meanwhile."""
         oldest = await self._store.oldest_kept()
         if sequence < oldest:
             raise TooOld(sequence, oldest)
 
     async def routers(self, sequence: int) -> Sequence[PastRouter]:
-        """The taste routers of the epoch that was open at a sequence, by number. Raises TooOld where retention dropped something
-        meanwhile."""
+        """The taste routers of the epoch that was open at a sequence, by number. Raises TooOld
+        where retention dropped something meanwhile."""
         number, numbers, retired = await self._router_set(sequence)
-        texts = {version.router: version for version in await self._store.router_versions(numbers, sequence)}
+        texts = {
+            version.router: version
+            for version in await self._store.router_versions(numbers, sequence)
+        }
         members = await self._store.count_members(numbers, sequence)
         await self.is_kept(sequence)
-        return [PastRouter(router, number, texts.get(router), members.get(router, 0), router in retired)
-                for router in numbers]
+        return [
+            PastRouter(router, number, texts.get(router), members.get(router, 0), router in retired)
+            for router in numbers
+        ]
 
     async def members(self, router: int, sequence: int, limit: int) -> Sequence[RoutingEdge]:
-        """A router's rows of the routing table as they stood at a sequence, by descending score, then ref. Raises TooOld as
-        above."""
+        """A router's rows of the routing table as they stood at a sequence, by descending score,
+        then ref. Raises TooOld as above."""
         edges = await self._store.members_of(router, limit, sequence)
         await self.is_kept(sequence)
         return edges

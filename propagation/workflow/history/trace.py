@@ -1,5 +1,6 @@
-"""Where a preference went, and where a line came from: interaction -> profile -> attribute -> router -> message -> profile of
-another client. Each path is read from what was recorded; nothing is inferred."""
+"""Where a preference went, and where a line came from: interaction -> profile -> attribute ->
+router -> message -> profile of another client. Each path is read from what was recorded; nothing is
+inferred."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -19,7 +20,8 @@ PARTS_AT_ONCE = 16
 
 @dataclass(frozen=True)
 class ProfileHop:
-    """A client's profile at a version, and the line of that version that the path goes through; None where it is not kept."""
+    """A client's profile at a version, and the line of that version that the path goes through;
+    None where it is not kept."""
 
     ref: int
     version: int
@@ -54,11 +56,15 @@ class Tracer:
                 yield path
 
     async def from_client(self, ref: int, attribute: str | None = None) -> AsyncIterator[Path]:
-        """Whatever a client brought to routers, newest round first; of one attribute only where it is named."""
+        """Whatever a client brought to routers, newest round first; of one attribute only where it
+        is named."""
         for message in await self._store.contributions(ref, CONTRIBUTIONS):
             for part in message.integrated:
                 if part.ref == ref and attribute in (None, part.attribute):
-                    start = (*(await self._sources([part]))[0], AttributeHop(part.attribute, message.router))
+                    start = (
+                        *(await self._sources([part]))[0],
+                        AttributeHop(part.attribute, message.router),
+                    )
                     async for path in self._onwards(start, message, part):
                         yield path
 
@@ -72,17 +78,24 @@ class Tracer:
                 yield path
 
     async def to_line(self, ref: int, line_id: int) -> AsyncIterator[Path]:
-        """Everything a line of the current profile rests on, back to the interactions. Raises NotFound."""
+        """Everything a line of the current profile rests on, back to the interactions. Raises
+        NotFound."""
         profile = (await self._store.load_texts([ref]))[ref].profile
         line = next((line for line in profile.lines if line.id == line_id), None)
         if line is None:
             raise NotFound("line", str(line_id))
         here = ProfileHop(ref, profile.version, line)
         cited = [source.sequence for source in line.sources if source.sequence]
-        keys = [(source.router, source.version) for source in line.sources
-                if source.router is not None and source.version is not None]
+        keys = [
+            (source.router, source.version)
+            for source in line.sources
+            if source.router is not None and source.version is not None
+        ]
         events, messages, parts = await asyncio.gather(
-            self._events(cited), self._messages(keys), self._store.parts_with(keys, line.attributes, ref))
+            self._events(cited),
+            self._messages(keys),
+            self._store.parts_with(keys, line.attributes, ref),
+        )
         for sequence in cited:
             if sequence in events:
                 yield (events[sequence], here)
@@ -92,7 +105,8 @@ class Tracer:
                     yield path
 
     async def _of_event(self, event: InteractionRow, ref: int) -> AsyncIterator[Path]:
-        """Through one client's profile. A line that this event wrote or confirmed travels when its router next integrates."""
+        """Through one client's profile. A line that this event wrote or confirmed travels when its
+        router next integrates."""
         text = await self._store.text_at(ref, event.sequence)
         if text is None:
             return
@@ -101,22 +115,42 @@ class Tracer:
                 continue
             start: Path = (event, ProfileHop(ref, text.profile.version, line))
             carried = False
-            for message, part in await self._first_carriers(ref, line, text.profile, event.sequence):
+            for message, part in await self._first_carriers(
+                ref, line, text.profile, event.sequence
+            ):
                 carried = True
-                async for path in self._onwards((*start, AttributeHop(part.attribute, message.router)), message, part):
+                async for path in self._onwards(
+                    (*start, AttributeHop(part.attribute, message.router)), message, part
+                ):
                     yield path
             if not carried:
                 yield start + tuple(AttributeHop(name, None) for name in line.attributes[:1])
 
-    async def _first_carriers(self, ref: int, line: Line, profile: Profile,
-                              sequence: int) -> list[tuple[RouterVersion, Integrated]]:
-        """The first message of each router that took an attribute of the line from this version, or from a later one in which
-        the attribute still rests on this interaction."""
+    async def _first_carriers(
+        self, ref: int, line: Line, profile: Profile, sequence: int
+    ) -> list[tuple[RouterVersion, Integrated]]:
+        """The first message of each router that took an attribute of the line from this version, or
+        from a later one in which the attribute still rests on this interaction."""
         names = await self._canonical(line.attributes)
-        wanted = [(message, part) for message in await self._store.contributions(ref, CONTRIBUTIONS) for part in message.integrated
-                  if part.ref == ref and part.attribute in names.values() and part.profile_version >= profile.version]
-        texts = await self._store.texts_of_versions([(ref, part.profile_version) for _, part in wanted])
-        known = await self._canonical([name for text in texts.values() for line in _own(text.profile) for name in line.attributes])
+        wanted = [
+            (message, part)
+            for message in await self._store.contributions(ref, CONTRIBUTIONS)
+            for part in message.integrated
+            if part.ref == ref
+            and part.attribute in names.values()
+            and part.profile_version >= profile.version
+        ]
+        texts = await self._store.texts_of_versions(
+            [(ref, part.profile_version) for _, part in wanted]
+        )
+        known = await self._canonical(
+            [
+                name
+                for text in texts.values()
+                for line in _own(text.profile)
+                for name in line.attributes
+            ]
+        )
         first: dict[tuple[int, str], tuple[RouterVersion, Integrated]] = {}
         for message, part in wanted:
             then = texts.get((ref, part.profile_version))
@@ -125,12 +159,20 @@ class Tracer:
                 first[message.router, part.attribute] = (message, part)
         return list(first.values())
 
-    async def _onwards(self, start: Path, message: RouterVersion, part: Integrated) -> AsyncIterator[Path]:
-        """To every other profile that took the attribute from the message, as it read then; without one to the message, where it
-        speaks of the attribute, else to the router, which took it in among others."""
-        readers = [merge for merge in await self._store.merges_of(message.router, message.version, CONTRIBUTIONS)
-                   if merge.outcome == MERGED_OUTCOME and merge.ref != part.ref]
-        texts = await self._store.texts_of_versions([(merge.ref, merge.profile_version) for merge in readers])
+    async def _onwards(
+        self, start: Path, message: RouterVersion, part: Integrated
+    ) -> AsyncIterator[Path]:
+        """To every other profile that took the attribute from the message, as it read then; without
+        one to the message, where it speaks of the attribute, else to the router, which took it in
+        among others."""
+        readers = [
+            merge
+            for merge in await self._store.merges_of(message.router, message.version, CONTRIBUTIONS)
+            if merge.outcome == MERGED_OUTCOME and merge.ref != part.ref
+        ]
+        texts = await self._store.texts_of_versions(
+            [(merge.ref, merge.profile_version) for merge in readers]
+        )
         reached = False
         for merge in readers:
             then = texts.get((merge.ref, merge.profile_version))
@@ -141,7 +183,9 @@ class Tracer:
         if not reached:
             yield (*start, message) if spoken_of([part.attribute], message.text) else start
 
-    async def _to_message(self, message: RouterVersion, parts: Sequence[Integrated], here: ProfileHop) -> AsyncIterator[Path]:
+    async def _to_message(
+        self, message: RouterVersion, parts: Sequence[Integrated], here: ProfileHop
+    ) -> AsyncIterator[Path]:
         """`parts`: those of the line's attributes that others brought to the message."""
         for start in range(0, len(parts), PARTS_AT_ONCE):
             some = parts[start : start + PARTS_AT_ONCE]
@@ -151,27 +195,43 @@ class Tracer:
             yield (message, here)
 
     async def _sources(self, parts: Sequence[Integrated]) -> list[Path]:
-        """Of each: the interaction that the attribute came from, and the line that brought it, as it read then; no line where
-        retention dropped that version."""
+        """Of each: the interaction that the attribute came from, and the line that brought it, as
+        it read then; no line where retention dropped that version."""
         texts, events = await asyncio.gather(
             self._store.texts_of_versions([(part.ref, part.profile_version) for part in parts]),
-            self._events([part.sequence for part in parts if part.sequence]))
+            self._events([part.sequence for part in parts if part.sequence]),
+        )
         profiles = {key: text.profile for key, text in texts.items()}
-        names = await self._canonical([name for profile in profiles.values() for line in _own(profile) for name in line.attributes])
+        names = await self._canonical(
+            [
+                name
+                for profile in profiles.values()
+                for line in _own(profile)
+                for name in line.attributes
+            ]
+        )
         paths: list[Path] = []
         for part in parts:
             then = profiles.get((part.ref, part.profile_version))
             lines = [] if then is None else _lines_with(then, part.attribute, names)
             lines.sort(key=lambda line, part=part: not _rests_on(line, part.sequence))  # type: ignore[misc]
             begun = (events[part.sequence],) if part.sequence in events else ()
-            paths.append((*begun, ProfileHop(part.ref, part.profile_version, lines[0] if lines else None)))
+            paths.append(
+                (*begun, ProfileHop(part.ref, part.profile_version, lines[0] if lines else None))
+            )
         return paths
 
     async def _events(self, sequences: Sequence[int]) -> dict[int, InteractionRow]:
         """By sequence; nothing is asked for none."""
-        return {row.sequence: row for row in await self._store.interactions(sequences)} if sequences else {}
+        return (
+            {row.sequence: row for row in await self._store.interactions(sequences)}
+            if sequences
+            else {}
+        )
 
-    async def _messages(self, keys: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], RouterVersion]:
+    async def _messages(
+        self, keys: Sequence[tuple[int, int]]
+    ) -> Mapping[tuple[int, int], RouterVersion]:
         return await self._store.messages(keys, 0) if keys else {}
 
     async def _canonical(self, names: Sequence[str]) -> dict[str, str]:
@@ -186,8 +246,11 @@ def _own(profile: Profile) -> list[Line]:
 
 
 def _lines_with(profile: Profile, attribute: str, names: Mapping[str, str]) -> list[Line]:
-    """The client's own lines that hold an attribute, under its canonical name or one that was mapped to it (`names`)."""
-    return [line for line in _own(profile) if attribute in (names[name] for name in line.attributes)]
+    """The client's own lines that hold an attribute, under its canonical name or one that was
+    mapped to it (`names`)."""
+    return [
+        line for line in _own(profile) if attribute in (names[name] for name in line.attributes)
+    ]
 
 
 def _rests_on(line: Line, sequence: int) -> bool:
@@ -195,5 +258,12 @@ def _rests_on(line: Line, sequence: int) -> bool:
 
 
 def _line_from(profile: Profile, message: RouterVersion) -> Line | None:
-    return next((line for line in profile.lines for source in line.sources
-                 if (source.router, source.version) == (message.router, message.version)), None)
+    return next(
+        (
+            line
+            for line in profile.lines
+            for source in line.sources
+            if (source.router, source.version) == (message.router, message.version)
+        ),
+        None,
+    )

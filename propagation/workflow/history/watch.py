@@ -1,7 +1,9 @@
-"""Watching propagation: rounds, their messages, merges and evolution, each told once, from a position on.
+"""Watching propagation: rounds, their messages, merges and evolution, each told once, from a
+position on.
 
-Nothing is queued for a watcher: it reads the graph from where it stands, as fast as it likes. What retention or erasure dropped
-before it was told is counted as missed; so is what a watcher that had caught up left lying for too long."""
+Nothing is queued for a watcher: it reads the graph from where it stands, as fast as it likes. What
+retention or erasure dropped before it was told is counted as missed; so is what a watcher that had
+caught up left lying for too long."""
 
 from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -20,8 +22,9 @@ Told = Round | RouterVersion | NumberedMerge | EvolutionRun | Gap
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """What was told: every round up to `round`; of that round's messages, `sent` in all, the last of them `router`'s (-1: none
-    yet; ALL_SENT: none is left); every merge and every evolution run up to a number."""
+    """What was told: every round up to `round`; of that round's messages, `sent` in all, the last
+    of them `router`'s (-1: none yet; ALL_SENT: none is left); every merge and every evolution run
+    up to a number."""
 
     round: int = 0
     sent: int = 0
@@ -31,10 +34,17 @@ class Position:
 
 
 class Watch:
-    """One watcher. `behind`: how many events it may leave lying once it has caught up with where it began."""
+    """One watcher. `behind`: how many events it may leave lying once it has caught up with where it
+    began."""
 
-    def __init__(self, store: GraphStore, kinds: Collection[WatchedKind], position: Position, newest: Position,
-                 behind: int = BEHIND) -> None:
+    def __init__(
+        self,
+        store: GraphStore,
+        kinds: Collection[WatchedKind],
+        position: Position,
+        newest: Position,
+        behind: int = BEHIND,
+    ) -> None:
         self._store = store
         self._kinds = frozenset(kinds)
         self._began = newest
@@ -42,8 +52,9 @@ class Watch:
         self.position = position
 
     async def step(self) -> AsyncIterator[tuple[Told, Position]]:
-        """What waits, at most some pages of it, each with the position after it; nothing where all is told. Merges are
-        looked up first and told last: the message that a merge is of was always told before."""
+        """What waits, at most some pages of it, each with the position after it; nothing where all
+        is told. Merges are looked up first and told last: the message that a merge is of was always
+        told before."""
         through = await self._store.merges_through()
         async for told in self._rounds():
             yield told
@@ -61,9 +72,15 @@ class Watch:
             return
         missed, last = await self._left_lying()
         if missed and last is not None:
-            yield self._at(Gap(missed, last.sequence), replace(self.position, round=last.number, sent=last.touched,
-                                                               router=ALL_SENT))
-        here = await self._store.rounds_after(self.position.round - 1, 1) if self.position.round else ()
+            yield self._at(
+                Gap(missed, last.sequence),
+                replace(self.position, round=last.number, sent=last.touched, router=ALL_SENT),
+            )
+        here = (
+            await self._store.rounds_after(self.position.round - 1, 1)
+            if self.position.round
+            else ()
+        )
         for round_ in here:
             async for told in self._messages(round_):
                 yield told
@@ -80,22 +97,37 @@ class Watch:
         all_told = self.position.router == ALL_SENT or self.position.sent >= round_.touched > 0
         if WatchedKind.MESSAGE not in self._kinds or all_told:
             return
-        kept = [message for message in await self._store.messages_of(round_.number) if message.router > self.position.router]
+        kept = [
+            message
+            for message in await self._store.messages_of(round_.number)
+            if message.router > self.position.router
+        ]
         missed = round_.touched - self.position.sent - len(kept)
         if missed > 0:
-            yield self._at(Gap(missed, round_.sequence), replace(self.position, sent=self.position.sent + missed))
+            yield self._at(
+                Gap(missed, round_.sequence),
+                replace(self.position, sent=self.position.sent + missed),
+            )
         for message in kept:
-            yield self._at(message, replace(self.position, sent=self.position.sent + 1, router=message.router))
+            yield self._at(
+                message, replace(self.position, sent=self.position.sent + 1, router=message.router)
+            )
 
     async def _left_lying(self) -> tuple[int, Round | None]:
-        """(events of rounds that are too many, the last round of them); (0, None) where they are not too many."""
+        """(events of rounds that are too many, the last round of them); (0, None) where they are
+        not too many."""
         if self.position.round < self._began.round:
             return 0, None
         rounds: list[Round] = []
-        while part := await self._store.rounds_after(rounds[-1].number if rounds else self.position.round, self._behind):
+        while part := await self._store.rounds_after(
+            rounds[-1].number if rounds else self.position.round, self._behind
+        ):
             rounds.extend(part)
-        events = sum((WatchedKind.ROUND in self._kinds) + (round_.touched if WatchedKind.MESSAGE in self._kinds else 0)
-                     for round_ in rounds)
+        events = sum(
+            (WatchedKind.ROUND in self._kinds)
+            + (round_.touched if WatchedKind.MESSAGE in self._kinds else 0)
+            for round_ in rounds
+        )
         return (events, rounds[-1]) if events > self._behind else (0, None)
 
     async def _evolutions(self) -> AsyncIterator[tuple[Told, Position]]:
@@ -128,21 +160,32 @@ class Watch:
         page = await self._store.merges_after(position.merge, through, PAGE)
         for merge in page:
             if missed := merge.number - self.position.merge - 1:
-                yield self._at(Gap(missed, merge.sequence), replace(self.position, merge=merge.number - 1))
+                yield self._at(
+                    Gap(missed, merge.sequence), replace(self.position, merge=merge.number - 1)
+                )
             yield self._at(merge, replace(self.position, merge=merge.number))
         if len(page) < PAGE and (missed := through - self.position.merge):
             yield self._at(Gap(missed, newest), replace(self.position, merge=through))
 
 
 async def born(store: GraphStore) -> int:
-    """When the graph's first entry was committed (milliseconds since 1970), which tells it from others, and not from copies of it;
-    0 while it has none."""
+    """When the graph's first entry was committed (milliseconds since 1970), which tells it from
+    others, and not from copies of it; 0 while it has none."""
     entries = await store.read_entries(0, 1)
     return entries[0].time if entries else 0
 
 
 async def newest(store: GraphStore) -> Position:
     """Where a watcher begins that was told nothing yet: everything before is past."""
-    merge, last, runs = await store.merges_through(), await store.last_round(), await store.evolution_runs(1)
-    return Position(round=last.number if last else 0, sent=last.touched if last else 0, router=ALL_SENT, merge=merge,
-                    evolution=runs[0].run if runs else 0)
+    merge, last, runs = (
+        await store.merges_through(),
+        await store.last_round(),
+        await store.evolution_runs(1),
+    )
+    return Position(
+        round=last.number if last else 0,
+        sent=last.touched if last else 0,
+        router=ALL_SENT,
+        merge=merge,
+        evolution=runs[0].run if runs else 0,
+    )

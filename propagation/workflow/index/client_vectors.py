@@ -33,7 +33,8 @@ log = logging.getLogger(__name__)
 
 
 class LineVectors:
-    """Embeds the lines of profiles, and keeps the vectors of the last 65,536: one interaction changes one line in twelve."""
+    """Embeds the lines of profiles, and keeps the vectors of the last 65,536: one interaction
+    changes one line in twelve."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -42,14 +43,19 @@ class LineVectors:
         self._model = embedder.name
 
     async def know(self, texts: Sequence[Said]) -> None:
-        """Embed what is new among all their lines at once: an endpoint is asked in as few calls as it takes."""
+        """Embed what is new among all their lines at once: an endpoint is asked in as few calls as
+        it takes."""
         lines = list(dict.fromkeys(line for text in texts for line in text.lines))
         for start in range(0, len(lines), LINES_AT_ONCE):
             await self._rows(lines[start : start + LINES_AT_ONCE])
 
     async def of_texts(self, texts: Sequence[Said]) -> NDArray[np.float32]:
-        """[len, D]: each profile's lines, summed by weight and normalised; zeros for an empty profile."""
-        row_of = {line: row for row, line in enumerate(dict.fromkeys(line for text in texts for line in text.lines))}
+        """[len, D]: each profile's lines, summed by weight and normalised; zeros for an empty
+        profile."""
+        row_of = {
+            line: row
+            for row, line in enumerate(dict.fromkeys(line for text in texts for line in text.lines))
+        }
         counts = np.array([len(text.lines) for text in texts], np.int64)
         out = np.zeros((len(texts), self._embedder.dimension), np.float32)
         if row_of:
@@ -64,7 +70,8 @@ class LineVectors:
         return out
 
     async def _rows(self, lines: Sequence[str]) -> NDArray[np.float32]:
-        """[len, D] of distinct lines. What is kept is taken before what is new is waited for: others may put it out meanwhile."""
+        """[len, D] of distinct lines. What is kept is taken before what is new is waited for:
+        others may put it out meanwhile."""
         if self._model != self._embedder.name:
             self._places.clear()
             self._model = self._embedder.name
@@ -77,7 +84,9 @@ class LineVectors:
         if new:
             model = self._embedder.name
             rows[new] = await self._embedder.embed([lines[row] for row in new])
-            if not self._model == model == self._embedder.name:  # what it made is of no use any more
+            if (
+                not self._model == model == self._embedder.name
+            ):  # what it made is of no use any more
                 return await self._rows(lines)
         for row in new:
             if lines[row] not in self._places:  # another caller may have embedded it meanwhile
@@ -90,16 +99,25 @@ class LineVectors:
         if len(self._places) >= LINES_KEPT:
             return self._places.popitem(last=False)[1]
         if len(self._places) == len(self._vectors):
-            more = np.zeros((max(LINES_LEAST, len(self._vectors)), self._embedder.dimension), np.float32)
+            more = np.zeros(
+                (max(LINES_LEAST, len(self._vectors)), self._embedder.dimension), np.float32
+            )
             self._vectors = np.concatenate([self._vectors, more])
         return len(self._places)
 
 
 class Vectors:
-    """Every writer of texts, attributes and routers says here what it committed. `give_way` is awaited between parts of it."""
+    """Every writer of texts, attributes and routers says here what it committed. `give_way` is
+    awaited between parts of it."""
 
-    def __init__(self, store: GraphStore, embedder: Embedder, feed: IndexFeed, numbers: Numbers,
-                 give_way: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        store: GraphStore,
+        embedder: Embedder,
+        feed: IndexFeed,
+        numbers: Numbers,
+        give_way: Callable[[], Awaitable[None]],
+    ) -> None:
         self._give_way = give_way
         self._store = store
         self._embedder = embedder
@@ -112,12 +130,13 @@ class Vectors:
         self.said = held_said(store)
 
     def has_shown(self, ref: int, version: int) -> bool:
-        """Whether this process' view has a client's text of this version, or a later one, or is about to."""
+        """Whether this process' view has a client's text of this version, or a later one, or is
+        about to."""
         return self._shown.find((ref,)).get(ref, 0) >= version
 
     async def see(self, texts: Iterable[ClientText]) -> None:
-        """What another process committed, into this one's view, unless it has newer ones by now; that process has it put into
-        the index."""
+        """What another process committed, into this one's view, unless it has newer ones by now;
+        that process has it put into the index."""
         points = await self.points_of(texts)
         shown = self._shown.find([int(point.key) for point in points])
         points = [point for point in points if shown.get(int(point.key), 0) <= point.version]
@@ -148,8 +167,11 @@ class Vectors:
     async def load(self) -> None:
         """What start-up needs in memory: the mapped attributes."""
         last = await self._store.last_round()
-        self._canonical = {attribute.name: attribute.canonical for attribute in await self._store.all_attributes()
-                           if attribute.canonical is not None}
+        self._canonical = {
+            attribute.name: attribute.canonical
+            for attribute in await self._store.all_attributes()
+            if attribute.canonical is not None
+        }
         self._named_through = last.number if last else 0
 
     async def show(self, texts: Sequence[ClientText]) -> None:
@@ -165,23 +187,40 @@ class Vectors:
             self.said.put(text.ref, text)
 
     async def show_said(self, texts: Sequence[Said]) -> None:
-        """What is expected. The graph is right without it: what fails here waits in the outbox, and is carried over by upkeep."""
+        """What is expected. The graph is right without it: what fails here waits in the outbox, and
+        is carried over by upkeep."""
         try:
             await self.take_points(await self.points_of_said(texts))
         except Exception as error:
             self._shown.forget([text.ref for text in texts])
-            log.warning("the index lags: %d texts not shown, they will be tried again: %s", len(texts), error)
+            log.warning(
+                "the index lags: %d texts not shown, they will be tried again: %s",
+                len(texts),
+                error,
+            )
 
-    async def show_round(self, done: Round, remapped: Sequence[Said], fresh: Sequence[str],
-                         versions: Sequence[RouterVersion]) -> None:
-        """The same, of what a round published: clients that hold a newly mapped attribute, new canonical attributes, and router
-        versions."""
+    async def show_round(
+        self,
+        done: Round,
+        remapped: Sequence[Said],
+        fresh: Sequence[str],
+        versions: Sequence[RouterVersion],
+    ) -> None:
+        """The same, of what a round published: clients that hold a newly mapped attribute, new
+        canonical attributes, and router versions."""
         try:
-            await self._feed.put({**by_kind(await self.points_of_said(remapped)),
-                                  Collection.ATTRIBUTES: await self.points_of_attributes(fresh),
-                                  Collection.ROUTERS: await self.points_of_routers(versions)}, done.number)
+            await self._feed.put(
+                {
+                    **by_kind(await self.points_of_said(remapped)),
+                    Collection.ATTRIBUTES: await self.points_of_attributes(fresh),
+                    Collection.ROUTERS: await self.points_of_routers(versions),
+                },
+                done.number,
+            )
         except Exception as error:
-            log.warning("the index lags: round %d not shown, it will be tried again: %s", done.number, error)
+            log.warning(
+                "the index lags: round %d not shown, it will be tried again: %s", done.number, error
+            )
 
     async def take_texts(self, texts: Iterable[ClientText]) -> None:
         """New versions of clients' texts, one a client."""
@@ -201,31 +240,50 @@ class Vectors:
     async def into_view(self, points: Sequence[Point]) -> None:
         """Clients' vectors into this process' view."""
         if points:
-            await self._numbers.run(NumbersView.set_profiles, [int(point.key) for point in points],
-                                    np.stack([point.vector for point in points]))
+            await self._numbers.run(
+                NumbersView.set_profiles,
+                [int(point.key) for point in points],
+                np.stack([point.vector for point in points]),
+            )
         for point in points:
             self._shown.put(int(point.key), point.version)
 
-    def changes_of_round(self, remapped: Sequence[Said], fresh: Sequence[str],
-                         versions: Sequence[RouterVersion]) -> list[IndexChange]:
+    def changes_of_round(
+        self, remapped: Sequence[Said], fresh: Sequence[str], versions: Sequence[RouterVersion]
+    ) -> list[IndexChange]:
         """What a round will publish of the index, for the outbox."""
-        return [*(IndexChange(COLLECTIONS[kind_of(said.ref)], said.ref, said.version) for said in remapped),
-                *(IndexChange(Collection.ATTRIBUTES, name, ATTRIBUTE_VERSION) for name in fresh),
-                *(IndexChange(Collection.ROUTERS, version.router, version.version) for version in self._of_routers(versions))]
+        return [
+            *(
+                IndexChange(COLLECTIONS[kind_of(said.ref)], said.ref, said.version)
+                for said in remapped
+            ),
+            *(IndexChange(Collection.ATTRIBUTES, name, ATTRIBUTE_VERSION) for name in fresh),
+            *(
+                IndexChange(Collection.ROUTERS, version.router, version.version)
+                for version in self._of_routers(versions)
+            ),
+        ]
 
     async def points_of(self, texts: Iterable[ClientText]) -> list[Point]:
         """What the index holds of these texts."""
         return await self.points_of_said([said_of(text) for text in texts])
 
     async def points_of_said(self, texts: Sequence[Said]) -> list[Point]:
-        """The same: their lines embedded together, then summed in small parts, so that others get their turns on the loop."""
+        """The same: their lines embedded together, then summed in small parts, so that others get
+        their turns on the loop."""
         points: list[Point] = []
         await self._lines.know(texts)
         for start in range(0, len(texts), TEXTS_A_PART):
             part = texts[start : start + TEXTS_A_PART]
             for text, vector in zip(part, await self._lines.of_texts(part), strict=True):
-                points.append(Point(key=text.ref, version=text.version, vector=vector,
-                                    attributes=frozenset(in_canonical(text.attributes, self._canonical))))
+                points.append(
+                    Point(
+                        key=text.ref,
+                        version=text.version,
+                        vector=vector,
+                        attributes=frozenset(in_canonical(text.attributes, self._canonical)),
+                    )
+                )
             await self._give_way()
         return points
 
@@ -233,20 +291,32 @@ class Vectors:
         """Clients and attributes that are no more, and names that no longer stand for another one."""
         self._shown.forget(refs)
         self.said.forget(refs)
-        for name in [name for name, target in self._canonical.items() if name in unmapped or target in names]:
+        for name in [
+            name for name, target in self._canonical.items() if name in unmapped or target in names
+        ]:
             del self._canonical[name]
 
     async def points_of_attributes(self, names: Sequence[str]) -> list[Point]:
         """Of canonical attributes."""
         vectors = await self._embedder.embed(names)
-        return [Point(key=name, version=ATTRIBUTE_VERSION, vector=vector) for name, vector in zip(names, vectors, strict=True)]
+        return [
+            Point(key=name, version=ATTRIBUTE_VERSION, vector=vector)
+            for name, vector in zip(names, vectors, strict=True)
+        ]
 
     async def points_of_routers(self, versions: Sequence[RouterVersion]) -> list[Point]:
         """Of taste routers."""
         kept = self._of_routers(versions)
         vectors = await self._embedder.embed([version.text for version in kept])
-        return [Point(key=version.router, version=version.version, vector=vector, attributes=frozenset(version.attributes))
-                for version, vector in zip(kept, vectors, strict=True)]
+        return [
+            Point(
+                key=version.router,
+                version=version.version,
+                vector=vector,
+                attributes=frozenset(version.attributes),
+            )
+            for version, vector in zip(kept, vectors, strict=True)
+        ]
 
     @property
     def routers(self) -> list[int]:
@@ -261,5 +331,7 @@ class Vectors:
 
 def by_kind(points: Sequence[Point]) -> dict[Collection, Sequence[Point]]:
     """Clients' points, users and items apart."""
-    return {collection: [point for point in points if kind_of(int(point.key)) == kind]
-            for kind, collection in COLLECTIONS.items()}
+    return {
+        collection: [point for point in points if kind_of(int(point.key)) == kind]
+        for kind, collection in COLLECTIONS.items()
+    }

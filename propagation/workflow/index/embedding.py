@@ -6,7 +6,9 @@ from propagation.model.clients.client import Client
 
 def content_text(client: Client) -> str:
     """Everything a catalogue says of a client."""
-    return " ".join((client.title, *client.attributes, *client.categories, client.description)).strip()
+    return " ".join(
+        (client.title, *client.attributes, *client.categories, client.description)
+    ).strip()
 
 
 def attribute_text(client: Client) -> str:

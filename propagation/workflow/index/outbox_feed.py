@@ -1,4 +1,5 @@
-"""Points on their way into the vector index: at once while it answers; else they wait in the graph's outbox."""
+"""Points on their way into the vector index: at once while it answers; else they wait in the
+graph's outbox."""
 
 import asyncio
 import logging
@@ -12,8 +13,9 @@ log = logging.getLogger(__name__)
 
 
 class IndexFeed:
-    """`problem`: why the index is not written to now; empty while it is. The commits have put every change into the outbox:
-    what is written here is taken out of it a little later (`settle`), what is not is carried over by upkeep."""
+    """`problem`: why the index is not written to now; empty while it is. The commits have put every
+    change into the outbox: what is written here is taken out of it a little later (`settle`), what
+    is not is carried over by upkeep."""
 
     def __init__(self, store: OutboxStore, index: IndexWriter) -> None:
         self._store = store
@@ -22,17 +24,22 @@ class IndexFeed:
         self.problem = ""
 
     async def put(self, points: Mapping[Collection, Sequence[Point]], round_: int = 0) -> None:
-        """Points of committed versions; `round_`: of a round's own changes. Collections at once, so that a store which groups
-        its commits needs one."""
+        """Points of committed versions; `round_`: of a round's own changes. Collections at once, so
+        that a store which groups its commits needs one."""
         if self.problem:
             return
         try:
-            await asyncio.gather(*(self._index.upsert(collection, found) for collection, found in points.items()))
+            await asyncio.gather(
+                *(self._index.upsert(collection, found) for collection, found in points.items())
+            )
         except IndexUnavailable as error:
             self.failed(error)
         else:
-            self._carried.extend(IndexChange(collection, point.key, point.version, round_)
-                                 for collection, found in points.items() for point in found)
+            self._carried.extend(
+                IndexChange(collection, point.key, point.version, round_)
+                for collection, found in points.items()
+                for point in found
+            )
 
     def failed(self, error: IndexUnavailable | LeaseHeld) -> None:
         """Nothing is written until upkeep has found it again, and compared."""

@@ -17,7 +17,8 @@ OnProgress = Callable[[int, int], None]
 
 
 class Mending:
-    """The index is read before the graph: what it then shows was committed before, or is about to be."""
+    """The index is read before the graph: what it then shows was committed before, or is about to
+    be."""
 
     def __init__(self, store: GraphStore, vectors: Vectors, numbers: Numbers) -> None:
         self._store = store
@@ -25,28 +26,38 @@ class Mending:
         self._numbers = numbers
 
     async def mend(self, writer: IndexWriter, progress: OnProgress) -> int:
-        """How many points were made again, or dropped. `progress` is told (clients done, clients to do). Raises
-        IndexUnavailable."""
-        return await self._attributes(writer) + await self.routers(writer) + await self._clients(writer, progress)
+        """How many points were made again, or dropped. `progress` is told (clients done, clients to
+        do). Raises IndexUnavailable."""
+        return (
+            await self._attributes(writer)
+            + await self.routers(writer)
+            + await self._clients(writer, progress)
+        )
 
     async def _clients(self, writer: IndexWriter, progress: OnProgress) -> int:
         kept: dict[int | str, int] = {}
         for collection in COLLECTIONS.values():
             kept |= await writer.versions(collection)
         stored = await self._store.text_versions()
-        dropped = await self._drop_strange(writer, {key: kept[key] for key in kept if kept[key] > stored.get(int(key), 0)})
-        stale = sorted(ref for ref, version in stored.items() if ref in dropped or kept.get(ref, 0) < version)
+        dropped = await self._drop_strange(
+            writer, {key: kept[key] for key in kept if kept[key] > stored.get(int(key), 0)}
+        )
+        stale = sorted(
+            ref for ref, version in stored.items() if ref in dropped or kept.get(ref, 0) < version
+        )
         for start in range(0, len(stale), CLIENTS_A_CALL):
             texts = await self._store.load_texts(stale[start : start + CLIENTS_A_CALL])
             points = await self._vectors.points_of(texts.values())
-            await asyncio.gather(*(writer.upsert(collection, part) for collection, part in by_kind(points).items()))
+            await asyncio.gather(
+                *(writer.upsert(collection, part) for collection, part in by_kind(points).items())
+            )
             await self._vectors.into_view(points)
             progress(min(start + CLIENTS_A_CALL, len(stale)), len(stale))
         return len(dropped.difference(stale)) + len(stale)
 
     async def _drop_strange(self, writer: IndexWriter, strange: Versions) -> set[int]:
-        """Points of texts that the graph does not have, or not yet: cold start shows them a moment before it commits. An index
-        never goes back by itself."""
+        """Points of texts that the graph does not have, or not yet: cold start shows them a moment
+        before it commits. An index never goes back by itself."""
         if not strange:
             return set()
         await asyncio.sleep(LOOK_AGAIN_SECONDS)
@@ -58,18 +69,31 @@ class Mending:
 
     async def _attributes(self, writer: IndexWriter) -> int:
         kept = await writer.versions(Collection.ATTRIBUTES)
-        stored = {attribute.name for attribute in await self._store.all_attributes() if attribute.canonical is None}
+        stored = {
+            attribute.name
+            for attribute in await self._store.all_attributes()
+            if attribute.canonical is None
+        }
         missing, gone = sorted(stored - kept.keys()), [key for key in kept if key not in stored]
         if gone:
             await writer.delete(Collection.ATTRIBUTES, gone)
-        await writer.upsert(Collection.ATTRIBUTES, await self._vectors.points_of_attributes(missing))
+        await writer.upsert(
+            Collection.ATTRIBUTES, await self._vectors.points_of_attributes(missing)
+        )
         return len(missing) + len(gone)
 
     async def routers(self, writer: IndexWriter) -> int:
-        """The same of routers alone. One without a profile yet stands at its centre, as version 0; a retired one is not there."""
+        """The same of routers alone. One without a profile yet stands at its centre, as version 0;
+        a retired one is not there."""
         kept = await writer.versions(Collection.ROUTERS)
-        versions = {version.router: version for version in await self._store.router_versions(self._vectors.routers)}
-        stored = {router: versions[router].version if router in versions else UNWRITTEN for router in self._vectors.routers}
+        versions = {
+            version.router: version
+            for version in await self._store.router_versions(self._vectors.routers)
+        }
+        stored = {
+            router: versions[router].version if router in versions else UNWRITTEN
+            for router in self._vectors.routers
+        }
         stale = [router for router in stored if kept.get(router) != stored[router]]
         gone = [key for key, version in kept.items() if version > stored.get(int(key), -1)]
         if gone:
@@ -80,10 +104,20 @@ class Mending:
     async def points_of_routers(self, routers: Sequence[int]) -> list[Point]:
         """As the graph has them now, of those that there are."""
         there = sorted(set(self._vectors.routers).intersection(routers))
-        return await self._points(there, {version.router: version for version in await self._store.router_versions(there)})
+        return await self._points(
+            there, {version.router: version for version in await self._store.router_versions(there)}
+        )
 
-    async def _points(self, routers: Sequence[int], versions: Mapping[int, RouterVersion]) -> list[Point]:
+    async def _points(
+        self, routers: Sequence[int], versions: Mapping[int, RouterVersion]
+    ) -> list[Point]:
         centres = self._numbers.view.state.taste.centres
-        unwritten = [Point(key=router, version=UNWRITTEN, vector=centres[router]) for router in routers if router not in versions]
-        written = await self._vectors.points_of_routers([versions[router] for router in routers if router in versions])
+        unwritten = [
+            Point(key=router, version=UNWRITTEN, vector=centres[router])
+            for router in routers
+            if router not in versions
+        ]
+        written = await self._vectors.points_of_routers(
+            [versions[router] for router in routers if router in versions]
+        )
         return [*unwritten, *written]

@@ -1,4 +1,5 @@
-"""Vectors for a read: soon, or not at all. A read does not wait for an endpoint that tries again and again."""
+"""Vectors for a read: soon, or not at all. A read does not wait for an endpoint that tries again
+and again."""
 
 import asyncio
 import logging
@@ -14,8 +15,11 @@ READ_SECONDS = 1.0
 log = logging.getLogger(__name__)
 
 
-async def embedded_soon(embedder: Embedder, texts: Sequence[str], what: str) -> NDArray[np.float32] | None:
-    """[len(texts), D]; None, logged as `what` being left out, where it fails or takes longer than READ_SECONDS."""
+async def embedded_soon(
+    embedder: Embedder, texts: Sequence[str], what: str
+) -> NDArray[np.float32] | None:
+    """[len(texts), D]; None, logged as `what` being left out, where it fails or takes longer than
+    READ_SECONDS."""
     try:
         async with asyncio.timeout(READ_SECONDS):
             return await embedder.embed(texts)

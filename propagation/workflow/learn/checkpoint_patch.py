@@ -1,7 +1,9 @@
-"""What has changed in a checkpoint's arrays since they were written: the rows, so that little is left to write while nobody learns.
+"""What has changed in a checkpoint's arrays since they were written: the rows, so that little is
+left to write while nobody learns.
 
-`NAME@rows` [n] i64 and `NAME@values` [n, ...] stand beside the array NAME and replace or append those rows; `NAME@whole` stands for
-all of it. Neighbours are a CSR matrix by item, of which `neighbour_count` [I] holds the lengths of rows."""
+`NAME@rows` [n] i64 and `NAME@values` [n, ...] stand beside the array NAME and replace or append
+those rows; `NAME@whole` stands for all of it. Neighbours are a CSR matrix by item, of which
+`neighbour_count` [I] holds the lengths of rows."""
 
 from collections.abc import Mapping
 from typing import TypeVar
@@ -17,7 +19,8 @@ Flags = NDArray[np.bool_]
 
 
 def patch_of(before: Mapping[str, Array], now: Mapping[str, Array]) -> dict[str, Array]:
-    """What turns `before` into `now`; arrays that `before` has not are in it whole, under their own names."""
+    """What turns `before` into `now`; arrays that `before` has not are in it whole, under their own
+    names."""
     patch = {name: array for name, array in now.items() if name not in before}
     for name in before:
         if name not in NEAR:
@@ -28,7 +31,8 @@ def patch_of(before: Mapping[str, Array], now: Mapping[str, Array]) -> dict[str,
 
 
 def patched(arrays: dict[str, Array]) -> dict[str, Array]:
-    """The arrays as they are with what was patched; they are taken out of `arrays`, so that hardly more than one copy is held."""
+    """The arrays as they are with what was patched; they are taken out of `arrays`, so that hardly
+    more than one copy is held."""
     if NEAR_ROWS in arrays:
         _put_neighbours(arrays)
     for key in [key for key in arrays if key.endswith(WHOLE)]:
@@ -95,7 +99,9 @@ def _put_neighbours(arrays: dict[str, Array]) -> None:
     if COUNT + WHOLE in arrays:
         newer = np.asarray(arrays[COUNT + WHOLE], np.int64)
     elif COUNT + ROWS in arrays:
-        newer = _with_rows(lengths.copy(), np.asarray(arrays[COUNT + ROWS], np.int64), arrays[COUNT + VALUES])
+        newer = _with_rows(
+            lengths.copy(), np.asarray(arrays[COUNT + ROWS], np.int64), arrays[COUNT + VALUES]
+        )
     changed = np.zeros(len(newer), np.bool_)
     changed[rows] = True
     taken, kept = np.repeat(changed, newer), np.repeat(~changed[: len(lengths)], lengths)

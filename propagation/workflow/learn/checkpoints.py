@@ -1,4 +1,5 @@
-"""The view as a checkpoint and back: used rows only, neighbours as a CSR matrix, what can be derived left out."""
+"""The view as a checkpoint and back: used rows only, neighbours as a CSR matrix, what can be
+derived left out."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -22,8 +23,12 @@ SCRATCH = ("near_slow", "near_fast")
 NEIGHBOURS = ("neighbour", "together")
 DERIVED = ("seen_set",)
 LATER = ("day", "day_mass")  # what checkpoints of the first release lack
-PROFILES = ("user_profile", "item_profile")  # not learned: filled from texts, by way of the vector index
-# What taking something back changes in the rows of the users and items that it is about, and nowhere else.
+PROFILES = (
+    "user_profile",
+    "item_profile",
+)  # not learned: filled from texts, by way of the vector index
+# What taking something back changes in the rows of the users and items that it is about, and
+# nowhere else.
 OWN_OF_USERS = ("user_content", "user_attributes", "history", "session.trust", "taste.trust")
 OWN_OF_ITEMS = ("content", "attributes", "session.mass", "taste.mass")
 PACKED = ("near_items", "near_weights", "combiner")
@@ -33,40 +38,57 @@ Arrays = dict[str, NDArray[np.generic]]
 
 
 def snapshot(view: NumbersView, barrier: bool) -> Checkpoint:
-    """A copy of everything that was learned; profile vectors are not. Run it where the view is owned."""
+    """A copy of everything that was learned; profile vectors are not. Run it where the view is
+    owned."""
     found = lent(view, barrier)
-    arrays = {name: array if name in PACKED else array.copy() for name, array in found.arrays.items()}
+    arrays = {
+        name: array if name in PACKED else array.copy() for name, array in found.arrays.items()
+    }
     return Checkpoint(sequence=found.sequence, epoch=found.epoch, barrier=barrier, arrays=arrays)
 
 
 def lent(view: NumbersView, barrier: bool) -> Checkpoint:
-    """As `snapshot`, but the view's own arrays where that is possible: for as long as nobody learns."""
+    """As `snapshot`, but the view's own arrays where that is possible: for as long as nobody
+    learns."""
     state, users, items = view.state, view.users, view.items
     arrays: Arrays = {name: getattr(state, name) for name in COUNTED}
     for names, rows in ((ITEM_ROWS, items), (USER_ROWS, users), (BY_SEEN, int(state.clock[SEEN]))):
         arrays |= {name: getattr(state, name)[:rows] for name in names}
-    arrays["near_items"], arrays["near_weights"] = packed_neighbours(state.neighbour, state.together,
-                                                                     state.neighbour_count[:items])
+    arrays["near_items"], arrays["near_weights"] = packed_neighbours(
+        state.neighbour, state.together, state.neighbour_count[:items]
+    )
     for name in BANKS:
         bank: Bank = getattr(state, name)
-        arrays |= {f"{name}.mass": bank.mass[:items], f"{name}.trust": bank.trust[:users], f"{name}.total": bank.total,
-                   f"{name}.centres": bank.centres}
+        arrays |= {
+            f"{name}.mass": bank.mass[:items],
+            f"{name}.trust": bank.trust[:users],
+            f"{name}.total": bank.total,
+            f"{name}.centres": bank.centres,
+        }
     arrays["combiner"] = packed(view.combiner)
-    return Checkpoint(sequence=view.applied_through, epoch=view.epoch, barrier=barrier, arrays=arrays)
+    return Checkpoint(
+        sequence=view.applied_through, epoch=view.epoch, barrier=barrier, arrays=arrays
+    )
 
 
 def lent_own(view: NumbersView) -> Checkpoint:
-    """Of a barrier, most of it: what is known by row before anything is taken back. To be completed by `lent_rest`."""
+    """Of a barrier, most of it: what is known by row before anything is taken back. To be completed
+    by `lent_rest`."""
     found = lent(view, barrier=True)
-    return replace(found, arrays={name: found.arrays[name] for name in (*OWN_OF_USERS, *OWN_OF_ITEMS)})
+    return replace(
+        found, arrays={name: found.arrays[name] for name in (*OWN_OF_USERS, *OWN_OF_ITEMS)}
+    )
 
 
 def lent_rest(view: NumbersView, users: Iterable[int], items: Iterable[int]) -> Checkpoint:
-    """What completes `lent_own` once something of these users (rows) and items (rows) was taken back: their rows as they are now,
-    however they were written before, and all other arrays."""
+    """What completes `lent_own` once something of these users (rows) and items (rows) was taken
+    back: their rows as they are now, however they were written before, and all other arrays."""
     found = lent(view, barrier=True)
     arrays = dict(found.arrays)
-    for names, known, given in ((OWN_OF_USERS, view.users, users), (OWN_OF_ITEMS, view.items, items)):
+    for names, known, given in (
+        (OWN_OF_USERS, view.users, users),
+        (OWN_OF_ITEMS, view.items, items),
+    ):
         rows = np.array(sorted(row for row in set(given) if row < known), np.int64)
         for name in names:
             array = arrays.pop(name)
@@ -75,28 +97,44 @@ def lent_rest(view: NumbersView, users: Iterable[int], items: Iterable[int]) -> 
     return replace(found, arrays=arrays)
 
 
-def restored(checkpoint: Checkpoint, seed: int, limits: tuple[float, float] = NO_LIMITS) -> NumbersView:
-    """The view as a checkpoint left it. Its arrays are taken out one by one, so that hardly more than one copy is held. Raises
-    StoreCorrupt where it lacks one."""
+def restored(
+    checkpoint: Checkpoint, seed: int, limits: tuple[float, float] = NO_LIMITS
+) -> NumbersView:
+    """The view as a checkpoint left it. Its arrays are taken out one by one, so that hardly more
+    than one copy is held. Raises StoreCorrupt where it lacks one."""
     try:
         return _restored(checkpoint, seed, limits)
     except KeyError as lacking:
-        raise StoreCorrupt(f"the checkpoint of the numbers at sequence {checkpoint.sequence} lacks {lacking.args[0]}; restore a"
-                           " back-up") from lacking
+        raise StoreCorrupt(
+            f"the checkpoint of the numbers at sequence {checkpoint.sequence} lacks {lacking.args[0]}; restore a"
+            " back-up"
+        ) from lacking
 
 
 def _restored(checkpoint: Checkpoint, seed: int, limits: tuple[float, float]) -> NumbersView:
     arrays = patched(checkpoint.arrays)
-    view = NumbersView(_f32(arrays.pop("session.centres")), _f32(arrays.pop("taste.centres")), seed, checkpoint.epoch,
-                       limits)
-    view.state = with_room(view.state, len(arrays["seen_last"]), len(arrays["adoptions"]), len(arrays["seen_item"]))
+    view = NumbersView(
+        _f32(arrays.pop("session.centres")),
+        _f32(arrays.pop("taste.centres")),
+        seed,
+        checkpoint.epoch,
+        limits,
+    )
+    view.state = with_room(
+        view.state, len(arrays["seen_last"]), len(arrays["adoptions"]), len(arrays["seen_item"])
+    )
     state = view.state
     for name in (*COUNTED, *ITEM_ROWS, *USER_ROWS, *BY_SEEN):
         if name in arrays or name not in LATER:
             _fill(getattr(state, name), arrays.pop(name))
     items = view.items
-    unpack_neighbours(arrays.pop("near_items"), arrays.pop("near_weights"), state.neighbour_count[:items], state.neighbour,
-                      state.together)
+    unpack_neighbours(
+        arrays.pop("near_items"),
+        arrays.pop("near_weights"),
+        state.neighbour_count[:items],
+        state.neighbour,
+        state.together,
+    )
     refill_seen(state.seen_set, state.seen_last[: view.users], state.seen_item, state.seen_before)
     for name in BANKS:
         for part in ("mass", "trust", "total"):
@@ -108,7 +146,8 @@ def _restored(checkpoint: Checkpoint, seed: int, limits: tuple[float, float]) ->
 
 
 def same_numbers(one: State, other: State) -> list[str]:
-    """Names of arrays that differ in any bit of a used row; profile vectors, which are not learned, left out."""
+    """Names of arrays that differ in any bit of a used row; profile vectors, which are not learned,
+    left out."""
     first, second = _comparable(one), _comparable(other)
     return [name for name in first if first[name].tobytes() != second[name].tobytes()]
 
@@ -118,10 +157,16 @@ def _comparable(state: State) -> Arrays:
     out: Arrays = {name: getattr(state, name) for name in COUNTED}
     for names, rows in ((ITEM_ROWS, items), (USER_ROWS, users), (BY_SEEN, seen)):
         out |= {name: getattr(state, name)[:rows] for name in names}
-    out["near_items"], out["near_weights"] = packed_neighbours(state.neighbour, state.together, state.neighbour_count[:items])
+    out["near_items"], out["near_weights"] = packed_neighbours(
+        state.neighbour, state.together, state.neighbour_count[:items]
+    )
     for name in BANKS:
         bank: Bank = getattr(state, name)
-        out |= {f"{name}.mass": bank.mass[:items], f"{name}.trust": bank.trust[:users], f"{name}.total": bank.total}
+        out |= {
+            f"{name}.mass": bank.mass[:items],
+            f"{name}.trust": bank.trust[:users],
+            f"{name}.total": bank.total,
+        }
     return out
 
 

@@ -19,13 +19,24 @@ def gauge_of(view: NumbersView) -> Gauge | None:
     on, off = (float(sums.recent[arm, 0]) / weight for arm in (ON, OFF))
     spread = max(float(sums.recent[OFF, 1]) / weight - (on - off) ** 2, 0.0)
     ranked = course[-1].through
-    return Gauge(interactions=ranked, with_propagation=on, without=off, course=course,
-                 standard_error=float(np.sqrt(spread * squares) / weight) if ranked >= LEAST else None)
+    return Gauge(
+        interactions=ranked,
+        with_propagation=on,
+        without=off,
+        course=course,
+        standard_error=float(np.sqrt(spread * squares) / weight) if ranked >= LEAST else None,
+    )
 
 
 def _course(sums: Sums) -> list[GaugePoint]:
     counts = sums.course[:, 0]
     through = np.cumsum(counts)
-    return [GaugePoint(through=int(through[place]), interactions=int(counts[place]),
-                       with_propagation=float(sums.course[place, 1 + ON] / counts[place]),
-                       without=float(sums.course[place, 1 + OFF] / counts[place])) for place in np.flatnonzero(counts)]
+    return [
+        GaugePoint(
+            through=int(through[place]),
+            interactions=int(counts[place]),
+            with_propagation=float(sums.course[place, 1 + ON] / counts[place]),
+            without=float(sums.course[place, 1 + OFF] / counts[place]),
+        )
+        for place in np.flatnonzero(counts)
+    ]

@@ -18,7 +18,8 @@ I64 = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Aligned:
-    """A learned block with its users, items and weights, row by row; interactions that are gone from the log are left out."""
+    """A learned block with its users, items and weights, row by row; interactions that are gone
+    from the log are left out."""
 
     block: LearnedBlock
     rows: I64
@@ -29,7 +30,8 @@ class Aligned:
 
 @dataclass
 class Written:
-    """Rows of (user, item, router, weight) that wrote to wanted routers, and by router [K] everything written."""
+    """Rows of (user, item, router, weight) that wrote to wanted routers, and by router [K]
+    everything written."""
 
     users: list[NDArray[np.int32]] = field(default_factory=list)
     items: list[NDArray[np.int32]] = field(default_factory=list)
@@ -54,11 +56,22 @@ class Written:
     def of(self, router: int) -> tuple[I64, I64, NDArray[np.float64]]:
         """(users, items, weights) of what was written to one router, in order."""
         mine = [of == router for of in self.routers]
-        return (_joined(self.users, mine, np.int64), _joined(self.items, mine, np.int64), _joined(self.weights, mine, np.float64))
+        return (
+            _joined(self.users, mine, np.int64),
+            _joined(self.items, mine, np.int64),
+            _joined(self.weights, mine, np.float64),
+        )
 
 
-def _joined(parts: Sequence[NDArray[Any]], mine: Sequence[NDArray[np.bool_]], kind: type) -> NDArray[Any]:
-    return np.concatenate([np.zeros(0, kind), *(part[rows].astype(kind) for part, rows in zip(parts, mine, strict=True))])
+def _joined(
+    parts: Sequence[NDArray[Any]], mine: Sequence[NDArray[np.bool_]], kind: type
+) -> NDArray[Any]:
+    return np.concatenate(
+        [
+            np.zeros(0, kind),
+            *(part[rows].astype(kind) for part, rows in zip(parts, mine, strict=True)),
+        ]
+    )
 
 
 def summed(places: I64, weights: NDArray[np.float64], size: int) -> NDArray[np.float64]:
@@ -81,7 +94,9 @@ async def aligned_blocks(store: GraphStore, after: int, through: int) -> AsyncIt
             yield Aligned(block, rows, log.user[places], log.item[places], log.weight[places])
 
 
-async def gather(store: GraphStore, maps: RouterMaps, into: Written, wanted: NDArray[np.bool_], through: int) -> None:
+async def gather(
+    store: GraphStore, maps: RouterMaps, into: Written, wanted: NDArray[np.bool_], through: int
+) -> None:
     """Everything written up to `through`, from where `into` stands."""
     async for part in aligned_blocks(store, into.through, through):
         into.add(part, maps.after(part.block.through), wanted)

@@ -1,4 +1,5 @@
-"""Learn: the log's interactions into the numbers, in sequence order, by the holder of the lease (DESIGN, State, 2)."""
+"""Learn: the log's interactions into the numbers, in sequence order, by the holder of the lease
+(DESIGN, State, 2)."""
 
 import asyncio
 import logging
@@ -40,10 +41,17 @@ BARRED = (EntryKind.BOOTSTRAP, EntryKind.EVOLUTION, EntryKind.RETRACTION, EntryK
 class Learner:
     """One step at a time; a process that does not hold the lease follows instead."""
 
-    def __init__(self, store: GraphStore, numbers: Numbers, embedder: Embedder, leases: Leases,
-                 first_view: Callable[[], NumbersView], catalogue: Catalogue | None = None,
-                 on_entries: Callable[[Sequence[LogEntry]], None] | None = None,
-                 on_epoch: Callable[[int], Awaitable[None]] | None = None) -> None:
+    def __init__(
+        self,
+        store: GraphStore,
+        numbers: Numbers,
+        embedder: Embedder,
+        leases: Leases,
+        first_view: Callable[[], NumbersView],
+        catalogue: Catalogue | None = None,
+        on_entries: Callable[[Sequence[LogEntry]], None] | None = None,
+        on_epoch: Callable[[int], Awaitable[None]] | None = None,
+    ) -> None:
         self._store = store
         self._numbers = numbers
         self._embedder = embedder
@@ -64,22 +72,28 @@ class Learner:
         self._barred = 0
 
     async def open(self) -> None:
-        """Bring the view to where the store's learned blocks end. Called again where the embedder did not answer, it goes on where
-        it stood."""
+        """Bring the view to where the store's learned blocks end. Called again where the embedder
+        did not answer, it goes on where it stood."""
         await (self.catch_up() if self._behind else self.reload())
 
     async def close(self) -> None:
-        """Let a checkpoint that is being written finish; leave a fresh one if much was learned since the last."""
+        """Let a checkpoint that is being written finish; leave a fresh one if much was learned
+        since the last."""
         await self.saved()
-        if self._lease is not None and not self._ahead and self._since_checkpoint() >= CHECKPOINT_AT_CLOSE:
+        if (
+            self._lease is not None
+            and not self._ahead
+            and self._since_checkpoint() >= CHECKPOINT_AT_CLOSE
+        ):
             await self._store.save_checkpoint(self._lease, await self._snapshot())
         if self._lease is not None:
             await self._store.release_lease(self._lease)
 
     @asynccontextmanager
     async def still(self) -> AsyncIterator[None]:
-        """While the caller keeps others from learning: the view stands where the store does, no checkpoint is being written,
-        and what the caller leaves is a fresh one. Raises LeaseLost where another process is ahead."""
+        """While the caller keeps others from learning: the view stands where the store does, no
+        checkpoint is being written, and what the caller leaves is a fresh one. Raises LeaseLost
+        where another process is ahead."""
         await self.saved()
         await self.abreast()
         epoch = self._numbers.view.epoch
@@ -93,11 +107,14 @@ class Learner:
         if self._numbers.view.epoch == epoch:
             return
         self._checkpointed = int(self._numbers.view.state.clock[INTERACTIONS])
-        self._barred = await self._store.recorded_through()  # this process' own barrier: others are kept off by its lease
+        self._barred = (
+            await self._store.recorded_through()
+        )  # this process' own barrier: others are kept off by its lease
 
     @contextmanager
     def staging(self) -> Iterator[None]:
-        """While the caller stages a checkpoint of its own beside learning, of which there is one at a time."""
+        """While the caller stages a checkpoint of its own beside learning, of which there is one at
+        a time."""
         self._staging = True
         try:
             yield
@@ -105,13 +122,15 @@ class Learner:
             self._staging = False
 
     async def abreast(self) -> None:
-        """The view where the store's learned blocks end, past every barrier, also one that nobody has learned anything after yet.
-        The caller keeps this process from learning."""
+        """The view where the store's learned blocks end, past every barrier, also one that nobody
+        has learned anything after yet. The caller keeps this process from learning."""
         if self._ahead:
             await self.reload()
         await self.catch_up()
         after = max(self._barred, self._numbers.view.applied_through)
-        if self._is_overtaken(await self._store.read_entries(after, await self._store.recorded_through())):
+        if self._is_overtaken(
+            await self._store.read_entries(after, await self._store.recorded_through())
+        ):
             await self.reload()
 
     async def saved(self) -> None:
@@ -120,34 +139,54 @@ class Learner:
             await asyncio.gather(self._saving, return_exceptions=True)
 
     async def reload(self) -> None:
-        """The view anew from the store: the newest checkpoint and what was learned after it. Of another epoch than the view's: it
-        is told first, so that what follows is read with that epoch's embedder."""
-        self._ahead = True  # what follows may fail or be cut short: then the next step starts here again
-        barred = await self._store.recorded_through()  # a checkpoint that is read after it knows of all up to it
+        """The view anew from the store: the newest checkpoint and what was learned after it. Of
+        another epoch than the view's: it is told first, so that what follows is read with that
+        epoch's embedder."""
+        self._ahead = (
+            True  # what follows may fail or be cut short: then the next step starts here again
+        )
+        barred = (
+            await self._store.recorded_through()
+        )  # a checkpoint that is read after it knows of all up to it
         checkpoint = await self._store.newest_checkpoint()
-        if checkpoint is not None and checkpoint.epoch != self._numbers.view.epoch and self._on_epoch is not None:
+        if (
+            checkpoint is not None
+            and checkpoint.epoch != self._numbers.view.epoch
+            and self._on_epoch is not None
+        ):
             await self._on_epoch(checkpoint.epoch)
-        fresh = self._first_view() if checkpoint is None else await asyncio.to_thread(restored, checkpoint, self._numbers.view.seed)
+        fresh = (
+            self._first_view()
+            if checkpoint is None
+            else await asyncio.to_thread(restored, checkpoint, self._numbers.view.seed)
+        )
         self._checkpointed = int(fresh.state.clock[INTERACTIONS])
         await self._numbers.run(NumbersView.become, fresh)
         self._barred, self._ahead, self._behind = barred, False, True
         await self._follow_on()
 
     async def catch_up(self) -> None:
-        """Follow every block that is already committed; start from a checkpoint where following alone is not possible."""
+        """Follow every block that is already committed; start from a checkpoint where following
+        alone is not possible."""
         if not await self._follow_on():
             await self.reload()
 
     async def _follow_on(self) -> bool:
-        """Whether the view reached the end of what is learned. Raises StoreCorrupt where the blocks have a gap that
-        no checkpoint covers."""
-        while blocks := await self._store.read_learned(self._numbers.view.applied_through, BLOCKS_A_READ):
+        """Whether the view reached the end of what is learned. Raises StoreCorrupt where the blocks
+        have a gap that no checkpoint covers."""
+        while blocks := await self._store.read_learned(
+            self._numbers.view.applied_through, BLOCKS_A_READ
+        ):
             for block in blocks:
                 if not follows(self._numbers.view, block):
                     newest, view = await self._store.newest_checkpoint(), self._numbers.view
-                    if newest is None or (newest.sequence <= view.applied_through and newest.epoch == view.epoch):
-                        raise StoreCorrupt(f"learned numbers after sequence {self._numbers.view.applied_through} are incomplete;"
-                                           " run `rebuild`")
+                    if newest is None or (
+                        newest.sequence <= view.applied_through and newest.epoch == view.epoch
+                    ):
+                        raise StoreCorrupt(
+                            f"learned numbers after sequence {self._numbers.view.applied_through} are incomplete;"
+                            " run `rebuild`"
+                        )
                     return False
                 part = await self._store.read_log(block.after, block.through - block.after)
                 if self._is_overtaken(part.entries):
@@ -158,8 +197,9 @@ class Learner:
         return True
 
     async def step(self) -> int:
-        """Learn and commit the next entries; how many log entries were covered. Raises LeaseLost. A step that failed or was
-        cancelled leaves the view ahead of the store: the next one starts from the store again."""
+        """Learn and commit the next entries; how many log entries were covered. Raises LeaseLost. A
+        step that failed or was cancelled leaves the view ahead of the store: the next one starts
+        from the store again."""
         self._report_failed_save()
         if self._ahead:
             await self.reload()
@@ -183,7 +223,9 @@ class Learner:
         if self._is_overtaken(part.entries):
             await self.reload()
             return 1
-        await self._take_clients(part)  # may be taken again: an embedder that does not answer leaves nothing to start over from
+        await self._take_clients(
+            part
+        )  # may be taken again: an embedder that does not answer leaves nothing to start over from
         self._ahead = True
         block = await self._numbers.run(NumbersView.learn, part.interactions, part.through)
         await self._store.commit_learned(lease, block)
@@ -194,8 +236,13 @@ class Learner:
         return covered
 
     async def _kept(self) -> Lease | None:
-        """The lease, unless another process waits to take something back or to evolve: it learns from then on."""
-        if time.monotonic() - self._looked >= LOOK_SECONDS and self._saving is None and not self._staging:
+        """The lease, unless another process waits to take something back or to evolve: it learns
+        from then on."""
+        if (
+            time.monotonic() - self._looked >= LOOK_SECONDS
+            and self._saving is None
+            and not self._staging
+        ):
             self._looked = time.monotonic()
             self._asked = await self._leases.asked_for(LEASE)
             if self._asked and self._lease is not None:
@@ -203,32 +250,42 @@ class Learner:
         return None if self._asked else await self._leases.acquire(LEASE)
 
     def _is_overtaken(self, entries: Sequence[LogEntry]) -> bool:
-        """Whether another process opened an epoch, or took something back that this view still holds: its barrier is the newest
-        checkpoint."""
+        """Whether another process opened an epoch, or took something back that this view still
+        holds: its barrier is the newest checkpoint."""
         return any(entry.kind in BARRED and entry.sequence > self._barred for entry in entries)
 
     @asynccontextmanager
     async def settled(self, *, abreast: bool = True) -> AsyncIterator[Lease]:
-        """Nothing is being written and the view stands where the store's learned blocks end (unless not even that is to be read);
-        the learner's lease, prolonged until the body ends. Learning goes on under it, so it is not given back. Raises LeaseLost
-        where another process takes something back or evolves for longer than is waited for."""
+        """Nothing is being written and the view stands where the store's learned blocks end (unless
+        not even that is to be read); the learner's lease, prolonged until the body ends. Learning
+        goes on under it, so it is not given back. Raises LeaseLost where another process takes
+        something back or evolves for longer than is waited for."""
         await self.saved()
-        if self._saving is not None and not self._saving.cancelled() and (failure := self._saving.exception()):
+        if (
+            self._saving is not None
+            and not self._saving.cancelled()
+            and (failure := self._saving.exception())
+        ):
             log.warning("a checkpoint was not saved: %s", failure)
         self._saving = None
         lease = await self._leases.taken_over(LEASE)
         if lease is None:
-            raise LeaseLost(f"another process takes something back or evolves, and was not done in {PATIENCE_SECONDS:.0f} s; try"
-                            " again")
+            raise LeaseLost(
+                f"another process takes something back or evolves, and was not done in {PATIENCE_SECONDS:.0f} s; try"
+                " again"
+            )
         self._asked = False
         async with self._leases.prolonged(lease, shared=True):
             if abreast:
                 await self.abreast()
-            self._lease = lease  # not before: a step under a lease that is new to it catches up first
+            self._lease = (
+                lease  # not before: a step under a lease that is new to it catches up first
+            )
             yield lease
 
     def changing(self) -> None:
-        """The view is about to differ from the store: unless `changed` follows, the next step starts from the store again."""
+        """The view is about to differ from the store: unless `changed` follows, the next step
+        starts from the store again."""
         self._ahead = True
 
     def changed(self, sequence: int) -> None:
@@ -239,7 +296,9 @@ class Learner:
     async def _checkpoint_if_due(self, lease: Lease) -> None:
         if self._staging or self._saving is not None or self._since_checkpoint() < CHECKPOINT_EVERY:
             return
-        self._saving = asyncio.create_task(self._store.save_checkpoint(lease, await self._snapshot()))
+        self._saving = asyncio.create_task(
+            self._store.save_checkpoint(lease, await self._snapshot())
+        )
 
     async def _snapshot(self) -> Checkpoint:
         self._checkpointed = int(self._numbers.view.state.clock[INTERACTIONS])
@@ -263,9 +322,14 @@ class Learner:
 
 
 def follows(view: NumbersView, block: LearnedBlock) -> bool:
-    """Whether the view can take this block as its next: of its epoch, from where it stands, with what a barrier takes from those
-    before it (increments of trust and the combiner, which a block without interactions has, too)."""
-    return len(block.combiner) > 0 and block.epoch == view.epoch and block.after == view.applied_through
+    """Whether the view can take this block as its next: of its epoch, from where it stands, with
+    what a barrier takes from those before it (increments of trust and the combiner, which a block
+    without interactions has, too)."""
+    return (
+        len(block.combiner) > 0
+        and block.epoch == view.epoch
+        and block.after == view.applied_through
+    )
 
 
 def erased_in(entries: Sequence[LogEntry]) -> list[int]:
@@ -273,10 +337,15 @@ def erased_in(entries: Sequence[LogEntry]) -> list[int]:
     return [ref for entry in entries if entry.kind == EntryKind.ERASURE for ref in entry.refs]
 
 
-async def take_clients(store: GraphStore, numbers: Numbers, embedder: Embedder, part: LogSlice,
-                       catalogue: Catalogue | None = None) -> None:
-    """Rows for clients that are new in this part of the log, and new texts of those that changed, as they were at its
-    end: a replay of the same parts reads the same."""
+async def take_clients(
+    store: GraphStore,
+    numbers: Numbers,
+    embedder: Embedder,
+    part: LogSlice,
+    catalogue: Catalogue | None = None,
+) -> None:
+    """Rows for clients that are new in this part of the log, and new texts of those that changed,
+    as they were at its end: a replay of the same parts reads the same."""
     refs = [ref for entry in part.entries if entry.kind == EntryKind.CLIENTS for ref in entry.refs]
     users = [index_of(ref) + 1 for ref in refs if kind_of(ref) == ClientKind.USER]
     items = sorted({ref for ref in refs if kind_of(ref) == ClientKind.ITEM})
@@ -291,7 +360,11 @@ async def take_clients(store: GraphStore, numbers: Numbers, embedder: Embedder, 
         await numbers.run(_set_items, clients, content, attributes)
 
 
-def _set_items(view: NumbersView, clients: Sequence[Client], content: NDArray[np.float32],
-               attributes: NDArray[np.float32]) -> None:
+def _set_items(
+    view: NumbersView,
+    clients: Sequence[Client],
+    content: NDArray[np.float32],
+    attributes: NDArray[np.float32],
+) -> None:
     for row, client in enumerate(clients):
         view.set_item(index_of(client.ref), content[row], attributes[row], not client.hidden)

@@ -1,4 +1,5 @@
-"""Items whose text an endpoint of embeddings refused are tried again: until then a drawn direction stands for them."""
+"""Items whose text an endpoint of embeddings refused are tried again: until then a drawn direction
+stands for them."""
 
 import logging
 import time
@@ -21,10 +22,16 @@ log = logging.getLogger(__name__)
 
 
 class RefusedTexts:
-    """Looked for in the numbers, so that a restart, which forgets what was refused, changes nothing."""
+    """Looked for in the numbers, so that a restart, which forgets what was refused, changes
+    nothing."""
 
-    def __init__(self, store: ClientStore, embedder: Embedder, numbers: Numbers,
-                 clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        store: ClientStore,
+        embedder: Embedder,
+        numbers: Numbers,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._store = store
         self._embedder = embedder
         self._numbers = numbers
@@ -32,7 +39,8 @@ class RefusedTexts:
         self._due = clock() + EVERY_SECONDS
 
     async def step(self) -> int:
-        """Where it is due (not for a fitted embedder, which refuses nothing), try them all; how many were embedded."""
+        """Where it is due (not for a fitted embedder, which refuses nothing), try them all; how
+        many were embedded."""
         if isinstance(self._embedder, FittableEmbedder) or self._clock() < self._due:
             return 0
         self._due = self._clock() + EVERY_SECONDS
@@ -48,7 +56,11 @@ class RefusedTexts:
         for start in range(0, self._numbers.view.items, ROWS_A_LOOK):
             rows = await self._numbers.run(_drawn, start, start + ROWS_A_LOOK)
             refs = [ref_of(ClientKind.ITEM, row) for row in rows]
-            clients = [client for client in await self._store.get_clients(refs) if content_text(client)] if refs else []
+            clients = (
+                [client for client in await self._store.get_clients(refs) if content_text(client)]
+                if refs
+                else []
+            )
             for place in range(0, len(clients), TEXTS_A_CALL):
                 part = clients[place : place + TEXTS_A_CALL]
                 content = await self._embedder.embed([content_text(client) for client in part])
@@ -60,11 +72,19 @@ class RefusedTexts:
 def _drawn(view: NumbersView, start: int, end: int) -> list[int]:
     """Rows of items for whose text a drawn direction stands."""
     nothing = np.zeros(view.state.content.shape[1], np.float32)
-    return [row for row in range(start, min(end, view.items))
-            if np.array_equal(view.state.content[row], view.direction_of(row, nothing))]
+    return [
+        row
+        for row in range(start, min(end, view.items))
+        if np.array_equal(view.state.content[row], view.direction_of(row, nothing))
+    ]
 
 
-def _mend(view: NumbersView, clients: Sequence[Client], content: NDArray[np.float32], attributes: NDArray[np.float32]) -> int:
+def _mend(
+    view: NumbersView,
+    clients: Sequence[Client],
+    content: NDArray[np.float32],
+    attributes: NDArray[np.float32],
+) -> int:
     """Those that still have none, and have one now: another text may have been learned meanwhile."""
     mended = 0
     for place, client in enumerate(clients):

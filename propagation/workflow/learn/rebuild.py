@@ -1,7 +1,8 @@
 """`rebuild`: the numbers once more from the log (DESIGN, State, 2).
 
-Mass is summed from the weights that each interaction stored; trust, the combiner and all counts are computed again, from
-the newest barrier on, never behind it. The result equals the live numbers bit for bit."""
+Mass is summed from the weights that each interaction stored; trust, the combiner and all counts are
+computed again, from the newest barrier on, never behind it. The result equals the live numbers bit
+for bit."""
 
 from collections.abc import Callable
 
@@ -18,10 +19,13 @@ FirstView = Callable[[], NumbersView]
 
 
 async def rebuilt(store: GraphStore, embedder: Embedder, first_view: FirstView) -> NumbersView:
-    """The view at the end of what is learned, from the newest barrier, or from `first_view` where there is none."""
+    """The view at the end of what is learned, from the newest barrier, or from `first_view` where
+    there is none."""
     barrier = await store.newest_checkpoint(barrier=True)
     first = first_view()
-    numbers = Numbers(first if barrier is None else restored(barrier, first.seed, tuple(first.state.limits)))
+    numbers = Numbers(
+        first if barrier is None else restored(barrier, first.seed, tuple(first.state.limits))
+    )
     try:
         while blocks := await store.read_learned(numbers.view.applied_through, BLOCKS_A_READ):
             for block in blocks:
@@ -33,9 +37,11 @@ async def rebuilt(store: GraphStore, embedder: Embedder, first_view: FirstView) 
         numbers.close()
 
 
-async def rebuild(store: GraphStore, embedder: Embedder, first_view: FirstView, leases: Leases) -> int:
-    """Rebuild and leave the result as the newest checkpoint; the sequence it is at. A process that is running takes it up
-    when it next starts. Raises StoreBusy while another holder learns."""
+async def rebuild(
+    store: GraphStore, embedder: Embedder, first_view: FirstView, leases: Leases
+) -> int:
+    """Rebuild and leave the result as the newest checkpoint; the sequence it is at. A process that
+    is running takes it up when it next starts. Raises StoreBusy while another holder learns."""
     async with leases.holding(LEASE) as lease:
         if lease is None:
             raise StoreBusy("another process is learning; stop it, then rebuild")

@@ -1,4 +1,5 @@
-"""Users' filter memories (and the rest of their text) for reading: a small bounded cache before the store."""
+"""Users' filter memories (and the rest of their text) for reading: a small bounded cache before the
+store."""
 
 import time
 from collections import OrderedDict
@@ -14,7 +15,8 @@ FRESH_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class _Known:
-    """A text, when it was so, and what had surely been taken back by then: that changes texts and keeps their versions."""
+    """A text, when it was so, and what had surely been taken back by then: that changes texts and
+    keeps their versions."""
 
     text: ClientText
     at: float
@@ -22,8 +24,8 @@ class _Known:
 
 
 class UserTexts:
-    """At most 4,096 texts, none used for more than a second unless its version is still the newest: the filter rules of an answer
-    are that young."""
+    """At most 4,096 texts, none used for more than a second unless its version is still the newest:
+    the filter rules of an answer are that young."""
 
     def __init__(self, store: ReasonStore) -> None:
         self._store = store

@@ -1,4 +1,5 @@
-"""Routers as numbers: both banks' mass, and who belongs to a session router, which has no routing table."""
+"""Routers as numbers: both banks' mass, and who belongs to a session router, which has no routing
+table."""
 
 from dataclasses import dataclass
 
@@ -12,8 +13,8 @@ from propagation.workflow.views.numbers_view import NumbersView
 
 @dataclass(frozen=True)
 class Community:
-    """Items (ref, lift) by descending lift, among those adopted at least once (`mass_min_support` times); `users`: how many trust
-    this router most."""
+    """Items (ref, lift) by descending lift, among those adopted at least once (`mass_min_support`
+    times); `users`: how many trust this router most."""
 
     items: list[tuple[int, float]]
     users: int
@@ -28,7 +29,9 @@ def session_users(view: NumbersView) -> list[int]:
     """By router of the session bank, how many users with a history trust it most."""
     active = np.flatnonzero(view.state.history_length[: view.users])
     trust = view.state.session.trust
-    return [int(count) for count in np.bincount(trust[active].argmax(axis=1), minlength=trust.shape[1])]
+    return [
+        int(count) for count in np.bincount(trust[active].argmax(axis=1), minlength=trust.shape[1])
+    ]
 
 
 def session_community(view: NumbersView, router: int, limit: int) -> Community:
@@ -36,10 +39,14 @@ def session_community(view: NumbersView, router: int, limit: int) -> Community:
     state, bank = view.state, view.state.session
     rows = np.flatnonzero(state.adoptions[: view.items] >= max(state.limits[LEAST_SUPPORT], 1.0))
     expected = (state.adoptions[rows] + 0.5) / (state.totals[0] + 0.5 * state.totals[1])
-    lifts = np.log((bank.mass[rows, router] + 50 * expected) / ((bank.total[router] + 50) * expected))
+    lifts = np.log(
+        (bank.mass[rows, router] + 50 * expected) / ((bank.total[router] + 50) * expected)
+    )
     order = np.argsort(-lifts, kind="stable")[:limit]
-    return Community([(ref_of(ClientKind.ITEM, int(rows[place])), float(lifts[place])) for place in order],
-                     session_users(view)[router])
+    return Community(
+        [(ref_of(ClientKind.ITEM, int(rows[place])), float(lifts[place])) for place in order],
+        session_users(view)[router],
+    )
 
 
 def _bank(view: NumbersView, name: BankName) -> Bank:

@@ -1,4 +1,5 @@
-"""The attributes that each router speaks of, as filter rules that name one are matched against them."""
+"""The attributes that each router speaks of, as filter rules that name one are matched against
+them."""
 
 import time
 from collections.abc import Mapping
@@ -11,7 +12,8 @@ FRESH_SECONDS = 1.0
 
 
 class RouterWords:
-    """Of one process, read again after each round and epoch that it knows of, and after a second: forgetting changes them too."""
+    """Of one process, read again after each round and epoch that it knows of, and after a second:
+    forgetting changes them too."""
 
     def __init__(self, store: GraphStore, numbers: Numbers, vectors: Vectors) -> None:
         self._store = store
@@ -22,12 +24,19 @@ class RouterWords:
         self._read = 0.0
 
     async def of_routers(self) -> Mapping[int, frozenset[str]]:
-        """By number, of those that have a text: the attributes of the newest message, and what is standing."""
+        """By number, of those that have a text: the attributes of the newest message, and what is
+        standing."""
         now = (self._numbers.view.epoch, self._vectors.rounds_known)
         if now != self._read_at or time.monotonic() - self._read > FRESH_SECONDS:
             began = time.monotonic()
-            versions = await self._store.router_versions(range(self._numbers.view.state.taste.mass.shape[1]))
-            self._words = {version.router: frozenset((*version.attributes, *(name for name, _ in version.standing)))
-                           for version in versions}
+            versions = await self._store.router_versions(
+                range(self._numbers.view.state.taste.mass.shape[1])
+            )
+            self._words = {
+                version.router: frozenset(
+                    (*version.attributes, *(name for name, _ in version.standing))
+                )
+                for version in versions
+            }
             self._read_at, self._read = now, began
         return self._words

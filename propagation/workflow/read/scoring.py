@@ -1,5 +1,5 @@
-"""Reading the numbers: what is brief at once, where nobody has the view; else requests that wait are answered together, on the
-thread of the numbers."""
+"""Reading the numbers: what is brief at once, where nobody has the view; else requests that wait
+are answered together, on the thread of the numbers."""
 
 import asyncio
 from collections.abc import Sequence
@@ -10,8 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.numbers.limits import withheld
-from propagation.numbers.ranking.quantised_scores import BINS, LANES, PARTS, Sketch, score_blocks, unfollowed, up_to_date
-from propagation.numbers.ranking.rank import SLOPES, Asker, Ranked, adopters_by_router, prepare, rank_all, rank_rows, standpoint_for
+from propagation.numbers.ranking.quantised_scores import (
+    BINS,
+    LANES,
+    PARTS,
+    Sketch,
+    score_blocks,
+    unfollowed,
+    up_to_date,
+)
+from propagation.numbers.ranking.rank import (
+    SLOPES,
+    Asker,
+    Ranked,
+    adopters_by_router,
+    prepare,
+    rank_all,
+    rank_rows,
+    standpoint_for,
+)
 from propagation.numbers.rules.combiner import Combiner, for_newcomers
 from propagation.numbers.rules.mass import lifts, share
 from propagation.workflow.concurrency.core_pool import Cores
@@ -20,7 +37,10 @@ from propagation.workflow.views.numbers_view import NumbersView
 
 BATCH = 8
 SHORTLIST, SHORTLIST_A_PLACE = 48, 4
-BRIEF_ITEMS, EXACT_ITEMS = 4_000, 16  # what handing over takes, and what an exact score does, in items looked at
+BRIEF_ITEMS, EXACT_ITEMS = (
+    4_000,
+    16,
+)  # what handing over takes, and what an exact score does, in items looked at
 BANKS = 2
 EMPTY_ROWS = np.empty(0, np.int64)
 EVERYTHING = np.empty(0, np.bool_)
@@ -28,8 +48,9 @@ EVERYTHING = np.empty(0, np.bool_)
 
 @dataclass(frozen=True)
 class Ask:
-    """One read. `factors` [K taste] f64, None: no filter rule · `own` [2,D] f32, None: no text of the user's own ·
-    `candidates` rows to rank, None: the whole catalogue · `allowed` bool by row, empty: all · `left_out` rows."""
+    """One read. `factors` [K taste] f64, None: no filter rule · `own` [2,D] f32, None: no text of
+    the user's own · `candidates` rows to rank, None: the whole catalogue · `allowed` bool by row,
+    empty: all · `left_out` rows."""
 
     user: int
     arm: int
@@ -45,7 +66,8 @@ class Ask:
 
 @dataclass(frozen=True)
 class Community:
-    """Why, by router, of one read and bank: routers [R] by descending share, shares [R], lifts [n,R], adopters [n,R]."""
+    """Why, by router, of one read and bank: routers [R] by descending share, shares [R], lifts
+    [n,R], adopters [n,R]."""
 
     routers: NDArray[np.int64]
     shares: NDArray[np.float64]
@@ -55,8 +77,8 @@ class Community:
 
 @dataclass(frozen=True)
 class Read:
-    """What a read saw at `applied_through`. `cold`: the user has no history. `communities`: session and taste, where
-    explained; `item_profiles` [n,D] too."""
+    """What a read saw at `applied_through`. `cold`: the user has no history. `communities`: session
+    and taste, where explained; `item_profiles` [n,D] too."""
 
     ranked: Ranked
     applied_through: int
@@ -66,8 +88,8 @@ class Read:
 
 
 class Reader:
-    """The two stages over one view: quantised scores of everything, exact scores of a short list. For who has the view,
-    and it uses other threads for the first stage."""
+    """The two stages over one view: quantised scores of everything, exact scores of a short list.
+    For who has the view, and it uses other threads for the first stage."""
 
     def __init__(self, cores: Cores) -> None:
         self._cores = cores
@@ -77,30 +99,60 @@ class Reader:
     def read(self, view: NumbersView, asks: Sequence[Ask]) -> list[Read]:
         """Answers in the order of the asks."""
         askers = [_asker(view, ask) for ask in asks]
-        newcomers = for_newcomers(view.combiner) if any(_is_cold(view, asker) for asker in askers) else view.combiner
+        newcomers = (
+            for_newcomers(view.combiner)
+            if any(_is_cold(view, asker) for asker in askers)
+            else view.combiner
+        )
         combiners = [newcomers if _is_cold(view, asker) else view.combiner for asker in askers]
         whole = [place for place, ask in enumerate(asks) if ask.candidates is None]
         answers: list[Ranked | None] = [None] * len(asks)
         if whole and view.items:
-            scores = self._scores(view, [askers[place] for place in whole], [combiners[place] for place in whole])
+            scores = self._scores(
+                view, [askers[place] for place in whole], [combiners[place] for place in whole]
+            )
             for row, place in enumerate(whole):
-                answers[place] = self._rank(view, combiners[place], askers[place], asks[place], scores[row])
-        return [self._finished(view, asker, ask, answer or _rank_rows(view, combiner, asker, ask))
-                for asker, ask, answer, combiner in zip(askers, asks, answers, combiners, strict=True)]
+                answers[place] = self._rank(
+                    view, combiners[place], askers[place], asks[place], scores[row]
+                )
+        return [
+            self._finished(view, asker, ask, answer or _rank_rows(view, combiner, asker, ask))
+            for asker, ask, answer, combiner in zip(askers, asks, answers, combiners, strict=True)
+        ]
 
-    def _scores(self, view: NumbersView, askers: Sequence[Asker], combiners: Sequence[Combiner]) -> NDArray[np.float32]:
+    def _scores(
+        self, view: NumbersView, askers: Sequence[Asker], combiners: Sequence[Combiner]
+    ) -> NDArray[np.float32]:
         sketch = self._followed(view)
-        queries, width = len(askers), max(end - begin for begin, end in pairwise(sketch.bounds.tolist())) + 4
+        queries, width = (
+            len(askers),
+            max(end - begin for begin, end in pairwise(sketch.bounds.tolist())) + 4,
+        )
         places = np.zeros((queries, PARTS, width), np.int64)
         weights = np.zeros((queries, PARTS, width), np.float32)
         counts = np.zeros((queries, PARTS), np.int64)
         slopes = np.zeros((queries, SLOPES, BINS), np.float32)
         mass = np.zeros((queries, BANKS, 2), np.float32)
         for row, (asker, combiner) in enumerate(zip(askers, combiners, strict=True)):
-            prepare(view.state, combiner, sketch, asker, places[row], weights[row], counts[row], slopes[row], mass[row])
+            prepare(
+                view.state,
+                combiner,
+                sketch,
+                asker,
+                places[row],
+                weights[row],
+                counts[row],
+                slopes[row],
+                mass[row],
+            )
         blocks = -(-view.items // LANES)
         scores = np.empty((queries, blocks * LANES), np.float32)
-        self._cores.run(blocks, lambda begin, end: score_blocks(sketch, begin, end, places, weights, counts, slopes, mass, scores))
+        self._cores.run(
+            blocks,
+            lambda begin, end: score_blocks(
+                sketch, begin, end, places, weights, counts, slopes, mass, scores
+            ),
+        )
         return scores
 
     def behind(self, view: NumbersView) -> int:
@@ -119,19 +171,41 @@ class Reader:
         self._sketch = up_to_date(self._sketch, view.state, view.take_restyled())
         return self._sketch
 
-    def _rank(self, view: NumbersView, combiner: Combiner, asker: Asker, ask: Ask, scores: NDArray[np.float32]) -> Ranked:
+    def _rank(
+        self,
+        view: NumbersView,
+        combiner: Combiner,
+        asker: Asker,
+        ask: Ask,
+        scores: NDArray[np.float32],
+    ) -> Ranked:
         count = _short(ask.limit)
         left_out = ask.left_out[ask.left_out < view.items]
-        ranked: Ranked = rank_all(view.state, combiner, self._sketch, asker, scores, left_out, ask.leave_seen,
-                                  ask.allowed[: len(scores)], count, ask.limit)
+        ranked: Ranked = rank_all(
+            view.state,
+            combiner,
+            self._sketch,
+            asker,
+            scores,
+            left_out,
+            ask.leave_seen,
+            ask.allowed[: len(scores)],
+            count,
+            ask.limit,
+        )
         return ranked
 
     def _finished(self, view: NumbersView, asker: Asker, ask: Ask, ranked: Ranked) -> Read:
         cold = _is_cold(view, asker)
         if not ask.explain:
             return Read(ranked, view.applied_through, cold)
-        return Read(ranked, view.applied_through, cold, communities_of(view, asker, ranked.rows),
-                    view.state.item_profile[ranked.rows])
+        return Read(
+            ranked,
+            view.applied_through,
+            cold,
+            communities_of(view, asker, ranked.rows),
+            view.state.item_profile[ranked.rows],
+        )
 
 
 def _totals(view: NumbersView) -> tuple[NDArray[np.float64], ...]:
@@ -146,7 +220,9 @@ def _short(limit: int) -> int:
 
 def _asker(view: NumbersView, ask: Ask) -> Asker:
     dimension, routers = view.state.content.shape[1], view.state.taste.mass.shape[1]
-    factors = np.ones(routers) if ask.factors is None or len(ask.factors) != routers else ask.factors
+    factors = (
+        np.ones(routers) if ask.factors is None or len(ask.factors) != routers else ask.factors
+    )
     own = np.zeros((2, dimension), np.float32) if ask.own is None else ask.own
     return Asker(ask.user if ask.user < view.users else -1, ask.arm, factors, own)
 
@@ -158,11 +234,15 @@ def _is_cold(view: NumbersView, asker: Asker) -> bool:
 
 def _rank_rows(view: NumbersView, combiner: Combiner, asker: Asker, ask: Ask) -> Ranked:
     rows = EMPTY_ROWS if ask.candidates is None else ask.candidates[ask.candidates < view.items]
-    ranked: Ranked = rank_rows(view.state, combiner, asker, rows, ask.left_out, ask.leave_seen, ask.limit)
+    ranked: Ranked = rank_rows(
+        view.state, combiner, asker, rows, ask.left_out, ask.leave_seen, ask.limit
+    )
     return ranked
 
 
-def communities_of(view: NumbersView, asker: Asker, rows: NDArray[np.int64]) -> tuple[Community, ...]:
+def communities_of(
+    view: NumbersView, asker: Asker, rows: NDArray[np.int64]
+) -> tuple[Community, ...]:
     """By bank, the routers that the asker reads by, and each item's lift and adopters in them."""
     state = view.state
     standpoint = standpoint_for(state, asker)
@@ -170,7 +250,9 @@ def communities_of(view: NumbersView, asker: Asker, rows: NDArray[np.int64]) -> 
     adopters = np.zeros((len(rows), BANKS, routers), np.int64)
     adopters_by_router(state, rows, adopters)
     out = []
-    for place, (bank, pi) in enumerate(((state.session, standpoint.session), (state.taste, standpoint.taste))):
+    for place, (bank, pi) in enumerate(
+        ((state.session, standpoint.session), (state.taste, standpoint.taste))
+    ):
         order = np.argsort(-pi[1], kind="stable")
         chosen = pi[0][order]
         lifted = np.empty((len(rows), bank.mass.shape[1]))
@@ -178,12 +260,15 @@ def communities_of(view: NumbersView, asker: Asker, rows: NDArray[np.int64]) -> 
             lifts(bank, share(state, item), item, lifted[row])
             if withheld(state, item):
                 lifted[row], adopters[row] = 0.0, 0
-        out.append(Community(chosen, pi[1][order], lifted[:, chosen], adopters[:, place][:, chosen]))
+        out.append(
+            Community(chosen, pi[1][order], lifted[:, chosen], adopters[:, place][:, chosen])
+        )
     return tuple(out)
 
 
 class Readings:
-    """Gathers reads that wait and runs them together: one pass over the catalogue serves up to eight."""
+    """Gathers reads that wait and runs them together: one pass over the catalogue serves up to
+    eight."""
 
     def __init__(self, numbers: Numbers) -> None:
         self._numbers = numbers

@@ -28,29 +28,44 @@ class Neighbours:
 
 
 class Similar:
-    """Compares one client with all of a kind, in parts, so that learning takes its turns between them."""
+    """Compares one client with all of a kind, in parts, so that learning takes its turns between
+    them."""
 
     def __init__(self, store: ClientStore, numbers: Numbers) -> None:
         self._store = store
         self._numbers = numbers
 
     async def neighbours(self, ref: int, kind: ClientKind, by: By, limit: int) -> Neighbours:
-        """The `limit` nearest of `kind`, without the client itself and without hidden items; those without a vector are left
-        out, and so is everybody where the client has none. Equal cosines are ordered by a seeded hash."""
+        """The `limit` nearest of `kind`, without the client itself and without hidden items; those
+        without a vector are left out, and so is everybody where the client has none. Equal cosines
+        are ordered by a seeded hash."""
         applied_through = self._numbers.view.applied_through
         own = await self._numbers.run(_vector_of, ref, by)
         cosines = await self._cosines(own, kind, by) if own.any() else np.empty(0)
         if kind == kind_of(ref) and index_of(ref) < len(cosines):
             cosines[index_of(ref)] = -np.inf
         best = _best(cosines, limit, self._numbers.view.seed)
-        clients = {client.ref: client for client in await self._store.get_clients([ref_of(kind, row) for row in best])}
-        return Neighbours([(clients[ref_of(kind, row)], float(cosines[row])) for row in best
-                           if ref_of(kind, row) in clients and not clients[ref_of(kind, row)].hidden], applied_through)
+        clients = {
+            client.ref: client
+            for client in await self._store.get_clients([ref_of(kind, row) for row in best])
+        }
+        return Neighbours(
+            [
+                (clients[ref_of(kind, row)], float(cosines[row]))
+                for row in best
+                if ref_of(kind, row) in clients and not clients[ref_of(kind, row)].hidden
+            ],
+            applied_through,
+        )
 
-    async def _cosines(self, own: NDArray[np.float64], kind: ClientKind, by: By) -> NDArray[np.float64]:
+    async def _cosines(
+        self, own: NDArray[np.float64], kind: ClientKind, by: By
+    ) -> NDArray[np.float64]:
         count = self._numbers.view.users if kind == ClientKind.USER else self._numbers.view.items
-        parts = [await self._numbers.run(_cosines, own, kind, by, start, min(start + CHUNK, count))
-                 for start in range(0, count, CHUNK)]
+        parts = [
+            await self._numbers.run(_cosines, own, kind, by, start, min(start + CHUNK, count))
+            for start in range(0, count, CHUNK)
+        ]
         return np.concatenate(parts) if parts else np.empty(0)
 
 
@@ -62,9 +77,12 @@ def _vector_of(view: NumbersView, ref: int, by: By) -> NDArray[np.float64]:
     return vector
 
 
-def vectors(view: NumbersView, kind: ClientKind, by: By, start: int, end: int) -> NDArray[np.float64]:
-    """[end - start, D or K]. profile: the profile's vector, else what the catalogue (an item) or the history (a user) says.
-    routers: trust in taste routers (a user) or the row of taste lifts (an item): sums of lifts both, so they compare."""
+def vectors(
+    view: NumbersView, kind: ClientKind, by: By, start: int, end: int
+) -> NDArray[np.float64]:
+    """[end - start, D or K]. profile: the profile's vector, else what the catalogue (an item) or
+    the history (a user) says. routers: trust in taste routers (a user) or the row of taste lifts
+    (an item): sums of lifts both, so they compare."""
     state = view.state
     if by == "routers":
         if kind == ClientKind.USER:
@@ -79,17 +97,23 @@ def vectors(view: NumbersView, kind: ClientKind, by: By, start: int, end: int) -
     profiles = state.user_profile if kind == ClientKind.USER else state.item_profile
     fallback = state.user_content if kind == ClientKind.USER else state.content
     chosen = profiles[start:end]
-    return np.where(chosen.any(axis=1, keepdims=True), chosen, fallback[start:end]).astype(np.float64)
+    return np.where(chosen.any(axis=1, keepdims=True), chosen, fallback[start:end]).astype(
+        np.float64
+    )
 
 
-def _cosines(view: NumbersView, own: NDArray[np.float64], kind: ClientKind, by: By, start: int, end: int) -> NDArray[np.float64]:
+def _cosines(
+    view: NumbersView, own: NDArray[np.float64], kind: ClientKind, by: By, start: int, end: int
+) -> NDArray[np.float64]:
     """-inf for a client without a vector, and for a hidden item."""
     others = vectors(view, kind, by, start, end)
     norms = np.linalg.norm(others, axis=1) * np.linalg.norm(own)
     there = norms > 0
     if kind == ClientKind.ITEM:
         there &= view.state.visible[start:end]
-    cosines: NDArray[np.float64] = np.divide(others @ own, norms, out=np.full(len(others), -np.inf), where=there)
+    cosines: NDArray[np.float64] = np.divide(
+        others @ own, norms, out=np.full(len(others), -np.inf), where=there
+    )
     return cosines
 
 

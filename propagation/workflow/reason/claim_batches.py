@@ -1,4 +1,5 @@
-"""A claim, reasoned and committed in parts: while one part is committed the next is reasoned on the texts it left."""
+"""A claim, reasoned and committed in parts: while one part is committed the next is reasoned on the
+texts it left."""
 
 import asyncio
 import time
@@ -18,9 +19,12 @@ Show = Callable[[Sequence[Said]], Awaitable[None]]
 
 
 class ClaimInParts(Generic[T]):
-    """`done`: what is committed. The last commit gives the claim back. `show` is told what clients say now that it is stored."""
+    """`done`: what is committed. The last commit gives the claim back. `show` is told what clients
+    say now that it is stored."""
 
-    def __init__(self, drafting: Drafting[T], claim: ReasonClaim, vectors: Vectors, show: Show) -> None:
+    def __init__(
+        self, drafting: Drafting[T], claim: ReasonClaim, vectors: Vectors, show: Show
+    ) -> None:
         self._drafting = drafting
         self._claim = claim
         self._vectors = vectors
@@ -30,9 +34,10 @@ class ClaimInParts(Generic[T]):
         self.done: list[Finished] = []
 
     async def reason(self, until: float) -> None:
-        """What is not done yet, or, once the monotonic clock has passed `until` (seconds), a part of it; the first is always
-        done. What is committed is shown, however this ends. Raises VersionClash and LeaseLost: what is not done is as if it had
-        not begun, and its clients' texts are loaded again."""
+        """What is not done yet, or, once the monotonic clock has passed `until` (seconds), a part
+        of it; the first is always done. What is committed is shown, however this ends. Raises
+        VersionClash and LeaseLost: what is not done is as if it had not begun, and its clients'
+        texts are loaded again."""
         finished = {result.sequence for result in self.done}
         works = [work for work in self._claim.work if work.sequence not in finished]
         try:
@@ -83,5 +88,6 @@ class ClaimInParts(Generic[T]):
             await asyncio.gather(task, return_exceptions=True)
 
     def _load_again(self) -> None:
-        """Somebody else may have written the texts of the claim's clients, or what was drafted of them was not committed."""
+        """Somebody else may have written the texts of the claim's clients, or what was drafted of
+        them was not committed."""
         self._drafting.forget(clients_of_all(self._claim.work))

@@ -1,4 +1,5 @@
-"""Claims of this process: each stands as long as a lease, and is prolonged for as long as it is worked on."""
+"""Claims of this process: each stands as long as a lease, and is prolonged for as long as it is
+worked on."""
 
 import asyncio
 import contextlib
@@ -10,7 +11,8 @@ from propagation.workflow.concurrency.leases import LOOK_SECONDS, PROLONGED_A_LI
 
 
 class Claims:
-    """Where one is lost all the same (this process stood still for longer than it stands), its commit raises LeaseLost."""
+    """Where one is lost all the same (this process stood still for longer than it stands), its
+    commit raises LeaseLost."""
 
     def __init__(self, store: GraphStore, leases: Leases) -> None:
         self._store = store
@@ -28,7 +30,8 @@ class Claims:
 
     @contextlib.asynccontextmanager
     async def held(self, claim: ReasonClaim) -> AsyncIterator[None]:
-        """It is prolonged, with all others that are held, until the body ends; it is not given back."""
+        """It is prolonged, with all others that are held, until the body ends; it is not given
+        back."""
         self._held.add(claim.token)
         if self._keeping is None:
             self._keeping = asyncio.create_task(self._keep())
@@ -48,5 +51,7 @@ class Claims:
             pause = self._leases.seconds / PROLONGED_A_LIFE
             try:
                 await self._store.prolong_claims(sorted(self._held), self._leases.ttl_ms)
-            except Exception:  # one ended at this moment, or the graph is away: then the commit is told
+            except (
+                Exception
+            ):  # one ended at this moment, or the graph is away: then the commit is told
                 pause = LOOK_SECONDS

@@ -1,5 +1,5 @@
-"""Cold start (RecNet 3.4.3): a client with text has a profile, routers and their current messages before anybody meets it;
-and a text that changes later changes its catalogue lines."""
+"""Cold start (RecNet 3.4.3): a client with text has a profile, routers and their current messages
+before anybody meets it; and a text that changes later changes its catalogue lines."""
 
 import asyncio
 import logging
@@ -32,19 +32,29 @@ log = logging.getLogger(__name__)
 
 
 def catalogue_change(text: ClientText, edits: Sequence[Edit]) -> list[Edit]:
-    """Edits that put these catalogue lines in the place of the old ones; none where they already say so."""
+    """Edits that put these catalogue lines in the place of the old ones; none where they already
+    say so."""
     old = [line for line in text.profile.lines if line.author == Author.CATALOGUE]
     new = [edit.line for edit in edits if isinstance(edit, AddLine)]
-    if [(line.text, line.attributes) for line in old] == [(line.text, line.attributes) for line in new]:
+    if [(line.text, line.attributes) for line in old] == [
+        (line.text, line.attributes) for line in new
+    ]:
         return []
     return [*(DropLine(id=line.id) for line in old), *(AddLine(line=line) for line in new)]
 
 
 class ColdStart:
-    """Describes clients in the order of the log, behind the learner and before interactions are reasoned."""
+    """Describes clients in the order of the log, behind the learner and before interactions are
+    reasoned."""
 
-    def __init__(self, store: GraphStore, reasoner: Reasoner, policy: RoutingPolicy, vectors: Vectors,
-                 settings: WorkflowSettings) -> None:
+    def __init__(
+        self,
+        store: GraphStore,
+        reasoner: Reasoner,
+        policy: RoutingPolicy,
+        vectors: Vectors,
+        settings: WorkflowSettings,
+    ) -> None:
         self._store = store
         self._reasoner = reasoner
         self._policy = policy
@@ -63,7 +73,8 @@ class ColdStart:
         self.take(await self._store.read_entries(after, learned_through))
 
     def take(self, entries: Sequence[LogEntry]) -> None:
-        """The learner has these entries of the log; what it reads a second time is left out. `changes` counts them."""
+        """The learner has these entries of the log; what it reads a second time is left out.
+        `changes` counts them."""
         for entry in entries:
             if entry.kind == EntryKind.CLIENTS and entry.sequence > self._taken_through:
                 self._waiting.append(entry)
@@ -80,9 +91,9 @@ class ColdStart:
         return bool(self._waiting)
 
     async def step(self, *, welcome: bool = True) -> dict[int, ClientText]:
-        """Describe some 2,000 clients of the next entries, else those that the reasoner failed on some time ago; the texts
-        that changed. `welcome`: new ones hear at once what their routers said last. Raises VersionClash: nothing is lost, the same
-        clients come again."""
+        """Describe some 2,000 clients of the next entries, else those that the reasoner failed on
+        some time ago; the texts that changed. `welcome`: new ones hear at once what their routers
+        said last. Raises VersionClash: nothing is lost, the same clients come again."""
         refs: dict[int, None] = {}
         taken = 0
         for entry in self._waiting:
@@ -102,36 +113,52 @@ class ColdStart:
     async def _again(self, welcome: bool) -> dict[int, ClientText]:
         if not self._failed or time.monotonic() < self._retry_at:
             return {}
-        return await self._describe(sorted(self._failed)[:CLIENTS_A_STEP], await self._store.recorded_through(), welcome)
+        return await self._describe(
+            sorted(self._failed)[:CLIENTS_A_STEP], await self._store.recorded_through(), welcome
+        )
 
-    async def _describe(self, refs: Sequence[int], sequence: int, welcome: bool) -> dict[int, ClientText]:
+    async def _describe(
+        self, refs: Sequence[int], sequence: int, welcome: bool
+    ) -> dict[int, ClientText]:
         taken_back = await self._store.taken_back_through()
         clients = {client.ref: client for client in await self._store.get_clients(refs)}
         before = await self._store.load_texts(list(clients))
         failed = self._failed.difference(refs)
         edits, usage = await self._edits([clients[ref] for ref in before])
-        own = {ref: text for (ref, old), part in zip(before.items(), edits, strict=True)
-               if (text := self._own_text(old, part, failed)) is not old}
+        own = {
+            ref: text
+            for (ref, old), part in zip(before.items(), edits, strict=True)
+            if (text := self._own_text(old, part, failed)) is not old
+        }
         await self._vectors.take_texts(own.values())
         new = [ref for ref in own if welcome and not before[ref].profile.version]
         welcomed, merged, merging = await self._welcome(new, clients, own)
         if own:
-            await self._store.commit_texts([*own.values(), *welcomed.values()], merged, sequence, taken_back,
-                                           (usage + merging).author)
+            await self._store.commit_texts(
+                [*own.values(), *welcomed.values()],
+                merged,
+                sequence,
+                taken_back,
+                (usage + merging).author,
+            )
         await self._vectors.show(list(welcomed.values()))
         await self._note_failed(failed)
         return {**own, **welcomed}
 
     async def _note_failed(self, failed: set[int]) -> None:
-        """Remembered over restarts: a catalogue that changed is described in the end, whatever the reasoner did meanwhile."""
+        """Remembered over restarts: a catalogue that changed is described in the end, whatever the
+        reasoner did meanwhile."""
         if failed:
             self._retry_at = time.monotonic() + RETRY_SECONDS
         if failed != self._failed:
             self._failed = failed
             await self._store.put_blob(FAILED, orjson.dumps(sorted(failed)))
 
-    async def _edits(self, clients: Sequence[Client]) -> tuple[Sequence[Part[Sequence[Edit]]], Usage]:
-        """Eq. 1 for those that have text, in order; nothing to say of the others. Raises ReasonerUnavailable."""
+    async def _edits(
+        self, clients: Sequence[Client]
+    ) -> tuple[Sequence[Part[Sequence[Edit]]], Usage]:
+        """Eq. 1 for those that have text, in order; nothing to say of the others. Raises
+        ReasonerUnavailable."""
         with_text = [client for client in clients if client.has_text]
         if not with_text:
             return [()] * len(clients), NOTHING
@@ -145,17 +172,27 @@ class ColdStart:
             found = iter([error] * len(with_text))
         return [next(found) if client.has_text else () for client in clients], usage
 
-    def _own_text(self, text: ClientText, edits: Part[Sequence[Edit]], failed: set[int]) -> ClientText:
+    def _own_text(
+        self, text: ClientText, edits: Part[Sequence[Edit]], failed: set[int]
+    ) -> ClientText:
         if isinstance(edits, ReasonerFailed):
-            log.warning("client %d is not described yet, it is tried again: %s", text.profile.ref, edits)
+            log.warning(
+                "client %d is not described yet, it is tried again: %s", text.profile.ref, edits
+            )
             failed.add(text.profile.ref)
             return text
         change = catalogue_change(text, edits)
-        return replace(text, profile=text.profile.edited(change, self._settings.profile_lines)) if change else text
+        return (
+            replace(text, profile=text.profile.edited(change, self._settings.profile_lines))
+            if change
+            else text
+        )
 
-    async def _welcome(self, refs: Sequence[int], clients: Mapping[int, Client],
-                       texts: Mapping[int, ClientText]) -> tuple[dict[int, ClientText], list[Merged], Usage]:
-        """Route new clients, and merge at once what their routers said last. The next round writes their edges."""
+    async def _welcome(
+        self, refs: Sequence[int], clients: Mapping[int, Client], texts: Mapping[int, ClientText]
+    ) -> tuple[dict[int, ClientText], list[Merged], Usage]:
+        """Route new clients, and merge at once what their routers said last. The next round writes
+        their edges."""
         last = await self._store.last_round() if self._settings.propagate and refs else None
         if last is None:
             return {}, [], NOTHING
@@ -163,29 +200,55 @@ class ColdStart:
         try:
             waiting = await self._messages(refs, current)
         except IndexUnavailable as error:
-            log.warning("%d new clients hear their routers after the next round: %s", len(refs), error)
+            log.warning(
+                "%d new clients hear their routers after the next round: %s", len(refs), error
+            )
             return {}, [], NOTHING
         welcomed: dict[int, ClientText] = {}
         merged: list[Merged] = []
         usage = NOTHING
         for start in range(0, len(refs), self._reasoner.width):
             part = refs[start : start + self._reasoner.width]
-            for ref, reception in zip(part, await asyncio.gather(*(
-                    self._received(clients[ref], texts[ref], waiting[ref], last.number) for ref in part)), strict=True):
+            for ref, reception in zip(
+                part,
+                await asyncio.gather(
+                    *(
+                        self._received(clients[ref], texts[ref], waiting[ref], last.number)
+                        for ref in part
+                    )
+                ),
+                strict=True,
+            ):
                 if reception is not None and reception.text is not texts[ref]:
                     welcomed[ref] = reception.text
                     merged.extend(reception.merged)
                     usage += reception.usage
         return welcomed, merged, usage
 
-    async def _received(self, client: Client, text: ClientText, waiting: Sequence[RouterVersion], last: int) -> Reception | None:
+    async def _received(
+        self, client: Client, text: ClientText, waiting: Sequence[RouterVersion], last: int
+    ) -> Reception | None:
         try:
-            return await receive(self._reasoner, client, text, waiting, last, self._settings.buffer, self._settings.profile_lines)
+            return await receive(
+                self._reasoner,
+                client,
+                text,
+                waiting,
+                last,
+                self._settings.buffer,
+                self._settings.profile_lines,
+            )
         except ReasonerFailed as error:
-            log.warning("client %d waits for its next interaction to hear its routers: %s", client.ref, error)
+            log.warning(
+                "client %d waits for its next interaction to hear its routers: %s",
+                client.ref,
+                error,
+            )
             return None
 
-    async def _messages(self, refs: Sequence[int], current: Sequence[RouterVersion]) -> dict[int, list[RouterVersion]]:
+    async def _messages(
+        self, refs: Sequence[int], current: Sequence[RouterVersion]
+    ) -> dict[int, list[RouterVersion]]:
         """What a client's buffer would hold had it been there: newest round first, then by score."""
         table = await self._policy.route(refs, current)
         versions = {version.router: version for version in current}
@@ -193,4 +256,7 @@ class ColdStart:
         for (router, ref), score in table.scores.items():
             if ref in routers and router in versions:
                 routers[ref].append((-versions[router].round, -score, router))
-        return {ref: [versions[router] for _, _, router in sorted(found)] for ref, found in routers.items()}
+        return {
+            ref: [versions[router] for _, _, router in sorted(found)]
+            for ref, found in routers.items()
+        }

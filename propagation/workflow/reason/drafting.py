@@ -16,8 +16,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Drafts(Generic[T]):
-    """A part of a claim: what its commit writes, and what every client that changed in it says now. `last`: nothing comes after
-    it, also where interactions are left."""
+    """A part of a claim: what its commit writes, and what every client that changed in it says now.
+    `last`: nothing comes after it, also where interactions are left."""
 
     finished: Sequence[Finished]
     reasoned: T
@@ -26,15 +26,19 @@ class Drafts(Generic[T]):
 
 
 class Drafting(Protocol[T]):
-    """One claim at a time. What is drafted builds on the drafts before it: where one of them is not committed, its clients are
-    to be forgotten before the next claim."""
+    """One claim at a time. What is drafted builds on the drafts before it: where one of them is not
+    committed, its clients are to be forgotten before the next claim."""
 
-    def drafts(self, works: Sequence[ReasonWork], seconds: float, wanted: Callable[[], bool]) -> AsyncGenerator[Drafts[T], None]:
-        """In order, at least one interaction; none is begun after so many seconds. `wanted`: whether somebody waits for the next
-        part. Whoever stops before the last one closes the generator."""
+    def drafts(
+        self, works: Sequence[ReasonWork], seconds: float, wanted: Callable[[], bool]
+    ) -> AsyncGenerator[Drafts[T], None]:
+        """In order, at least one interaction; none is begun after so many seconds. `wanted`:
+        whether somebody waits for the next part. Whoever stops before the last one closes the
+        generator."""
 
     async def commit(self, claim: ReasonClaim, drafts: Drafts[T]) -> None:
-        """As `commit_reasoned`; the last one gives back the claim. Raises VersionClash and LeaseLost."""
+        """As `commit_reasoned`; the last one gives back the claim. Raises VersionClash and
+        LeaseLost."""
 
     def committed(self, texts: Mapping[int, ClientText]) -> None:
         """Somebody else in this process made these the stored texts."""
@@ -43,7 +47,8 @@ class Drafting(Protocol[T]):
         """These clients' texts are to be loaded again."""
 
     def enough(self) -> None:
-        """Somebody waits: the part that is being drafted may be the last of its claim. Said again for as long as it holds."""
+        """Somebody waits: the part that is being drafted may be the last of its claim. Said again
+        for as long as it holds."""
 
     def hurry(self) -> None:
         """The service is to stop: what hangs is not waited for long."""
@@ -52,8 +57,8 @@ class Drafting(Protocol[T]):
 
 
 class Drafter:
-    """Drafts in this process. A part has at least `least` interactions, and as many more as are reasoned before somebody waits
-    for it. `late`: as in Reasoned."""
+    """Drafts in this process. A part has at least `least` interactions, and as many more as are
+    reasoned before somebody waits for it. `late`: as in Reasoned."""
 
     def __init__(self, stage1: Stage1, least: int, late: int | None = None) -> None:
         self.stage1 = stage1
@@ -61,8 +66,9 @@ class Drafter:
         self._late = late
         self._ending = False
 
-    async def drafts(self, works: Sequence[ReasonWork], seconds: float,
-                     wanted: Callable[[], bool]) -> AsyncGenerator[Drafts[Sequence[Reasoned]], None]:
+    async def drafts(
+        self, works: Sequence[ReasonWork], seconds: float, wanted: Callable[[], bool]
+    ) -> AsyncGenerator[Drafts[Sequence[Reasoned]], None]:
         """See Drafting."""
         until, self._ending = time.monotonic() + seconds, False
         drafted: dict[int, ClientText] = {}
@@ -83,15 +89,20 @@ class Drafter:
                 if self._late is not None:
                     results = [replace(result, late=self._late) for result in results]
                 last = not ahead or self._ending or time.monotonic() >= until
-                yield Drafts(finished=[finished_of(result) for result in results], reasoned=results,
-                             said=[said_of(text) for text in texts.values()], last=last)
+                yield Drafts(
+                    finished=[finished_of(result) for result in results],
+                    reasoned=results,
+                    said=[said_of(text) for text in texts.values()],
+                    last=last,
+                )
             if last:
                 break
 
 
 def _spans(works: Sequence[ReasonWork], least: int) -> Iterator[Sequence[ReasonWork]]:
-    """The works in order: the least, then as many again as came before. What a span finds is read once for all of it; where
-    somebody soon waits for the end of a large claim, little was read in vain."""
+    """The works in order: the least, then as many again as came before. What a span finds is read
+    once for all of it; where somebody soon waits for the end of a large claim, little was read in
+    vain."""
     start, end = 0, least
     while start < len(works):
         yield works[start:end]
@@ -101,7 +112,9 @@ def _spans(works: Sequence[ReasonWork], least: int) -> Iterator[Sequence[ReasonW
 class OnLoop(Drafter):
     """Drafting between calls, on the loop that answers them."""
 
-    def __init__(self, store: GraphStore, stage1: Stage1, least: int, late: int | None = None) -> None:
+    def __init__(
+        self, store: GraphStore, stage1: Stage1, least: int, late: int | None = None
+    ) -> None:
         super().__init__(stage1, least, late)
         self._store = store
 

@@ -1,4 +1,5 @@
-"""Stage 1 of Algorithm 1 (lines 4 to 11), for a claim of interactions: reception, prediction, credit, optimisation."""
+"""Stage 1 of Algorithm 1 (lines 4 to 11), for a claim of interactions: reception, prediction,
+credit, optimisation."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -28,7 +29,8 @@ async def turn_of_others() -> None:
 
 @dataclass
 class Desk:
-    """What a claim's interactions read and write: texts move on only with interactions that succeeded."""
+    """What a claim's interactions read and write: texts move on only with interactions that
+    succeeded."""
 
     clients: Mapping[int, Client]
     texts: dict[int, ClientText]
@@ -36,7 +38,8 @@ class Desk:
     last_round: int
 
     def move_on(self, now: Mapping[int, ClientText]) -> None:
-        """An interaction is done: these are its clients' texts, and nothing waits for them any more."""
+        """An interaction is done: these are its clients' texts, and nothing waits for them any
+        more."""
         self.texts.update(now)
         for ref in now:
             self.waiting.pop(ref, None)
@@ -44,8 +47,9 @@ class Desk:
 
 @dataclass
 class Draft:
-    """The texts of one interaction as they come about, and what is to be stored of it; what the reasoner said (`first` texts,
-    `merges` of the `inboxes`, what was `learned`), so that it can be applied to newer texts too."""
+    """The texts of one interaction as they come about, and what is to be stored of it; what the
+    reasoner said (`first` texts, `merges` of the `inboxes`, what was `learned`), so that it can be
+    applied to newer texts too."""
 
     now: dict[int, ClientText]
     written: list[ClientText] = field(default_factory=list)
@@ -67,8 +71,14 @@ class Draft:
 class Stage1:
     """Texts of interactions in sequence order; nothing is written before the caller commits."""
 
-    def __init__(self, store: DeskStore, reasoner: Reasoner, settings: WorkflowSettings,
-                 held: Held[ClientText], give_way: Callable[[], Awaitable[None]] = turn_of_others) -> None:
+    def __init__(
+        self,
+        store: DeskStore,
+        reasoner: Reasoner,
+        settings: WorkflowSettings,
+        held: Held[ClientText],
+        give_way: Callable[[], Awaitable[None]] = turn_of_others,
+    ) -> None:
         self._store = store
         self._reasoner = reasoner
         self._settings = settings
@@ -76,14 +86,20 @@ class Stage1:
         self.held = held
 
     async def desk(self, works: Sequence[ReasonWork], drafted: Mapping[int, ClientText]) -> Desk:
-        """What these interactions find: their clients' texts, as `drafted` and not stored yet or held, and what waits for them."""
+        """What these interactions find: their clients' texts, as `drafted` and not stored yet or
+        held, and what waits for them."""
         refs = sorted(clients_of_all(works))
-        return await self._desk(refs, self.held.find(refs) | {ref: drafted[ref] for ref in refs if ref in drafted})
+        return await self._desk(
+            refs, self.held.find(refs) | {ref: drafted[ref] for ref in refs if ref in drafted}
+        )
 
-    async def reason(self, works: Sequence[ReasonWork], desk: Desk, enough: Callable[[int], bool]) -> list[Reasoned]:
+    async def reason(
+        self, works: Sequence[ReasonWork], desk: Desk, enough: Callable[[int], bool]
+    ) -> list[Reasoned]:
         """What to commit; the desk has the texts it leads to. Stops after the interaction at which
-        `enough` (told how many are done) holds; the first is always done. Where the reasoner takes several at a time,
-        interactions that share no client run side by side, and the order in which they end changes nothing."""
+        `enough` (told how many are done) holds; the first is always done. Where the reasoner takes
+        several at a time, interactions that share no client run side by side, and the order in
+        which they end changes nothing."""
         if self._reasoner.width > 1:
             return await self._side_by_side(works, desk, enough)
         results: list[Reasoned] = []
@@ -108,12 +124,16 @@ class Stage1:
         refs = clients_of(work)
         return await self._desk(refs, dict(await self.held.newest(refs)))
 
-    async def _side_by_side(self, works: Sequence[ReasonWork], desk: Desk, enough: Callable[[int], bool]) -> list[Reasoned]:
+    async def _side_by_side(
+        self, works: Sequence[ReasonWork], desk: Desk, enough: Callable[[int], bool]
+    ) -> list[Reasoned]:
         """Each after those before it that it shares a client with."""
         places, ended = asyncio.Semaphore(self._reasoner.width), 0
         last: dict[int, asyncio.Task[Reasoned | None]] = {}
 
-        async def in_turn(work: ReasonWork, before: Sequence[asyncio.Task[Reasoned | None]]) -> Reasoned | None:
+        async def in_turn(
+            work: ReasonWork, before: Sequence[asyncio.Task[Reasoned | None]]
+        ) -> Reasoned | None:
             nonlocal ended
             for earlier in before:
                 if await earlier is None:
@@ -127,7 +147,9 @@ class Stage1:
 
         tasks = []
         for work in works:
-            task = asyncio.create_task(in_turn(work, [last[ref] for ref in clients_of(work) if ref in last]))
+            task = asyncio.create_task(
+                in_turn(work, [last[ref] for ref in clients_of(work) if ref in last])
+            )
             last.update(dict.fromkeys(clients_of(work), task))
             tasks.append(task)
         try:
@@ -145,7 +167,9 @@ class Stage1:
         last = await self._store.last_round() if self._settings.propagate else None
         waiting: dict[int, Sequence[RouterVersion]] = {}
         if last is not None:
-            behind = {ref: text.watermark for ref, text in texts.items() if text.watermark < last.number}
+            behind = {
+                ref: text.watermark for ref, text in texts.items() if text.watermark < last.number
+            }
             waiting = dict(await self._store.waiting_messages(behind, last.number))
         return Desk(clients, texts, waiting, last.number if last else 0)
 
@@ -157,8 +181,8 @@ class Stage1:
         return await self.tried(work, lambda: self._one(work, desk))
 
     async def tried(self, work: ReasonWork, once: Callable[[], Awaitable[Reasoned]]) -> Reasoned:
-        """One interaction, tried `reason_attempts` times with growing pauses; then a dead letter, so that the user's next
-        interactions go on. Raises ReasonerUnavailable."""
+        """One interaction, tried `reason_attempts` times with growing pauses; then a dead letter,
+        so that the user's next interactions go on. Raises ReasonerUnavailable."""
         failure, usage = "", NOTHING
         for attempt in range(self._settings.reason_attempts):
             if attempt:
@@ -178,26 +202,36 @@ class Stage1:
         return Reasoned(sequence=work.sequence, user=work.user, failure=failure, usage=usage)
 
     async def _one(self, work: ReasonWork, desk: Desk) -> Reasoned:
-        """One interaction on the desk, which is as before where it raises ReasonerFailed or EditClash."""
+        """One interaction on the desk, which is as before where it raises ReasonerFailed or
+        EditClash."""
         draft, done = await self.draft(work, desk)
         desk.move_on(draft.now)
         return done
 
     async def draft(self, work: ReasonWork, desk: Desk) -> tuple[Draft, Reasoned]:
-        """Algorithm 1, lines 6 to 10, on the texts of the desk, which stays as it is. Raises ReasonerFailed and EditClash."""
+        """Algorithm 1, lines 6 to 10, on the texts of the desk, which stays as it is. Raises
+        ReasonerFailed and EditClash."""
         draft = Draft({ref: desk.texts[ref] for ref in clients_of(work)})
         await self._first_texts(draft, desk)
         reward = await self._receive_and_predict(work, draft, desk)
         user, positive, *rest = draft.parties
-        answer = await self._reasoner.backward(work, reward, user, positive, rest[0] if rest else None)
+        answer = await self._reasoner.backward(
+            work, reward, user, positive, rest[0] if rest else None
+        )
         draft.usage += answer.usage
         draft.learned = answer.clients
         for party, part in zip(draft.parties, answer.clients, strict=True):
             ref = party.client.ref
             draft.take(ref, optimized(draft.now[ref], part, self._settings.profile_lines))
         return draft, Reasoned(
-            sequence=work.sequence, user=work.user, reward=reward, texts=tuple(draft.written), merged=tuple(draft.merged),
-            gradients=tuple(of_those_that_took_part(answer.gradients, draft.parties)), usage=draft.usage)
+            sequence=work.sequence,
+            user=work.user,
+            reward=reward,
+            texts=tuple(draft.written),
+            merged=tuple(draft.merged),
+            gradients=tuple(of_those_that_took_part(answer.gradients, draft.parties)),
+            usage=draft.usage,
+        )
 
     async def _first_texts(self, draft: Draft, desk: Desk) -> None:
         """The own text of clients that nobody described yet (eq. 1)."""
@@ -213,9 +247,13 @@ class Stage1:
 
     async def _receive_and_predict(self, work: ReasonWork, draft: Draft, desk: Desk) -> int | None:
         """Lines 6 and 7: what waits in each buffer is merged, and the reward."""
-        inboxes = [inbox(desk.clients[ref], text, desk.waiting.get(ref, ()), self._settings.buffer)
-                   for ref, text in draft.now.items()]
-        merges, reward, usage = await receive_and_predict(self._reasoner, work, [one.party for one in inboxes], self._settings.seed)
+        inboxes = [
+            inbox(desk.clients[ref], text, desk.waiting.get(ref, ()), self._settings.buffer)
+            for ref, text in draft.now.items()
+        ]
+        merges, reward, usage = await receive_and_predict(
+            self._reasoner, work, [one.party for one in inboxes], self._settings.seed
+        )
         draft.usage += usage
         draft.inboxes, draft.merges = inboxes, merges
         for waits, answer in zip(inboxes, merges, strict=True):
@@ -223,14 +261,22 @@ class Stage1:
             text = reception.text
             draft.take(text.profile.ref, text)
             draft.merged.extend(reception.merged)
-            draft.parties.append(Party(client=waits.client, profile=text.profile, filter_memory=text.filter_memory,
-                                       messages=reception.messages))
+            draft.parties.append(
+                Party(
+                    client=waits.client,
+                    profile=text.profile,
+                    filter_memory=text.filter_memory,
+                    messages=reception.messages,
+                )
+            )
         return reward
 
 
 def clients_of(work: ReasonWork) -> list[int]:
     """The user, the positive item and, where there is one, the negative."""
-    return [work.user, work.item] if work.negative is None else [work.user, work.item, work.negative]
+    return (
+        [work.user, work.item] if work.negative is None else [work.user, work.item, work.negative]
+    )
 
 
 def clients_of_all(works: Iterable[ReasonWork]) -> set[int]:

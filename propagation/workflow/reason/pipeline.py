@@ -1,7 +1,9 @@
-"""Stage 1 with a reasoner that is waited for: interactions of different users side by side, each committed when it is done.
+"""Stage 1 with a reasoner that is waited for: interactions of different users side by side, each
+committed when it is done.
 
-One user's interactions stay in order (the claim sees to it). Two that share an item both write on the version they saw; the later
-one's edits are applied to the newer version, and only where both edited one line it is reasoned again (`redone`)."""
+One user's interactions stay in order (the claim sees to it). Two that share an item both write on
+the version they saw; the later one's edits are applied to the newer version, and only where both
+edited one line it is reasoned again (`redone`)."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -28,15 +30,25 @@ class _Clashed(PropagationError):
     """Another edited the same line; `usage` is what the lost attempt cost."""
 
     def __init__(self, usage: Usage) -> None:
-        super().__init__("another process edits the same lines: the interaction is tried again later")
+        super().__init__(
+            "another process edits the same lines: the interaction is tried again later"
+        )
         self.usage = usage
 
 
 class Pipeline:
-    """`done` counts interactions; `redone` those that were reasoned again since two edited one line."""
+    """`done` counts interactions; `redone` those that were reasoned again since two edited one
+    line."""
 
-    def __init__(self, store: GraphStore, stage1: Stage1, vectors: Vectors, settings: WorkflowSettings, claims: Claims,
-                 width: int) -> None:
+    def __init__(
+        self,
+        store: GraphStore,
+        stage1: Stage1,
+        vectors: Vectors,
+        settings: WorkflowSettings,
+        claims: Claims,
+        width: int,
+    ) -> None:
         self._store = store
         self._stage1 = stage1
         self._vectors = vectors
@@ -50,8 +62,9 @@ class Pipeline:
         self.redone = 0
 
     async def step(self) -> int:
-        """Begin what there is room for, and wait until some are done, or for a moment where there is room for more; how many
-        are done or under way. Raises what stopped one of them: its interaction is free again, the others go on."""
+        """Begin what there is room for, and wait until some are done, or for a moment where there
+        is room for more; how many are done or under way. Raises what stopped one of them: its
+        interaction is free again, the others go on."""
         while len(self._running) < self._width:
             claim = await self._claims.take(1)
             if claim is None:
@@ -60,13 +73,16 @@ class Pipeline:
         if not self._running:
             return 0
         room = len(self._running) < self._width
-        done, self._running = await asyncio.wait(self._running, timeout=LOOK_SECONDS if room else None,
-                                                 return_when=asyncio.FIRST_COMPLETED)
+        done, self._running = await asyncio.wait(
+            self._running,
+            timeout=LOOK_SECONDS if room else None,
+            return_when=asyncio.FIRST_COMPLETED,
+        )
         return _counted(done) + len(self._running)
 
     async def settle(self) -> None:
-        """Wait for everything under way; nothing new is begun. What was stopped is free again, and told by the next step that
-        is stopped by the same."""
+        """Wait for everything under way; nothing new is begun. What was stopped is free again, and
+        told by the next step that is stopped by the same."""
         await asyncio.gather(*self._running, return_exceptions=True)
         self._running = set()
 
@@ -96,9 +112,11 @@ class Pipeline:
             async with self._turns.reserving(mine):
                 await self._attempted(claim, work, lost.usage, mine)
 
-    async def _attempted(self, claim: ReasonClaim, work: ReasonWork, usage: Usage, mine: Sequence[int] = ()) -> None:
-        """On the newest texts there are. Raises _Clashed where a line was edited by another meanwhile, which can't be where all
-        clients are `mine`, but by another process."""
+    async def _attempted(
+        self, claim: ReasonClaim, work: ReasonWork, usage: Usage, mine: Sequence[int] = ()
+    ) -> None:
+        """On the newest texts there are. Raises _Clashed where a line was edited by another
+        meanwhile, which can't be where all clients are `mine`, but by another process."""
         await self._stage1.give_way()
         desk = await self._stage1.newest_desk(work)
         receiving = self._take_waiting(desk)
@@ -114,7 +132,8 @@ class Pipeline:
             self._receiving.difference_update(receiving)
 
     def _take_waiting(self, desk: Desk) -> list[int]:
-        """The clients for which this interaction is the one that receives; what another is receiving already waits no more."""
+        """The clients for which this interaction is the one that receives; what another is
+        receiving already waits no more."""
         waiting = [ref for ref, messages in desk.waiting.items() if messages]
         for ref in waiting:
             if ref in self._receiving:
@@ -128,15 +147,26 @@ class Pipeline:
         drafts.append(draft)
         return done
 
-    async def _committed(self, claim: ReasonClaim, desk: Desk, drafts: Sequence[Draft], done: Reasoned,
-                         mine: Sequence[int]) -> None:
-        """On the newest texts, one commit at a time in this process; without a draft it is a dead letter. Raises EditClash."""
+    async def _committed(
+        self,
+        claim: ReasonClaim,
+        desk: Desk,
+        drafts: Sequence[Draft],
+        done: Reasoned,
+        mine: Sequence[int],
+    ) -> None:
+        """On the newest texts, one commit at a time in this process; without a draft it is a dead
+        letter. Raises EditClash."""
         refs = list(desk.texts)
         async with self._turns.turn(refs, mine):
             for _ in range(TRIES):
                 newest = await self._stage1.held.newest(refs)
-                if drafts and any(newest[ref].profile.version != desk.texts[ref].profile.version for ref in refs):
-                    done = on_newer_texts(drafts[-1], done, newest, desk.last_round, self._settings.profile_lines)
+                if drafts and any(
+                    newest[ref].profile.version != desk.texts[ref].profile.version for ref in refs
+                ):
+                    done = on_newer_texts(
+                        drafts[-1], done, newest, desk.last_round, self._settings.profile_lines
+                    )
                 try:
                     await self._store.commit_reasoned(claim, [done])
                     break
@@ -155,7 +185,9 @@ class Pipeline:
 
 def _counted(done: set[asyncio.Task[None]]) -> int:
     """How many ended well. Raises what the first of the others ended with, where none did."""
-    failed = [error for task in done if not task.cancelled() and (error := task.exception()) is not None]
+    failed = [
+        error for task in done if not task.cancelled() and (error := task.exception()) is not None
+    ]
     if failed and len(failed) == len(done):
         raise failed[0]
     return len(done) - len(failed)

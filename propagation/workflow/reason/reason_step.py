@@ -1,4 +1,5 @@
-"""Reason: claim what waits, reason it, commit it (DESIGN, State, 3); dead letters, and their replay."""
+"""Reason: claim what waits, reason it, commit it (DESIGN, State, 3); dead letters, and their
+replay."""
 
 import asyncio
 import time
@@ -27,12 +28,21 @@ REDONE = 5
 
 
 class Reasoning:
-    """One claim at a time, or a pipeline of interactions where the reasoner is waited for. `vectors` are given the newest text
-    of every client that a commit changed. `beside`: who drafts claims instead of this process. `lockstep`: a replay, in which the
-    order of completion changes nothing."""
+    """One claim at a time, or a pipeline of interactions where the reasoner is waited for.
+    `vectors` are given the newest text of every client that a commit changed. `beside`: who drafts
+    claims instead of this process. `lockstep`: a replay, in which the order of completion changes
+    nothing."""
 
-    def __init__(self, store: GraphStore, stage1: Stage1, vectors: Vectors, settings: WorkflowSettings, leases: Leases,
-                 width: int, beside: Drafting[Any] | None = None) -> None:
+    def __init__(
+        self,
+        store: GraphStore,
+        stage1: Stage1,
+        vectors: Vectors,
+        settings: WorkflowSettings,
+        leases: Leases,
+        width: int,
+        beside: Drafting[Any] | None = None,
+    ) -> None:
         self._store = store
         self._stage1 = stage1
         self._part = CLAIM if width > 1 else PART
@@ -48,9 +58,9 @@ class Reasoning:
         self.lockstep = False
 
     async def step(self, limit: int = CLAIM) -> int:
-        """Reason the next claim; how many interactions were finished. A slow reasoner finishes a part of its claim in
-        time, and the rest is free again. Raises LeaseLost when the claim was taken over, VersionClash when other
-        writers won five times in a row."""
+        """Reason the next claim; how many interactions were finished. A slow reasoner finishes a
+        part of its claim in time, and the rest is free again. Raises LeaseLost when the claim was
+        taken over, VersionClash when other writers won five times in a row."""
         if not self.by_claims:
             return await self.pipeline.step()
         await self._free()
@@ -62,7 +72,8 @@ class Reasoning:
 
     @property
     def by_claims(self) -> bool:
-        """Whether a step is one claim, in parts; else it is a look at a pipeline in which a model is waited for."""
+        """Whether a step is one claim, in parts; else it is a look at a pipeline in which a model
+        is waited for."""
         return not self._wide or self.lockstep
 
     @property
@@ -71,8 +82,8 @@ class Reasoning:
         return len(self._under_way.done) if self._under_way else None
 
     async def shown(self) -> None:
-        """Until what is committed is in the view and the index too, of the claim under way as well: they follow while reasoning
-        goes on."""
+        """Until what is committed is in the view and the index too, of the claim under way as well:
+        they follow while reasoning goes on."""
         if self._under_way is not None:
             await self._under_way.hand_over()
         if self._showing is not None:
@@ -84,7 +95,8 @@ class Reasoning:
         await self.shown()
 
     async def replay_dead_letters(self, limit: int = CLAIM) -> tuple[int, int]:
-        """Try the oldest dead letters again, their edits on the current versions, marked late; (mended, failed again)."""
+        """Try the oldest dead letters again, their edits on the current versions, marked late;
+        (mended, failed again)."""
         claim = await self._claims.take_dead_letters(limit)
         if claim is None:
             return 0, 0
@@ -101,15 +113,17 @@ class Reasoning:
         await self.drafting.close()
 
     async def _free(self) -> None:
-        """What a failed attempt (a full disk, say) still holds is free at once, instead of when its claim expires."""
+        """What a failed attempt (a full disk, say) still holds is free at once, instead of when its
+        claim expires."""
         if self._unfinished is not None:
             with suppress(LeaseLost):
                 await self._store.commit_reasoned(self._unfinished, ())
             self._unfinished = None
 
     async def _finish(self, claim: ReasonClaim, drafting: Drafting[Any]) -> list[Finished]:
-        """Reason and commit. Where another writer was first with a client's next version, the texts of what is left of the
-        claim are loaded again (a reader may have merged many) and it is redone on them: nothing of the lost attempt is kept."""
+        """Reason and commit. Where another writer was first with a client's next version, the texts
+        of what is left of the claim are loaded again (a reader may have merged many) and it is
+        redone on them: nothing of the lost attempt is kept."""
         self._unfinished = claim
         try:
             async with self._claims.held(claim):

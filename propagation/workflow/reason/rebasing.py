@@ -1,4 +1,5 @@
-"""What a reasoner said of an interaction, applied to texts that moved on meanwhile: no second call where edits commute."""
+"""What a reasoner said of an interaction, applied to texts that moved on meanwhile: no second call
+where edits commute."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,10 +14,15 @@ from propagation.reception.merge import Inbox, received
 from propagation.workflow.reason.interaction import Draft
 
 
-def on_newer_texts(draft: Draft, done: Reasoned, newest: Mapping[int, ClientText], last_round: int, max_lines: int) -> Reasoned:
-    """`done` as it would be on the newest texts. Raises EditClash where a line that was edited reads otherwise by now."""
+def on_newer_texts(
+    draft: Draft, done: Reasoned, newest: Mapping[int, ClientText], last_round: int, max_lines: int
+) -> Reasoned:
+    """`done` as it would be on the newest texts. Raises EditClash where a line that was edited
+    reads otherwise by now."""
     fresh = Draft(dict(newest))
-    for waits, merge, party, learned in zip(draft.inboxes, draft.merges, draft.parties, draft.learned, strict=True):
+    for waits, merge, party, learned in zip(
+        draft.inboxes, draft.merges, draft.parties, draft.learned, strict=True
+    ):
         ref = party.client.ref
         moved: dict[int, int] = {}
         if ref in draft.first and not fresh.now[ref].profile.version:
@@ -24,13 +30,22 @@ def on_newer_texts(draft: Draft, done: Reasoned, newest: Mapping[int, ClientText
         before = fresh.now[ref]
         if before.watermark == waits.text.watermark and waits.messages:
             moved = _receive(fresh, waits, merge, before, last_round, max_lines)
-        fresh.take(ref, optimized(fresh.now[ref], _learned(learned, draft, ref, fresh, moved), max_lines))
+        fresh.take(
+            ref, optimized(fresh.now[ref], _learned(learned, draft, ref, fresh, moved), max_lines)
+        )
     return replace(done, texts=tuple(fresh.written), merged=tuple(fresh.merged))
 
 
-def _receive(fresh: Draft, waits: Inbox, merge: Part[MergeAnswer], before: ClientText, last_round: int,
-             max_lines: int) -> dict[int, int]:
-    """Reception on the newest text; the new ids of lines it adds. What another has received meanwhile is not received again."""
+def _receive(
+    fresh: Draft,
+    waits: Inbox,
+    merge: Part[MergeAnswer],
+    before: ClientText,
+    last_round: int,
+    max_lines: int,
+) -> dict[int, int]:
+    """Reception on the newest text; the new ids of lines it adds. What another has received
+    meanwhile is not received again."""
     ref = before.profile.ref
     moved: dict[int, int] = {}
     if not isinstance(merge, ReasonerFailed):
@@ -42,7 +57,9 @@ def _receive(fresh: Draft, waits: Inbox, merge: Part[MergeAnswer], before: Clien
     return moved
 
 
-def _learned(learned: Part[OptimizeAnswer], draft: Draft, ref: int, fresh: Draft, moved: Mapping[int, int]) -> Part[OptimizeAnswer]:
+def _learned(
+    learned: Part[OptimizeAnswer], draft: Draft, ref: int, fresh: Draft, moved: Mapping[int, int]
+) -> Part[OptimizeAnswer]:
     if isinstance(learned, ReasonerFailed):
         return learned
     [seen] = [party for party in draft.parties if party.client.ref == ref]

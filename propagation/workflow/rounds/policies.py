@@ -19,29 +19,54 @@ from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views.numbers_owner import Numbers
 
 
-def policy_for(settings: WorkflowSettings, store: GraphStore, index: VectorIndex, embedder: Embedder,
-               numbers: Numbers, leases: Leases) -> RoutingPolicy:
+def policy_for(
+    settings: WorkflowSettings,
+    store: GraphStore,
+    index: VectorIndex,
+    embedder: Embedder,
+    numbers: Numbers,
+    leases: Leases,
+) -> RoutingPolicy:
     """`settings.policy` over these parts; all four read the same taste routers."""
     match settings.policy:
         case "adoption":
             return AdoptionPolicy(LiveTaste(numbers, store), settings.table_edges)
         case "placebo":
-            return PlaceboPolicy(LiveTaste(numbers, store), settings.table_edges, lambda: numbers.view.routers, settings.seed)
+            return PlaceboPolicy(
+                LiveTaste(numbers, store),
+                settings.table_edges,
+                lambda: numbers.view.routers,
+                settings.seed,
+            )
         case "point_to_point":
             return PointToPointPolicy(index, settings.table_edges)
         case "semantic":
-            return SemanticPolicy(embedder, index, threshold_for(settings, store, index, embedder.dimension, leases))
+            return SemanticPolicy(
+                embedder, index, threshold_for(settings, store, index, embedder.dimension, leases)
+            )
 
 
-def threshold_for(settings: WorkflowSettings, store: GraphStore, index: VectorIndex, dimension: int, leases: Leases) -> Threshold:
-    return QuantileTau(store, index, dimension, settings.seed, leases) if settings.tau is None else AbsoluteTau(settings.tau)
+def threshold_for(
+    settings: WorkflowSettings,
+    store: GraphStore,
+    index: VectorIndex,
+    dimension: int,
+    leases: Leases,
+) -> Threshold:
+    return (
+        QuantileTau(store, index, dimension, settings.seed, leases)
+        if settings.tau is None
+        else AbsoluteTau(settings.tau)
+    )
 
 
 class QuantileTau:
-    """The quantile, fixed and recorded with the epoch, by whoever may run rounds; before the first epoch it moves with the
-    cosines."""
+    """The quantile, fixed and recorded with the epoch, by whoever may run rounds; before the first
+    epoch it moves with the cosines."""
 
-    def __init__(self, store: GraphStore, index: VectorIndex, dimension: int, seed: int, leases: Leases) -> None:
+    def __init__(
+        self, store: GraphStore, index: VectorIndex, dimension: int, seed: int, leases: Leases
+    ) -> None:
         self._store = store
         self._leases = leases
         self._dimension = dimension
@@ -55,10 +80,12 @@ class QuantileTau:
         return await self.fix()
 
     async def fix(self) -> float:
-        """Measured anew over what the index holds now, and recorded where there is an epoch. Raises LeaseHeld where another
-        process runs a round."""
+        """Measured anew over what the index holds now, and recorded where there is an epoch. Raises
+        LeaseHeld where another process runs a round."""
         routers = await self._vectors(Collection.ROUTERS)
-        clients = np.concatenate([await self._vectors(kind) for kind in (Collection.USERS, Collection.ITEMS)])
+        clients = np.concatenate(
+            [await self._vectors(kind) for kind in (Collection.USERS, Collection.ITEMS)]
+        )
         tau = quantile_tau(routers, clients, self._seed)
         epoch = await self._store.current_epoch()
         if epoch is not None and len(routers) and len(clients):
@@ -68,8 +95,14 @@ class QuantileTau:
             await self._store.fix_tau(lease, epoch.number, tau)
         return tau
 
-    async def _vectors(self, collection: Collection) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    async def _vectors(
+        self, collection: Collection
+    ) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
         """[n, D] of all points, by key."""
         keys = sorted(await self._index.versions(collection), key=str)
         found = await self._index.vectors(collection, keys)
-        return np.stack([found[key] for key in keys]) if keys else np.zeros((0, self._dimension), np.float32)
+        return (
+            np.stack([found[key] for key in keys])
+            if keys
+            else np.zeros((0, self._dimension), np.float32)
+        )

@@ -23,7 +23,9 @@ class LiveTaste:
         return await self._numbers.taste_weights(refs, count) if refs else []
 
     async def of_arrivals(self, arrivals: Sequence[Arrival]) -> Sequence[Weights]:
-        written = await self._store.taste_written([arrival.sequence for arrival in arrivals if arrival.sequence])
+        written = await self._store.taste_written(
+            [arrival.sequence for arrival in arrivals if arrival.sequence]
+        )
         if written:
             written = await self._as_now(written)
         return [written.get(arrival.sequence, ()) for arrival in arrivals]
@@ -32,8 +34,18 @@ class LiveTaste:
         """Weights of before an evolution, on the routers of now."""
         maps = await self._store.router_maps()
         older = [sequence for sequence in written if maps.after(sequence).maps]
-        users = {row.sequence: index_of(row.user) for row in await self._store.interactions(older)} if older else {}
-        return {**written, **{sequence: _mapped(written[sequence], user, maps.after(sequence)) for sequence, user in users.items()}}
+        users = (
+            {row.sequence: index_of(row.user) for row in await self._store.interactions(older)}
+            if older
+            else {}
+        )
+        return {
+            **written,
+            **{
+                sequence: _mapped(written[sequence], user, maps.after(sequence))
+                for sequence, user in users.items()
+            },
+        }
 
 
 def _mapped(weights: Weights, user: int, chain: Chain) -> Weights:

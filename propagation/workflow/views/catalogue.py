@@ -1,4 +1,5 @@
-"""The catalogue in memory: what an answer names of an item, and which items hold an attribute or a category."""
+"""The catalogue in memory: what an answer names of an item, and which items hold an attribute or a
+category."""
 
 from array import array
 from collections.abc import Iterable, Sequence
@@ -17,7 +18,8 @@ Label = tuple[str, str]
 
 
 class Catalogue:
-    """Items by row: id, title, hidden; and inverted lists by normalised attribute and category. One thread's."""
+    """Items by row: id, title, hidden; and inverted lists by normalised attribute and category. One
+    thread's."""
 
     def __init__(self) -> None:
         self._ids: list[str] = []
@@ -36,7 +38,8 @@ class Catalogue:
             after = clients[-1].ref
 
     def take(self, clients: Iterable[Client]) -> None:
-        """New items, or their new texts; users are passed over, and so is what is older than what is here."""
+        """New items, or their new texts; users are passed over, and so is what is older than what
+        is here."""
         for client in clients:
             if kind_of(client.ref) == ClientKind.ITEM:
                 self._take(index_of(client.ref), client)
@@ -90,7 +93,8 @@ class Catalogue:
         return row in self._hidden or row in self._hiding
 
     def hide(self, row: int, sequence: int | None) -> None:
-        """The item was hidden by the commit of this sequence, which is not learned yet; None: it is shown again."""
+        """The item was hidden by the commit of this sequence, which is not learned yet; None: it is
+        shown again."""
         if sequence is None:
             self._hiding.pop(row, None)
         else:
@@ -101,8 +105,11 @@ class Catalogue:
         """Rows of items that were hidden, and are not learned to be."""
         return list(self._hiding)
 
-    def rows_with(self, attributes: Sequence[str], categories: Sequence[str]) -> NDArray[np.int64] | None:
-        """Rows, ascending, of items that hold at least one of each list that is not empty; None where both are empty."""
+    def rows_with(
+        self, attributes: Sequence[str], categories: Sequence[str]
+    ) -> NDArray[np.int64] | None:
+        """Rows, ascending, of items that hold at least one of each list that is not empty; None
+        where both are empty."""
         found: NDArray[np.int64] | None = None
         for kind, names in (("attribute", attributes), ("category", categories)):
             if names:
@@ -111,7 +118,11 @@ class Catalogue:
         return found
 
     def _any_of(self, kind: str, names: Sequence[str]) -> NDArray[np.int64]:
-        lists = [np.array(self._rows[label], np.int64) for name in names if (label := (kind, normalised(name))) in self._rows]
+        lists = [
+            np.array(self._rows[label], np.int64)
+            for name in names
+            if (label := (kind, normalised(name))) in self._rows
+        ]
         return np.unique(np.concatenate(lists)) if lists else np.empty(0, np.int64)
 
 

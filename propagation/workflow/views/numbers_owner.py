@@ -1,4 +1,5 @@
-"""The numbers, live: learning and reading take turns on the view, on a thread of their own. `cores` are for their kernels."""
+"""The numbers, live: learning and reading take turns on the view, on a thread of their own. `cores`
+are for their kernels."""
 
 import asyncio
 import threading
@@ -17,7 +18,8 @@ T = TypeVar("T")
 
 
 class Numbers:
-    """One at a time has the view: functions on a thread of their own, or a brief reader where it stands."""
+    """One at a time has the view: functions on a thread of their own, or a brief reader where it
+    stands."""
 
     def __init__(self, view: NumbersView) -> None:
         self.view = view
@@ -26,7 +28,9 @@ class Numbers:
         self.cores = Cores()
         self._moved = asyncio.Event()
 
-    async def run(self, work: Callable[Concatenate[NumbersView, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def run(
+        self, work: Callable[Concatenate[NumbersView, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         before = self.view.applied_through
 
         def taken() -> T:
@@ -41,8 +45,8 @@ class Numbers:
 
     @contextmanager
     def at_once(self) -> Iterator[NumbersView | None]:
-        """The view here and now, on the caller's thread, to read what takes less time than to hand it over and back; None where
-        somebody has it."""
+        """The view here and now, on the caller's thread, to read what takes less time than to hand
+        it over and back; None where somebody has it."""
         if not self._turn.acquire(blocking=False):
             yield None
             return
@@ -60,11 +64,15 @@ class Numbers:
         except TimeoutError:
             raise NotReached(sequence, self.view.applied_through) from None
 
-    async def taste_weights(self, refs: Sequence[int], count: int) -> Sequence[Sequence[tuple[int, float]]]:
+    async def taste_weights(
+        self, refs: Sequence[int], count: int
+    ) -> Sequence[Sequence[tuple[int, float]]]:
         """As the view's, some clients at a time: reads take their turns between."""
         found: list[list[tuple[int, float]]] = []
         for start in range(0, len(refs), CLIENTS_A_TURN):
-            found += await self.run(NumbersView.taste_weights, refs[start : start + CLIENTS_A_TURN], count)
+            found += await self.run(
+                NumbersView.taste_weights, refs[start : start + CLIENTS_A_TURN], count
+            )
         return found
 
     def close(self) -> None:

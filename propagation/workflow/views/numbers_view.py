@@ -40,10 +40,17 @@ def live_combiner() -> Combiner:
 
 
 class NumbersView:
-    """State and combiner at `applied_through`. Not safe for several threads: its owner runs everything on one."""
+    """State and combiner at `applied_through`. Not safe for several threads: its owner runs
+    everything on one."""
 
-    def __init__(self, session_centres: NDArray[np.float32], taste_centres: NDArray[np.float32], seed: int, epoch: int,
-                 limits: tuple[float, float] = NO_LIMITS) -> None:
+    def __init__(
+        self,
+        session_centres: NDArray[np.float32],
+        taste_centres: NDArray[np.float32],
+        seed: int,
+        epoch: int,
+        limits: tuple[float, float] = NO_LIMITS,
+    ) -> None:
         self.state: State = new_state(session_centres, taste_centres, seed)
         self.state.limits[:] = limits
         self.combiner = live_combiner()
@@ -53,7 +60,9 @@ class NumbersView:
         self._restyled: set[int] = set()
 
     @classmethod
-    def on(cls, state: State, combiner: Combiner, epoch: int, applied_through: int) -> "NumbersView":
+    def on(
+        cls, state: State, combiner: Combiner, epoch: int, applied_through: int
+    ) -> "NumbersView":
         """A view of numbers that there are already; it shares them."""
         view = cls.__new__(cls)
         view.state, view.combiner, view.seed = state, combiner, int(state.seed)
@@ -78,8 +87,11 @@ class NumbersView:
         self.state = with_room(self.state, max(count, 1), 1, 0)
         self.state.clock[USERS] = max(self.state.clock[USERS], count)
 
-    def set_item(self, row: int, content: NDArray[np.float32], attributes: NDArray[np.float32], visible: bool) -> None:
-        """A new item, or an item's new text. Content of zeros: a seeded direction instead (says nothing)."""
+    def set_item(
+        self, row: int, content: NDArray[np.float32], attributes: NDArray[np.float32], visible: bool
+    ) -> None:
+        """A new item, or an item's new text. Content of zeros: a seeded direction instead (says
+        nothing)."""
         self.state = with_room(self.state, 1, row + 1, 0)
         state = self.state
         state.content[row] = self.direction_of(row, content)
@@ -101,7 +113,8 @@ class NumbersView:
         self._restyled.add(row)
 
     def direction_of(self, row: int, content: NDArray[np.float32]) -> NDArray[np.float32]:
-        """[D] an item's content vector; where that is all zeros, a unit vector drawn from a seeded hash of its row."""
+        """[D] an item's content vector; where that is all zeros, a unit vector drawn from a seeded
+        hash of its row."""
         if content.any():
             return content
         drawn = int(mixed(np.uint64(row), np.uint64(self.seed))) >> 1
@@ -133,9 +146,12 @@ class NumbersView:
         self._restyled.clear()
         return rows
 
-    def learn(self, events: Interactions, through: int, recorded: NDArray[np.int32] | None = None) -> LearnedBlock:
-        """Rules 1 to 5 for these events; the block to commit. The view is ahead of the store until it is. `recorded` [len, 4]:
-        negatives that were drawn when the events were learned first, used again."""
+    def learn(
+        self, events: Interactions, through: int, recorded: NDArray[np.int32] | None = None
+    ) -> LearnedBlock:
+        """Rules 1 to 5 for these events; the block to commit. The view is ahead of the store until
+        it is. `recorded` [len, 4]: negatives that were drawn when the events were learned first,
+        used again."""
         size = len(events)
         self.state = with_room(self.state, 1, 1, size)
         width = max(self.state.session.mass.shape[1], self.state.taste.mass.shape[1])
@@ -146,55 +162,120 @@ class NumbersView:
         trust = np.empty((size, 2, width), np.float32)
         routers = np.empty((size, 2, WRITTEN), np.uint16)
         weights = np.empty((size, 2, WRITTEN), np.float32)
-        learn_block(self.state, self.combiner, events.user, events.item, events.day, given, events.weight, events.seed,
-                    negatives, scores, cosines, trust, routers, weights)
+        learn_block(
+            self.state,
+            self.combiner,
+            events.user,
+            events.item,
+            events.day,
+            given,
+            events.weight,
+            events.seed,
+            negatives,
+            scores,
+            cosines,
+            trust,
+            routers,
+            weights,
+        )
         after, self.applied_through = self.applied_through, through
-        return LearnedBlock(after=after, through=through, epoch=self.epoch, sequence=events.sequence, negatives=negatives,
-                            scores=scores, profile_cosines=cosines, routers=routers, weights=weights, trust=trust,
-                            combiner=packed(self.combiner))
+        return LearnedBlock(
+            after=after,
+            through=through,
+            epoch=self.epoch,
+            sequence=events.sequence,
+            negatives=negatives,
+            scores=scores,
+            profile_cosines=cosines,
+            routers=routers,
+            weights=weights,
+            trust=trust,
+            combiner=packed(self.combiner),
+        )
 
     def follow(self, events: Interactions, block: LearnedBlock) -> None:
         """Take a block that was learned before, or elsewhere."""
         self.state = with_room(self.state, 1, 1, len(events))
-        apply_block(self.state, events.user, events.item, events.day, block.trust, block.routers, block.weights)
+        apply_block(
+            self.state,
+            events.user,
+            events.item,
+            events.day,
+            block.trust,
+            block.routers,
+            block.weights,
+        )
         unpack(self.combiner, block.combiner)
         self.applied_through = block.through
 
     def relearn(self, events: Interactions, block: LearnedBlock) -> None:
         """Learn a stored block again; see rebuild."""
         self.state = with_room(self.state, 1, 1, len(events))
-        relearn_block(self.state, self.combiner, events.user, events.item, events.day, events.weight, block.negatives,
-                      block.profile_cosines, block.routers, block.weights)
+        relearn_block(
+            self.state,
+            self.combiner,
+            events.user,
+            events.item,
+            events.day,
+            events.weight,
+            block.negatives,
+            block.profile_cosines,
+            block.routers,
+            block.weights,
+        )
         self.applied_through = block.through
 
     def taste_weights(self, refs: Sequence[int], count: int) -> list[list[tuple[int, float]]]:
-        """Per client its `count` largest taste routers: of pi for users, of lift for items; [] for one not learned yet."""
+        """Per client its `count` largest taste routers: of pi for users, of lift for items; [] for
+        one not learned yet."""
         clients = np.array(refs, np.int64)
         routers = np.empty((len(clients), count), np.int64)
         values = np.empty((len(clients), count))
-        taste_rows(self.state, clients >> 1, (clients & 1) == ClientKind.USER, clients, count, routers, values)
-        return [self._taste_of_text(ref, count) if row[0] == BY_TEXT
-                else [(router, value) for router, value in zip(row, weights, strict=True) if router != NO_ROUTER]
-                for ref, row, weights in zip(refs, routers.tolist(), values.tolist(), strict=True)]
+        taste_rows(
+            self.state,
+            clients >> 1,
+            (clients & 1) == ClientKind.USER,
+            clients,
+            count,
+            routers,
+            values,
+        )
+        return [
+            self._taste_of_text(ref, count)
+            if row[0] == BY_TEXT
+            else [
+                (router, value)
+                for router, value in zip(row, weights, strict=True)
+                if router != NO_ROUTER
+            ]
+            for ref, row, weights in zip(refs, routers.tolist(), values.tolist(), strict=True)
+        ]
 
     def _is_there(self, router: int) -> bool:
         return not np.isneginf(self.state.taste.trust[0, router])
 
     def _taste_of_text(self, ref: int, count: int) -> list[tuple[int, float]]:
-        """Of a client of whom the text is all that is known (or may be read): as an item's start mass, softmax(8 z.C_k)."""
+        """Of a client of whom the text is all that is known (or may be read): as an item's start
+        mass, softmax(8 z.C_k)."""
         row, state = index_of(ref), self.state
         profile = state.user_profile[row] if kind_of(ref) == ClientKind.USER else state.content[row]
         if not profile.any():
             return []
         logits = START_SHARPNESS * (state.taste.centres @ profile).astype(np.float64)
         logits[retired(state.taste)] = -np.inf
-        routers, values = softmax_largest(logits, min(count, len(state.taste.centres)), ref, state.seed)
+        routers, values = softmax_largest(
+            logits, min(count, len(state.taste.centres)), ref, state.seed
+        )
         order = np.argsort(-values, kind="stable")
-        return [(int(routers[place]), float(values[place])) for place in order if self._is_there(int(routers[place]))]
+        return [
+            (int(routers[place]), float(values[place]))
+            for place in order
+            if self._is_there(int(routers[place]))
+        ]
 
     def become(self, other: "NumbersView") -> None:
-        """Take another view's numbers (one that reflects the store) and keep this one's profile vectors, which are not
-        learned."""
+        """Take another view's numbers (one that reflects the store) and keep this one's profile
+        vectors, which are not learned."""
         users, items = min(self.users, other.users), min(self.items, other.items)
         other.state.user_profile[:users] = self.state.user_profile[:users]
         other.state.item_profile[:items] = self.state.item_profile[:items]
@@ -203,6 +284,7 @@ class NumbersView:
         self.epoch, self.applied_through = other.epoch, other.applied_through
 
     def evolve(self, evolved: State, epoch: int) -> None:
-        """Go over to the routers of the next epoch: this state with another taste bank. Nobody learned since it was made."""
+        """Go over to the routers of the next epoch: this state with another taste bank. Nobody
+        learned since it was made."""
         self.state = self.state._replace(taste=evolved.taste, seen_router=evolved.seen_router)
         self.epoch = epoch

@@ -1,4 +1,5 @@
-"""Interactions that are recorded and not learned yet: what `exclude_seen` must know before the numbers do."""
+"""Interactions that are recorded and not learned yet: what `exclude_seen` must know before the
+numbers do."""
 
 from bisect import bisect_left
 from collections import deque
@@ -11,8 +12,9 @@ Name = str | int
 
 
 class Unlearned:
-    """(user, item) pairs by user: by id as this process records them, by row as the log has them; dropped once learned. What other
-    processes record is a gap in what is known, until it is read from the log."""
+    """(user, item) pairs by user: by id as this process records them, by row as the log has them;
+    dropped once learned. What other processes record is a gap in what is known, until it is read
+    from the log."""
 
     def __init__(self) -> None:
         self._items: dict[Name, deque[tuple[int, Name]]] = {}
@@ -23,10 +25,20 @@ class Unlearned:
     def __len__(self) -> int:
         return len(self._order)
 
-    def recorded(self, events: Sequence[NewInteraction], outcomes: Sequence[RecordOutcome], *, entries: bool = False) -> None:
-        """What this process just recorded; `entries`: with an entry for the clients that were created, just before the events."""
-        new = [(outcome.sequence, event.user_id, event.item_id) for event, outcome in zip(events, outcomes, strict=True)
-               if outcome.status is RecordStatus.ACCEPTED]
+    def recorded(
+        self,
+        events: Sequence[NewInteraction],
+        outcomes: Sequence[RecordOutcome],
+        *,
+        entries: bool = False,
+    ) -> None:
+        """What this process just recorded; `entries`: with an entry for the clients that were
+        created, just before the events."""
+        new = [
+            (outcome.sequence, event.user_id, event.item_id)
+            for event, outcome in zip(events, outcomes, strict=True)
+            if outcome.status is RecordStatus.ACCEPTED
+        ]
         if not new:
             return
         last = max(self._known[-1][1] if self._known else 0, self._learned)
@@ -50,8 +62,8 @@ class Unlearned:
         self._know(after, part.through)
 
     def gaps(self, through: int) -> list[tuple[int, int]]:
-        """(after, through) of the parts of the log up to a sequence that were recorded elsewhere and are not known here yet,
-        ascending."""
+        """(after, through) of the parts of the log up to a sequence that were recorded elsewhere
+        and are not known here yet, ascending."""
         found, at = [], self._learned
         for after, end in self._known:
             if after > at and at < through:
@@ -93,19 +105,26 @@ class Unlearned:
         return [item for _, item in self._items.get(user_row, ()) if isinstance(item, int)]
 
     def _note_all(self, interactions: Interactions) -> None:
-        for sequence, user, item in zip(interactions.sequence.tolist(), interactions.user.tolist(), interactions.item.tolist(),
-                                        strict=True):
+        for sequence, user, item in zip(
+            interactions.sequence.tolist(),
+            interactions.user.tolist(),
+            interactions.item.tolist(),
+            strict=True,
+        ):
             if not self._knows(sequence):
                 self._note(sequence, user, item)
 
     def _note(self, sequence: int, user: Name, item: Name) -> None:
-        """Order is kept by sequence: what was read late from the log comes before what was recorded here meanwhile."""
+        """Order is kept by sequence: what was read late from the log comes before what was recorded
+        here meanwhile."""
         _insert(self._items.setdefault(user, deque()), (sequence, item))
         _insert(self._order, (sequence, user))
 
     def _knows(self, sequence: int) -> bool:
         place = bisect_left(self._known, sequence, key=lambda part: part[1])
-        return sequence <= self._learned or (place < len(self._known) and self._known[place][0] < sequence)
+        return sequence <= self._learned or (
+            place < len(self._known) and self._known[place][0] < sequence
+        )
 
     def _know(self, after: int, through: int) -> None:
         """Parts (after, through] ascending, those that touch made one."""

@@ -8,7 +8,8 @@ FRESH_SECONDS = 0.05
 
 
 class Progress:
-    """`reasoned_through`, asked of the store at most twenty times a second: it only grows, so an old one is still true."""
+    """`reasoned_through`, asked of the store at most twenty times a second: it only grows, so an
+    old one is still true."""
 
     def __init__(self, store: ReasonStore) -> None:
         self._store = store

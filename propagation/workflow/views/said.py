@@ -9,8 +9,8 @@ from propagation.routing.perception import own_attributes
 
 @value
 class Said:
-    """The lines of a client's profile at one version, with their weights, and its own attributes as the lines name them, each with
-    the newest sequence it rests on (eq. 1)."""
+    """The lines of a client's profile at one version, with their weights, and its own attributes as
+    the lines name them, each with the newest sequence it rests on (eq. 1)."""
 
     ref: int
     version: int
@@ -22,5 +22,10 @@ class Said:
 def said_of(text: ClientText) -> Said:
     """Of one version."""
     profile = text.profile
-    return Said(ref=profile.ref, version=profile.version, lines=tuple([line.text for line in profile.lines]),
-                weights=tuple([line.weight for line in profile.lines]), attributes=own_attributes(text))
+    return Said(
+        ref=profile.ref,
+        version=profile.version,
+        lines=tuple([line.text for line in profile.lines]),
+        weights=tuple([line.weight for line in profile.lines]),
+        attributes=own_attributes(text),
+    )

@@ -1,4 +1,5 @@
-"""`propagation backup`, `restore`, `export` and `compact`: what an operator does with the database as a whole."""
+"""`propagation backup`, `restore`, `export` and `compact`: what an operator does with the database
+as a whole."""
 
 import os
 import time
@@ -18,66 +19,106 @@ if TYPE_CHECKING:
     from services.config.settings import Settings
 
 T = TypeVar("T")
-Target = Annotated[Path, typer.Argument(metavar="FILE", help="The file to write; its folder must be there.")]
+Target = Annotated[
+    Path, typer.Argument(metavar="FILE", help="The file to write; its folder must be there.")
+]
 Source = Annotated[Path, typer.Argument(metavar="FILE", help="What `backup` or `export` wrote.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
 MIB = 1 << 20
 NICE = 5
 
 
-def backup(file: Target, force: Force = False, database: Database = None, config: Config = None,
-           assignments: Assignments = None, json: AsJson = False) -> None:
-    """Copy the database as it is now into FILE, while the service runs or not. It holds what is forgotten later: keep back-ups
-    no longer than you may keep that.
+def backup(
+    file: Target,
+    force: Force = False,
+    database: Database = None,
+    config: Config = None,
+    assignments: Assignments = None,
+    json: AsJson = False,
+) -> None:
+    """Copy the database as it is now into FILE, while the service runs or not. It holds what is
+    forgotten later: keep back-ups no longer than you may keep that.
 
     JSON: {"file", "bytes", "seconds"}."""
     settings = in_a_file(settings_of(config, assignments, database=database))
     _behind_the_service()
-    size, seconds = _timed("backup", lambda files, say: files.backup(file, say, replace=force), settings)
+    size, seconds = _timed(
+        "backup", lambda files, say: files.backup(file, say, replace=force), settings
+    )
     if json:
         print_json({"file": file, "bytes": size, "seconds": seconds})
     else:
-        console().print(f"{file} holds {size / MIB:,.1f} MiB, written in {seconds:.1f} s.", markup=False)
+        console().print(
+            f"{file} holds {size / MIB:,.1f} MiB, written in {seconds:.1f} s.", markup=False
+        )
 
 
-def restore(file: Source, force: Force = False, database: Database = None, config: Config = None,
-            assignments: Assignments = None, json: AsJson = False) -> None:
-    """Put a back-up, or an export, in the place of the database; stop the service first. A database that is there is
-    overwritten with --force only.
+def restore(
+    file: Source,
+    force: Force = False,
+    database: Database = None,
+    config: Config = None,
+    assignments: Assignments = None,
+    json: AsJson = False,
+) -> None:
+    """Put a back-up, or an export, in the place of the database; stop the service first. A database
+    that is there is overwritten with --force only.
 
-    What FILE holds is looked over before anything is replaced; `propagation doctor` looks over more.
-    JSON: {"database", "bytes", "seconds"}."""
+    What FILE holds is looked over before anything is replaced; `propagation doctor` looks over
+    more. JSON: {"database", "bytes", "seconds"}."""
     settings = settings_of(config, assignments, database=database)
     if settings.store != "sqlite":
         in_a_file(settings)
     if not file.exists():
         raise UsageProblem(f"{file} is not there; name what `propagation backup` or `export` wrote")
-    _, seconds = _timed("restore", lambda files, say: files.restore(file, say, replace=force), settings)
+    _, seconds = _timed(
+        "restore", lambda files, say: files.restore(file, say, replace=force), settings
+    )
     size = settings.database.stat().st_size
     if json:
         print_json({"database": settings.database, "bytes": size, "seconds": seconds})
     else:
-        console().print(f"{settings.database} is restored from {file}: {size / MIB:,.1f} MiB in {seconds:.1f} s.", markup=False)
+        console().print(
+            f"{settings.database} is restored from {file}: {size / MIB:,.1f} MiB in {seconds:.1f} s.",
+            markup=False,
+        )
 
 
-def export(file: Target, force: Force = False, database: Database = None, config: Config = None,
-           assignments: Assignments = None, json: AsJson = False) -> None:
-    """Write everything in the database to FILE as JSON Lines, while the service runs or not. `restore` reads it, without loss.
+def export(
+    file: Target,
+    force: Force = False,
+    database: Database = None,
+    config: Config = None,
+    assignments: Assignments = None,
+    json: AsJson = False,
+) -> None:
+    """Write everything in the database to FILE as JSON Lines, while the service runs or not.
+    `restore` reads it, without loss.
 
     JSON: {"file", "rows", "bytes", "seconds"}."""
     settings = in_a_file(settings_of(config, assignments, database=database))
     _behind_the_service()
-    rows, seconds = _timed("export", lambda files, say: files.export(file, say, replace=force), settings)
+    rows, seconds = _timed(
+        "export", lambda files, say: files.export(file, say, replace=force), settings
+    )
     size = file.stat().st_size
     if json:
         print_json({"file": file, "rows": rows, "bytes": size, "seconds": seconds})
     else:
-        console().print(f"{file} holds {rows:,} rows, {size / MIB:,.1f} MiB, written in {seconds:.1f} s.", markup=False)
+        console().print(
+            f"{file} holds {rows:,} rows, {size / MIB:,.1f} MiB, written in {seconds:.1f} s.",
+            markup=False,
+        )
 
 
-def compact(database: Database = None, config: Config = None, assignments: Assignments = None, json: AsJson = False) -> None:
-    """Drop what retention no longer keeps, and write the file anew without its holes; stop the service first. Needs room for
-    a second file of the same size beside it.
+def compact(
+    database: Database = None,
+    config: Config = None,
+    assignments: Assignments = None,
+    json: AsJson = False,
+) -> None:
+    """Drop what retention no longer keeps, and write the file anew without its holes; stop the
+    service first. Needs room for a second file of the same size beside it.
 
     JSON: {"dropped", "bytes_before", "bytes", "seconds"}."""
     from services.runtime.upkeep import retain_all
@@ -90,7 +131,9 @@ def compact(database: Database = None, config: Config = None, assignments: Assig
     if json:
         print_json({"dropped": dropped, "bytes_before": before, "bytes": after, "seconds": seconds})
     else:
-        console().print(f"{dropped:,} rows dropped; {before / MIB:,.1f} MiB are {after / MIB:,.1f} MiB now, after {seconds:.1f} s.")
+        console().print(
+            f"{dropped:,} rows dropped; {before / MIB:,.1f} MiB are {after / MIB:,.1f} MiB now, after {seconds:.1f} s."
+        )
 
 
 def _behind_the_service() -> None:
@@ -98,12 +141,17 @@ def _behind_the_service() -> None:
     os.nice(NICE)
 
 
-def _timed(what: str, work: "Callable[[SqliteFiles, Callable[[int, int], None]], T]", settings: "Settings") -> tuple[T, float]:
+def _timed(
+    what: str, work: "Callable[[SqliteFiles, Callable[[int, int], None]], T]", settings: "Settings"
+) -> tuple[T, float]:
     """What `work` returns, and how many seconds it took; its progress is a bar."""
     from services.assembly import laptop_files
 
     started = time.monotonic()
     with progress_bar() as bar:
         task = bar.add_task(what, total=None)
-        found = work(laptop_files(settings), lambda done, total: bar.update(task, completed=done, total=total))
+        found = work(
+            laptop_files(settings),
+            lambda done, total: bar.update(task, completed=done, total=total),
+        )
     return found, round(time.monotonic() - started, 3)

@@ -11,21 +11,38 @@ if TYPE_CHECKING:
     from propagation.workflow.engine import Engine
 
 Limit = Annotated[int, typer.Option("-n", "--count", min=1, help="At most so many, oldest first.")]
-dead_letters = typer.Typer(no_args_is_help=True, rich_markup_mode=None,
-                           help="Interactions whose reasoning failed for good; their numbers were learned all the same.")
+dead_letters = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Interactions whose reasoning failed for good; their numbers were learned all the same.",
+)
 
 
 @dead_letters.command("list")
-def list_dead_letters(count: Limit = 100, database: Database = None, config: Config = None, assignments: Assignments = None,
-                      json: AsJson = False) -> None:
+def list_dead_letters(
+    count: Limit = 100,
+    database: Database = None,
+    config: Config = None,
+    assignments: Assignments = None,
+    json: AsJson = False,
+) -> None:
     """What failed, and why (opens the database; a running service shows its newest in `status`).
 
     JSON: {"dead_letters": [{"sequence", "reason"}]}."""
     from services.cli.database_access import with_engine
 
-    letters = with_engine(settings_of(config, assignments, database=database), lambda engine: engine.store.dead_letters(count))
+    letters = with_engine(
+        settings_of(config, assignments, database=database),
+        lambda engine: engine.store.dead_letters(count),
+    )
     if json:
-        print_json({"dead_letters": [{"sequence": sequence, "reason": reason} for sequence, reason in letters]})
+        print_json(
+            {
+                "dead_letters": [
+                    {"sequence": sequence, "reason": reason} for sequence, reason in letters
+                ]
+            }
+        )
     elif letters:
         print_table("", ("sequence", "reason"), letters, ("sequence",))
     else:
@@ -33,8 +50,12 @@ def list_dead_letters(count: Limit = 100, database: Database = None, config: Con
 
 
 @dead_letters.command("replay")
-def replay_dead_letters(database: Database = None, config: Config = None, assignments: Assignments = None,
-                        json: AsJson = False) -> None:
+def replay_dead_letters(
+    database: Database = None,
+    config: Config = None,
+    assignments: Assignments = None,
+    json: AsJson = False,
+) -> None:
     """Try them again; their edits apply to the current profiles, marked late.
 
     JSON: {"mended", "failed"}."""

@@ -20,13 +20,20 @@ if TYPE_CHECKING:
 
 FREE_SHARE = 1.0
 FREE_LEAST = 256 << 20
-Mend = Annotated[bool, typer.Option("--mend", help="Repair what is derived, remove what a killed process left; say what was done.")]
+Mend = Annotated[
+    bool,
+    typer.Option(
+        "--mend",
+        help="Repair what is derived, remove what a killed process left; say what was done.",
+    ),
+]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at; `problem` is empty where it is sound. `wrong`: it is more than what any kill leaves, which
-    the next process passes over or makes good. `done`: what was mended."""
+    """One thing that was looked at; `problem` is empty where it is sound. `wrong`: it is more than
+    what any kill leaves, which the next process passes over or makes good. `done`: what was mended.
+    """
 
     looked_at: str
     problem: str
@@ -38,13 +45,18 @@ class Finding:
         object.__setattr__(self, "wrong", self.wrong and bool(self.problem))
 
 
-def doctor(mend: Mend = False, database: Database = None, config: Config = None, assignments: Assignments = None,
-           json: AsJson = False) -> None:
-    """Look a database over: its file, its schema, what refers to what, the derived index, what killed processes left, the
-    settings, the disk.
+def doctor(
+    mend: Mend = False,
+    database: Database = None,
+    config: Config = None,
+    assignments: Assignments = None,
+    json: AsJson = False,
+) -> None:
+    """Look a database over: its file, its schema, what refers to what, the derived index, what
+    killed processes left, the settings, the disk.
 
-    JSON: {"sound", "findings": [{"looked_at", "problem", "remedy", "wrong", "done"}]}. Exit code 1 where something is wrong and
-    was not mended."""
+    JSON: {"sound", "findings": [{"looked_at", "problem", "remedy", "wrong", "done"}]}. Exit code 1
+    where something is wrong and was not mended."""
     from services.assembly import laptop_files
     from services.cli.database_access import there, with_engine
 
@@ -55,52 +67,82 @@ def doctor(mend: Mend = False, database: Database = None, config: Config = None,
     if json:
         print_json({"sound": sound, "findings": [asdict(finding) for finding in findings]})
     else:
-        print_table("", ("looked at", "found", "what to do"),
-                    [(f.looked_at, f.problem or "sound", f.done or f.remedy) for f in findings])
+        print_table(
+            "",
+            ("looked at", "found", "what to do"),
+            [(f.looked_at, f.problem or "sound", f.done or f.remedy) for f in findings],
+        )
         console().print("Everything is sound." if sound else "Something is wrong.")
     if not sound:
         raise typer.Exit(ExitCode.WRONG)
 
 
 def _laptop(files: "SqliteFiles", mend: bool) -> "Iterator[Finding]":
-    """Before the engine opens, which brings the schema up to date, makes the index good and frees leases by itself. Raises
-    UsageProblem where somebody who only looks would be left with a file that the release which wrote it cannot read."""
+    """Before the engine opens, which brings the schema up to date, makes the index good and frees
+    leases by itself. Raises UsageProblem where somebody who only looks would be left with a file
+    that the release which wrote it cannot read."""
     schema = files.older()
     if schema is not None and not mend:
-        raise UsageProblem(f"it is of an older release (schema {schema}), and to look it over is to migrate it, after which that"
-                           " release cannot read it: copy it first, then say --mend (the service migrates it, too, when it starts)")
+        raise UsageProblem(
+            f"it is of an older release (schema {schema}), and to look it over is to migrate it, after which that"
+            " release cannot read it: copy it first, then say --mend (the service migrates it, too, when it starts)"
+        )
     if schema is not None:
         yield Finding("schema", f"{schema}, of an older release", wrong=False, done="migrated")
     found = files.leftovers()
     if mend and found:
         files.drop_leftovers()
     for what in found:
-        yield Finding("what killed processes left", what, "none needed; --mend removes them", wrong=False,
-                      done="removed" if mend else "")
+        yield Finding(
+            "what killed processes left",
+            what,
+            "none needed; --mend removes them",
+            wrong=False,
+            done="removed" if mend else "",
+        )
     if not found:
         yield Finding("what killed processes left", "")
 
 
 async def _examined(engine: "Engine", settings: "Settings") -> list[Finding]:
-    """Opening the engine was the first look: file, schema, settings, and that the numbers follow the log."""
+    """Opening the engine was the first look: file, schema, settings, and that the numbers follow
+    the log."""
     opened = [Finding(f"{settings.graph} opens, its schema and settings fit this release", "")]
     problems = await engine.store.check()
-    stored = [Finding("stored data", problem, "restore a back-up, or export what is readable") for problem in problems]
-    return [*opened, *(stored or [Finding("stored data", "")]), await numbers_of(engine), _index(engine),
-            *([_disk(settings)] if settings.store == "sqlite" else [])]
+    stored = [
+        Finding("stored data", problem, "restore a back-up, or export what is readable")
+        for problem in problems
+    ]
+    return [
+        *opened,
+        *(stored or [Finding("stored data", "")]),
+        await numbers_of(engine),
+        _index(engine),
+        *([_disk(settings)] if settings.store == "sqlite" else []),
+    ]
 
 
 def _index(engine: "Engine") -> Finding:
     """Opening compared it with the graph and made it good, as each start does."""
     looked_at, stale = "vector index against the graph", engine.upkeep.mended
     if engine.upkeep.problem:
-        return Finding(looked_at, engine.upkeep.problem, "start it; a running service then makes it good by itself")
+        return Finding(
+            looked_at,
+            engine.upkeep.problem,
+            "start it; a running service then makes it good by itself",
+        )
     made_good = f"{stale:,} made good" if stale else ""
-    return Finding(looked_at, f"{stale:,} points of other versions" if stale else "", wrong=False, done=made_good)
+    return Finding(
+        looked_at,
+        f"{stale:,} points of other versions" if stale else "",
+        wrong=False,
+        done=made_good,
+    )
 
 
 async def numbers_of(engine: "Engine") -> Finding:
-    """In memory nothing may be ahead of, nor behind, what was committed; other processes may learn on meanwhile."""
+    """In memory nothing may be ahead of, nor behind, what was committed; other processes may learn
+    on meanwhile."""
     before = await engine.store.learned_through()
     await engine.learner.abreast()
     applied, learned = engine.numbers.view.applied_through, await engine.store.learned_through()

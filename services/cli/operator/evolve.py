@@ -15,13 +15,23 @@ if TYPE_CHECKING:
 
 GOES_ON = "the service goes on with it; `propagation evolve --list` shows what came of it"
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Plan and judge, and change nothing.")]
-Undo = Annotated[int | None, typer.Option(metavar="RUN", min=1, help="Lead a run back, as one more run.")]
-Listed = Annotated[bool, typer.Option("--list", help="The newest runs and their verdicts; nothing is run.")]
+Undo = Annotated[
+    int | None, typer.Option(metavar="RUN", min=1, help="Lead a run back, as one more run.")
+]
+Listed = Annotated[
+    bool, typer.Option("--list", help="The newest runs and their verdicts; nothing is run.")
+]
 
 
-def evolve(dry_run: DryRun = False, undo: Undo = None, listed: Listed = False, address: Address = LOOPBACK,
-           json: AsJson = False) -> None:
-    """Evolve the routers: split, merge or rewrite those that readers ask it of, judged on what users chose last.
+def evolve(
+    dry_run: DryRun = False,
+    undo: Undo = None,
+    listed: Listed = False,
+    address: Address = LOOPBACK,
+    json: AsJson = False,
+) -> None:
+    """Evolve the routers: split, merge or rewrite those that readers ask it of, judged on what
+    users chose last.
 
     JSON: the proto's EvolutionRun; with --list {"runs": [...]}."""
     from propagation.v1 import propagation_pb2 as pb
@@ -33,23 +43,44 @@ def evolve(dry_run: DryRun = False, undo: Undo = None, listed: Listed = False, a
         runs = ask(address, lambda stub: stub.ListEvolutionRuns(pb.ListEvolutionRunsRequest())).runs
         print_json({"runs": [plain(run) for run in runs]}) if json else _print_runs(list(runs))
         return
-    run = ask(address, lambda stub: stub.EvolveRouters(pb.EvolveRoutersRequest(dry_run=dry_run, undo_run=undo)),
-              "" if dry_run else GOES_ON).run
+    run = ask(
+        address,
+        lambda stub: stub.EvolveRouters(pb.EvolveRoutersRequest(dry_run=dry_run, undo_run=undo)),
+        "" if dry_run else GOES_ON,
+    ).run
     print_json(plain(run)) if json else _print_run(run)
 
 
 def _print_run(run: "pb.EvolutionRun") -> None:
     console().print(run_in_words(run), markup=False)
     if run.changes:
-        print_table("", ("change", "before", "after", "why"), [
-            (_kind(change.kind), _numbers(change.before), _numbers(change.after), change.reason) for change in run.changes])
+        print_table(
+            "",
+            ("change", "before", "after", "why"),
+            [
+                (_kind(change.kind), _numbers(change.before), _numbers(change.after), change.reason)
+                for change in run.changes
+            ],
+        )
 
 
 def _print_runs(runs: "list[pb.EvolutionRun]") -> None:
     undone = {run.undoes: run.run for run in runs if run.published and run.HasField("undoes")}
-    print_table("", ("run", "time (UTC)", "published", "changes", "verdict"), [
-        (run.run, f"{run.time.ToDatetime():%Y-%m-%d %H:%M}", _published(run, undone), len(run.changes), run.verdict)
-        for run in runs], ("run", "changes"))
+    print_table(
+        "",
+        ("run", "time (UTC)", "published", "changes", "verdict"),
+        [
+            (
+                run.run,
+                f"{run.time.ToDatetime():%Y-%m-%d %H:%M}",
+                _published(run, undone),
+                len(run.changes),
+                run.verdict,
+            )
+            for run in runs
+        ],
+        ("run", "changes"),
+    )
 
 
 def _published(run: "pb.EvolutionRun", undone: dict[int, int]) -> str:

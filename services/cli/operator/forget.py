@@ -22,16 +22,30 @@ if TYPE_CHECKING:
     from propagation.v1.propagation_pb2 import ClientKey
     from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
 
-Events = Annotated[list[str], typer.Argument(metavar="EVENT...", help="Event ids, as they were recorded.", show_default=False)]
+Events = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="EVENT...", help="Event ids, as they were recorded.", show_default=False
+    ),
+]
 User = Annotated[str | None, typer.Option("--user", metavar="ID", help="A user.")]
 Item = Annotated[str | None, typer.Option("--item", metavar="ID", help="An item.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write there; default: stdout.")]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Write there; default: stdout."),
+]
 GOES_ON = "what the service has begun it ends; ask again to see what came of it"
-WORDS = {"UNKNOWN": "was never recorded", "RETRACTED": "was retracted before", "FORGOTTEN": "was erased with its client"}
+WORDS = {
+    "UNKNOWN": "was never recorded",
+    "RETRACTED": "was retracted before",
+    "FORGOTTEN": "was erased with its client",
+}
 
 
-def retract(events: Events, yes: Yes = False, address: Address = LOOPBACK, json: AsJson = False) -> None:
+def retract(
+    events: Events, yes: Yes = False, address: Address = LOOPBACK, json: AsJson = False
+) -> None:
     """Take events back, with what they wrote: in the numbers, and in the texts that rest on them.
 
     A retracted event that is sent again is a duplicate. Exit code 1 where one was not retracted.
@@ -40,41 +54,68 @@ def retract(events: Events, yes: Yes = False, address: Address = LOOPBACK, json:
     from services.cli.json_values import plain
 
     _confirm(f"Take back {len(events):,} event{'s' if len(events) > 1 else ''}?", yes)
-    answer = ask(address, lambda stub: stub.RetractInteractions(pb.RetractInteractionsRequest(event_ids=events)), GOES_ON)
+    answer = ask(
+        address,
+        lambda stub: stub.RetractInteractions(pb.RetractInteractionsRequest(event_ids=events)),
+        GOES_ON,
+    )
     if json:
         print_json(plain(answer))
     else:
         done = sum(outcome.retracted for outcome in answer.outcomes)
-        console().print(f"{done:,} retracted, at sequence {answer.sequence:,}." if done else "Nothing was retracted.")
+        console().print(
+            f"{done:,} retracted, at sequence {answer.sequence:,}."
+            if done
+            else "Nothing was retracted."
+        )
         for outcome in answer.outcomes:
             if not outcome.retracted:
-                console().print(f"{outcome.event_id}: {WORDS.get(outcome.reason, outcome.reason)}", markup=False)
+                console().print(
+                    f"{outcome.event_id}: {WORDS.get(outcome.reason, outcome.reason)}", markup=False
+                )
     if not all(outcome.retracted for outcome in answer.outcomes):
         raise typer.Exit(ExitCode.WRONG)
 
 
-def forget(user: User = None, item: Item = None, yes: Yes = False, address: Address = LOOPBACK, json: AsJson = False) -> None:
-    """Erase a client: its events, texts and numbers, and what others' texts say because of it. It cannot be undone.
+def forget(
+    user: User = None,
+    item: Item = None,
+    yes: Yes = False,
+    address: Address = LOOPBACK,
+    json: AsJson = False,
+) -> None:
+    """Erase a client: its events, texts and numbers, and what others' texts say because of it. It
+    cannot be undone.
 
     What others learned from it stays (docs/erasure.md). JSON: the proto's ForgetClientResponse."""
     from propagation.v1 import propagation_pb2 as pb
     from services.cli.json_values import plain
 
     key = _key(user, item)
-    _confirm(f"Forget {kind_name(key.kind)} {key.id!r}, with all its events and texts? This cannot be undone.", yes)
+    _confirm(
+        f"Forget {kind_name(key.kind)} {key.id!r}, with all its events and texts? This cannot be undone.",
+        yes,
+    )
     answer = ask(address, lambda stub: stub.ForgetClient(pb.ForgetClientRequest(key=key)), GOES_ON)
     if json:
         print_json(plain(answer))
     else:
-        console().print(f"Forgotten: {counted(answer.events_erased, 'event')}; "
-                        f"{counted(answer.lines_dropped, 'line')} of others went with it,"
-                        f" at sequence {answer.sequence:,}.", markup=False)
+        console().print(
+            f"Forgotten: {counted(answer.events_erased, 'event')}; "
+            f"{counted(answer.lines_dropped, 'line')} of others went with it,"
+            f" at sequence {answer.sequence:,}.",
+            markup=False,
+        )
 
 
-def export_client(user: User = None, item: Item = None, output: Output = None, address: Address = LOOPBACK) -> None:
-    """Everything held on a client, as JSON Lines: texts, events, profile versions, filter rules, gradients, edges, merges, weights.
+def export_client(
+    user: User = None, item: Item = None, output: Output = None, address: Address = LOOPBACK
+) -> None:
+    """Everything held on a client, as JSON Lines: texts, events, profile versions, filter rules,
+    gradients, edges, merges, weights.
 
-    Each line says in `what` which kind of record it is. FILE is there when it is whole, readable by this user alone."""
+    Each line says in `what` which kind of record it is. FILE is there when it is whole, readable by
+    this user alone."""
     key = _key(user, item)
     if output is None:
         ask(address, lambda stub: _write(stub, key, lambda line: print(line)))
@@ -85,8 +126,8 @@ def export_client(user: User = None, item: Item = None, output: Output = None, a
 
 @contextlib.contextmanager
 def _whole(output: Path) -> Iterator[TextIO]:
-    """A file that has its name once everything is in it; what is no file by itself (a pipe, a link, such as /dev/stdout) is written
-    as it is."""
+    """A file that has its name once everything is in it; what is no file by itself (a pipe, a link,
+    such as /dev/stdout) is written as it is."""
     if output.is_symlink() or (output.exists() and not output.is_file()):
         with output.open("w", encoding="utf-8") as stream:
             yield stream
@@ -97,7 +138,8 @@ def _whole(output: Path) -> Iterator[TextIO]:
 
 
 def _mine(partial: Path) -> int:
-    """A new file of this process, locked for as long as it is open: what a killed command left has no lock, and is taken away."""
+    """A new file of this process, locked for as long as it is open: what a killed command left has
+    no lock, and is taken away."""
     while True:
         _take_away(partial)
         try:
@@ -118,7 +160,9 @@ def _take_away(partial: Path) -> None:
         return
     try:
         if not _locks(left):
-            raise UsageProblem(f"another export to {partial.stem} is under way ({partial}); wait for it, or name another file")
+            raise UsageProblem(
+                f"another export to {partial.stem} is under way ({partial}); wait for it, or name another file"
+            )
         partial.unlink(missing_ok=True)
     finally:
         os.close(left)
@@ -132,7 +176,9 @@ def _locks(handle: int) -> bool:
     return True
 
 
-async def _write(stub: "PropagationServiceAsyncStub", key: "ClientKey", write: Callable[[str], None]) -> None:
+async def _write(
+    stub: "PropagationServiceAsyncStub", key: "ClientKey", write: Callable[[str], None]
+) -> None:
     from propagation.v1 import propagation_pb2 as pb
 
     async for answer in stub.ExportClient(pb.ExportClientRequest(key=key)):

@@ -12,7 +12,8 @@ SECONDS = 3.0
 
 
 def health(address: Address = LOOPBACK) -> None:
-    """Ask the standard health service; needs no token. Exit code 0 where the service serves, else 1 or 4."""
+    """Ask the standard health service; needs no token. Exit code 0 where the service serves, else 1
+    or 4."""
     import grpc
     from grpc_health.v1 import health_pb2, health_pb2_grpc
 

@@ -1,4 +1,5 @@
-"""`propagation init`, `rebuild` and `reindex`: stage 0 by hand, and what is derived made again from the graph."""
+"""`propagation init`, `rebuild` and `reindex`: stage 0 by hand, and what is derived made again from
+the graph."""
 
 import sys
 import time
@@ -8,11 +9,17 @@ from services.cli.options import AsJson, Assignments, Config, Database, settings
 from services.console import console, print_json, progress_bar
 
 
-def init(database: Database = None, config: Config = None, assignments: Assignments = None, json: AsJson = False) -> None:
-    """Bootstrap now (stage 0): fit the embedder, find the routers, learn all interactions again; opens an epoch.
+def init(
+    database: Database = None,
+    config: Config = None,
+    assignments: Assignments = None,
+    json: AsJson = False,
+) -> None:
+    """Bootstrap now (stage 0): fit the embedder, find the routers, learn all interactions again;
+    opens an epoch.
 
-    Runs by itself at `bootstrap_items` items with text. By hand: earlier, or after settings changed (taste.k, session.k, the
-    embedder, the reasoner). JSON: {"epoch", "sequence", "seconds"}."""
+    Runs by itself at `bootstrap_items` items with text. By hand: earlier, or after settings changed
+    (taste.k, session.k, the embedder, the reasoner). JSON: {"epoch", "sequence", "seconds"}."""
     settings = settings_of(config, assignments, database=database)
     started = time.monotonic()
     epoch = with_engine(settings, lambda engine: engine.init(_say), adopt=True)
@@ -20,7 +27,10 @@ def init(database: Database = None, config: Config = None, assignments: Assignme
     if json:
         print_json({"epoch": epoch.number, "sequence": epoch.sequence, "seconds": seconds})
     else:
-        console().print(f"Epoch {epoch.number} is open at sequence {epoch.sequence:,}, after {seconds:.1f} s.", markup=False)
+        console().print(
+            f"Epoch {epoch.number} is open at sequence {epoch.sequence:,}, after {seconds:.1f} s.",
+            markup=False,
+        )
 
 
 def _say(step: str) -> None:
@@ -28,8 +38,14 @@ def _say(step: str) -> None:
         print(f"{step} ...", file=sys.stderr)
 
 
-def rebuild(database: Database = None, config: Config = None, assignments: Assignments = None, json: AsJson = False) -> None:
-    """Compute the numbers once more from the log, from the newest barrier on; equal to what they were, to the bit.
+def rebuild(
+    database: Database = None,
+    config: Config = None,
+    assignments: Assignments = None,
+    json: AsJson = False,
+) -> None:
+    """Compute the numbers once more from the log, from the newest barrier on; equal to what they
+    were, to the bit.
 
     JSON: {"sequence", "seconds"}."""
     settings = settings_of(config, assignments, database=database)
@@ -39,10 +55,17 @@ def rebuild(database: Database = None, config: Config = None, assignments: Assig
     if json:
         print_json({"sequence": sequence, "seconds": seconds})
     else:
-        console().print(f"The numbers stand at sequence {sequence:,}, made again in {seconds:.1f} s.")
+        console().print(
+            f"The numbers stand at sequence {sequence:,}, made again in {seconds:.1f} s."
+        )
 
 
-def reindex(database: Database = None, config: Config = None, assignments: Assignments = None, json: AsJson = False) -> None:
+def reindex(
+    database: Database = None,
+    config: Config = None,
+    assignments: Assignments = None,
+    json: AsJson = False,
+) -> None:
     """Empty the vector index and make it again from the graph; nothing else changes.
 
     JSON: {"points", "seconds"}."""
@@ -50,8 +73,12 @@ def reindex(database: Database = None, config: Config = None, assignments: Assig
     started = time.monotonic()
     with progress_bar() as bar:
         task = bar.add_task("reindex", total=None)
-        points = with_engine(settings, lambda engine: engine.reindex(
-            lambda done, total: bar.update(task, completed=done, total=total)))
+        points = with_engine(
+            settings,
+            lambda engine: engine.reindex(
+                lambda done, total: bar.update(task, completed=done, total=total)
+            ),
+        )
     seconds = round(time.monotonic() - started, 3)
     if json:
         print_json({"points": points, "seconds": seconds})

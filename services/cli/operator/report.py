@@ -9,12 +9,17 @@ from services.cli.options import LOOPBACK, Address, AsJson
 from services.cli.service_call import ask
 from services.console import console, print_json
 
-Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Where the page is written.")]
+Out = Annotated[
+    Path, typer.Option("--out", "-o", metavar="FILE", help="Where the page is written.")
+]
 
 
-def report(out: Out = Path("propagation-report.html"), address: Address = LOOPBACK, json: AsJson = False) -> None:
-    """One HTML page about a running service, which opens without network: the routers as a map, how far messages reached,
-    quality over time with propagation and without, the busiest and slowest parts, and what evolution did.
+def report(
+    out: Out = Path("propagation-report.html"), address: Address = LOOPBACK, json: AsJson = False
+) -> None:
+    """One HTML page about a running service, which opens without network: the routers as a map, how
+    far messages reached, quality over time with propagation and without, the busiest and slowest
+    parts, and what evolution did.
 
     JSON: {"file", "bytes"}."""
     from services.report.collect import gather
@@ -22,4 +27,6 @@ def report(out: Out = Path("propagation-report.html"), address: Address = LOOPBA
 
     text = page(ask(address, gather)).encode()
     out.write_bytes(text)
-    print_json({"file": out.resolve(), "bytes": len(text)}) if json else console().print(f"{out.resolve()}", markup=False)
+    print_json({"file": out.resolve(), "bytes": len(text)}) if json else console().print(
+        f"{out.resolve()}", markup=False
+    )

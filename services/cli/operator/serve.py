@@ -6,23 +6,51 @@ import typer
 
 from services.cli.options import Assignments, Config, Database, settings_of
 
-Host = Annotated[str | None, typer.Option(help="Address to bind; other than loopback needs TLS and tokens, or --insecure.")]
+Host = Annotated[
+    str | None,
+    typer.Option(help="Address to bind; other than loopback needs TLS and tokens, or --insecure."),
+]
 Port = Annotated[int | None, typer.Option(help="Port to bind; 0 takes a free one.")]
-Insecure = Annotated[bool | None, typer.Option("--insecure", help="Bind other addresses without TLS and tokens.")]
-AutoCreate = Annotated[bool | None, typer.Option("--auto-create", help="Create unknown users and items with their first event.")]
-LogFormat = Annotated[str | None, typer.Option(metavar="console|json", help="How log lines are written (stderr).")]
+Insecure = Annotated[
+    bool | None, typer.Option("--insecure", help="Bind other addresses without TLS and tokens.")
+]
+AutoCreate = Annotated[
+    bool | None,
+    typer.Option("--auto-create", help="Create unknown users and items with their first event."),
+]
+LogFormat = Annotated[
+    str | None, typer.Option(metavar="console|json", help="How log lines are written (stderr).")
+]
 
 
-def serve(database: Database = None, host: Host = None, port: Port = None, insecure: Insecure = None,
-          auto_create: AutoCreate = None, config: Config = None, log_format: LogFormat = None,
-          assignments: Assignments = None) -> None:
+def serve(
+    database: Database = None,
+    host: Host = None,
+    port: Port = None,
+    insecure: Insecure = None,
+    auto_create: AutoCreate = None,
+    config: Config = None,
+    log_format: LogFormat = None,
+    assignments: Assignments = None,
+) -> None:
     """Run the service until SIGTERM or Ctrl-C; what was acknowledged is on disk.
 
-    Prints `listening on HOST:PORT` when it is ready. A second SIGTERM or Ctrl-C does not wait for running calls."""
-    settings = settings_of(config, assignments, database=database, server__host=host, server__port=port,
-                           server__insecure=insecure, auto_create=auto_create, server__log_format=log_format)
+    Prints `listening on HOST:PORT` when it is ready. A second SIGTERM or Ctrl-C does not wait for
+    running calls."""
+    settings = settings_of(
+        config,
+        assignments,
+        database=database,
+        server__host=host,
+        server__port=port,
+        server__insecure=insecure,
+        auto_create=auto_create,
+        server__log_format=log_format,
+    )
     import asyncio
 
     from services.server import serve as run
 
-    asyncio.run(run(settings, announce=lambda address: print(f"listening on {address}", flush=True)))
+    asyncio.run(
+        run(settings, announce=lambda address: print(f"listening on {address}", flush=True))
+    )

@@ -13,7 +13,9 @@ from services.console import console, print_json, print_table
 if TYPE_CHECKING:
     from propagation.v1 import propagation_pb2 as pb
 
-Drain = Annotated[bool, typer.Option("--drain", help="Wait until everything recorded is reasoned, then run.")]
+Drain = Annotated[
+    bool, typer.Option("--drain", help="Wait until everything recorded is reasoned, then run.")
+]
 
 
 def status(address: Address = LOOPBACK, json: AsJson = False) -> None:
@@ -29,19 +31,41 @@ def status(address: Address = LOOPBACK, json: AsJson = False) -> None:
 
 def _facts(answer: "pb.GetStatusResponse") -> list[tuple[str, object]]:
     facts: list[tuple[str, object]] = [
-        ("version", answer.version), ("policy", answer.policy),
-        ("epoch", f"{answer.epoch}, {'bootstrapped' if answer.bootstrapped else 'not bootstrapped yet'}"),
+        ("version", answer.version),
+        ("policy", answer.policy),
+        (
+            "epoch",
+            f"{answer.epoch}, {'bootstrapped' if answer.bootstrapped else 'not bootstrapped yet'}",
+        ),
         ("users, items", f"{answer.users:,}, {answer.items:,}"),
         ("recorded through", f"{answer.recorded_through:,}"),
         ("learned through", f"{answer.learned_through:,} ({answer.learn_lag:,} behind)"),
         ("reasoned through", f"{answer.reasoned_through:,} ({answer.reason_lag:,} behind)"),
-        ("last round", round_in_words(answer.last_round) if answer.HasField("last_round") else "none yet"),
-        ("propagation", "on" if answer.propagate else "off: no rounds, no reception, ranked without it"),
-        ("worth of propagation", gauge_in_words(answer.gauge) if answer.HasField("gauge") else "nothing ranked yet"),
-        ("last evolution", run_in_words(answer.last_evolution) if answer.HasField("last_evolution") else "none yet"),
-        ("dead letters", f"{answer.dead_letters:,}")]
+        (
+            "last round",
+            round_in_words(answer.last_round) if answer.HasField("last_round") else "none yet",
+        ),
+        (
+            "propagation",
+            "on" if answer.propagate else "off: no rounds, no reception, ranked without it",
+        ),
+        (
+            "worth of propagation",
+            gauge_in_words(answer.gauge) if answer.HasField("gauge") else "nothing ranked yet",
+        ),
+        (
+            "last evolution",
+            run_in_words(answer.last_evolution)
+            if answer.HasField("last_evolution")
+            else "none yet",
+        ),
+        ("dead letters", f"{answer.dead_letters:,}"),
+    ]
     facts += spending_in_words(answer.spending) if answer.HasField("spending") else []
-    facts += [(f"budget {budget.name}", f"{budget.used:g} of {budget.limit:g}") for budget in answer.budgets]
+    facts += [
+        (f"budget {budget.name}", f"{budget.used:g} of {budget.limit:g}")
+        for budget in answer.budgets
+    ]
     facts += [(f"by the calendar: {job.name}", job_in_words(job)) for job in answer.jobs]
     return facts + [(f"failing: {job}", reason) for job, reason in answer.failing.items()]
 
@@ -50,24 +74,41 @@ def spending_in_words(spending: "pb.Spending") -> list[tuple[str, object]]:
     """What each prompt took since the service began, and what that is an interaction."""
     facts: list[tuple[str, object]] = []
     for one in spending.prompts:
-        said = (f"{one.calls:,} calls, {one.cached:,} from the cache, {one.prompt_tokens:,} + {one.completion_tokens:,} tokens, "
-                f"{one.seconds:,.0f} s")
+        said = (
+            f"{one.calls:,} calls, {one.cached:,} from the cache, {one.prompt_tokens:,} + {one.completion_tokens:,} tokens, "
+            f"{one.seconds:,.0f} s"
+        )
         money = f", {one.money:,.4f} money" if one.money else ""
         lost = f", {one.lost_parts:,} parts lost" if one.lost_parts else ""
         facts.append((f"spent on {one.prompt}", said + money + lost))
     if number := spending.interactions:
-        calls, asked, said_tokens = (sum(values) / number for values in zip(*(
-            (one.calls, one.prompt_tokens, one.completion_tokens) for one in spending.prompts), strict=True))
-        facts.append(("an interaction", f"{calls:.2f} calls, {asked:,.0f} + {said_tokens:,.0f} tokens (of {number:,}; "
-                                        f"{spending.redone:,} redone)"))
+        calls, asked, said_tokens = (
+            sum(values) / number
+            for values in zip(
+                *(
+                    (one.calls, one.prompt_tokens, one.completion_tokens)
+                    for one in spending.prompts
+                ),
+                strict=True,
+            )
+        )
+        facts.append(
+            (
+                "an interaction",
+                f"{calls:.2f} calls, {asked:,.0f} + {said_tokens:,.0f} tokens (of {number:,}; "
+                f"{spending.redone:,} redone)",
+            )
+        )
     return facts
 
 
 def gauge_in_words(gauge: "pb.Gauge") -> str:
     """N@10 of what users chose among a few, with propagation and without, on the recent stream."""
     error = f" ± {gauge.standard_error:.4f}" if gauge.HasField("standard_error") else ""
-    return (f"N@10 {gauge.with_propagation:.4f} with, {gauge.without:.4f} without: "
-            f"{gauge.with_propagation - gauge.without:+.4f}{error} (recent ones of {counted(gauge.interactions, 'interaction')})")
+    return (
+        f"N@10 {gauge.with_propagation:.4f} with, {gauge.without:.4f} without: "
+        f"{gauge.with_propagation - gauge.without:+.4f}{error} (recent ones of {counted(gauge.interactions, 'interaction')})"
+    )
 
 
 def run_round(drain: Drain = False, address: Address = LOOPBACK, json: AsJson = False) -> None:
@@ -81,7 +122,9 @@ def run_round(drain: Drain = False, address: Address = LOOPBACK, json: AsJson = 
     if json:
         print_json(plain(answer))
     else:
-        console().print(round_in_words(answer.round) if answer.HasField("round") else answer.note, markup=False)
+        console().print(
+            round_in_words(answer.round) if answer.HasField("round") else answer.note, markup=False
+        )
 
 
 def job_in_words(job: "pb.ScheduledJob") -> str:
@@ -90,6 +133,8 @@ def job_in_words(job: "pb.ScheduledJob") -> str:
 
 
 def round_in_words(done: "pb.RoundReport") -> str:
-    return (f"round {done.number}: {counted(done.changed_clients, 'changed client')}, "
-            f"{counted(done.touched_routers, 'router')} sent a message, {counted(done.edges_opened, 'edge')} opened, "
-            f"{done.edges_closed:,} closed, {counted(done.reached_clients, 'client')} newly reached")
+    return (
+        f"round {done.number}: {counted(done.changed_clients, 'changed client')}, "
+        f"{counted(done.touched_routers, 'router')} sent a message, {counted(done.edges_opened, 'edge')} opened, "
+        f"{done.edges_closed:,} closed, {counted(done.reached_clients, 'client')} newly reached"
+    )

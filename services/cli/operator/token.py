@@ -9,36 +9,64 @@ from services.cli.options import AsJson, Assignments, Config, settings_of
 from services.client.errors import UsageProblem
 from services.console import print_json, print_table
 
-token = typer.Typer(no_args_is_help=True, help="Tokens of the service: made, listed, taken back. A running service follows.")
-Roles = Annotated[list[str], typer.Option("--role", metavar="write|read|analyst|admin", help="May be repeated.")]
+token = typer.Typer(
+    no_args_is_help=True,
+    help="Tokens of the service: made, listed, taken back. A running service follows.",
+)
+Roles = Annotated[
+    list[str], typer.Option("--role", metavar="write|read|analyst|admin", help="May be repeated.")
+]
 Name = Annotated[str, typer.Argument(help="Whose it is: small letters, digits and hyphens.")]
-File = Annotated[Path | None, typer.Option("--tokens", metavar="FILE", help="The tokens file; default: the setting server.tokens.")]
+File = Annotated[
+    Path | None,
+    typer.Option(
+        "--tokens", metavar="FILE", help="The tokens file; default: the setting server.tokens."
+    ),
+]
 
 
 @token.command()
-def new(name: Name, role: Roles, tokens: File = None, config: Config = None, assignments: Assignments = None,
-        json: AsJson = False) -> None:
+def new(
+    name: Name,
+    role: Roles,
+    tokens: File = None,
+    config: Config = None,
+    assignments: Assignments = None,
+    json: AsJson = False,
+) -> None:
     """Make a token and print it, this once: the file keeps only its hash.
 
-    analyst includes read, and sees users by id; admin includes write and read. JSON: {"name", "roles", "token"}."""
+    analyst includes read, and sees users by id; admin includes write and read. JSON: {"name",
+    "roles", "token"}."""
     from services.security.roles import Role
     from services.security.tokens import NAME, new_token, read_tokens, write_tokens
 
     path = _file(tokens, config, assignments)
     if not NAME.fullmatch(name):
-        raise UsageProblem(f"{name!r} is no name for a token; give small letters, digits and hyphens, at most 63")
+        raise UsageProblem(
+            f"{name!r} is no name for a token; give small letters, digits and hyphens, at most 63"
+        )
     if strange := [value for value in role if value not in set(Role)]:
         raise UsageProblem(f"{strange[0]!r} is no role; give some of {', '.join(Role)}")
     standing = read_tokens(path) if path.exists() else {}
     if name in standing:
-        raise UsageProblem(f"{path} has a token named {name}; `propagation token revoke {name}` takes it back")
+        raise UsageProblem(
+            f"{path} has a token named {name}; `propagation token revoke {name}` takes it back"
+        )
     secret, made = new_token(name, [Role(value) for value in role])
     write_tokens(path, [*standing.values(), made])
-    print_json({"name": name, "roles": sorted(made.roles), "token": secret}) if json else print(secret)
+    print_json({"name": name, "roles": sorted(made.roles), "token": secret}) if json else print(
+        secret
+    )
 
 
 @token.command("list")
-def list_(tokens: File = None, config: Config = None, assignments: Assignments = None, json: AsJson = False) -> None:
+def list_(
+    tokens: File = None,
+    config: Config = None,
+    assignments: Assignments = None,
+    json: AsJson = False,
+) -> None:
     """Names and roles. JSON: [{"name", "roles"}]."""
     from services.security.tokens import read_tokens
 
@@ -51,14 +79,18 @@ def list_(tokens: File = None, config: Config = None, assignments: Assignments =
 
 
 @token.command()
-def revoke(name: Name, tokens: File = None, config: Config = None, assignments: Assignments = None) -> None:
+def revoke(
+    name: Name, tokens: File = None, config: Config = None, assignments: Assignments = None
+) -> None:
     """Take a token back; a running service refuses it within a second or two."""
     from services.security.tokens import read_tokens, write_tokens
 
     path = _file(tokens, config, assignments)
     standing = read_tokens(path)
     if standing.pop(name, None) is None:
-        raise UsageProblem(f"{path} has no token named {name}; `propagation token list` shows those it has")
+        raise UsageProblem(
+            f"{path} has no token named {name}; `propagation token list` shows those it has"
+        )
     write_tokens(path, standing.values())
 
 

@@ -11,26 +11,52 @@ from services.cli.options import AsJson, Assignments, Config, settings_of
 from services.console import print_json, print_table
 
 Name = Annotated[str | None, typer.Argument(help="Which question; without one, all are listed.")]
-Params = Annotated[list[str] | None, typer.Option("--param", metavar="KEY=VALUE", help="Not the sample's; may be repeated.")]
-Csv = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the rows there; - is stdout.")]
+Params = Annotated[
+    list[str] | None,
+    typer.Option("--param", metavar="KEY=VALUE", help="Not the sample's; may be repeated."),
+]
+Csv = Annotated[
+    Path | None, typer.Option("--csv", metavar="FILE", help="Write the rows there; - is stdout.")
+]
 
 
-def inspect(name: Name = None, param: Params = None, to: Csv = None, config: Config = None, assignments: Assignments = None,
-            json: AsJson = False) -> None:
-    """Ask the graph on Neo4j one of the questions in cypher/inspect/, which Neo4j Browser draws when they are pasted there.
+def inspect(
+    name: Name = None,
+    param: Params = None,
+    to: Csv = None,
+    config: Config = None,
+    assignments: Assignments = None,
+    json: AsJson = False,
+) -> None:
+    """Ask the graph on Neo4j one of the questions in cypher/inspect/, which Neo4j Browser draws
+    when they are pasted there.
 
-    Needs the extra `inspect`; reads neo4j.uri, neo4j.user and neo4j.password. JSON: {"columns", "rows"}, or without a name
-    [{"name", "about", "parameters"}]."""
+    Needs the extra `inspect`; reads neo4j.uri, neo4j.user and neo4j.password. JSON: {"columns",
+    "rows"}, or without a name [{"name", "about", "parameters"}]."""
     from services.inspection.queries import in_assignments, question_of, questions
 
     if name is None:
         known = questions().values()
         if json:
-            print_json([{"name": found.name, "about": found.about, "parameters": found.sample} for found in known])
+            print_json(
+                [
+                    {"name": found.name, "about": found.about, "parameters": found.sample}
+                    for found in known
+                ]
+            )
         else:
-            print_table("", ("question", "answers", "parameters"), [
-                (found.name, found.about.splitlines()[0], ", ".join(f"{key}={value}" for key, value in found.sample.items()))
-                for found in known])
+            print_table(
+                "",
+                ("question", "answers", "parameters"),
+                [
+                    (
+                        found.name,
+                        found.about.splitlines()[0],
+                        ", ".join(f"{key}={value}" for key, value in found.sample.items()),
+                    )
+                    for found in known
+                ],
+            )
         return
     from services.inspection.py2neo_client import asked
 

@@ -14,23 +14,39 @@ if TYPE_CHECKING:
 
 Kind = Annotated[str, typer.Argument(metavar="user|item", help="Which id space.")]
 Id = Annotated[str, typer.Argument(help="The client's id.")]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Merge waiting messages first, instead of answering at once.")]
+Fresh = Annotated[
+    bool,
+    typer.Option("--fresh", help="Merge waiting messages first, instead of answering at once."),
+]
 Alone = Annotated[bool, typer.Option("--no-propagation", help="Leave out what came from others.")]
-Routers = Annotated[bool, typer.Option("--by-routers", help="Compare communities instead of profiles.")]
+Routers = Annotated[
+    bool, typer.Option("--by-routers", help="Compare communities instead of profiles.")
+]
 Count = Annotated[int, typer.Option("-n", "--count", min=1, max=1000, help="How many.")]
 
 
-def profile(kind: Kind, client: Id, fresh: Fresh = False, no_propagation: Alone = False, as_of: Moment = None,
-            address: Address = LOOPBACK, json: AsJson = False) -> None:
+def profile(
+    kind: Kind,
+    client: Id,
+    fresh: Fresh = False,
+    no_propagation: Alone = False,
+    as_of: Moment = None,
+    address: Address = LOOPBACK,
+    json: AsJson = False,
+) -> None:
     """A client's profile, and which of its lines came from others.
 
-    JSON: the proto's GetProfileResponse (profile.lines[].author is AUTHOR_RECEPTION where a line came from others)."""
+    JSON: the proto's GetProfileResponse (profile.lines[].author is AUTHOR_RECEPTION where a line
+    came from others)."""
     from propagation.v1 import propagation_pb2 as pb
     from services.cli.json_values import plain
 
-    request = pb.GetProfileRequest(key=client_key(kind, client), propagate=False if no_propagation else None,
-                                   freshness=pb.FRESHNESS_MERGED if fresh else pb.FRESHNESS_CACHED,
-                                   as_of=moment_of(as_of))
+    request = pb.GetProfileRequest(
+        key=client_key(kind, client),
+        propagate=False if no_propagation else None,
+        freshness=pb.FRESHNESS_MERGED if fresh else pb.FRESHNESS_CACHED,
+        as_of=moment_of(as_of),
+    )
     answer = ask(address, lambda stub: stub.GetProfile(request))
     if json:
         print_json(plain(answer))
@@ -40,13 +56,17 @@ def profile(kind: Kind, client: Id, fresh: Fresh = False, no_propagation: Alone 
 
 
 def profile_in_words(profile: "pb.Profile") -> list[str]:
-    """Lines to print: what the client says of itself, what others brought, how it filters, what waits."""
+    """Lines to print: what the client says of itself, what others brought, how it filters, what
+    waits."""
     from propagation.v1 import propagation_pb2 as pb
 
     title = f" ({profile.title})" if profile.title else ""
     out = [f"{kind_name(profile.key.kind)} {profile.key.id}{title}, version {profile.version}"]
-    headings = {pb.AUTHOR_CATALOGUE: "From the catalogue:", pb.AUTHOR_INTERACTION: "From its own interactions:",
-                pb.AUTHOR_RECEPTION: "From others, through routers:"}
+    headings = {
+        pb.AUTHOR_CATALOGUE: "From the catalogue:",
+        pb.AUTHOR_INTERACTION: "From its own interactions:",
+        pb.AUTHOR_RECEPTION: "From others, through routers:",
+    }
     for author, heading in headings.items():
         lines = [line for line in profile.lines if line.author == author]
         if lines:
@@ -55,21 +75,37 @@ def profile_in_words(profile: "pb.Profile") -> list[str]:
         out += ["", "Nothing is known of it yet."]
     if profile.filter_memory:
         # Of a router that was split each half has the rule, in the same words.
-        out += ["", "How it filters what others bring:",
-                *(f"  {text}" for text in dict.fromkeys(rule.text for rule in profile.filter_memory))]
+        out += [
+            "",
+            "How it filters what others bring:",
+            *(f"  {text}" for text in dict.fromkeys(rule.text for rule in profile.filter_memory)),
+        ]
     if profile.waiting:
-        out += ["", "Waiting to be merged:", *(f"  {message.router_name}: {message.text}" for message in profile.waiting)]
+        out += [
+            "",
+            "Waiting to be merged:",
+            *(f"  {message.router_name}: {message.text}" for message in profile.waiting),
+        ]
     return out
 
 
 def _through(line: "pb.Line") -> str:
-    names = dict.fromkeys(source.message.router_name or f"router {source.message.router}"
-                          for source in line.sources if source.HasField("message"))
+    names = dict.fromkeys(
+        source.message.router_name or f"router {source.message.router}"
+        for source in line.sources
+        if source.HasField("message")
+    )
     return f"  (through {', '.join(names)})" if names else ""
 
 
-def similar(kind: Kind, client: Id, count: Count = 10, by_routers: Routers = False, address: Address = LOOPBACK,
-            json: AsJson = False) -> None:
+def similar(
+    kind: Kind,
+    client: Id,
+    count: Count = 10,
+    by_routers: Routers = False,
+    address: Address = LOOPBACK,
+    json: AsJson = False,
+) -> None:
     """The clients nearest to this one.
 
     JSON: the proto's SimilarClientsResponse."""
@@ -82,5 +118,9 @@ def similar(kind: Kind, client: Id, count: Count = 10, by_routers: Routers = Fal
     if json:
         print_json(plain(answer))
     else:
-        print_table("", (kind, "title", "similarity"),
-                    [(near.key.id, near.title, f"{near.similarity:.3f}") for near in answer.neighbours], ("similarity",))
+        print_table(
+            "",
+            (kind, "title", "similarity"),
+            [(near.key.id, near.title, f"{near.similarity:.3f}") for near in answer.neighbours],
+            ("similarity",),
+        )

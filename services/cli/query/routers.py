@@ -16,14 +16,23 @@ if TYPE_CHECKING:
     from propagation.v1 import propagation_pb2 as pb
     from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
 
-Number = Annotated[int | None, typer.Argument(min=0, help="One router, with its members; without: all of the bank.")]
+Number = Annotated[
+    int | None,
+    typer.Argument(min=0, help="One router, with its members; without: all of the bank."),
+]
 Bank = Annotated[str, typer.Option(metavar="taste|session", help="Which bank.")]
 NOTHING_LEFT = "Nothing is left of what it said: that was taken back."
 Members = Annotated[int, typer.Option(min=1, max=1000, help="How many members of one router.")]
 
 
-def routers(number: Number = None, bank: Bank = "taste", members: Members = 20, as_of: Moment = None, address: Address = LOOPBACK,
-            json: AsJson = False) -> None:
+def routers(
+    number: Number = None,
+    bank: Bank = "taste",
+    members: Members = 20,
+    as_of: Moment = None,
+    address: Address = LOOPBACK,
+    json: AsJson = False,
+) -> None:
     """The routers: what each stands for, how much was adopted through it, who belongs to it.
 
     JSON: {"routers": [...]} of the proto's Router; with a number, the proto's GetRouterResponse."""
@@ -35,22 +44,29 @@ def routers(number: Number = None, bank: Bank = "taste", members: Members = 20, 
         raise UsageProblem(f"--bank is {bank!r}; give taste or session")
     if number is None:
         everyone = ask(address, lambda stub: all_routers(stub, banks[bank], moment_of(as_of)))
-        print_json({"routers": [plain(router) for router in everyone]}) if json else _print_all(everyone, past=as_of is not None)
+        print_json({"routers": [plain(router) for router in everyone]}) if json else _print_all(
+            everyone, past=as_of is not None
+        )
     else:
-        request = pb.GetRouterRequest(number=number, bank=banks[bank], page_size=members, as_of=moment_of(as_of))
+        request = pb.GetRouterRequest(
+            number=number, bank=banks[bank], page_size=members, as_of=moment_of(as_of)
+        )
         one = ask(address, lambda stub: stub.GetRouter(request))
         print_json(plain(one)) if json else _print_one(one)
 
 
-async def all_routers(stub: "PropagationServiceAsyncStub", bank: "pb.Bank.ValueType",
-                      as_of: "pb.AsOf | None" = None) -> "list[pb.Router]":
+async def all_routers(
+    stub: "PropagationServiceAsyncStub", bank: "pb.Bank.ValueType", as_of: "pb.AsOf | None" = None
+) -> "list[pb.Router]":
     """Every page."""
     from propagation.v1 import propagation_pb2 as pb
 
     out: list[pb.Router] = []
     token = ""
     while True:
-        page = await stub.ListRouters(pb.ListRoutersRequest(bank=bank, page_token=token, as_of=as_of))
+        page = await stub.ListRouters(
+            pb.ListRoutersRequest(bank=bank, page_token=token, as_of=as_of)
+        )
         out += page.routers
         token = page.next_page_token
         if not token:
@@ -59,24 +75,45 @@ async def all_routers(stub: "PropagationServiceAsyncStub", bank: "pb.Bank.ValueT
 
 def _print_all(routers: "list[pb.Router]", *, past: bool) -> None:
     """Of the past there are texts and tables, no numbers."""
-    print_table("", ("router", "name", "members", "mass", "what it says"),
-                [(router.number, router.name, router.members, "" if past else f"{router.mass:,.0f}", router.text)
-                 for router in routers],
-                ("router", "members", "mass"))
+    print_table(
+        "",
+        ("router", "name", "members", "mass", "what it says"),
+        [
+            (
+                router.number,
+                router.name,
+                router.members,
+                "" if past else f"{router.mass:,.0f}",
+                router.text,
+            )
+            for router in routers
+        ],
+        ("router", "members", "mass"),
+    )
 
 
 def _print_one(answer: "pb.GetRouterResponse") -> None:
     router = answer.router
     title = f"router {router.number} ({bank_name(router.bank)}), {router.name or 'not named yet'}, version {router.version}"
     console().print(title, markup=False)
-    console().print(router.text or (NOTHING_LEFT if router.version else "It has sent nothing yet."), markup=False)
+    console().print(
+        router.text or (NOTHING_LEFT if router.version else "It has sent nothing yet."),
+        markup=False,
+    )
     for step in answer.lineage:
         if step.before == router.number and step.after != router.number:
-            console().print(f"Part of it, or all, became router {step.after} in evolution run {step.run}.", markup=False)
+            console().print(
+                f"Part of it, or all, became router {step.after} in evolution run {step.run}.",
+                markup=False,
+            )
     if router.written_by:
         console().print(f"Written by {router.written_by}.", markup=False)
-    print_table(counted(router.members, "member"), ("member", "title", "score"),
-                [(_member(member), member.title, f"{member.score:.3f}") for member in answer.members], ("score",))
+    print_table(
+        counted(router.members, "member"),
+        ("member", "title", "score"),
+        [(_member(member), member.title, f"{member.score:.3f}") for member in answer.members],
+        ("score",),
+    )
 
 
 def _member(member: "pb.RouterMember") -> str:

@@ -12,16 +12,42 @@ from services.console import console, print_json
 if TYPE_CHECKING:
     from propagation.v1 import propagation_pb2 as pb
 
-Event = Annotated[str | None, typer.Option("--event", metavar="ID", help="From an event to the profiles it reached.")]
-Client = Annotated[str | None, typer.Option("--client", metavar="user:ID", help="From a client to the profiles it reached.")]
-Attribute = Annotated[str | None, typer.Option("--attribute", metavar="NAME", help="From an attribute to the profiles it reached.")]
-Line = Annotated[str | None, typer.Option("--line", metavar="user:ID#LINE", help="Back from a profile's line to where it began.")]
-Count = Annotated[int, typer.Option("-n", "--count", min=1, max=1000, help="At most so many paths.")]
+Event = Annotated[
+    str | None,
+    typer.Option("--event", metavar="ID", help="From an event to the profiles it reached."),
+]
+Client = Annotated[
+    str | None,
+    typer.Option("--client", metavar="user:ID", help="From a client to the profiles it reached."),
+]
+Attribute = Annotated[
+    str | None,
+    typer.Option(
+        "--attribute", metavar="NAME", help="From an attribute to the profiles it reached."
+    ),
+]
+Line = Annotated[
+    str | None,
+    typer.Option(
+        "--line", metavar="user:ID#LINE", help="Back from a profile's line to where it began."
+    ),
+]
+Count = Annotated[
+    int, typer.Option("-n", "--count", min=1, max=1000, help="At most so many paths.")
+]
 
 
-def trace(event: Event = None, client: Client = None, attribute: Attribute = None, line: Line = None, count: Count = 10,
-          address: Address = LOOPBACK, json: AsJson = False) -> None:
-    """The paths a preference took: interaction, profile, attribute, router, message, another profile.
+def trace(
+    event: Event = None,
+    client: Client = None,
+    attribute: Attribute = None,
+    line: Line = None,
+    count: Count = 10,
+    address: Address = LOOPBACK,
+    json: AsJson = False,
+) -> None:
+    """The paths a preference took: interaction, profile, attribute, router, message, another
+    profile.
 
     Give exactly one origin. JSON: the proto's TracePropagationResponse."""
     from services.cli.json_values import plain
@@ -32,15 +58,21 @@ def trace(event: Event = None, client: Client = None, attribute: Attribute = Non
         print_json(plain(answer))
         return
     if not answer.paths:
-        console().print("It reached nobody yet: run a round (`propagation round --drain`), or wait for the next one.", markup=False)
+        console().print(
+            "It reached nobody yet: run a round (`propagation round --drain`), or wait for the next one.",
+            markup=False,
+        )
     for place, path in enumerate(answer.paths, 1):
-        console().print(f"{place}. {path.text or ' -> '.join(hop.text for hop in path.hops)}\n", markup=False)
+        console().print(
+            f"{place}. {path.text or ' -> '.join(hop.text for hop in path.hops)}\n", markup=False
+        )
     if answer.truncated:
         console().print(f"There are more than {count}; ask for them with -n.", markup=False)
 
 
-def _request(event: str | None, client: str | None, attribute: str | None, line: str | None,
-             count: int) -> "pb.TracePropagationRequest":
+def _request(
+    event: str | None, client: str | None, attribute: str | None, line: str | None, count: int
+) -> "pb.TracePropagationRequest":
     from propagation.v1 import propagation_pb2 as pb
 
     if sum(origin is not None for origin in (event, client, attribute, line)) != 1:
@@ -59,5 +91,7 @@ def _line(text: str) -> "pb.LineOfProfile":
 
     key, hash_, number = text.rpartition("#")
     if not (hash_ and number.isdecimal()):
-        raise UsageProblem(f"--line is {text!r}; give user:ID#LINE, such as user:ann#3 (`propagation profile --json` has ids)")
+        raise UsageProblem(
+            f"--line is {text!r}; give user:ID#LINE, such as user:ann#3 (`propagation profile --json` has ids)"
+        )
     return pb.LineOfProfile(client=split_key(key), line_id=int(number))

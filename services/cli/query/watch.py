@@ -17,15 +17,31 @@ if TYPE_CHECKING:
     from propagation.v1 import propagation_pb2 as pb
     from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
 
-Kinds = Annotated[list[str] | None, typer.Option("--kind", metavar="round|message|merge|evolution",
-                                                 help="Only this kind; may be repeated. Without: all.")]
-Resume = Annotated[str, typer.Option(metavar="TOKEN", help="Go on after the event that bore this resume_token.")]
-Count = Annotated[int | None, typer.Option("-n", "--count", min=1, help="Stop after so many events.")]
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kind",
+        metavar="round|message|merge|evolution",
+        help="Only this kind; may be repeated. Without: all.",
+    ),
+]
+Resume = Annotated[
+    str, typer.Option(metavar="TOKEN", help="Go on after the event that bore this resume_token.")
+]
+Count = Annotated[
+    int | None, typer.Option("-n", "--count", min=1, help="Stop after so many events.")
+]
 NAMES = ("round", "message", "merge", "evolution")
 TOKEN_KEY = "propagation-resume-token"
 
 
-def watch(kinds: Kinds = None, resume: Resume = "", count: Count = None, address: Address = LOOPBACK, json: AsJson = False) -> None:
+def watch(
+    kinds: Kinds = None,
+    resume: Resume = "",
+    count: Count = None,
+    address: Address = LOOPBACK,
+    json: AsJson = False,
+) -> None:
     """What propagation does, as it does it, until the service stops or Ctrl-C.
 
     JSON: one WatchPropagationResponse of the proto a line."""
@@ -35,11 +51,20 @@ def watch(kinds: Kinds = None, resume: Resume = "", count: Count = None, address
         ask(address, lambda stub: _watched(stub, request, count, json, reached.append))
     finally:  # however it ends, a service that was killed and Ctrl-C included
         if reached and not json:
-            console().print(f"Go on with: propagation watch --resume {reached[-1]}", markup=False, soft_wrap=True)
+            console().print(
+                f"Go on with: propagation watch --resume {reached[-1]}",
+                markup=False,
+                soft_wrap=True,
+            )
 
 
-async def _watched(stub: "PropagationServiceAsyncStub", request: "pb.WatchPropagationRequest", count: int | None, json: bool,
-                   reached: Callable[[str], None]) -> None:
+async def _watched(
+    stub: "PropagationServiceAsyncStub",
+    request: "pb.WatchPropagationRequest",
+    count: int | None,
+    json: bool,
+    reached: Callable[[str], None],
+) -> None:
     """`reached` is told the token to go on with from here."""
     from services.cli.json_values import plain
 
@@ -47,7 +72,9 @@ async def _watched(stub: "PropagationServiceAsyncStub", request: "pb.WatchPropag
     reached(str(dict(await call.initial_metadata() or ()).get(TOKEN_KEY, request.resume_token)))
     shown = 0
     async for event in call:
-        print_json_line(plain(event)) if json else console().print(event_in_words(event), markup=False, soft_wrap=True)
+        print_json_line(plain(event)) if json else console().print(
+            event_in_words(event), markup=False, soft_wrap=True
+        )
         reached(event.resume_token)
         shown += 1
         if shown == count:
@@ -61,8 +88,13 @@ def _request(kinds: "list[str] | tuple[str, ...]", resume: str) -> "pb.WatchProp
     for kind in kinds:
         if kind not in NAMES:
             raise UsageProblem(f"--kind is {kind!r}; give {', '.join(NAMES)}")
-    return pb.WatchPropagationRequest(resume_token=resume, kinds=[
-        pb.PropagationEventKind.Value(f"PROPAGATION_EVENT_KIND_{kind.upper()}") for kind in kinds])
+    return pb.WatchPropagationRequest(
+        resume_token=resume,
+        kinds=[
+            pb.PropagationEventKind.Value(f"PROPAGATION_EVENT_KIND_{kind.upper()}")
+            for kind in kinds
+        ],
+    )
 
 
 def event_in_words(event: "pb.WatchPropagationResponse") -> str:
@@ -84,6 +116,10 @@ def _merge_in_words(merge: "pb.MergeReport") -> str:
     from propagation.v1 import propagation_pb2 as pb
 
     named = ", ".join(f"{kind_name(key.kind)} {key.id}" for key in merge.client.clients.keys)
-    did = {pb.MERGE_OUTCOME_MERGED: "took up", pb.MERGE_OUTCOME_FILTERED: "filtered out", pb.MERGE_OUTCOME_EMPTY:
-           "found nothing in", pb.MERGE_OUTCOME_FELL_OUT: "had no room for"}.get(merge.outcome, "met")
+    did = {
+        pb.MERGE_OUTCOME_MERGED: "took up",
+        pb.MERGE_OUTCOME_FILTERED: "filtered out",
+        pb.MERGE_OUTCOME_EMPTY: "found nothing in",
+        pb.MERGE_OUTCOME_FELL_OUT: "had no room for",
+    }.get(merge.outcome, "met")
     return f"{named or f'a {kind_name(merge.kind)}'} {did} message {merge.router_version} of router {merge.router}"

@@ -1,5 +1,5 @@
-"""`propagation evaluate --protocol leave-one-out` where the settings name a language model: it ranks, over the whole loop on the
-database of the settings, where a stopped run goes on."""
+"""`propagation evaluate --protocol leave-one-out` where the settings name a language model: it
+ranks, over the whole loop on the database of the settings, where a stopped run goes on."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,11 +19,28 @@ if TYPE_CHECKING:
     from services.config.settings import Settings
 
 HEADERS = ("candidates", "targets", "N@1", "N@5", "N@10", "ranked by numbers")
-COST_HEADERS = ("prompt", "calls", "cached", "prompt tokens", "completion tokens", "seconds", "money")
+COST_HEADERS = (
+    "prompt",
+    "calls",
+    "cached",
+    "prompt tokens",
+    "completion tokens",
+    "seconds",
+    "money",
+)
 
 
-def by_reasoner(folder: Path, settings: "Settings", seeds: int, first: int | None, save: Path | None, *, json: bool) -> None:
-    """Measure and print. Raises what the engine raises; what was done until then is kept in the database."""
+def by_reasoner(
+    folder: Path,
+    settings: "Settings",
+    seeds: int,
+    first: int | None,
+    save: Path | None,
+    *,
+    json: bool,
+) -> None:
+    """Measure and print. Raises what the engine raises; what was done until then is kept in the
+    database."""
     from propagation.datasets.load import load_dataset
 
     dataset = load_dataset(folder, settings.workflow.seed)
@@ -33,7 +50,9 @@ def by_reasoner(folder: Path, settings: "Settings", seeds: int, first: int | Non
     print_json(report.model_dump(mode="json")) if json else show(report)
 
 
-def measured(folder: Path, dataset: "Dataset", settings: "Settings", seeds: int) -> "ByReasonerReport":
+def measured(
+    folder: Path, dataset: "Dataset", settings: "Settings", seeds: int
+) -> "ByReasonerReport":
     """On the database of the settings, made where it is not there."""
     from propagation.datasets.recbole_candidates import fixed_candidates
     from propagation.evaluation.protocols.by_reasoner import evaluate_by_reasoner
@@ -44,30 +63,70 @@ def measured(folder: Path, dataset: "Dataset", settings: "Settings", seeds: int)
         with progress_bar() as bar:
             task = bar.add_task(dataset.name, total=None)
             return await evaluate_by_reasoner(
-                engine, dataset, checked_clients(dataset.clients), checked(dataset.events), fixed, seeds=range(1, seeds + 1),
-                commit=release(), progress=lambda done, total: bar.update(task, completed=done, total=total))
+                engine,
+                dataset,
+                checked_clients(dataset.clients),
+                checked(dataset.events),
+                fixed,
+                seeds=range(1, seeds + 1),
+                commit=release(),
+                progress=lambda done, total: bar.update(task, completed=done, total=total),
+            )
 
     return with_engine(settings, run, create=True)
 
 
 def show(report: "ByReasonerReport") -> None:
     """As a person reads it."""
-    rows = [(draw.name, f"{draw.targets:,}", f"{draw.n1:.4f}", f"{draw.n5:.4f}", f"{draw.n10:.4f}", f"{draw.by_numbers:,}")
-            for draw in report.draws]
-    title = (f"{report.dataset}, leave-last-one-out by {report.reasoner}: {counted(report.users, 'user')}, "
-             f"{counted(report.learned, 'event')} learned")
+    rows = [
+        (
+            draw.name,
+            f"{draw.targets:,}",
+            f"{draw.n1:.4f}",
+            f"{draw.n5:.4f}",
+            f"{draw.n10:.4f}",
+            f"{draw.by_numbers:,}",
+        )
+        for draw in report.draws
+    ]
+    title = (
+        f"{report.dataset}, leave-last-one-out by {report.reasoner}: {counted(report.users, 'user')}, "
+        f"{counted(report.learned, 'event')} learned"
+    )
     print_table(title, HEADERS, rows, HEADERS[1:])
     costs = _rows(report.cost)
     if costs and report.runs > 1:
-        print_table(f"What all {report.runs} runs cost", COST_HEADERS, _rows(report.cost_in_all), COST_HEADERS[1:])
+        print_table(
+            f"What all {report.runs} runs cost",
+            COST_HEADERS,
+            _rows(report.cost_in_all),
+            COST_HEADERS[1:],
+        )
     if costs:
-        print_table("What this run cost" if report.runs == 1 else "What the last run cost", COST_HEADERS, costs, COST_HEADERS[1:])
+        print_table(
+            "What this run cost" if report.runs == 1 else "What the last run cost",
+            COST_HEADERS,
+            costs,
+            COST_HEADERS[1:],
+        )
     took = f"{report.seconds:.0f} s"
     if report.runs > 1:
         took = f"{report.seconds_in_all:.0f} s in {report.runs} runs, {took} the last"
-    console().print(f"{counted(report.dead_letters, 'dead letter')}; {took}; {report.commit}", markup=False)
+    console().print(
+        f"{counted(report.dead_letters, 'dead letter')}; {took}; {report.commit}", markup=False
+    )
 
 
 def _rows(costs: "Sequence[PromptCost]") -> list[tuple[str, ...]]:
-    return [(one.prompt, f"{one.calls:,}", f"{one.cached:,}", f"{one.prompt_tokens:,}", f"{one.completion_tokens:,}",
-              f"{one.seconds:,.0f}", f"{one.money:,.4f}") for one in costs]
+    return [
+        (
+            one.prompt,
+            f"{one.calls:,}",
+            f"{one.cached:,}",
+            f"{one.prompt_tokens:,}",
+            f"{one.completion_tokens:,}",
+            f"{one.seconds:,.0f}",
+            f"{one.money:,.4f}",
+        )
+        for one in costs
+    ]

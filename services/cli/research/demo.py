@@ -8,17 +8,33 @@ import typer
 
 from services.client.errors import UsageProblem
 
-Data = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Your own data; default: a generated town with planted waves.")]
-Seed = Annotated[int, typer.Option(min=0, help="Of the generated town, and of everything that is drawn.")]
-Model = Annotated[str | None, typer.Option("--llm", metavar="fake", help="A scripted language model reasons, over fewer events.")]
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER", help="Your own data; default: a generated town with planted waves."
+    ),
+]
+Seed = Annotated[
+    int, typer.Option(min=0, help="Of the generated town, and of everything that is drawn.")
+]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--llm", metavar="fake", help="A scripted language model reasons, over fewer events."
+    ),
+]
 
 
 def demo(data: Data = None, seed: Seed = 7, llm: Model = None) -> None:
-    """A real service of its own, a dataset through its API, and what propagation does to it, in under three minutes.
+    """A real service of its own, a dataset through its API, and what propagation does to it, in
+    under three minutes.
 
-    Leaves a picture and a page in demo-out; the service stops with the demo, and its database is removed."""
+    Leaves a picture and a page in demo-out; the service stops with the demo, and its database is
+    removed."""
     from services.demo.run import demo as show
 
     if llm not in (None, "fake"):
-        raise UsageProblem(f"--llm is {llm!r}: there is only fake; a real endpoint belongs into the settings of `serve`")
+        raise UsageProblem(
+            f"--llm is {llm!r}: there is only fake; a real endpoint belongs into the settings of `serve`"
+        )
     asyncio.run(show(data, seed, scripted=llm == "fake"))

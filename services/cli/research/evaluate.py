@@ -21,31 +21,69 @@ class Protocol(StrEnum):
     COLD_START = "cold-start"
 
 
-Folder = Annotated[Path, typer.Argument(help="MovieLens, RecBole atomic files, or clients.jsonl and events.jsonl.")]
-How = Annotated[Protocol, typer.Option(help="Every event in time order; each user's last one; or by how little is known.")]
-Arms = Annotated[str | None, typer.Option(metavar="A,B", help="Show these arms only; all are measured in one pass.")]
-Seeds = Annotated[int, typer.Option(min=1, max=100, help="Passes, each with its own seed; medians are reported.")]
+Folder = Annotated[
+    Path, typer.Argument(help="MovieLens, RecBole atomic files, or clients.jsonl and events.jsonl.")
+]
+How = Annotated[
+    Protocol,
+    typer.Option(
+        help="Every event in time order; each user's last one; or by how little is known."
+    ),
+]
+Arms = Annotated[
+    str | None,
+    typer.Option(metavar="A,B", help="Show these arms only; all are measured in one pass."),
+]
+Seeds = Annotated[
+    int, typer.Option(min=1, max=100, help="Passes, each with its own seed; medians are reported.")
+]
 First = Annotated[int | None, typer.Option(metavar="N", min=1, help="The earliest N events only.")]
-From = Annotated[int | None, typer.Option(metavar="N", min=0, help="Report from event N on; default: the later three fifths.")]
-Every = Annotated[int, typer.Option(metavar="N", min=1, help="Rank one event in N only; all are learned.")]
-Vary = Annotated[str | None, typer.Option(metavar="SETTING=A,B", help="Instead: the effect of k, tau, buffer or evolution.")]
+From = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", min=0, help="Report from event N on; default: the later three fifths."
+    ),
+]
+Every = Annotated[
+    int, typer.Option(metavar="N", min=1, help="Rank one event in N only; all are learned.")
+]
+Vary = Annotated[
+    str | None,
+    typer.Option(metavar="SETTING=A,B", help="Instead: the effect of k, tau, buffer or evolution."),
+]
 Save = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the whole report as JSON.")]
-Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw what the protocol shows (.png, .svg).")]
+Plot = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Draw what the protocol shows (.png, .svg).")
+]
 
 
-def evaluate(folder: Folder, protocol: How = Protocol.PREQUENTIAL, arms: Arms = None, seeds: Seeds = 3, first: First = None,
-             report_from: From = None, every: Every = 1, vary: Vary = None, save: Save = None, plot: Plot = None,
-             config: Config = None, assignments: Assignments = None, json: AsJson = False) -> None:
-    """Ranking quality with its controls. prequential: every event is predicted, then learned, in time order. cold-start: the
-    same by how little was known. leave-one-out: each user's last event, which is never learned; after all else, at its own
-    moment, and with histories shuffled. --vary k=20,80: the same prequential stream at several values of a setting (k: routers a
-    bank; tau: of semantic routing; buffer, and evolution before every so many rounds, as evolution=off,16,4: the whole loop with
-    texts, on the earliest 10,000 events unless --first says else).
+def evaluate(
+    folder: Folder,
+    protocol: How = Protocol.PREQUENTIAL,
+    arms: Arms = None,
+    seeds: Seeds = 3,
+    first: First = None,
+    report_from: From = None,
+    every: Every = 1,
+    vary: Vary = None,
+    save: Save = None,
+    plot: Plot = None,
+    config: Config = None,
+    assignments: Assignments = None,
+    json: AsJson = False,
+) -> None:
+    """Ranking quality with its controls. prequential: every event is predicted, then learned, in
+    time order. cold-start: the same by how little was known. leave-one-out: each user's last event,
+    which is never learned; after all else, at its own moment, and with histories shuffled. --vary
+    k=20,80: the same prequential stream at several values of a setting (k: routers a bank; tau: of
+    semantic routing; buffer, and evolution before every so many rounds, as evolution=off,16,4: the
+    whole loop with texts, on the earliest 10,000 events unless --first says else).
 
-    N@10 and HR@1 against 9 unseen items (leave-one-out: 99 too), in expectation over all draws; differences are paired over
-    users. JSON: the report (arms[] with n10, hr1, n10_matched, against_off, against_offk; slices[], over_time, settings); of
-    leave-one-out: known[] of end, moment and shuffled, each with arms[] and slices[]; of --vary: points[] with value, n10,
-    gains, counts."""
+    N@10 and HR@1 against 9 unseen items (leave-one-out: 99 too), in expectation over all draws;
+    differences are paired over users. JSON: the report (arms[] with n10, hr1, n10_matched,
+    against_off, against_offk; slices[], over_time, settings); of leave-one-out: known[] of end,
+    moment and shuffled, each with arms[] and slices[]; of --vary: points[] with value, n10, gains,
+    counts."""
     from propagation.datasets.load import load_dataset
     from propagation.evaluation.from_dataset import stream_of
     from services.cli.research import protocols
@@ -54,22 +92,32 @@ def evaluate(folder: Folder, protocol: How = Protocol.PREQUENTIAL, arms: Arms = 
     settings = settings_of(config, assignments)
     _can_be_written(save, plot)
     if vary and protocol is not Protocol.PREQUENTIAL:
-        raise UsageProblem(f"--vary is measured on the prequential stream; leave out --protocol {protocol.value}")
+        raise UsageProblem(
+            f"--vary is measured on the prequential stream; leave out --protocol {protocol.value}"
+        )
     if protocol is Protocol.LEAVE_ONE_OUT and settings.reasoner != "offline":
         from services.cli.research.by_reasoner import by_reasoner
 
         return by_reasoner(folder, settings, seeds, first, save, json=json)
     if settings.embedder != "fitted":
-        raise UsageProblem(f"embedder is {settings.embedder!r}, and this measures with the fitted one: set embedder=fitted, or give"
-                           " --protocol leave-one-out with a reasoner, which embeds as the settings say")
+        raise UsageProblem(
+            f"embedder is {settings.embedder!r}, and this measures with the fitted one: set embedder=fitted, or give"
+            " --protocol leave-one-out with a reasoner, which embeds as the settings say"
+        )
     shown = _arms(arms)
     dataset = load_dataset(folder, settings.workflow.seed)
-    stream, options = stream_of(dataset.first(first) if first else dataset), protocols.told(settings, seeds, report_from, every)
+    stream, options = (
+        stream_of(dataset.first(first) if first else dataset),
+        protocols.told(settings, seeds, report_from, every),
+    )
     if vary:
         outcome = effects.measured(vary, dataset, stream, settings, options, first)
     else:
-        measure = {Protocol.PREQUENTIAL: protocols.prequential, Protocol.LEAVE_ONE_OUT: protocols.leave_one_out,
-                   Protocol.COLD_START: protocols.cold_start}[protocol]
+        measure = {
+            Protocol.PREQUENTIAL: protocols.prequential,
+            Protocol.LEAVE_ONE_OUT: protocols.leave_one_out,
+            Protocol.COLD_START: protocols.cold_start,
+        }[protocol]
         outcome = measure(stream, settings, options, shown)
     if save:
         save.write_text(outcome.report.model_dump_json(indent=2), encoding="utf-8")
@@ -86,7 +134,9 @@ def _can_be_written(save: Path | None, plot: Path | None) -> None:
         if path is not None and path.is_dir():
             raise UsageProblem(f"{option} {path}: is a folder; name a file")
     if plot is not None and plot.suffix.lower() not in PICTURES:
-        raise UsageProblem(f"--plot {plot}: ends in {plot.suffix or 'nothing'}; give one of {', '.join(PICTURES)}")
+        raise UsageProblem(
+            f"--plot {plot}: ends in {plot.suffix or 'nothing'}; give one of {', '.join(PICTURES)}"
+        )
 
 
 def _arms(text: str | None) -> set[str]:

@@ -15,20 +15,32 @@ if TYPE_CHECKING:
     from propagation.datasets.dataset import Dataset
     from services.client.upload import UploadReport
 
-Folder = Annotated[Path, typer.Argument(help="MovieLens, RecBole atomic files, or clients.jsonl and events.jsonl: docs/data.md.")]
+Folder = Annotated[
+    Path,
+    typer.Argument(
+        help="MovieLens, RecBole atomic files, or clients.jsonl and events.jsonl: docs/data.md."
+    ),
+]
 First = Annotated[int | None, typer.Option(metavar="N", min=1, help="The earliest N events only.")]
 Seed = Annotated[int, typer.Option(min=0, help="Orders events of equal time.")]
 
 
-def import_(folder: Folder, first: First = None, seed: Seed = 7, address: Address = LOOPBACK, json: AsJson = False) -> None:
+def import_(
+    folder: Folder,
+    first: First = None,
+    seed: Seed = 7,
+    address: Address = LOOPBACK,
+    json: AsJson = False,
+) -> None:
     """Load a dataset into a running service, through its API.
 
-    The formats, their fields and limits: docs/data.md. The folder is read and checked whole before anything is sent: a line that
-    the service would refuse is named with its file and field, and nothing is loaded.
+    The formats, their fields and limits: docs/data.md. The folder is read and checked whole before
+    anything is sent: a line that the service would refuse is named with its file and field, and
+    nothing is loaded.
 
-    Can be interrupted and run again: events that are stored already are counted as duplicates and change nothing.
-    JSON: {"name", "clients", "clients_changed", "accepted", "duplicate", "rejected", "examples", "sequence", "notes"}.
-    Exit code 1 where events were rejected."""
+    Can be interrupted and run again: events that are stored already are counted as duplicates and
+    change nothing. JSON: {"name", "clients", "clients_changed", "accepted", "duplicate",
+    "rejected", "examples", "sequence", "notes"}. Exit code 1 where events were rejected."""
     from propagation.datasets.load import load_dataset
 
     dataset = load_dataset(folder, seed)
@@ -52,26 +64,45 @@ def _uploaded(dataset: "Dataset", address: str) -> "UploadReport":
         raise UsageProblem(f"{dataset.name} holds nothing to import")
     with progress_bar() as bar:
         task = bar.add_task(dataset.name, total=clients + len(dataset))
-        return ask(address, lambda stub: upload(stub, dataset.clients, dataset.events, lambda more: bar.advance(task, more)))
+        return ask(
+            address,
+            lambda stub: upload(
+                stub, dataset.clients, dataset.events, lambda more: bar.advance(task, more)
+            ),
+        )
 
 
 def as_json(report: "UploadReport") -> dict[str, object]:
-    return {"clients": report.clients, "clients_changed": report.clients_changed,
-            **{name: report.outcomes[name] for name in ("accepted", "duplicate", "rejected")},
-            "examples": report.examples, "sequence": report.sequence}
+    return {
+        "clients": report.clients,
+        "clients_changed": report.clients_changed,
+        **{name: report.outcomes[name] for name in ("accepted", "duplicate", "rejected")},
+        "examples": report.examples,
+        "sequence": report.sequence,
+    }
 
 
 def in_words(dataset: "Dataset", report: "UploadReport") -> list[str]:
-    counts = ", ".join(f"{report.outcomes[name]:,} {name}" for name in ("accepted", "duplicate", "rejected"))
-    return [f"{dataset.name}: {counted(report.clients, 'client')} ({report.clients_changed:,} new or changed); events: {counts}",
-            *dataset.notes, *_left_out(report), *(f"rejected: {example}" for example in report.examples)]
+    counts = ", ".join(
+        f"{report.outcomes[name]:,} {name}" for name in ("accepted", "duplicate", "rejected")
+    )
+    return [
+        f"{dataset.name}: {counted(report.clients, 'client')} ({report.clients_changed:,} new or changed); events: {counts}",
+        *dataset.notes,
+        *_left_out(report),
+        *(f"rejected: {example}" for example in report.examples),
+    ]
 
 
 def _left_out(report: "UploadReport") -> list[str]:
     """What is in the service now and what is not, where that is not all."""
-    accepted, known, rejected = (report.outcomes[name] for name in ("accepted", "duplicate", "rejected"))
+    accepted, known, rejected = (
+        report.outcomes[name] for name in ("accepted", "duplicate", "rejected")
+    )
     if not rejected:
         return []
-    return [f"Loaded: all clients and {counted(accepted, 'new event')}; there already: {known:,}."
-            f" Not loaded: {counted(rejected, 'event')}; of those that the service has with other content it keeps what it had."
-            " The first of them:"]
+    return [
+        f"Loaded: all clients and {counted(accepted, 'new event')}; there already: {known:,}."
+        f" Not loaded: {counted(rejected, 'event')}; of those that the service has with other content it keeps what it had."
+        " The first of them:"
+    ]

@@ -28,29 +28,45 @@ class Outcome:
     draw: Callable[[Path], None]
 
 
-def told(settings: "Settings", seeds: int, report_from: int | None = None, every: int = 1) -> "EvaluationSettings":
+def told(
+    settings: "Settings", seeds: int, report_from: int | None = None, every: int = 1
+) -> "EvaluationSettings":
     """The evaluation's settings from the service's."""
     from propagation.evaluation.settings import EvaluationSettings
 
     workflow = settings.workflow
-    return EvaluationSettings(seeds=tuple(range(1, seeds + 1)), session_k=workflow.session.k, taste_k=workflow.taste.k,
-                              tau=workflow.tau, report_from=report_from, every=every)
+    return EvaluationSettings(
+        seeds=tuple(range(1, seeds + 1)),
+        session_k=workflow.session.k,
+        taste_k=workflow.taste.k,
+        tau=workflow.tau,
+        report_from=report_from,
+        every=every,
+    )
 
 
-def prequential(stream: "Stream", settings: "Settings", options: "EvaluationSettings", shown: Collection[str]) -> Outcome:
+def prequential(
+    stream: "Stream", settings: "Settings", options: "EvaluationSettings", shown: Collection[str]
+) -> Outcome:
     """Every event is predicted, then learned."""
     from propagation.evaluation.protocols.prequential import evaluate_prequential
     from propagation.evaluation.reports.plot import over_time
     from propagation.evaluation.reports.table import FOOTING, HEADERS, LABELS, rows
     from services.runtime.version import release
 
-    report = with_bar(stream.name, lambda heard: evaluate_prequential(stream, embedder_of(settings), options, commit=release(),
-                                                                      progress=heard))
+    report = with_bar(
+        stream.name,
+        lambda heard: evaluate_prequential(
+            stream, embedder_of(settings), options, commit=release(), progress=heard
+        ),
+    )
 
     def show() -> None:
-        title = (f"{report.dataset}: {counted(report.users, 'user')}, {counted(report.items, 'item')}, "
-                 f"{counted(report.events, 'event')}; reported on {report.ranked:,} from event {report.reported_from:,} on; "
-                 f"median of {counted(len(report.settings.seeds), 'seed')}")
+        title = (
+            f"{report.dataset}: {counted(report.users, 'user')}, {counted(report.items, 'item')}, "
+            f"{counted(report.events, 'event')}; reported on {report.ranked:,} from event {report.reported_from:,} on; "
+            f"median of {counted(len(report.settings.seeds), 'seed')}"
+        )
         kept = [row for name, row in zip(LABELS, rows(report), strict=True) if name in shown]
         print_table(title, HEADERS, kept, HEADERS[1:])
         print_cost(report.seconds, report.embedder, FOOTING)
@@ -58,43 +74,75 @@ def prequential(stream: "Stream", settings: "Settings", options: "EvaluationSett
     return Outcome(report, show, lambda path: over_time(report, path))
 
 
-def cold_start(stream: "Stream", settings: "Settings", options: "EvaluationSettings", shown: Collection[str]) -> Outcome:
+def cold_start(
+    stream: "Stream", settings: "Settings", options: "EvaluationSettings", shown: Collection[str]
+) -> Outcome:
     """The same events by how little was known of user and item (RecNet, Figure 6)."""
     from propagation.evaluation.protocols.prequential import evaluate_prequential
     from propagation.evaluation.reports.plot import cold_start as draw
     from propagation.evaluation.reports.table import FOOTING, SLICE_HEADERS, slice_rows
     from services.runtime.version import release
 
-    report = with_bar(stream.name, lambda heard: evaluate_prequential(stream, embedder_of(settings), options, commit=release(),
-                                                                      progress=heard))
+    report = with_bar(
+        stream.name,
+        lambda heard: evaluate_prequential(
+            stream, embedder_of(settings), options, commit=release(), progress=heard
+        ),
+    )
     title = f"{report.dataset}: N@10 by what was known, {counted(report.ranked, 'event')} from event {report.reported_from:,} on"
 
     def show() -> None:
-        print_table(f"{title}; median of {counted(len(report.settings.seeds), 'seed')}", SLICE_HEADERS, slice_rows(report.slices),
-                    SLICE_HEADERS[1:])
+        print_table(
+            f"{title}; median of {counted(len(report.settings.seeds), 'seed')}",
+            SLICE_HEADERS,
+            slice_rows(report.slices),
+            SLICE_HEADERS[1:],
+        )
         print_cost(report.seconds, report.embedder, FOOTING)
 
     return Outcome(report, show, lambda path: draw(report.slices, title, path))
 
 
-def leave_one_out(stream: "Stream", settings: "Settings", options: "EvaluationSettings", shown: Collection[str]) -> Outcome:
+def leave_one_out(
+    stream: "Stream", settings: "Settings", options: "EvaluationSettings", shown: Collection[str]
+) -> Outcome:
     """Each user's last event, after all else, at its own moment, and with histories shuffled."""
     from propagation.evaluation.protocols.leave_one_out import KNOWING, evaluate_leave_one_out
     from propagation.evaluation.reports.plot import left_out
-    from propagation.evaluation.reports.table import LABELS, LEFT_OUT_HEADERS, SLICE_HEADERS, left_out_rows, slice_rows
+    from propagation.evaluation.reports.table import (
+        LABELS,
+        LEFT_OUT_HEADERS,
+        SLICE_HEADERS,
+        left_out_rows,
+        slice_rows,
+    )
     from services.runtime.version import release
 
-    report = with_bar(stream.name, lambda heard: evaluate_leave_one_out(stream, embedder_of(settings), options, commit=release(),
-                                                                        progress=heard))
+    report = with_bar(
+        stream.name,
+        lambda heard: evaluate_leave_one_out(
+            stream, embedder_of(settings), options, commit=release(), progress=heard
+        ),
+    )
 
     def show() -> None:
         for setting in report.known:
-            title = (f"{report.dataset}, leave-last-one-out, {KNOWING[setting.name]}: {counted(setting.targets, 'target')}; "
-                     f"median of {counted(len(report.settings.seeds), 'seed')}")
-            kept = [row for name, row in zip(LABELS, left_out_rows(setting), strict=True) if name in shown]
+            title = (
+                f"{report.dataset}, leave-last-one-out, {KNOWING[setting.name]}: {counted(setting.targets, 'target')}; "
+                f"median of {counted(len(report.settings.seeds), 'seed')}"
+            )
+            kept = [
+                row
+                for name, row in zip(LABELS, left_out_rows(setting), strict=True)
+                if name in shown
+            ]
             print_table(title, LEFT_OUT_HEADERS, kept, LEFT_OUT_HEADERS[1:])
-        print_table(f"By what was known, {KNOWING['end']} (N@10 of 10)", SLICE_HEADERS, slice_rows(report.setting("end").slices),
-                    SLICE_HEADERS[1:])
+        print_table(
+            f"By what was known, {KNOWING['end']} (N@10 of 10)",
+            SLICE_HEADERS,
+            slice_rows(report.setting("end").slices),
+            SLICE_HEADERS[1:],
+        )
         print_cost(report.seconds, report.embedder)
 
     return Outcome(report, show, lambda path: left_out(report, path))
@@ -104,7 +152,9 @@ def with_bar(name: str, measure: "Callable[[Progress], Coroutine[Any, Any, T]]")
     """Run a measurement to its end, under a progress bar."""
     with progress_bar() as bar:
         task = bar.add_task(name, total=None)
-        return asyncio.run(measure(lambda done, total: bar.update(task, completed=done, total=total)))
+        return asyncio.run(
+            measure(lambda done, total: bar.update(task, completed=done, total=total))
+        )
 
 
 def embedder_of(settings: "Settings") -> Any:

@@ -19,17 +19,28 @@ if TYPE_CHECKING:
     from propagation.workflow.engine import Engine
     from propagation.workflow.replay import ReplayReport
 
-Folder = Annotated[Path, typer.Argument(help="MovieLens, RecBole atomic files, or clients.jsonl and events.jsonl.")]
+Folder = Annotated[
+    Path, typer.Argument(help="MovieLens, RecBole atomic files, or clients.jsonl and events.jsonl.")
+]
 First = Annotated[int | None, typer.Option(metavar="N", min=1, help="The earliest N events only.")]
 Step = Annotated[int, typer.Option(min=1, help="Events recorded at a time.")]
 
 
-def replay(folder: Folder, database: Database = None, first: First = None, step: Step = 256, config: Config = None,
-           assignments: Assignments = None, json: AsJson = False) -> None:
-    """Run a dataset through the whole loop on a database file, in lockstep: two runs are equal to the bit.
+def replay(
+    folder: Folder,
+    database: Database = None,
+    first: First = None,
+    step: Step = 256,
+    config: Config = None,
+    assignments: Assignments = None,
+    json: AsJson = False,
+) -> None:
+    """Run a dataset through the whole loop on a database file, in lockstep: two runs are equal to
+    the bit.
 
-    Every step of events is recorded, learned and reasoned before the next; rounds run by counts, not by time.
-    JSON: {"name", "clients", "events", "rounds", "outcomes": {status: count}, "seconds"}."""
+    Every step of events is recorded, learned and reasoned before the next; rounds run by counts,
+    not by time. JSON: {"name", "clients", "events", "rounds", "outcomes": {status: count},
+    "seconds"}."""
     import time
 
     from propagation.datasets.load import load_dataset
@@ -40,25 +51,45 @@ def replay(folder: Folder, database: Database = None, first: First = None, step:
     dataset = dataset.first(first) if first else dataset
     started = time.monotonic()
     clients = list(checked_clients(dataset.clients))
-    report = with_engine(settings, lambda engine: _replayed(engine, dataset, clients, step), create=True)
+    report = with_engine(
+        settings, lambda engine: _replayed(engine, dataset, clients, step), create=True
+    )
     seconds = time.monotonic() - started
     outcomes = {str(status): count for status, count in report.outcomes.items()}
     if json:
-        print_json({"name": dataset.name, "clients": report.clients, "events": report.events, "rounds": report.rounds,
-                    "outcomes": outcomes, "seconds": round(seconds, 3)})
+        print_json(
+            {
+                "name": dataset.name,
+                "clients": report.clients,
+                "events": report.events,
+                "rounds": report.rounds,
+                "outcomes": outcomes,
+                "seconds": round(seconds, 3),
+            }
+        )
     else:
         counts = ", ".join(f"{count:,} {status}" for status, count in outcomes.items()) or "none"
-        console().print(f"{dataset.name}: {counted(report.clients, 'client')}, {counted(report.rounds, 'round')}; "
-                        f"events: {counts}; {seconds:.1f} s; in {settings.graph}", markup=False)
+        console().print(
+            f"{dataset.name}: {counted(report.clients, 'client')}, {counted(report.rounds, 'round')}; "
+            f"events: {counts}; {seconds:.1f} s; in {settings.graph}",
+            markup=False,
+        )
 
 
-async def _replayed(engine: "Engine", dataset: "Dataset", clients: "Sequence[ClientChange]", step: int) -> "ReplayReport":
+async def _replayed(
+    engine: "Engine", dataset: "Dataset", clients: "Sequence[ClientChange]", step: int
+) -> "ReplayReport":
     from propagation.workflow.replay import replay
 
     with progress_bar() as bar:
         task = bar.add_task(dataset.name, total=len(dataset))
-        return await replay(engine, clients, checked(dataset.events), step=step,
-                            progress=lambda now: bar.update(task, completed=now.events))
+        return await replay(
+            engine,
+            clients,
+            checked(dataset.events),
+            step=step,
+            progress=lambda now: bar.update(task, completed=now.events),
+        )
 
 
 def checked_clients(changes: "Iterable[ClientChange]") -> "Iterator[ClientChange]":
@@ -67,11 +98,14 @@ def checked_clients(changes: "Iterable[ClientChange]") -> "Iterator[ClientChange
     from services.grpc.requests.client_changes import checked_change
 
     for change in changes:
-        yield checked_change(client_to_proto(change), None, f"{change.key.kind.name.lower()} {change.key.id!r}")
+        yield checked_change(
+            client_to_proto(change), None, f"{change.key.kind.name.lower()} {change.key.id!r}"
+        )
 
 
 def checked(events: "Iterable[Event]") -> "Iterator[NewInteraction]":
-    """Events as the service would take them: an import after a replay finds duplicates, not conflicts."""
+    """Events as the service would take them: an import after a replay finds duplicates, not
+    conflicts."""
     import time
 
     from services.client.upload import event_to_proto

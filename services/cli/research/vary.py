@@ -27,24 +27,40 @@ LOOP_EVENTS = 10_000
 LEAST = {"k": 2.0, "tau": -1.0, "buffer": 1.0, "evolution": 1.0}
 MOST = {"k": 4096.0, "tau": 1.0, "buffer": 64.0, "evolution": 10_000.0}
 EVERY_MERGE = 1 << 40
-NOTHING_EVOLVED = ("No run went live at any of these values, so all rows are the same pass: take more events (--first), or smaller"
-                   " workflow.evolve_support and workflow.holdout.")
+NOTHING_EVOLVED = (
+    "No run went live at any of these values, so all rows are the same pass: take more events (--first), or smaller"
+    " workflow.evolve_support and workflow.holdout."
+)
 LOOPED = {"buffer": "buffer", "evolution": "evolve_every_rounds"}
 
 
-def measured(vary: str, dataset: "Dataset", stream: "Stream", settings: "Settings", options: "EvaluationSettings",
-             first: int | None) -> Outcome:
+def measured(
+    vary: str,
+    dataset: "Dataset",
+    stream: "Stream",
+    settings: "Settings",
+    options: "EvaluationSettings",
+    first: int | None,
+) -> Outcome:
     """Raises UsageProblem for a setting or a value that can't be varied."""
     of, values = _parsed(vary)
-    effect = (_of_loop(of, values, dataset.first(first or LOOP_EVENTS), settings) if of in LOOPED
-              else _of_numbers(of, values, stream, settings, options))
+    effect = (
+        _of_loop(of, values, dataset.first(first or LOOP_EVENTS), settings)
+        if of in LOOPED
+        else _of_numbers(of, values, stream, settings, options)
+    )
 
     def show() -> None:
         from propagation.evaluation.reports.table import FOOTING, effect_gains, effect_levels
 
-        title = (f"{effect.dataset}: the effect of {effect.of}; N@10, {counted(effect.events, 'event')}, "
-                 f"{effect.ranked:,} ranked; median of {counted(effect.seeds, 'seed')}")
-        for named, (headers, rows) in ((title, effect_levels(effect)), ("the same, paired", effect_gains(effect))):
+        title = (
+            f"{effect.dataset}: the effect of {effect.of}; N@10, {counted(effect.events, 'event')}, "
+            f"{effect.ranked:,} ranked; median of {counted(effect.seeds, 'seed')}"
+        )
+        for named, (headers, rows) in (
+            (title, effect_levels(effect)),
+            ("the same, paired", effect_gains(effect)),
+        ):
             print_table(named, headers, rows, headers)
         if of == "evolution" and not any(point.counts["published"] for point in effect.points):
             console().print(NOTHING_EVOLVED, markup=False)
@@ -59,65 +75,112 @@ def measured(vary: str, dataset: "Dataset", stream: "Stream", settings: "Setting
 
 
 def _parsed(vary: str) -> tuple[str, list[float | None]]:
-    """The setting and its values; None is what NONE_MEANS says. Of evolution `off` is always the first: the others are compared
-    with it."""
+    """The setting and its values; None is what NONE_MEANS says. Of evolution `off` is always the
+    first: the others are compared with it."""
     from propagation.evaluation.protocols.vary import NONE_MEANS
 
     of, equals, listed = vary.partition("=")
     if of not in LEAST or not equals:
-        raise UsageProblem(f"--vary is {vary!r}; give k=, tau=, buffer= or evolution= and values, for example k=20,40,80")
+        raise UsageProblem(
+            f"--vary is {vary!r}; give k=, tau=, buffer= or evolution= and values, for example k=20,40,80"
+        )
     values: list[float | None] = []
     for text in listed.split(","):
         try:
             value = None if text.strip() == NONE_MEANS.get(of) else float(text)
         except ValueError:
             raise UsageProblem(f"--vary {of}: {text!r} is no number") from None
-        if value is not None and not (LEAST[of] <= value <= MOST[of] and (of == "tau" or value == int(value))):
-            raise UsageProblem(f"--vary {of}: {text} is not in {LEAST[of]:g} to {MOST[of]:g}{'' if of == 'tau' else ', whole'}")
+        if value is not None and not (
+            LEAST[of] <= value <= MOST[of] and (of == "tau" or value == int(value))
+        ):
+            raise UsageProblem(
+                f"--vary {of}: {text} is not in {LEAST[of]:g} to {MOST[of]:g}{'' if of == 'tau' else ', whole'}"
+            )
         values.append(value)
-    return of, [None, *(value for value in values if value is not None)] if of == "evolution" else values
+    return of, [
+        None,
+        *(value for value in values if value is not None),
+    ] if of == "evolution" else values
 
 
-def _of_numbers(of: str, values: Sequence[float | None], stream: "Stream", settings: "Settings",
-                options: "EvaluationSettings") -> "Effect":
+def _of_numbers(
+    of: str,
+    values: Sequence[float | None],
+    stream: "Stream",
+    settings: "Settings",
+    options: "EvaluationSettings",
+) -> "Effect":
     from propagation.evaluation.protocols.vary import BASES, SHOWN, numbers_point
 
     begun, points, ranked = time.monotonic(), [], 0
     for value in values:
-        changed = {"tau": value} if of == "tau" else {"session_k": int(value or 0), "taste_k": int(value or 0)}
-        report = _report(f"{stream.name}, {of} {_written(value)}", stream, settings, options.model_copy(update=changed))
+        changed = (
+            {"tau": value}
+            if of == "tau"
+            else {"session_k": int(value or 0), "taste_k": int(value or 0)}
+        )
+        report = _report(
+            f"{stream.name}, {of} {_written(value)}",
+            stream,
+            settings,
+            options.model_copy(update=changed),
+        )
         points.append(numbers_point(of, value, report))
         ranked = report.ranked
     bases = {name: base for name, base in BASES.items() if name in SHOWN[of]}
-    return _effect(of, stream.name, len(stream.user), ranked, len(options.seeds), bases, points, begun)
+    return _effect(
+        of, stream.name, len(stream.user), ranked, len(options.seeds), bases, points, begun
+    )
 
 
-def _report(name: str, stream: "Stream", settings: "Settings", options: "EvaluationSettings") -> "Report":
+def _report(
+    name: str, stream: "Stream", settings: "Settings", options: "EvaluationSettings"
+) -> "Report":
     from propagation.evaluation.protocols.prequential import evaluate_prequential
 
-    return with_bar(name, lambda heard: evaluate_prequential(stream, embedder_of(settings), options, progress=heard))
+    return with_bar(
+        name,
+        lambda heard: evaluate_prequential(stream, embedder_of(settings), options, progress=heard),
+    )
 
 
-def _of_loop(of: str, values: Sequence[float | None], dataset: "Dataset", settings: "Settings") -> "Effect":
-    """The whole loop with the offline reasoner, once a value, each on a database of its own that is removed."""
-    from propagation.evaluation.protocols.vary import EVOLVED, LOOP_BASES, NONE_MEANS, UNEVOLVED, loop_point
+def _of_loop(
+    of: str, values: Sequence[float | None], dataset: "Dataset", settings: "Settings"
+) -> "Effect":
+    """The whole loop with the offline reasoner, once a value, each on a database of its own that is
+    removed."""
+    from propagation.evaluation.protocols.vary import (
+        EVOLVED,
+        LOOP_BASES,
+        NONE_MEANS,
+        UNEVOLVED,
+        loop_point,
+    )
 
     begun, points, first = time.monotonic(), [], None
     for value in values:
-        workflow = settings.workflow.model_copy(update={LOOPED[of]: None if value is None else int(value)})
-        looped, counts = with_bar(f"{dataset.name}, {of} {_written(value, NONE_MEANS.get(of, ''))}",
-                                  partial(_looped, of, dataset, settings.model_copy(update={"workflow": workflow})))
+        workflow = settings.workflow.model_copy(
+            update={LOOPED[of]: None if value is None else int(value)}
+        )
+        looped, counts = with_bar(
+            f"{dataset.name}, {of} {_written(value, NONE_MEANS.get(of, ''))}",
+            partial(_looped, of, dataset, settings.model_copy(update={"workflow": workflow})),
+        )
         first = first or looped
         points.append(loop_point(value, looped, counts, first if of == "evolution" else None))
     bases = {**LOOP_BASES, EVOLVED: UNEVOLVED} if of == "evolution" else LOOP_BASES
-    return _effect(of, dataset.name, len(dataset), len(first.user) if first else 0, 1, bases, points, begun)
+    return _effect(
+        of, dataset.name, len(dataset), len(first.user) if first else 0, 1, bases, points, begun
+    )
 
 
 def _written(value: float | None, otherwise: str = "default") -> str:
     return otherwise if value is None else f"{value:g}"
 
 
-async def _looped(of: str, dataset: "Dataset", settings: "Settings", heard: Progress) -> "tuple[Looped, dict[str, int]]":
+async def _looped(
+    of: str, dataset: "Dataset", settings: "Settings", heard: Progress
+) -> "tuple[Looped, dict[str, int]]":
     from propagation.evaluation.protocols.whole_loop import ranked_in_loop
     from services.assembly import engine_of
     from services.cli.research.replay import checked
@@ -127,7 +190,9 @@ async def _looped(of: str, dataset: "Dataset", settings: "Settings", heard: Prog
         engine = engine_of(settings.model_copy(update={"database": Path(folder) / "loop.db"}))
         await engine.open()
         try:
-            looped = await ranked_in_loop(engine, dataset.clients, events, lambda done: heard(done, len(events)))
+            looped = await ranked_in_loop(
+                engine, dataset.clients, events, lambda done: heard(done, len(events))
+            )
             counts = await (_evolved(engine) if of == "evolution" else _buffered(engine))
         finally:
             await engine.close()
@@ -136,25 +201,51 @@ async def _looped(of: str, dataset: "Dataset", settings: "Settings", heard: Prog
 
 async def _buffered(engine: "Engine") -> dict[str, int]:
     reach = await engine.store.reach(EVERY_MERGE)
-    return {"merged": sum(one.merged for one in reach), "fell out": sum(one.fell_out for one in reach)}
+    return {
+        "merged": sum(one.merged for one in reach),
+        "fell out": sum(one.fell_out for one in reach),
+    }
 
 
 async def _evolved(engine: "Engine") -> dict[str, int]:
-    """How often routers were looked at, how often that went live, what was done to them then, and how many there are now."""
+    """How often routers were looked at, how often that went live, what was done to them then, and
+    how many there are now."""
     from propagation.model.routers.evolution import EvolutionKind
 
     last = await engine.store.last_round()
     runs = await engine.store.evolution_runs(last.number if last else 1)
     published = [run for run in runs if run.published]
     kinds = [change.kind for run in published for change in run.changes]
-    return {"runs": len(runs), "published": len(published), **{f"{kind.value}s": kinds.count(kind) for kind in EvolutionKind},
-            "routers": len(engine.numbers.view.routers)}
+    return {
+        "runs": len(runs),
+        "published": len(published),
+        **{f"{kind.value}s": kinds.count(kind) for kind in EvolutionKind},
+        "routers": len(engine.numbers.view.routers),
+    }
 
 
-def _effect(of: str, name: str, events: int, ranked: int, seeds: int, bases: dict[str, str], points: "list[EffectPoint]",
-            begun: float) -> "Effect":
+def _effect(
+    of: str,
+    name: str,
+    events: int,
+    ranked: int,
+    seeds: int,
+    bases: dict[str, str],
+    points: "list[EffectPoint]",
+    begun: float,
+) -> "Effect":
     from propagation.evaluation.protocols.vary import Effect
     from services.runtime.version import release
 
-    return Effect(of=of, dataset=name, events=events, ranked=ranked, seeds=seeds, bases=bases, points=points,
-                  seconds=time.monotonic() - begun, commit=release(), finished=datetime.now(UTC))
+    return Effect(
+        of=of,
+        dataset=name,
+        events=events,
+        ranked=ranked,
+        seeds=seeds,
+        bases=bases,
+        points=points,
+        seconds=time.monotonic() - begun,
+        commit=release(),
+        finished=datetime.now(UTC),
+    )

@@ -20,11 +20,16 @@ async def load_clients(stub: "PropagationServiceAsyncStub", plan: Plan) -> Uploa
         return await upload(stub, dataset.clients, (), lambda more: bar.advance(task, more))
 
 
-async def load_events(stub: "PropagationServiceAsyncStub", plan: Plan, start: int, end: int) -> None:
-    """Events `start` to `end` of the time order, processed, and a round behind them. Raises Refused where one is rejected."""
+async def load_events(
+    stub: "PropagationServiceAsyncStub", plan: Plan, start: int, end: int
+) -> None:
+    """Events `start` to `end` of the time order, processed, and a round behind them. Raises Refused
+    where one is rejected."""
     with progress_bar() as bar:
         task = bar.add_task("events", total=end - start)
-        report = await upload(stub, (), plan.dataset.between(start, end), lambda more: bar.advance(task, more))
+        report = await upload(
+            stub, (), plan.dataset.between(start, end), lambda more: bar.advance(task, more)
+        )
         if report.outcomes["rejected"]:
             raise Refused(report.examples[0])
         bar.add_task("learn, reason, rounds", total=None)

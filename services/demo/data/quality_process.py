@@ -1,5 +1,5 @@
-"""The evaluation's process: `python -m services.demo.data.quality_process SEED [FOLDER]` prints the report as JSON, or a line that says why
-there is none."""
+"""The evaluation's process: `python -m services.demo.data.quality_process SEED [FOLDER]` prints the
+report as JSON, or a line that says why there is none."""
 
 import asyncio
 import sys
@@ -25,7 +25,9 @@ def main(seed: int, folder: Path | None) -> None:
     except InvalidInput as error:
         print(error)
         return
-    report = asyncio.run(evaluate_prequential(stream, HashedEmbedder(seed), EvaluationSettings(seeds=SEEDS)))
+    report = asyncio.run(
+        evaluate_prequential(stream, HashedEmbedder(seed), EvaluationSettings(seeds=SEEDS))
+    )
     print(report.model_dump_json())
 
 

@@ -19,8 +19,9 @@ REST = "all others"
 
 @dataclass(frozen=True)
 class Reach:
-    """`names`: routers by number · `tables`: {user: {router: score}} · `groups`: {user: community} in the order of `order` ·
-    `flows`: how many lines that messages wrote went from a community, over a router, to a community."""
+    """`names`: routers by number · `tables`: {user: {router: score}} · `groups`: {user: community}
+    in the order of `order` · `flows`: how many lines that messages wrote went from a community,
+    over a router, to a community."""
 
     names: Mapping[int, str]
     tables: Mapping[str, Mapping[int, float]]
@@ -37,7 +38,8 @@ class Reach:
 
 
 async def gather_reach(stub: "PropagationServiceAsyncStub", plan: Plan) -> Reach:
-    """Asks for the taste routers, their members, and the profiles of at most 240 users, the most active first."""
+    """Asks for the taste routers, their members, and the profiles of at most 240 users, the most
+    active first."""
     active = Counter(event.user_id for event in plan.dataset.between(0, plan.after))
     users = [user for user, _ in active.most_common(MOST_USERS)]
     names = await _routers(stub)
@@ -53,13 +55,16 @@ async def _routers(stub: "PropagationServiceAsyncStub") -> dict[int, str]:
     return {router.number: router.name or f"router {router.number}" for router in answer.routers}
 
 
-async def _tables(stub: "PropagationServiceAsyncStub", names: Mapping[int, str],
-                  users: frozenset[str]) -> dict[str, dict[int, float]]:
+async def _tables(
+    stub: "PropagationServiceAsyncStub", names: Mapping[int, str], users: frozenset[str]
+) -> dict[str, dict[int, float]]:
     tables: dict[str, dict[int, float]] = {}
     for number in names:
         token = ""
         while True:
-            request = pb.GetRouterRequest(number=number, bank=pb.BANK_TASTE, page_size=PAGE, page_token=token)
+            request = pb.GetRouterRequest(
+                number=number, bank=pb.BANK_TASTE, page_size=PAGE, page_token=token
+            )
             answer = await stub.GetRouter(request)
             for member in answer.members:
                 if member.client.kind == pb.CLIENT_KIND_USER and member.client.id in users:
@@ -74,24 +79,40 @@ def _planted(groups: Mapping[str, str]) -> tuple[Mapping[str, str], Sequence[str
     return groups, sorted(set(groups.values()))
 
 
-def _by_router(tables: Mapping[str, Mapping[int, float]], names: Mapping[int, str]) -> tuple[dict[str, str], list[str]]:
-    """Where no community was planted: users by the router that they trust most; small groups are one."""
-    first = {user: names[max(row, key=lambda router: (row[router], -router))] for user, row in tables.items() if row}
+def _by_router(
+    tables: Mapping[str, Mapping[int, float]], names: Mapping[int, str]
+) -> tuple[dict[str, str], list[str]]:
+    """Where no community was planted: users by the router that they trust most; small groups are
+    one."""
+    first = {
+        user: names[max(row, key=lambda router: (row[router], -router))]
+        for user, row in tables.items()
+        if row
+    }
     largest = [name for name, _ in Counter(first.values()).most_common(MOST_GROUPS - 1)]
     groups = {user: name if name in largest else REST for user, name in first.items()}
     return groups, [*largest, REST] if REST in groups.values() else largest
 
 
-def _flows(profiles: Mapping[str, pb.Profile], groups: Mapping[str, str]) -> Counter[tuple[str, int, str]]:
+def _flows(
+    profiles: Mapping[str, pb.Profile], groups: Mapping[str, str]
+) -> Counter[tuple[str, int, str]]:
     flows: Counter[tuple[str, int, str]] = Counter()
     for user, profile in profiles.items():
         for line in profile.lines:
             if line.author == pb.AUTHOR_RECEPTION and user in groups:
-                flows.update((source, router, groups[user]) for source, router in _sources(line, groups))
+                flows.update(
+                    (source, router, groups[user]) for source, router in _sources(line, groups)
+                )
     return flows
 
 
 def _sources(line: pb.Line, groups: Mapping[str, str]) -> set[tuple[str, int]]:
     """The communities whose users a line came from; items that sent carry no community."""
-    return {(groups[sender.id], source.message.router) for source in line.sources if source.HasField("message")
-            for sender in source.message.senders.clients.keys if sender.kind == pb.CLIENT_KIND_USER and sender.id in groups}
+    return {
+        (groups[sender.id], source.message.router)
+        for source in line.sources
+        if source.HasField("message")
+        for sender in source.message.senders.clients.keys
+        if sender.kind == pb.CLIENT_KIND_USER and sender.id in groups
+    }

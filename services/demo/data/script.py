@@ -19,9 +19,9 @@ BOOTSTRAP_ITEMS, LEAST_BOOTSTRAP = 500, 20
 
 @dataclass(frozen=True)
 class Plan:
-    """`before` and `after` count events of the time order: profiles are compared at these two moments. `watched`: users who
-    take no part in between, likeliest first; none where nobody had an event before. `groups`: each user's planted community, where
-    one was planted."""
+    """`before` and `after` count events of the time order: profiles are compared at these two
+    moments. `watched`: users who take no part in between, likeliest first; none where nobody had an
+    event before. `groups`: each user's planted community, where one was planted."""
 
     dataset: Dataset
     before: int
@@ -32,22 +32,39 @@ class Plan:
 
     @property
     def settings(self) -> list[str]:
-        """The service's, for a small town or a small folder: some two dozen rounds, and a bootstrap in spite of few items."""
-        described = sum(bool(item.title or item.description or item.categories or item.attributes) for item in self.dataset.items)
+        """The service's, for a small town or a small folder: some two dozen rounds, and a bootstrap
+        in spite of few items."""
+        described = sum(
+            bool(item.title or item.description or item.categories or item.attributes)
+            for item in self.dataset.items
+        )
         clients = len(self.dataset.items) + len(self.dataset.users)
-        return [f"bootstrap_items={min(BOOTSTRAP_ITEMS, max(described, LEAST_BOOTSTRAP))}",
-                f"update_size={max(LEAST_UPDATE, UPDATE_SHARE * clients):.0f}"]
+        return [
+            f"bootstrap_items={min(BOOTSTRAP_ITEMS, max(described, LEAST_BOOTSTRAP))}",
+            f"update_size={max(LEAST_UPDATE, UPDATE_SHARE * clients):.0f}",
+        ]
 
     def items_with(self, concepts: frozenset[str]) -> frozenset[str]:
         """Items that bear one of these attributes or categories."""
-        return frozenset(item.key.id for item in self.dataset.items
-                         if concepts & {normalised(name) for name in (*(item.attributes or ()), *(item.categories or ()))})
+        return frozenset(
+            item.key.id
+            for item in self.dataset.items
+            if concepts
+            & {normalised(name) for name in (*(item.attributes or ()), *(item.categories or ()))}
+        )
 
     def concepts_of(self, user: str) -> frozenset[str]:
         """Attributes and categories of everything that the user had by `after`."""
-        told = {item.key.id: (*(item.attributes or ()), *(item.categories or ())) for item in self.dataset.items}
-        return frozenset(normalised(name) for event in self.dataset.between(0, self.after) if event.user_id == user
-                         for name in told[event.item_id])
+        told = {
+            item.key.id: (*(item.attributes or ()), *(item.categories or ()))
+            for item in self.dataset.items
+        }
+        return frozenset(
+            normalised(name)
+            for event in self.dataset.between(0, self.after)
+            if event.user_id == user
+            for name in told[event.item_id]
+        )
 
 
 def plan_for(folder: Path | None, seed: int) -> Plan:
@@ -56,12 +73,15 @@ def plan_for(folder: Path | None, seed: int) -> Plan:
 
 
 def short_plan(plan: Plan, events: int) -> Plan:
-    """The events around the cut only, for a reasoner that takes its time: as many, with those in between nearest to it."""
+    """The events around the cut only, for a reasoner that takes its time: as many, with those in
+    between nearest to it."""
     if len(plan.dataset) <= events:
         return plan
     start = max(plan.after - events, 0)
     dataset = replace(plan.dataset, order=plan.dataset.order[start : plan.after])
-    before = max(plan.before - start, int(BEFORE_SHARE * len(dataset)) if plan.before <= start else 0)
+    before = max(
+        plan.before - start, int(BEFORE_SHARE * len(dataset)) if plan.before <= start else 0
+    )
     return replace(plan, dataset=dataset, before=before, after=len(dataset))
 
 
@@ -70,8 +90,14 @@ def _town(seed: int) -> Plan:
     wave = town.waves[-1]
     after = (wave.spread + wave.end) // 2
     earlier = Counter(event.user_id for event in town.dataset.between(0, wave.start))
-    took = {event.user_id for event in town.dataset.between(0, after) if event.item_id in wave.items}
-    home = [user for user, place in town.communities.items() if place == wave.community and user not in took]
+    took = {
+        event.user_id for event in town.dataset.between(0, after) if event.item_id in wave.items
+    }
+    home = [
+        user
+        for user, place in town.communities.items()
+        if place == wave.community and user not in took
+    ]
     watched = sorted(home, key=lambda user: (-earlier[user], user))
     return Plan(town.dataset, wave.start, after, watched[:WATCHED], wave, town.communities)
 

@@ -16,8 +16,9 @@ DEEP = 1_000
 
 @dataclass(frozen=True)
 class Story:
-    """`line`: what reception wrote into the profile of `user`, who had chosen nothing of it (where `new` is set; of the wave, where
-    the line tells of it). `told`: what travelled on `path`, or all that the line says where no path is kept."""
+    """`line`: what reception wrote into the profile of `user`, who had chosen nothing of it (where
+    `new` is set; of the wave, where the line tells of it). `told`: what travelled on `path`, or all
+    that the line says where no path is kept."""
 
     user: str
     before: pb.Profile
@@ -28,7 +29,9 @@ class Story:
     told: frozenset[str]
 
 
-async def profiles_of(stub: "PropagationServiceAsyncStub", users: Sequence[str]) -> dict[str, pb.Profile]:
+async def profiles_of(
+    stub: "PropagationServiceAsyncStub", users: Sequence[str]
+) -> dict[str, pb.Profile]:
     """Waiting messages are merged first."""
     found = {}
     for user in users:
@@ -37,9 +40,12 @@ async def profiles_of(stub: "PropagationServiceAsyncStub", users: Sequence[str])
     return found
 
 
-async def find_stories(stub: "PropagationServiceAsyncStub", plan: Plan, before: dict[str, pb.Profile]) -> list[Story]:
-    """One for each of the watched into whose profile reception wrote: the line that says most to somebody who took no part. Where
-    one or more of them tell of the wave, and their paths too, these alone."""
+async def find_stories(
+    stub: "PropagationServiceAsyncStub", plan: Plan, before: dict[str, pb.Profile]
+) -> list[Story]:
+    """One for each of the watched into whose profile reception wrote: the line that says most to
+    somebody who took no part. Where one or more of them tell of the wave, and their paths too,
+    these alone."""
     after = await profiles_of(stub, plan.watched)
     wave = wave_of(plan)
     stories = []
@@ -48,25 +54,47 @@ async def find_stories(stub: "PropagationServiceAsyncStub", plan: Plan, before: 
         known = {line.text for line in before[user].lines}
         heard = [line for line in after[user].lines if line.author == pb.AUTHOR_RECEPTION]
         if heard:
-            line = max(heard, key=lambda line: (bool(wave.intersection(line.attributes)), line.text not in known,
-                                                not concepts.intersection(line.attributes), line.weight))
+            line = max(
+                heard,
+                key=lambda line: (
+                    bool(wave.intersection(line.attributes)),
+                    line.text not in known,
+                    not concepts.intersection(line.attributes),
+                    line.weight,
+                ),
+            )
             path = await _path_of(stub, user, line, wave)
             news = wave.intersection(line.attributes) or line.attributes
-            stories.append(Story(user, before[user], after[user], line, not concepts.intersection(news), path,
-                                 carried(path) or frozenset(line.attributes)))
+            stories.append(
+                Story(
+                    user,
+                    before[user],
+                    after[user],
+                    line,
+                    not concepts.intersection(news),
+                    path,
+                    carried(path) or frozenset(line.attributes),
+                )
+            )
     return [story for story in stories if story.told & wave] or stories
 
 
-async def _path_of(stub: "PropagationServiceAsyncStub", user: str, line: pb.Line, wanted: frozenset[str]) -> pb.Path | None:
+async def _path_of(
+    stub: "PropagationServiceAsyncStub", user: str, line: pb.Line, wanted: frozenset[str]
+) -> pb.Path | None:
     """Of the line's paths, one that carries a wanted attribute, whole; None where none is kept."""
     origin = pb.LineOfProfile(client=user_key(user), line_id=line.id)
     answer = await stub.TracePropagation(pb.TracePropagationRequest(line=origin, limit=DEEP))
-    return max(answer.paths, default=None, key=lambda path: (bool(carried(path) & wanted), len(path.hops)))
+    return max(
+        answer.paths, default=None, key=lambda path: (bool(carried(path) & wanted), len(path.hops))
+    )
 
 
 def carried(path: pb.Path | None) -> frozenset[str]:
     """The attributes that went from a profile to a router on it."""
-    return frozenset(hop.attribute.name for hop in (path.hops if path else ()) if hop.HasField("attribute"))
+    return frozenset(
+        hop.attribute.name for hop in (path.hops if path else ()) if hop.HasField("attribute")
+    )
 
 
 def wave_of(plan: Plan) -> frozenset[str]:

@@ -12,7 +12,11 @@ from services.demo.shown.printing import NAME_CHARS, say
 if TYPE_CHECKING:
     from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
 
-KINDS = {pb.EVOLUTION_KIND_SPLIT: "split", pb.EVOLUTION_KIND_MERGE: "merge", pb.EVOLUTION_KIND_REWRITE: "rewrite"}
+KINDS = {
+    pb.EVOLUTION_KIND_SPLIT: "split",
+    pb.EVOLUTION_KIND_MERGE: "merge",
+    pb.EVOLUTION_KIND_REWRITE: "rewrite",
+}
 CHANGES_SHOWN, NUMBERS_CHARS, REASON_CHARS = 6, 18, 78
 
 
@@ -25,11 +29,25 @@ def show_evolution(console: Console, run: pb.EvolutionRun, names: Mapping[int, s
     """The plan as lineage, and the verdict. `names`: of the routers before the run."""
     for change in run.changes[:CHANGES_SHOWN]:
         numbers = f"{' + '.join(map(str, change.before))} → {' + '.join(map(str, change.after))}"
-        called = "; ".join(shorten(names.get(router, f"router {router}"), NAME_CHARS, placeholder=" …") for router in change.before)
+        called = "; ".join(
+            shorten(names.get(router, f"router {router}"), NAME_CHARS, placeholder=" …")
+            for router in change.before
+        )
         say(console, f"  {numbers:<{NUMBERS_CHARS}}{KINDS.get(change.kind, 'change')}: {called}")
         if change.reason:
-            say(console, f"  {'':<{NUMBERS_CHARS}}{shorten(change.reason, REASON_CHARS, placeholder=' …')}")
+            say(
+                console,
+                f"  {'':<{NUMBERS_CHARS}}{shorten(change.reason, REASON_CHARS, placeholder=' …')}",
+            )
     if len(run.changes) > CHANGES_SHOWN:
         say(console, f"  … and {len(run.changes) - CHANGES_SHOWN} more.")
-    say(console, f"Verdict: {run.verdict or ('published' if run.published else 'not published')}.".replace("..", "."))
-    say(console, "They are live as a new epoch." if run.published else "The routers stay as they were.")
+    say(
+        console,
+        f"Verdict: {run.verdict or ('published' if run.published else 'not published')}.".replace(
+            "..", "."
+        ),
+    )
+    say(
+        console,
+        "They are live as a new epoch." if run.published else "The routers stay as they were.",
+    )

@@ -15,7 +15,17 @@ from services.report.force_layout import force_layout, spread_labels
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#8C6D31", "#6B4C9A", "#7F7F7F")
+COLOURS = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#CC79A7",
+    "#D55E00",
+    "#56B4E9",
+    "#8C6D31",
+    "#6B4C9A",
+    "#7F7F7F",
+)
 INK, QUIET = "#222222", "#BBBBBB"
 LABELLED, APART = 14, 0.16
 WIDTH, HEIGHT, DOTS = 15.0, 8.6, 130
@@ -54,17 +64,31 @@ def _network(axes: "Axes", reach: Reach, traced: Traced | None, seed: int) -> No
     routers = sorted({router for row in reach.tables.values() for router in row})
     places = force_layout(_pulls(reach, users, routers), seed)
     at_user = dict(zip(users, places[: len(users)], strict=True))
-    at_router = dict(zip(routers, places[len(users):], strict=True))
+    at_router = dict(zip(routers, places[len(users) :], strict=True))
     colours = dict(zip(reach.order, COLOURS, strict=False))
     for user, row in reach.tables.items():
         for router in sorted(row, key=lambda number: (-row[number], number))[:EDGES_A_USER]:
-            axes.plot(*zip(at_user[user], at_router[router], strict=True), color=QUIET, linewidth=0.35, alpha=0.5, zorder=1)
+            axes.plot(
+                *zip(at_user[user], at_router[router], strict=True),
+                color=QUIET,
+                linewidth=0.35,
+                alpha=0.5,
+                zorder=1,
+            )
     for name in reach.order:
         members = [at_user[user] for user in users if reach.groups.get(user) == name]
         if members:
             across, up = np.array(members).T
-            axes.scatter(across, up, s=26, color=colours[name], label=f"{name} ({len(members)})", zorder=3, edgecolors="white",
-                         linewidths=0.4)
+            axes.scatter(
+                across,
+                up,
+                s=26,
+                color=colours[name],
+                label=f"{name} ({len(members)})",
+                zorder=3,
+                edgecolors="white",
+                linewidths=0.4,
+            )
     _router_marks(axes, reach, at_router)
     if traced and traced.user in at_user and traced.router in at_router:
         _path(axes, traced, at_user, at_router[traced.router])
@@ -74,17 +98,58 @@ def _network(axes: "Axes", reach: Reach, traced: Traced | None, seed: int) -> No
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=4, fontsize=9, frameon=False)
 
 
-def _path(axes: "Axes", traced: Traced, at_user: dict[str, NDArray[np.float64]], router: NDArray[np.float64]) -> None:
+def _path(
+    axes: "Axes",
+    traced: Traced,
+    at_user: dict[str, NDArray[np.float64]],
+    router: NDArray[np.float64],
+) -> None:
     """Thin arrows from the senders, a thick one to the user, who is named."""
     for sender in traced.senders:
         if sender in at_user:
-            axes.annotate("", _point(router), _point(at_user[sender]), zorder=5,
-                          arrowprops={"arrowstyle": "-|>", "color": INK, "linewidth": 0.9, "shrinkA": 3, "shrinkB": 5})
-    axes.annotate("", _point(at_user[traced.user]), _point(router), zorder=6,
-                  arrowprops={"arrowstyle": "-|>", "color": INK, "linewidth": 2.4, "shrinkA": 5, "shrinkB": 4})
-    axes.annotate(traced.user, _point(at_user[traced.user]), (0, -13), textcoords="offset points", ha="center", fontsize=9,
-                  fontweight="bold", color=INK, zorder=8,
-                  bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.8})
+            axes.annotate(
+                "",
+                _point(router),
+                _point(at_user[sender]),
+                zorder=5,
+                arrowprops={
+                    "arrowstyle": "-|>",
+                    "color": INK,
+                    "linewidth": 0.9,
+                    "shrinkA": 3,
+                    "shrinkB": 5,
+                },
+            )
+    axes.annotate(
+        "",
+        _point(at_user[traced.user]),
+        _point(router),
+        zorder=6,
+        arrowprops={
+            "arrowstyle": "-|>",
+            "color": INK,
+            "linewidth": 2.4,
+            "shrinkA": 5,
+            "shrinkB": 4,
+        },
+    )
+    axes.annotate(
+        traced.user,
+        _point(at_user[traced.user]),
+        (0, -13),
+        textcoords="offset points",
+        ha="center",
+        fontsize=9,
+        fontweight="bold",
+        color=INK,
+        zorder=8,
+        bbox={
+            "boxstyle": "round,pad=0.15",
+            "facecolor": "white",
+            "edgecolor": "none",
+            "alpha": 0.8,
+        },
+    )
 
 
 def _pulls(reach: Reach, users: list[str], routers: list[int]) -> NDArray[np.float64]:
@@ -106,39 +171,76 @@ def _router_marks(axes: "Axes", reach: Reach, at_router: dict[int, NDArray[np.fl
         carried[router] += lines
     largest = max(carried.values(), default=1)
     for router, place in at_router.items():
-        axes.scatter(place[0], place[1], marker="s", s=14 + 90 * carried[router] / largest, color="white", edgecolors=INK,
-                     linewidths=1.1, zorder=4)
-    named = _apart([router for router, _ in carried.most_common() if router in at_router], at_router)
+        axes.scatter(
+            place[0],
+            place[1],
+            marker="s",
+            s=14 + 90 * carried[router] / largest,
+            color="white",
+            edgecolors=INK,
+            linewidths=1.1,
+            zorder=4,
+        )
+    named = _apart(
+        [router for router, _ in carried.most_common() if router in at_router], at_router
+    )
     if not named:
         return
     texts = [_short(reach.names[router]) for router in named]
     sizes = np.array([(LETTER_WIDTH * len(text) + 0.04, LABEL_HEIGHT) for text in texts])
     wanted = np.array([at_router[router] + (0.0, LABEL_RISE) for router in named])
     for router, text, place in zip(named, texts, spread_labels(wanted, sizes), strict=True):
-        axes.annotate(text, _point(at_router[router]), _point(place), fontsize=8, color=INK, ha="center", va="center", zorder=7,
-                      bbox={"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": QUIET, "alpha": 0.92},
-                      arrowprops={"arrowstyle": "-", "color": INK, "linewidth": 0.6})
+        axes.annotate(
+            text,
+            _point(at_router[router]),
+            _point(place),
+            fontsize=8,
+            color=INK,
+            ha="center",
+            va="center",
+            zorder=7,
+            bbox={
+                "boxstyle": "round,pad=0.2",
+                "facecolor": "white",
+                "edgecolor": QUIET,
+                "alpha": 0.92,
+            },
+            arrowprops={"arrowstyle": "-", "color": INK, "linewidth": 0.6},
+        )
 
 
 def _apart(routers: Sequence[int], at_router: dict[int, NDArray[np.float64]]) -> list[int]:
     """Of routers that lie close together only the first is named."""
     named: list[int] = []
     for router in routers:
-        if len(named) < LABELLED and all(np.linalg.norm(at_router[router] - at_router[other]) > APART for other in named):
+        if len(named) < LABELLED and all(
+            np.linalg.norm(at_router[router] - at_router[other]) > APART for other in named
+        ):
             named.append(router)
     return named
 
 
 def _matrix(axes: "Axes", reach: Reach) -> None:
     flows = reach.between_groups()
-    counts = np.array([flows[source, target] for source in reach.order for target in reach.order], float)
+    counts = np.array(
+        [flows[source, target] for source in reach.order for target in reach.order], float
+    )
     counts = counts.reshape(len(reach.order), len(reach.order))
-    axes.imshow(counts, cmap="Blues", vmin=0, vmax=max(counts.max(initial=0.0), 1.0), aspect="equal")
+    axes.imshow(
+        counts, cmap="Blues", vmin=0, vmax=max(counts.max(initial=0.0), 1.0), aspect="equal"
+    )
     for row, values in enumerate(counts):
         for column, lines in enumerate(values):
             dark = lines > 0.55 * max(counts.max(), 1.0)
-            axes.text(column, row, f"{lines:.0f}" if lines else "·", ha="center", va="center", fontsize=9,
-                      color="white" if dark else INK)
+            axes.text(
+                column,
+                row,
+                f"{lines:.0f}" if lines else "·",
+                ha="center",
+                va="center",
+                fontsize=9,
+                color="white" if dark else INK,
+            )
     names = [_short(name) for name in reach.order]
     axes.set_xticks(range(len(names)), names, rotation=40, ha="right", fontsize=9)
     axes.set_yticks(range(len(names)), names, fontsize=9)

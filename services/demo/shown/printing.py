@@ -17,7 +17,11 @@ from services.demo.data.story import Story, wave_of
 WIDTH, BAR = 110, 10
 NAME_CHARS, GROUP_CHARS = 30, 18
 ROUTERS_SHOWN = 8
-AUTHORS = {pb.AUTHOR_CATALOGUE: "catalogue", pb.AUTHOR_INTERACTION: "own", pb.AUTHOR_RECEPTION: "heard"}
+AUTHORS = {
+    pb.AUTHOR_CATALOGUE: "catalogue",
+    pb.AUTHOR_INTERACTION: "own",
+    pb.AUTHOR_RECEPTION: "heard",
+}
 
 
 def new_console() -> Console:
@@ -38,14 +42,20 @@ def say(console: Console, text: str) -> None:
 def show_data(console: Console, plan: Plan) -> None:
     data = plan.dataset
     kind = "Generated data" if data.generated else "Your data"
-    say(console, f"{kind}: {data.name}. {counted(len(data.users), 'user')}, "
-                 f"{counted(len(data.items), 'item')}, {counted(len(data), 'event')}.")
+    say(
+        console,
+        f"{kind}: {data.name}. {counted(len(data.users), 'user')}, "
+        f"{counted(len(data.items), 'item')}, {counted(len(data), 'event')}.",
+    )
     for note in data.notes:
         say(console, f"  {note}")
     if plan.wave:
-        say(console, f"  Watched here: the wave of “{plan.wave.attribute}” in the community {plan.wave.community}, "
-                     f"begun by {len(plan.wave.pioneers)} pioneers; and the {len(plan.watched)} of its people who have chosen "
-                     f"nothing of it by event {plan.after:,}.")
+        say(
+            console,
+            f"  Watched here: the wave of “{plan.wave.attribute}” in the community {plan.wave.community}, "
+            f"begun by {len(plan.wave.pioneers)} pioneers; and the {len(plan.watched)} of its people who have chosen "
+            f"nothing of it by event {plan.after:,}.",
+        )
 
 
 def show_profiles(console: Console, story: Story) -> None:
@@ -54,8 +64,11 @@ def show_profiles(console: Console, story: Story) -> None:
     table = Table(show_header=True, expand=True, box=None, padding=(0, 2, 0, 0))
     table.add_column(f"{story.user}, before", ratio=1, overflow="fold")
     table.add_column(f"{story.user}, after", ratio=1, overflow="fold")
-    table.add_row("\n".join(_line(line, False) for line in story.before.lines) or "nothing yet",
-                  "\n".join(_line(line, line.text not in known) for line in story.after.lines) or "nothing yet")
+    table.add_row(
+        "\n".join(_line(line, False) for line in story.before.lines) or "nothing yet",
+        "\n".join(_line(line, line.text not in known) for line in story.after.lines)
+        or "nothing yet",
+    )
     console.print(table)
 
 
@@ -66,14 +79,26 @@ def _line(line: pb.Line, new: bool) -> str:
 
 def show_path(console: Console, plan: Plan, story: Story) -> None:
     if plan.wave and not story.told & wave_of(plan):
-        say(console, f"Nobody watched has heard of “{plan.wave.attribute}” yet. What they heard of instead:")
+        say(
+            console,
+            f"Nobody watched has heard of “{plan.wave.attribute}” yet. What they heard of instead:",
+        )
     part = "had chosen nothing of the kind" if story.new else "had chosen some of it already"
-    say(console, f"The line “{story.line.text}” stands in the profile of {story.user}, who {part}. How it got there:")
+    say(
+        console,
+        f"The line “{story.line.text}” stands in the profile of {story.user}, who {part}. How it got there:",
+    )
     if story.path is None:
-        say(console, "  Its path is no longer kept: what it rests on is older than what the service retains.")
+        say(
+            console,
+            "  Its path is no longer kept: what it rests on is older than what the service retains.",
+        )
         return
     for hop in story.path.hops:
-        console.print(textwrap.indent(textwrap.fill(hop.text, WIDTH - 6), "    ").replace("    ", "  → ", 1), markup=False)
+        console.print(
+            textwrap.indent(textwrap.fill(hop.text, WIDTH - 6), "    ").replace("    ", "  → ", 1),
+            markup=False,
+        )
 
 
 def show_reach(console: Console, reach: Reach) -> None:
@@ -91,8 +116,12 @@ def show_reach(console: Console, reach: Reach) -> None:
     for router in sorted(carried, key=lambda number: (-carried[number], number))[:ROUTERS_SHOWN]:
         bar = "█" * max(1, round(BAR * carried[router] / largest))
         name = shorten(reach.names.get(router, f"router {router}"), NAME_CHARS, placeholder=" …")
-        table.add_row(_most(reach, router, 0), escape(name), _most(reach, router, 2),
-                      f"{carried[router]:>4} {bar}")
+        table.add_row(
+            _most(reach, router, 0),
+            escape(name),
+            _most(reach, router, 2),
+            f"{carried[router]:>4} {bar}",
+        )
     console.print(table)
 
 
@@ -104,7 +133,10 @@ def _most(reach: Reach, router: int, end: int) -> str:
             name = str(flow[end])
             lines[name] = lines.get(name, 0) + count
     names: Sequence[str] = sorted(lines, key=lambda name: (-lines[name], name))
-    return escape(shorten(names[0], GROUP_CHARS, placeholder=" …") + (f" and {len(names) - 1} more" if len(names) > 1 else ""))
+    return escape(
+        shorten(names[0], GROUP_CHARS, placeholder=" …")
+        + (f" and {len(names) - 1} more" if len(names) > 1 else "")
+    )
 
 
 def show_found(console: Console, what: str, titles: Sequence[str]) -> None:

@@ -1,4 +1,5 @@
-"""Ranking quality, off, on and placebo: measured in a process of its own, so that it and the service use both cores."""
+"""Ranking quality, off, on and placebo: measured in a process of its own, so that it and the
+service use both cores."""
 
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -17,7 +18,11 @@ from services.client.errors import ChildFailed
 from services.demo.processes import child, ended, kept, last_words
 from services.demo.shown.printing import say
 
-ARMS = {"off": "propagation off", "adoption": "propagation on", "placebo": "placebo: the same, routers shuffled"}
+ARMS = {
+    "off": "propagation off",
+    "adoption": "propagation on",
+    "placebo": "placebo: the same, routers shuffled",
+}
 CLEAR_T = 3.0
 Ranking = Callable[[], Awaitable[Report | str]]
 MEASURE = "services.demo.data.quality_process"
@@ -25,18 +30,27 @@ MEASURE = "services.demo.data.quality_process"
 
 @asynccontextmanager
 async def ranked(folder: Path | None, seed: int) -> AsyncIterator[Ranking]:
-    """Starts measuring; the function waits for the report, or for why there is none. Raises ChildFailed where it failed."""
+    """Starts measuring; the function waits for the report, or for why there is none. Raises
+    ChildFailed where it failed."""
     with tempfile.TemporaryDirectory(prefix="propagation-demo-") as place:
         log = Path(place) / "evaluation.log"
         with log.open("wb") as errors:
-            async with child(MEASURE, [str(seed), *([str(folder)] if folder else [])], errors.fileno()) as process:
+            async with child(
+                MEASURE, [str(seed), *([str(folder)] if folder else [])], errors.fileno()
+            ) as process:
 
                 async def report() -> Report | str:
                     out, _ = await process.communicate()
                     if process.returncode:
                         said = await last_words(log)
-                        raise ChildFailed(f"the evaluation {ended(process.returncode)}: {said}; its log: {kept(log)}")
-                    return Report.model_validate_json(out) if out.startswith(b"{") else out.decode().strip()
+                        raise ChildFailed(
+                            f"the evaluation {ended(process.returncode)}: {said}; its log: {kept(log)}"
+                        )
+                    return (
+                        Report.model_validate_json(out)
+                        if out.startswith(b"{")
+                        else out.decode().strip()
+                    )
 
                 yield report
 
@@ -46,9 +60,12 @@ def show_ranking(console: Console, report: Report | str) -> None:
     if isinstance(report, str):
         say(console, f"Nothing was ranked: {report}.")
         return
-    say(console, f"Every event is predicted, then learned. Reported: the later {report.ranked:,} of "
-                 f"{counted(report.events, 'event')}. "
-                 "N@10: 1 where the item that was chosen stands first among ten, .29 where last.")
+    say(
+        console,
+        f"Every event is predicted, then learned. Reported: the later {report.ranked:,} of "
+        f"{counted(report.events, 'event')}. "
+        "N@10: 1 where the item that was chosen stands first among ten, .29 where last.",
+    )
     table = Table(box=None, padding=(0, 3, 0, 0))
     for column in ("", "N@10", "first of ten", "against off, by user", "t"):
         table.add_column(column, justify="left" if not column else "right")
@@ -61,8 +78,12 @@ def show_ranking(console: Console, report: Report | str) -> None:
 
 def _figures(arm: ArmReport) -> tuple[str, ...]:
     pair = arm.against_off
-    return ("-" if arm.n10 is None else f"{arm.n10:.3f}", "-" if arm.hr1 is None else f"{arm.hr1:.0%}",
-            f"{pair.mean:+.3f}" if pair else "", f"{pair.t:.1f}" if pair and pair.t is not None else "")
+    return (
+        "-" if arm.n10 is None else f"{arm.n10:.3f}",
+        "-" if arm.hr1 is None else f"{arm.hr1:.0%}",
+        f"{pair.mean:+.3f}" if pair else "",
+        f"{pair.t:.1f}" if pair and pair.t is not None else "",
+    )
 
 
 def verdict(on: Paired | None, placebo: Paired | None) -> str:
@@ -73,6 +94,12 @@ def verdict(on: Paired | None, placebo: Paired | None) -> str:
     if abs(on.t) >= CLEAR_T and abs(on.mean) > abs(placebo.mean):
         told = "Here propagation helps" if on.mean > 0 else "Here propagation hurts"
     clear = placebo.t is not None and abs(placebo.t) >= CLEAR_T
-    control = f"the placebo differs from off by {placebo.mean:+.3f}" if clear else "the placebo does nothing, as it should"
-    return (f"{told}; {control}. (t: paired over users. Clear is a difference with t of at least {CLEAR_T:g} that is larger than"
-            " the placebo's.)")
+    control = (
+        f"the placebo differs from off by {placebo.mean:+.3f}"
+        if clear
+        else "the placebo does nothing, as it should"
+    )
+    return (
+        f"{told}; {control}. (t: paired over users. Clear is a difference with t of at least {CLEAR_T:g} that is larger than"
+        " the placebo's.)"
+    )

@@ -1,4 +1,5 @@
-"""What the demo prints about a recommendation: how it was chosen, where it stands, and which part of the score did it."""
+"""What the demo prints about a recommendation: how it was chosen, where it stands, and which part
+of the score did it."""
 
 from rich.console import Console
 from rich.markup import escape
@@ -20,7 +21,8 @@ MEANINGS = {
 
 
 def show_advice(console: Console, advice: Advice, showcase: Showcase | None) -> None:
-    """`showcase`: None where no item of anything heard could be placed; then the first of the list is explained."""
+    """`showcase`: None where no item of anything heard could be placed; then the first of the list
+    is explained."""
     for place, one in enumerate(advice.best, 1):
         say(console, f"  {place}. {one.title or one.item_id}")
     if showcase is not None:
@@ -28,12 +30,18 @@ def show_advice(console: Console, advice: Advice, showcase: Showcase | None) -> 
         say(console, where_it_stands(advice, showcase))
     say(console, f"Why: {advice.chosen.explanation.text}")
     parts, without = _parts(advice.chosen), _parts(advice.without)
-    largest = {name: max(abs(parts.get(name, 0.0)), abs(without.get(name, 0.0))) for name in parts | without}
+    largest = {
+        name: max(abs(parts.get(name, 0.0)), abs(without.get(name, 0.0)))
+        for name in parts | without
+    }
     table = Table(box=None, padding=(0, 2, 0, 0))
     for column in ("part of the score", "adds", "adds with propagation off"):
         table.add_column(column, justify="left" if column.startswith("part") else "right")
     for name in sorted(largest, key=lambda name: (-largest[name], name))[:PARTS_SHOWN]:
-        table.add_row(escape(name), *(f"{side[name]:+.2f}" if name in side else "-" for side in (parts, without)))
+        table.add_row(
+            escape(name),
+            *(f"{side[name]:+.2f}" if name in side else "-" for side in (parts, without)),
+        )
     console.print(table)
 
 
@@ -41,18 +49,28 @@ def how_chosen(showcase: Showcase) -> str:
     """The whole count first, so that the one shown is not taken for all."""
     told = ", ".join(sorted(showcase.shown.story.told))
     same = showcase.candidates - showcase.rose - showcase.fell
-    which = ("the one that rose most, by the factor between its two places" if showcase.shown.rise > 1 else
-             "one that did not move" if showcase.shown.rise == 1 else "the one that fell least")
-    return (f"How it was chosen: there are {showcase.candidates:,} pairs of a watched user and an item of what that user heard of "
-            f"({showcase.users} users). With propagation {showcase.rose:,} of them stand higher than with it switched off, "
-            f"{showcase.fell:,} lower and {same:,} the same. Shown is {which} (heard of: {told}).")
+    which = (
+        "the one that rose most, by the factor between its two places"
+        if showcase.shown.rise > 1
+        else "one that did not move"
+        if showcase.shown.rise == 1
+        else "the one that fell least"
+    )
+    return (
+        f"How it was chosen: there are {showcase.candidates:,} pairs of a watched user and an item of what that user heard of "
+        f"({showcase.users} users). With propagation {showcase.rose:,} of them stand higher than with it switched off, "
+        f"{showcase.fell:,} lower and {same:,} the same. Shown is {which} (heard of: {told})."
+    )
 
 
 def where_it_stands(advice: Advice, showcase: Showcase) -> str:
-    """Both places; and the part of the score that moved most in the direction in which the item moved."""
+    """Both places; and the part of the score that moved most in the direction in which the item
+    moved."""
     shown = showcase.shown
-    stands = (f"“{advice.chosen.title or advice.chosen.item_id}” is {_place(shown.place)} for {shown.story.user}; "
-              f"with propagation switched off it would be {_place(shown.place_without)}.")
+    stands = (
+        f"“{advice.chosen.title or advice.chosen.item_id}” is {_place(shown.place)} for {shown.story.user}; "
+        f"with propagation switched off it would be {_place(shown.place_without)}."
+    )
     if shown.rise == 1:
         return stands
     direction = 1 if shown.rise > 1 else -1

@@ -3,11 +3,29 @@
 from propagation.model.interactions.interaction import RecordOutcome, RecordStatus
 from propagation.v1 import propagation_pb2 as pb
 
-REASONS = {RecordStatus.CONFLICT: ("event_id", "CONFLICT", "was used before with other content; give this event its own id"),
-           RecordStatus.UNKNOWN_USER: ("user_id", "UNKNOWN", "is not known; upsert the user first, or turn on auto_create"),
-           RecordStatus.UNKNOWN_ITEM: ("item_id", "UNKNOWN", "is not known; upsert the item first, or turn on auto_create"),
-           RecordStatus.UNKNOWN_NEGATIVE: ("negative_item_id", "UNKNOWN", "is not known; upsert the item first"),
-           RecordStatus.FORGOTTEN: ("event_id", "FORGOTTEN", "was erased with its client")}
+REASONS = {
+    RecordStatus.CONFLICT: (
+        "event_id",
+        "CONFLICT",
+        "was used before with other content; give this event its own id",
+    ),
+    RecordStatus.UNKNOWN_USER: (
+        "user_id",
+        "UNKNOWN",
+        "is not known; upsert the user first, or turn on auto_create",
+    ),
+    RecordStatus.UNKNOWN_ITEM: (
+        "item_id",
+        "UNKNOWN",
+        "is not known; upsert the item first, or turn on auto_create",
+    ),
+    RecordStatus.UNKNOWN_NEGATIVE: (
+        "negative_item_id",
+        "UNKNOWN",
+        "is not known; upsert the item first",
+    ),
+    RecordStatus.FORGOTTEN: ("event_id", "FORGOTTEN", "was erased with its client"),
+}
 
 
 def reject(outcome: pb.InteractionOutcome, field: str, reason: str, detail: str) -> None:

@@ -19,10 +19,14 @@ async def facts_of_paths(store: GraphStore, caller: Caller, paths: Sequence[Path
     """What all hops refer to."""
     hops = [hop for path in paths for hop in path]
     profiles = [hop for hop in hops if isinstance(hop, ProfileHop)]
-    return await facts_of(store, caller, lines=[hop.line for hop in profiles if hop.line is not None],
-                          refs=[hop.ref for hop in profiles],
-                          interactions=[hop for hop in hops if isinstance(hop, InteractionRow)],
-                          messages=[hop for hop in hops if isinstance(hop, RouterVersion)])
+    return await facts_of(
+        store,
+        caller,
+        lines=[hop.line for hop in profiles if hop.line is not None],
+        refs=[hop.ref for hop in profiles],
+        interactions=[hop for hop in hops if isinstance(hop, InteractionRow)],
+        messages=[hop for hop in hops if isinstance(hop, RouterVersion)],
+    )
 
 
 def path_to_proto(path: Path, facts: Facts) -> pb.Path:
@@ -32,13 +36,21 @@ def path_to_proto(path: Path, facts: Facts) -> pb.Path:
 
 def _hop(hop: Hop, facts: Facts) -> pb.Hop:
     if isinstance(hop, InteractionRow):
-        return pb.Hop(interaction=interaction_to_proto(hop.sequence, facts), sequence=hop.sequence,
-                      text=f"{facts.said(hop.user)} chose {facts.said(hop.item)}{_said_writer(hop)}")
+        return pb.Hop(
+            interaction=interaction_to_proto(hop.sequence, facts),
+            sequence=hop.sequence,
+            text=f"{facts.said(hop.user)} chose {facts.said(hop.item)}{_said_writer(hop)}",
+        )
     if isinstance(hop, AttributeHop):
-        return pb.Hop(attribute=pb.AttributeHop(name=hop.name, router=hop.router), text=_said_attribute(hop))
+        return pb.Hop(
+            attribute=pb.AttributeHop(name=hop.name, router=hop.router), text=_said_attribute(hop)
+        )
     if isinstance(hop, RouterVersion):
-        return pb.Hop(message=message_to_proto(hop), sequence=hop.sequence,
-                      text=f"router {hop.router} ({hop.name}) told its community: {hop.text}")
+        return pb.Hop(
+            message=message_to_proto(hop),
+            sequence=hop.sequence,
+            text=f"router {hop.router} ({hop.name}) told its community: {hop.text}",
+        )
     return _profile_hop(hop, facts)
 
 
@@ -56,8 +68,13 @@ def _said_attribute(hop: AttributeHop) -> str:
 
 
 def _profile_hop(hop: ProfileHop, facts: Facts) -> pb.Hop:
-    profile = pb.ProfileHop(client=facts.parties([hop.ref]), kind=KINDS[kind_of(hop.ref)], version=hop.version,
-                            title=facts.title(hop.ref), line=None if hop.line is None else line_to_proto(hop.line, facts))
+    profile = pb.ProfileHop(
+        client=facts.parties([hop.ref]),
+        kind=KINDS[kind_of(hop.ref)],
+        version=hop.version,
+        title=facts.title(hop.ref),
+        line=None if hop.line is None else line_to_proto(hop.line, facts),
+    )
     return pb.Hop(profile=profile, text=_said_profile(hop, facts))
 
 

@@ -12,16 +12,26 @@ def profile_to_proto(reading: ProfileReading, facts: Facts, *, propagate: bool) 
     text = reading.text
     lines = [line for line in text.profile.lines if propagate or line.author != Author.RECEPTION]
     return pb.Profile(
-        key=key_to_proto(reading.client.key), title=reading.client.title, version=text.profile.version,
+        key=key_to_proto(reading.client.key),
+        title=reading.client.title,
+        version=text.profile.version,
         lines=[line_to_proto(line, facts) for line in lines],
         attributes=sorted({name for line in lines for name in line.attributes}),
         filter_memory=[rule_to_proto(rule) for rule in text.filter_memory.rules],
-        waiting=[message_to_proto(message) for message in reading.waiting] if propagate else (), dropped=text.dropped)
+        waiting=[message_to_proto(message) for message in reading.waiting] if propagate else (),
+        dropped=text.dropped,
+    )
 
 
 def line_to_proto(line: Line, facts: Facts) -> pb.Line:
-    return pb.Line(id=line.id, text=line.text, attributes=line.attributes, weight=line.weight, author=AUTHORS[line.author],
-                   sources=[_source(source, facts) for source in line.sources])
+    return pb.Line(
+        id=line.id,
+        text=line.text,
+        attributes=line.attributes,
+        weight=line.weight,
+        author=AUTHORS[line.author],
+        sources=[_source(source, facts) for source in line.sources],
+    )
 
 
 def interaction_to_proto(sequence: int, facts: Facts) -> pb.InteractionSource:
@@ -30,10 +40,15 @@ def interaction_to_proto(sequence: int, facts: Facts) -> pb.InteractionSource:
     item = facts.keys.get(event.item) if event is not None else None
     if event is None or item is None:
         return pb.InteractionSource(sequence=sequence)
-    return pb.InteractionSource(sequence=sequence, event_id=event.event_id if facts.caller.sees_users else None,
-                                users=facts.parties([event.user]),
-                                item=key_to_proto(item), item_title=facts.title(event.item), prompts=event.prompts,
-                                stand_in=event.stand_in)
+    return pb.InteractionSource(
+        sequence=sequence,
+        event_id=event.event_id if facts.caller.sees_users else None,
+        users=facts.parties([event.user]),
+        item=key_to_proto(item),
+        item_title=facts.title(event.item),
+        prompts=event.prompts,
+        stand_in=event.stand_in,
+    )
 
 
 def _source(source: Source, facts: Facts) -> pb.Source:
@@ -43,5 +58,11 @@ def _source(source: Source, facts: Facts) -> pb.Source:
     message = facts.messages.get((source.router, version))
     if message is None:
         return pb.Source(message=pb.MessageSource(router=source.router, version=version))
-    return pb.Source(message=pb.MessageSource(router=source.router, version=version, router_name=message.name,
-                                              senders=facts.parties(senders(message))))
+    return pb.Source(
+        message=pb.MessageSource(
+            router=source.router,
+            version=version,
+            router_name=message.name,
+            senders=facts.parties(senders(message)),
+        )
+    )

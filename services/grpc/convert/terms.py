@@ -10,11 +10,17 @@ from propagation.model.routers.evolution import EvolutionKind, EvolutionRun
 from propagation.model.routers.router import RouterVersion
 from propagation.v1 import propagation_pb2 as pb
 
-AUTHORS = {Author.CATALOGUE: pb.AUTHOR_CATALOGUE, Author.INTERACTION: pb.AUTHOR_INTERACTION,
-           Author.RECEPTION: pb.AUTHOR_RECEPTION}
+AUTHORS = {
+    Author.CATALOGUE: pb.AUTHOR_CATALOGUE,
+    Author.INTERACTION: pb.AUTHOR_INTERACTION,
+    Author.RECEPTION: pb.AUTHOR_RECEPTION,
+}
 KINDS = {ClientKind.USER: pb.CLIENT_KIND_USER, ClientKind.ITEM: pb.CLIENT_KIND_ITEM}
-EVOLUTIONS = {EvolutionKind.SPLIT: pb.EVOLUTION_KIND_SPLIT, EvolutionKind.MERGE: pb.EVOLUTION_KIND_MERGE,
-              EvolutionKind.REWRITE: pb.EVOLUTION_KIND_REWRITE}
+EVOLUTIONS = {
+    EvolutionKind.SPLIT: pb.EVOLUTION_KIND_SPLIT,
+    EvolutionKind.MERGE: pb.EVOLUTION_KIND_MERGE,
+    EvolutionKind.REWRITE: pb.EVOLUTION_KIND_REWRITE,
+}
 BANKS = {BankName.SESSION: pb.BANK_SESSION, BankName.TASTE: pb.BANK_TASTE}
 
 
@@ -23,17 +29,37 @@ def key_to_proto(key: ClientKey) -> pb.ClientKey:
 
 
 def message_to_proto(message: RouterVersion) -> pb.Message:
-    return pb.Message(router=message.router, version=message.version, router_name=message.name, text=message.text,
-                      attributes=message.attributes, sequence=message.sequence)
+    return pb.Message(
+        router=message.router,
+        version=message.version,
+        router_name=message.name,
+        text=message.text,
+        attributes=message.attributes,
+        sequence=message.sequence,
+    )
 
 
 def evolution_to_proto(run: EvolutionRun) -> pb.EvolutionRun:
     return pb.EvolutionRun(
-        run=run.run, sequence=run.sequence, published=run.published, verdict=run.verdict, undoes=run.undoes,
-        log_loss_before=run.log_loss_before, log_loss_after=run.log_loss_after, standard_error=run.standard_error,
+        run=run.run,
+        sequence=run.sequence,
+        published=run.published,
+        verdict=run.verdict,
+        undoes=run.undoes,
+        log_loss_before=run.log_loss_before,
+        log_loss_after=run.log_loss_after,
+        standard_error=run.standard_error,
         time=Timestamp(seconds=run.time // 1_000, nanos=run.time % 1_000 * 1_000_000),
-        changes=[pb.EvolutionChange(kind=EVOLUTIONS[change.kind], before=change.before, after=change.after, reason=change.reason)
-                 for change in run.changes])
+        changes=[
+            pb.EvolutionChange(
+                kind=EVOLUTIONS[change.kind],
+                before=change.before,
+                after=change.after,
+                reason=change.reason,
+            )
+            for change in run.changes
+        ],
+    )
 
 
 def rule_to_proto(rule: FilterRule) -> pb.FilterRule:

@@ -16,12 +16,17 @@ from services.grpc.handlers.operations import round_to_proto
 from services.grpc.requests.resume_tokens import Resuming
 from services.security.callers import Caller
 
-OUTCOMES = {"merged": pb.MERGE_OUTCOME_MERGED, "filtered": pb.MERGE_OUTCOME_FILTERED, "empty": pb.MERGE_OUTCOME_EMPTY,
-            "fell out": pb.MERGE_OUTCOME_FELL_OUT}
+OUTCOMES = {
+    "merged": pb.MERGE_OUTCOME_MERGED,
+    "filtered": pb.MERGE_OUTCOME_FILTERED,
+    "empty": pb.MERGE_OUTCOME_EMPTY,
+    "fell out": pb.MERGE_OUTCOME_FELL_OUT,
+}
 
 
-async def answers_of(store: GraphStore, caller: Caller, told: Sequence[tuple[Told, Position]],
-                     resuming: Resuming) -> list[pb.WatchPropagationResponse]:
+async def answers_of(
+    store: GraphStore, caller: Caller, told: Sequence[tuple[Told, Position]], resuming: Resuming
+) -> list[pb.WatchPropagationResponse]:
     """In their order, each with the token that goes on after it."""
     refs = [one.merge.ref for one, _ in told if isinstance(one, NumberedMerge)]
     facts = await facts_of(store, caller, (), refs)
@@ -33,18 +38,35 @@ async def answers_of(store: GraphStore, caller: Caller, told: Sequence[tuple[Tol
 
 def _answer(told: Told, facts: Facts) -> pb.WatchPropagationResponse:
     if isinstance(told, Round):
-        return pb.WatchPropagationResponse(kind=pb.PROPAGATION_EVENT_KIND_ROUND, sequence=told.sequence, round=round_to_proto(told))
+        return pb.WatchPropagationResponse(
+            kind=pb.PROPAGATION_EVENT_KIND_ROUND, sequence=told.sequence, round=round_to_proto(told)
+        )
     if isinstance(told, RouterVersion):
-        return pb.WatchPropagationResponse(kind=pb.PROPAGATION_EVENT_KIND_MESSAGE, sequence=told.sequence,
-                                           message=message_to_proto(told))
+        return pb.WatchPropagationResponse(
+            kind=pb.PROPAGATION_EVENT_KIND_MESSAGE,
+            sequence=told.sequence,
+            message=message_to_proto(told),
+        )
     if isinstance(told, EvolutionRun):
-        return pb.WatchPropagationResponse(kind=pb.PROPAGATION_EVENT_KIND_EVOLUTION, sequence=told.sequence,
-                                           evolution=evolution_to_proto(told))
+        return pb.WatchPropagationResponse(
+            kind=pb.PROPAGATION_EVENT_KIND_EVOLUTION,
+            sequence=told.sequence,
+            evolution=evolution_to_proto(told),
+        )
     if isinstance(told, Gap):
-        return pb.WatchPropagationResponse(kind=pb.PROPAGATION_EVENT_KIND_GAP, sequence=told.sequence, missed=told.missed)
+        return pb.WatchPropagationResponse(
+            kind=pb.PROPAGATION_EVENT_KIND_GAP, sequence=told.sequence, missed=told.missed
+        )
     merge = told.merge
     return pb.WatchPropagationResponse(
-        kind=pb.PROPAGATION_EVENT_KIND_MERGE, sequence=told.sequence, merge=pb.MergeReport(
-            client=facts.parties([merge.ref]), kind=KINDS[kind_of(merge.ref)], profile_version=merge.profile_version,
-            router=merge.router, router_version=merge.router_version,
-            outcome=OUTCOMES.get(merge.outcome, pb.MERGE_OUTCOME_UNSPECIFIED)))
+        kind=pb.PROPAGATION_EVENT_KIND_MERGE,
+        sequence=told.sequence,
+        merge=pb.MergeReport(
+            client=facts.parties([merge.ref]),
+            kind=KINDS[kind_of(merge.ref)],
+            profile_version=merge.profile_version,
+            router=merge.router,
+            router_version=merge.router_version,
+            outcome=OUTCOMES.get(merge.outcome, pb.MERGE_OUTCOME_UNSPECIFIED),
+        ),
+    )

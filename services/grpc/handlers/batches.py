@@ -11,19 +11,35 @@ from services.grpc.requests.client_changes import checked_change, checked_mask
 class Writing(Recording):
     """Batches, each in one commit."""
 
-    async def UpsertClients(self, request: pb.UpsertClientsRequest, context: Context) -> pb.UpsertClientsResponse:
+    async def UpsertClients(
+        self, request: pb.UpsertClientsRequest, context: Context
+    ) -> pb.UpsertClientsResponse:
         checked_count(request.clients, "clients")
         mask = checked_mask(request.field_mask)
-        changes = [checked_change(client, mask, f"clients[{place}]") for place, client in enumerate(request.clients)]
+        changes = [
+            checked_change(client, mask, f"clients[{place}]")
+            for place, client in enumerate(request.clients)
+        ]
         with self._worker.recording():
             outcomes = await self._engine.upsert_clients(changes) if changes else ()
         return pb.UpsertClientsResponse(
-            outcomes=[pb.UpsertClientsResponse.Outcome(key=key_to_proto(change.key), created=outcome.created,
-                                                       changed=outcome.changed, sequence=outcome.sequence)
-                      for change, outcome in zip(changes, outcomes, strict=True)],
-            sequence=max((outcome.sequence for outcome in outcomes), default=0))
+            outcomes=[
+                pb.UpsertClientsResponse.Outcome(
+                    key=key_to_proto(change.key),
+                    created=outcome.created,
+                    changed=outcome.changed,
+                    sequence=outcome.sequence,
+                )
+                for change, outcome in zip(changes, outcomes, strict=True)
+            ],
+            sequence=max((outcome.sequence for outcome in outcomes), default=0),
+        )
 
-    async def RecordInteractions(self, request: pb.RecordInteractionsRequest, context: Context) -> pb.RecordInteractionsResponse:
+    async def RecordInteractions(
+        self, request: pb.RecordInteractionsRequest, context: Context
+    ) -> pb.RecordInteractionsResponse:
         checked_count(request.interactions, "interactions", " or use the stream")
         outcomes = await self._record(request.interactions)
-        return pb.RecordInteractionsResponse(outcomes=outcomes, sequence=max((o.sequence for o in outcomes), default=0))
+        return pb.RecordInteractionsResponse(
+            outcomes=outcomes, sequence=max((o.sequence for o in outcomes), default=0)
+        )

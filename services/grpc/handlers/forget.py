@@ -9,27 +9,52 @@ from propagation.workflow.forget.client_export import exported
 from services.grpc.base import Context, Servicer
 from services.grpc.requests.checks import checked_count, checked_key
 
-REASONS = {Standing.UNKNOWN: "UNKNOWN", Standing.RETRACTED: "RETRACTED", Standing.FORGOTTEN: "FORGOTTEN"}
+REASONS = {
+    Standing.UNKNOWN: "UNKNOWN",
+    Standing.RETRACTED: "RETRACTED",
+    Standing.FORGOTTEN: "FORGOTTEN",
+}
 
 
 class Forgetting(Servicer):
     """Each in one commit."""
 
-    async def RetractInteractions(self, request: pb.RetractInteractionsRequest, context: Context) -> pb.RetractInteractionsResponse:
+    async def RetractInteractions(
+        self, request: pb.RetractInteractionsRequest, context: Context
+    ) -> pb.RetractInteractionsResponse:
         checked_count(request.event_ids, "event_ids")
-        ids = [checked_id(event_id, f"event_ids[{place}]") for place, event_id in enumerate(request.event_ids)]
+        ids = [
+            checked_id(event_id, f"event_ids[{place}]")
+            for place, event_id in enumerate(request.event_ids)
+        ]
         done = await self._worker.still(self._engine.forgetting.retract(ids))
-        return pb.RetractInteractionsResponse(sequence=done.sequence, outcomes=[
-            pb.RetractInteractionsResponse.Outcome(event_id=event_id, retracted=retracted,
-                                                   reason=None if retracted else REASONS[standing])
-            for event_id, retracted, standing in done.events])
+        return pb.RetractInteractionsResponse(
+            sequence=done.sequence,
+            outcomes=[
+                pb.RetractInteractionsResponse.Outcome(
+                    event_id=event_id,
+                    retracted=retracted,
+                    reason=None if retracted else REASONS[standing],
+                )
+                for event_id, retracted, standing in done.events
+            ],
+        )
 
-    async def ForgetClient(self, request: pb.ForgetClientRequest, context: Context) -> pb.ForgetClientResponse:
-        done = await self._worker.still(self._engine.forgetting.forget(checked_key(request.key, "key")))
-        return pb.ForgetClientResponse(sequence=done.sequence, events_erased=done.events_erased, lines_dropped=done.lines_dropped)
+    async def ForgetClient(
+        self, request: pb.ForgetClientRequest, context: Context
+    ) -> pb.ForgetClientResponse:
+        done = await self._worker.still(
+            self._engine.forgetting.forget(checked_key(request.key, "key"))
+        )
+        return pb.ForgetClientResponse(
+            sequence=done.sequence,
+            events_erased=done.events_erased,
+            lines_dropped=done.lines_dropped,
+        )
 
-    async def ExportClient(self, request: pb.ExportClientRequest,
-                           context: Context) -> AsyncGenerator[pb.ExportClientResponse, None]:
+    async def ExportClient(
+        self, request: pb.ExportClientRequest, context: Context
+    ) -> AsyncGenerator[pb.ExportClientResponse, None]:
         key = checked_key(request.key, "key")
         async for line in exported(self._engine.forgetting.store, self._engine.numbers, key):
             yield pb.ExportClientResponse(json_line=line)

@@ -36,56 +36,106 @@ class Operating(Servicer):
         try:
             done = await self._worker.run_round_for_caller(drain=request.drain)
         except LeaseHeld:
-            return pb.RunRoundResponse(note="another process runs a round; GetStatus shows it when it is done")
+            return pb.RunRoundResponse(
+                note="another process runs a round; GetStatus shows it when it is done"
+            )
         if done is None:
-            return pb.RunRoundResponse(note=await self._nothing_changed(request.drain)
-                                       if self._engine.settings.propagate else SWITCHED_OFF)
+            return pb.RunRoundResponse(
+                note=await self._nothing_changed(request.drain)
+                if self._engine.settings.propagate
+                else SWITCHED_OFF
+            )
         return pb.RunRoundResponse(round=round_to_proto(done))
 
     async def _nothing_changed(self, drained: bool) -> str:
         """Since when; and what a round would only see later."""
         store = self._engine.store
-        last, waiting = await store.last_round(), await store.recorded_through() - await store.reasoned_through()
-        note = f"nothing had changed since round {last.number}" if last else "there is nothing for a first round yet"
+        last, waiting = (
+            await store.last_round(),
+            await store.recorded_through() - await store.reasoned_through(),
+        )
+        note = (
+            f"nothing had changed since round {last.number}"
+            if last
+            else "there is nothing for a first round yet"
+        )
         if waiting <= 0 or drained:  # what waits after a drain came since
             return note
         return f"{note}; {waiting} entries of the log wait to be reasoned, ask with drain to include them"
 
-    async def GetStatus(self, request: pb.GetStatusRequest, context: Context) -> pb.GetStatusResponse:
+    async def GetStatus(
+        self, request: pb.GetStatusRequest, context: Context
+    ) -> pb.GetStatusResponse:
         store, engine = self._engine.store, self._engine
-        recorded, learned, reasoned = await store.recorded_through(), await store.learned_through(), await store.reasoned_through()
+        recorded, learned, reasoned = (
+            await store.recorded_through(),
+            await store.learned_through(),
+            await store.reasoned_through(),
+        )
         last, epoch = await store.last_round(), await store.current_epoch()
         letters = await store.dead_letters(DEAD_LETTERS_COUNTED)
         gauge = await engine.gauge()
         evolutions = await store.evolution_runs(1)
         told = str if caller_of(context).sees_places else self._places.hidden
         return pb.GetStatusResponse(
-            recorded_through=recorded, learned_through=learned, reasoned_through=reasoned, learn_lag=recorded - learned,
-            reason_lag=recorded - reasoned, users=await store.count_clients(ClientKind.USER),
-            items=await store.count_clients(ClientKind.ITEM), epoch=epoch.number if epoch else 0,
-            bootstrapped=epoch is not None, last_round=None if last is None else round_to_proto(last),
+            recorded_through=recorded,
+            learned_through=learned,
+            reasoned_through=reasoned,
+            learn_lag=recorded - learned,
+            reason_lag=recorded - reasoned,
+            users=await store.count_clients(ClientKind.USER),
+            items=await store.count_clients(ClientKind.ITEM),
+            epoch=epoch.number if epoch else 0,
+            bootstrapped=epoch is not None,
+            last_round=None if last is None else round_to_proto(last),
             last_evolution=run_to_proto(evolutions[0]) if evolutions else None,
-            dead_letters=len(letters), newest_dead_letters=[
-                pb.DeadLetter(sequence=sequence, reason=told(reason)) for sequence, reason in letters[:-DEAD_LETTERS_SHOWN - 1:-1]],
-            version=release(), policy=engine.settings.policy, failing={job: told(text) for job, text in self._failing().items()},
-            reasoner=engine.reasoner.name, embedder=engine.embedder.name, propagate=engine.settings.propagate,
+            dead_letters=len(letters),
+            newest_dead_letters=[
+                pb.DeadLetter(sequence=sequence, reason=told(reason))
+                for sequence, reason in letters[: -DEAD_LETTERS_SHOWN - 1 : -1]
+            ],
+            version=release(),
+            policy=engine.settings.policy,
+            failing={job: told(text) for job, text in self._failing().items()},
+            reasoner=engine.reasoner.name,
+            embedder=engine.embedder.name,
+            propagate=engine.settings.propagate,
             spending=spending_to_proto(engine),
-            budgets=[pb.Budget(name=one.name, used=one.used, limit=one.limit) for one in engine.expenses.budgets],
+            budgets=[
+                pb.Budget(name=one.name, used=one.used, limit=one.limit)
+                for one in engine.expenses.budgets
+            ],
             gauge=None if gauge is None else gauge_to_proto(gauge, course=request.history),
-            rounds=[round_to_proto(done) for done in await store.last_rounds(ROUNDS_SHOWN)] if request.history else (),
+            rounds=[round_to_proto(done) for done in await store.last_rounds(ROUNDS_SHOWN)]
+            if request.history
+            else (),
             jobs=[await job_to_proto(job, told) for job in self._worker.nightly],
-            reach=[reach_to_proto(reach) for reach in await store.reach(REACH_MERGES)] if request.history else (),
-            parts=parts_to_proto(self._worker.timings))
+            reach=[reach_to_proto(reach) for reach in await store.reach(REACH_MERGES)]
+            if request.history
+            else (),
+            parts=parts_to_proto(self._worker.timings),
+        )
 
 
 def reach_to_proto(reach: Reach) -> pb.RouterReach:
-    return pb.RouterReach(router=reach.router, clients=reach.clients, merged=reach.merged, filtered=reach.filtered,
-                          empty=reach.empty, fell_out=reach.fell_out)
+    return pb.RouterReach(
+        router=reach.router,
+        clients=reach.clients,
+        merged=reach.merged,
+        filtered=reach.filtered,
+        empty=reach.empty,
+        fell_out=reach.fell_out,
+    )
 
 
 def parts_to_proto(timings: Timings) -> list[pb.TimedPart]:
     parts = sorted(timings.parts.items(), key=lambda named: -named[1].seconds)
-    return [pb.TimedPart(name=name, calls=part.calls, seconds=part.seconds, longest_seconds=part.longest) for name, part in parts]
+    return [
+        pb.TimedPart(
+            name=name, calls=part.calls, seconds=part.seconds, longest_seconds=part.longest
+        )
+        for name, part in parts
+    ]
 
 
 def spending_to_proto(engine: Engine) -> pb.Spending | None:
@@ -93,22 +143,48 @@ def spending_to_proto(engine: Engine) -> pb.Spending | None:
     expenses, pipeline = engine.expenses, engine.reasoning.pipeline
     if not expenses.ever:
         return None
-    return pb.Spending(prompts=_prompts(expenses.this_run), ever=_prompts(expenses.ever), interactions=pipeline.done,
-                       redone=pipeline.redone)
+    return pb.Spending(
+        prompts=_prompts(expenses.this_run),
+        ever=_prompts(expenses.ever),
+        interactions=pipeline.done,
+        redone=pipeline.redone,
+    )
 
 
 def _prompts(usage: Usage) -> list[pb.PromptSpending]:
-    return [pb.PromptSpending(prompt=name, calls=spent.calls, cached=spent.cached, lost_parts=spent.lost,
-                              prompt_tokens=spent.prompt_tokens, completion_tokens=spent.completion_tokens, seconds=spent.seconds,
-                              money=spent.money) for name, spent in usage.by_prompt]
+    return [
+        pb.PromptSpending(
+            prompt=name,
+            calls=spent.calls,
+            cached=spent.cached,
+            lost_parts=spent.lost,
+            prompt_tokens=spent.prompt_tokens,
+            completion_tokens=spent.completion_tokens,
+            seconds=spent.seconds,
+            money=spent.money,
+        )
+        for name, spent in usage.by_prompt
+    ]
 
 
 def gauge_to_proto(gauge: Gauge, *, course: bool) -> pb.Gauge:
     return pb.Gauge(
-        interactions=gauge.interactions, with_propagation=gauge.with_propagation, without=gauge.without,
-        standard_error=gauge.standard_error, course=[
-            pb.GaugePoint(through=point.through, interactions=point.interactions, with_propagation=point.with_propagation,
-                          without=point.without) for point in gauge.course] if course else ())
+        interactions=gauge.interactions,
+        with_propagation=gauge.with_propagation,
+        without=gauge.without,
+        standard_error=gauge.standard_error,
+        course=[
+            pb.GaugePoint(
+                through=point.through,
+                interactions=point.interactions,
+                with_propagation=point.with_propagation,
+                without=point.without,
+            )
+            for point in gauge.course
+        ]
+        if course
+        else (),
+    )
 
 
 async def job_to_proto(job: Nightly, told: Callable[[str], str]) -> pb.ScheduledJob:
@@ -125,6 +201,13 @@ async def job_to_proto(job: Nightly, told: Callable[[str], str]) -> pb.Scheduled
 
 
 def round_to_proto(done: Round) -> pb.RoundReport:
-    return pb.RoundReport(number=done.number, sequence=done.sequence, boundary=done.boundary, changed_clients=done.changed,
-                          touched_routers=done.touched, edges_opened=done.edges_opened, edges_closed=done.edges_closed,
-                          reached_clients=done.reached)
+    return pb.RoundReport(
+        number=done.number,
+        sequence=done.sequence,
+        boundary=done.boundary,
+        changed_clients=done.changed,
+        touched_routers=done.touched,
+        edges_opened=done.edges_opened,
+        edges_closed=done.edges_closed,
+        reached_clients=done.reached,
+    )

@@ -16,20 +16,31 @@ FRESHNESS = (pb.FRESHNESS_UNSPECIFIED, pb.FRESHNESS_CACHED, pb.FRESHNESS_MERGED)
 class Profiles(Servicer):
     """A client's text: as it stands, merged first, or as it was."""
 
-    async def GetProfile(self, request: pb.GetProfileRequest, context: Context) -> pb.GetProfileResponse:
+    async def GetProfile(
+        self, request: pb.GetProfileRequest, context: Context
+    ) -> pb.GetProfileResponse:
         key = checked_key(request.key, "key")
         if request.freshness not in FRESHNESS:
-            raise InvalidInput("freshness", f"is {request.freshness}; give FRESHNESS_CACHED, FRESHNESS_MERGED, or nothing")
+            raise InvalidInput(
+                "freshness",
+                f"is {request.freshness}; give FRESHNESS_CACHED, FRESHNESS_MERGED, or nothing",
+            )
         merged = request.freshness == pb.FRESHNESS_MERGED
         if merged and request.HasField("as_of"):
-            raise InvalidInput("as_of", "does not go with FRESHNESS_MERGED; the past cannot be merged into")
+            raise InvalidInput(
+                "as_of", "does not go with FRESHNESS_MERGED; the past cannot be merged into"
+            )
         if request.HasField("min_sequence"):
             await self._wait_for(request.min_sequence, context, texts=merged)
         reflects = await self._reflects(exact=merged)
         reading = await self._read(await self._ref(key), request, merged)
-        propagate = request.propagate if request.HasField("propagate") else self._engine.settings.propagate
+        propagate = (
+            request.propagate if request.HasField("propagate") else self._engine.settings.propagate
+        )
         facts = await facts_of(self._engine.store, caller_of(context), reading.text.profile.lines)
-        return pb.GetProfileResponse(profile=profile_to_proto(reading, facts, propagate=propagate), reflects=reflects)
+        return pb.GetProfileResponse(
+            profile=profile_to_proto(reading, facts, propagate=propagate), reflects=reflects
+        )
 
     async def _read(self, ref: int, request: pb.GetProfileRequest, merged: bool) -> ProfileReading:
         if request.HasField("as_of"):

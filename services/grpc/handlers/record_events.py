@@ -18,7 +18,8 @@ class Recording(Servicer):
     """What the batch and the stream share."""
 
     async def _record(self, events: Sequence[pb.Interaction]) -> list[pb.InteractionOutcome]:
-        """One outcome an event, in order, after the commit; a bad event is rejected and the others are recorded."""
+        """One outcome an event, in order, after the commit; a bad event is rejected and the others
+        are recorded."""
         outcomes, places, good = await self._checked(events)
         if good:
             with self._worker.recording():
@@ -27,10 +28,11 @@ class Recording(Servicer):
                 fill(outcomes[place], outcome)
         return outcomes
 
-    async def _checked(self,
-                       events: Sequence[pb.Interaction]) -> tuple[list[pb.InteractionOutcome], list[int], list[NewInteraction]]:
-        """(an outcome an event, those of bad ones complete; the places of good events; the good events). Other calls have their
-        turn in a long one."""
+    async def _checked(
+        self, events: Sequence[pb.Interaction]
+    ) -> tuple[list[pb.InteractionOutcome], list[int], list[NewInteraction]]:
+        """(an outcome an event, those of bad ones complete; the places of good events; the good
+        events). Other calls have their turn in a long one."""
         now = SystemClock().now_ms()
         outcomes: list[pb.InteractionOutcome] = []
         places: list[int] = []

@@ -15,11 +15,13 @@ Acks = asyncio.Queue[list[pb.InteractionOutcome] | None]
 
 
 class Streaming(Recording):
-    """Three steps beside each other (read, commit, acknowledge) with bounded queues between them: a caller that does not
-    read its acks stops the last, then the second, then the first, and HTTP/2 stops the caller."""
+    """Three steps beside each other (read, commit, acknowledge) with bounded queues between them: a
+    caller that does not read its acks stops the last, then the second, then the first, and HTTP/2
+    stops the caller."""
 
-    async def StreamInteractions(self, request_iterator: AsyncIterator[pb.StreamInteractionsRequest],
-                                 context: Context) -> AsyncGenerator[pb.StreamInteractionsResponse, None]:
+    async def StreamInteractions(
+        self, request_iterator: AsyncIterator[pb.StreamInteractionsRequest], context: Context
+    ) -> AsyncGenerator[pb.StreamInteractionsResponse, None]:
         events: Events = asyncio.Queue(READ_AHEAD)
         acks: Acks = asyncio.Queue(GROUPS_AHEAD)
         reading = asyncio.create_task(self._read_events(request_iterator, events))
@@ -41,7 +43,9 @@ class Streaming(Recording):
         await self.stopping.wait()
         reading.cancel()
 
-    async def _read_events(self, requests: AsyncIterator[pb.StreamInteractionsRequest], events: Events) -> None:
+    async def _read_events(
+        self, requests: AsyncIterator[pb.StreamInteractionsRequest], events: Events
+    ) -> None:
         try:
             async for request in requests:
                 await events.put(request.interaction)
@@ -54,7 +58,8 @@ class Streaming(Recording):
         await events.put(None)
 
     async def _commit_events(self, events: Events, acks: Acks) -> None:
-        """Whatever has been read is one group. A commit that fails ends the stream after the acks before it."""
+        """Whatever has been read is one group. A commit that fails ends the stream after the acks
+        before it."""
         last = False
         try:
             while not last:

@@ -19,14 +19,18 @@ LOOKED_AT_A_PLACE = 4
 class Tracing(Servicer):
     """Where it went, or where it came from."""
 
-    async def TracePropagation(self, request: pb.TracePropagationRequest, context: Context) -> pb.TracePropagationResponse:
+    async def TracePropagation(
+        self, request: pb.TracePropagationRequest, context: Context
+    ) -> pb.TracePropagationResponse:
         limit = request.limit if request.HasField("limit") else PATHS
         if not 1 <= limit <= PATHS_MAX:
             raise InvalidInput("limit", f"is {limit}; give 1 to {PATHS_MAX}")
         reflects = await self._reflects()
         paths, more = await _first_of(await self._paths(request), limit)
         facts = await facts_of_paths(self._engine.store, caller_of(context), paths)
-        return pb.TracePropagationResponse(paths=[path_to_proto(path, facts) for path in paths], truncated=more, reflects=reflects)
+        return pb.TracePropagationResponse(
+            paths=[path_to_proto(path, facts) for path in paths], truncated=more, reflects=reflects
+        )
 
     async def _paths(self, request: pb.TracePropagationRequest) -> AsyncIterator[Path]:
         tracer = self._engine.tracer
@@ -41,12 +45,14 @@ class Tracing(Servicer):
                 ref = await self._ref(checked_key(request.line.client, "line.client"))
                 return tracer.to_line(ref, request.line.line_id)
             case _:
-                raise InvalidInput("origin", "is missing; give one of event_id, client, attribute, line")
+                raise InvalidInput(
+                    "origin", "is missing; give one of event_id, client, attribute, line"
+                )
 
 
 async def _first_of(found: AsyncIterator[Path], limit: int) -> tuple[list[Path], bool]:
-    """The first paths, those that end in a profile before those that still wait at a router, among the first four times as many;
-    whether there are more."""
+    """The first paths, those that end in a profile before those that still wait at a router, among
+    the first four times as many; whether there are more."""
     reaching: list[Path] = []
     waiting: list[Path] = []
     async for path in found:

@@ -13,20 +13,26 @@ from services.grpc.convert.watch_events import answers_of
 from services.grpc.requests.resume_tokens import Resuming
 from services.security.callers import caller_of
 
-KINDS = {pb.PROPAGATION_EVENT_KIND_ROUND: WatchedKind.ROUND, pb.PROPAGATION_EVENT_KIND_MESSAGE: WatchedKind.MESSAGE,
-         pb.PROPAGATION_EVENT_KIND_MERGE: WatchedKind.MERGE, pb.PROPAGATION_EVENT_KIND_EVOLUTION: WatchedKind.EVOLUTION}
+KINDS = {
+    pb.PROPAGATION_EVENT_KIND_ROUND: WatchedKind.ROUND,
+    pb.PROPAGATION_EVENT_KIND_MESSAGE: WatchedKind.MESSAGE,
+    pb.PROPAGATION_EVENT_KIND_MERGE: WatchedKind.MERGE,
+    pb.PROPAGATION_EVENT_KIND_EVOLUTION: WatchedKind.EVOLUTION,
+}
 LOOK_SECONDS = 1.0
 REST_SECONDS = 0.1
 TOKEN_KEY = "propagation-resume-token"
 
 
 class Watching(Servicer):
-    """Each watcher reads the graph at its own pace: one that reads nothing costs nothing and holds nobody up."""
+    """Each watcher reads the graph at its own pace: one that reads nothing costs nothing and holds
+    nobody up."""
 
     behind = BEHIND
 
-    async def WatchPropagation(self, request: pb.WatchPropagationRequest,
-                               context: Context) -> AsyncGenerator[pb.WatchPropagationResponse, None]:
+    async def WatchPropagation(
+        self, request: pb.WatchPropagationRequest, context: Context
+    ) -> AsyncGenerator[pb.WatchPropagationResponse, None]:
         kinds = _kinds(request.kinds)
         store, caller = self._engine.store, caller_of(context)
         now = await newest(store)
@@ -44,7 +50,10 @@ class Watching(Servicer):
 
     async def _unless_stopping(self, more: Coroutine[Any, Any, None]) -> None:
         """Until that is done, or the service stops."""
-        waiting: list[asyncio.Future[Any]] = [asyncio.ensure_future(more), asyncio.ensure_future(self.stopping.wait())]
+        waiting: list[asyncio.Future[Any]] = [
+            asyncio.ensure_future(more),
+            asyncio.ensure_future(self.stopping.wait()),
+        ]
         try:
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -56,5 +65,8 @@ def _kinds(asked: Sequence[pb.PropagationEventKind.ValueType]) -> Collection[Wat
     """Raises InvalidInput."""
     for place, kind in enumerate(asked):
         if kind not in KINDS:
-            raise InvalidInput(f"kinds[{place}]", f"is {kind}; give ROUND, MESSAGE, MERGE or EVOLUTION, or no kinds for all")
+            raise InvalidInput(
+                f"kinds[{place}]",
+                f"is {kind}; give ROUND, MESSAGE, MERGE or EVOLUTION, or no kinds for all",
+            )
     return frozenset(KINDS[kind] for kind in asked) or frozenset(WatchedKind)

@@ -23,7 +23,10 @@ async def as_of(request: AsksOfThePast, past: Past) -> int:
     """The sequence that a request asks for. Raises InvalidInput, TooNew, TooOld."""
     sequence = await _sequence_of(request.as_of, past)
     if request.min_sequence > sequence:
-        raise InvalidInput("min_sequence", f"is {request.min_sequence}, later than as_of, which is {sequence}; leave it out")
+        raise InvalidInput(
+            "min_sequence",
+            f"is {request.min_sequence}, later than as_of, which is {sequence}; leave it out",
+        )
     return sequence
 
 
@@ -34,4 +37,6 @@ async def _sequence_of(asked: pb.AsOf, past: Past) -> int:
         return await past.at_sequence(asked.sequence)
     if not asked.HasField("commit_time"):
         raise InvalidInput("as_of", "is empty; give sequence or commit_time")
-    return await past.at_time(checked_time(asked.commit_time, "as_of.commit_time"), SystemClock().now_ms())
+    return await past.at_time(
+        checked_time(asked.commit_time, "as_of.commit_time"), SystemClock().now_ms()
+    )

@@ -1,4 +1,5 @@
-"""Requests to the vocabulary, checked: every refusal names the field, the value's problem and the limit."""
+"""Requests to the vocabulary, checked: every refusal names the field, the value's problem and the
+limit."""
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -9,7 +10,13 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from propagation.model.clients.client import ClientKey, ClientKind
 from propagation.model.errors import InvalidInput
 from propagation.model.interactions.interaction import NewInteraction
-from propagation.model.validation import checked_id, checked_metadata, checked_negative, checked_seconds, checked_weight
+from propagation.model.validation import (
+    checked_id,
+    checked_metadata,
+    checked_negative,
+    checked_seconds,
+    checked_weight,
+)
 from propagation.v1 import propagation_pb2 as pb
 
 KINDS = {pb.CLIENT_KIND_USER: ClientKind.USER, pb.CLIENT_KIND_ITEM: ClientKind.ITEM}
@@ -24,24 +31,38 @@ def checked_key(key: pb.ClientKey, field: str) -> ClientKey:
 
 
 def checked_count(items: Sequence[object], field: str, instead: str = "") -> None:
-    """A call carries a bounded number of things. `instead`: what else the caller may do. Raises InvalidInput."""
+    """A call carries a bounded number of things. `instead`: what else the caller may do. Raises
+    InvalidInput."""
     if len(items) > ITEMS_A_CALL:
-        raise InvalidInput(field, f"holds {len(items)}; at most {ITEMS_A_CALL} a call, send more calls{instead}")
+        raise InvalidInput(
+            field, f"holds {len(items)}; at most {ITEMS_A_CALL} a call, send more calls{instead}"
+        )
 
 
 def checked_interaction(event: pb.Interaction, now_ms: int) -> NewInteraction:
     """An event as record takes it; `now_ms` where it has no time. Raises InvalidInput."""
     event_id = checked_id(event.event_id, "event_id")
     user, item = checked_id(event.user_id, "user_id"), checked_id(event.item_id, "item_id")
-    negative = checked_id(event.negative_item_id, "negative_item_id") if event.HasField("negative_item_id") else None
+    negative = (
+        checked_id(event.negative_item_id, "negative_item_id")
+        if event.HasField("negative_item_id")
+        else None
+    )
     checked_negative(item, negative, "negative_item_id")
     weight = checked_weight(event.weight, "weight") if event.HasField("weight") else 1.0
     time_ms = checked_time(event.time, "time") if event.HasField("time") else None
     metadata = checked_metadata(event.metadata, "metadata") if event.metadata else {}
     content = orjson.dumps((user, item, negative, time_ms, weight, sorted(metadata.items())))
     return NewInteraction(
-        event_id=event_id, user_id=user, item_id=item, negative_id=negative, time=now_ms if time_ms is None else time_ms,
-        weight=weight, metadata=metadata, content_hash=blake2b(content, digest_size=12).hexdigest())
+        event_id=event_id,
+        user_id=user,
+        item_id=item,
+        negative_id=negative,
+        time=now_ms if time_ms is None else time_ms,
+        weight=weight,
+        metadata=metadata,
+        content_hash=blake2b(content, digest_size=12).hexdigest(),
+    )
 
 
 def checked_time(time: Timestamp, field: str) -> int:

@@ -12,8 +12,13 @@ from propagation.v1 import propagation_pb2 as pb
 from services.grpc.requests.checks import checked_key
 
 FIELDS: dict[str, Callable[[Any, str], object]] = {
-    "title": checked_text, "description": checked_text, "attributes": checked_list, "categories": checked_list,
-    "hidden": lambda value, _: bool(value), "metadata": checked_metadata}
+    "title": checked_text,
+    "description": checked_text,
+    "attributes": checked_list,
+    "categories": checked_list,
+    "hidden": lambda value, _: bool(value),
+    "metadata": checked_metadata,
+}
 SCALARS = frozenset({"title", "description", "hidden"})
 
 
@@ -25,15 +30,20 @@ def checked_mask(mask: FieldMask) -> frozenset[str] | None:
         return frozenset(FIELDS)
     for place, path in enumerate(mask.paths):
         if path not in FIELDS:
-            raise InvalidInput(f"field_mask.paths[{place}]", f"is {path!r}; give some of {', '.join(FIELDS)}, or *")
+            raise InvalidInput(
+                f"field_mask.paths[{place}]", f"is {path!r}; give some of {', '.join(FIELDS)}, or *"
+            )
     return frozenset(mask.paths)
 
 
 def checked_change(client: pb.Client, mask: frozenset[str] | None, field: str) -> ClientChange:
     """What this client's upsert asks for. Raises InvalidInput."""
     key = checked_key(client.key, f"{field}.key")
-    given = {name: check(getattr(client, name), f"{field}.{name}") for name, check in FIELDS.items()
-             if (_is_set(client, name) if mask is None else name in mask)}
+    given = {
+        name: check(getattr(client, name), f"{field}.{name}")
+        for name, check in FIELDS.items()
+        if (_is_set(client, name) if mask is None else name in mask)
+    }
     return ClientChange.model_construct(key=key, **given)  # type: ignore[arg-type]
 
 

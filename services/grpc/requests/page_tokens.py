@@ -28,4 +28,7 @@ def start_of(token: str, question: str) -> int:
         asked, _, start = base64.urlsafe_b64decode(token.encode()).decode().rpartition("|")
         if asked == question:
             return int(start)
-    raise InvalidInput("page_token", "is not one of this question; give next_page_token of the answer before, or nothing")
+    raise InvalidInput(
+        "page_token",
+        "is not one of this question; give next_page_token of the answer before, or nothing",
+    )

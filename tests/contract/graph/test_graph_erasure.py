@@ -1,4 +1,5 @@
-"""Taking back and forgetting: one publication, nothing that names the client after it, nothing else changed."""
+"""Taking back and forgetting: one publication, nothing that names the client after it, nothing else
+changed."""
 
 from dataclasses import replace
 
@@ -45,15 +46,25 @@ async def lease_of(store):
 
 
 async def lived(store):
-    """Ann and Bob with an event each on one item, texts, a message of both, an edge; all learned and reasoned."""
+    """Ann and Bob with an event each on one item, texts, a message of both, an edge; all learned
+    and reasoned."""
     sequences = await recorded(store, ("ann", "blue"), ("bob", "blue"), ("ann", "red"))
     await learn_all(store)
     claim = await store.claim_reason("w", 9, 1_000)
-    merges = (Merged(ref=ANN, profile_version=1, router=3, router_version=1, outcome="merged"),
-              Merged(ref=BOB, profile_version=1, router=3, router_version=1, outcome="merged"))
-    await store.commit_reasoned(claim, [
-        reasoned(sequences[0], text(ANN, 1), gradients=(gradient(sequences[0], 3),), merged=merges),
-        reasoned(sequences[1], text(BOB, 1), gradients=(gradient(sequences[1], 3),)), reasoned(sequences[2])])
+    merges = (
+        Merged(ref=ANN, profile_version=1, router=3, router_version=1, outcome="merged"),
+        Merged(ref=BOB, profile_version=1, router=3, router_version=1, outcome="merged"),
+    )
+    await store.commit_reasoned(
+        claim,
+        [
+            reasoned(
+                sequences[0], text(ANN, 1), gradients=(gradient(sequences[0], 3),), merged=merges
+            ),
+            reasoned(sequences[1], text(BOB, 1), gradients=(gradient(sequences[1], 3),)),
+            reasoned(sequences[2]),
+        ],
+    )
     await run_round(store, versions=(message(3, 1, ANN, BOB),), opened=(edge(3, ANN), edge(3, BOB)))
     return sequences
 
@@ -69,7 +80,12 @@ def retraction(rows, **fields):
 async def test_events_stand_as_they_stand(store):
     await lived(store)
     ((known, row), (unknown, nothing)) = await store.standings(["e0-0", "never"])
-    assert (known, row.event_id, unknown, nothing) == (Standing.RECORDED, "e0-0", Standing.UNKNOWN, None)
+    assert (known, row.event_id, unknown, nothing) == (
+        Standing.RECORDED,
+        "e0-0",
+        Standing.UNKNOWN,
+        None,
+    )
     await take_back(store, await lease_of(store), retraction([row]), checkpoint(3, barrier=True))
     assert await store.standings(["e0-0"]) == [(Standing.RETRACTED, None)]
 
@@ -80,7 +96,12 @@ async def test_an_erased_client_is_gone_with_everything_and_its_ref_never_comes_
     rows = await store.all_interactions([ANN])
     assert [row.sequence for row in rows] == [sequences[0], sequences[2]]
     late = await store.record([event("late", "ann", "blue")], auto_create=False)
-    done = await take_back(store, await lease_of(store), erasure(ANN, rows, parts=[(3, 1)]), checkpoint(3, barrier=True))
+    done = await take_back(
+        store,
+        await lease_of(store),
+        erasure(ANN, rows, parts=[(3, 1)]),
+        checkpoint(3, barrier=True),
+    )
     assert done.interactions == 3
     for again in (False, True):
         store = await opened() if again else store
@@ -88,20 +109,34 @@ async def test_an_erased_client_is_gone_with_everything_and_its_ref_never_comes_
         assert await store.get_clients([ANN]) == []
         assert await store.find_keys([ANN]) == [None]
         assert await store.all_interactions([ANN]) == []
-        assert await store.interactions([*sequences, late.outcomes[0].sequence]) == await store.all_interactions([BOB])
+        assert await store.interactions(
+            [*sequences, late.outcomes[0].sequence]
+        ) == await store.all_interactions([BOB])
         assert (await store.load_texts([ANN]))[ANN].profile.version == 0
         assert await store.merges_into(ANN, 9) == []
         assert [merge.ref for merge in await store.merges_of(3, 1, 9)] == [BOB]
         assert await store.edges_of([ANN]) == {ANN: []}
         assert (await store.router_version(3, 1)).senders == {BOB}
-        assert [found.sequence for found in await store.gradients(Module.ROUTER, 3, 0, 9)] == [sequences[1]]
+        assert [found.sequence for found in await store.gradients(Module.ROUTER, 3, 0, 9)] == [
+            sequences[1]
+        ]
         assert (await store.newest_checkpoint(barrier=True)).sequence == 3
         assert await store.check() == []
-        assert [status.status for status in (await store.record([event("e0-0", "cid", "blue"), event("late", "cid", "blue")],
-                                                                auto_create=True)).outcomes] == [RecordStatus.FORGOTTEN] * 2
+        assert [
+            status.status
+            for status in (
+                await store.record(
+                    [event("e0-0", "cid", "blue"), event("late", "cid", "blue")], auto_create=True
+                )
+            ).outcomes
+        ] == [RecordStatus.FORGOTTEN] * 2
     created = await store.record([event("fresh", "ann", "blue")], auto_create=True)
     assert created.created[int(ClientKind.USER), "ann"] not in (ANN, BOB)
-    (entry,) = [entry for entry in await store.read_entries(0, done.sequence) if entry.kind == EntryKind.ERASURE]
+    (entry,) = [
+        entry
+        for entry in await store.read_entries(0, done.sequence)
+        if entry.kind == EntryKind.ERASURE
+    ]
     assert (entry.sequence, entry.refs, entry.number) == (done.sequence, (ANN,), 3)
 
 
@@ -131,58 +166,106 @@ async def test_a_retracted_event_is_a_duplicate_and_its_hash_decides(store):
     await lived(store)
     ((_, row),) = await store.standings(["e0-0"])
     await take_back(store, await lease_of(store), retraction([row]), checkpoint(3, barrier=True))
-    answer = await store.record([event("e0-0", "ann", "blue"), event("e0-0", "ann", "blue", content="other")], auto_create=True)
-    assert [(one.status, one.sequence) for one in answer.outcomes] == [(RecordStatus.DUPLICATE, row.sequence),
-                                                                      (RecordStatus.CONFLICT, 0)]
+    answer = await store.record(
+        [event("e0-0", "ann", "blue"), event("e0-0", "ann", "blue", content="other")],
+        auto_create=True,
+    )
+    assert [(one.status, one.sequence) for one in answer.outcomes] == [
+        (RecordStatus.DUPLICATE, row.sequence),
+        (RecordStatus.CONFLICT, 0),
+    ]
     assert await store.find_event("e0-0") is None
 
 
 async def test_what_users_chose_with_the_last_change_of_each_item(store):
     sequences = await lived(store)
-    (changed,) = await store.upsert_clients([change(ClientKind.ITEM, "blue", title="Blue in green")])
+    (changed,) = await store.upsert_clients(
+        [change(ClientKind.ITEM, "blue", title="Blue in green")]
+    )
     found = await store.choices_of([BOB, ANN])
     assert found.user.tolist() == [ANN, ANN, BOB]
     assert found.sequence.tolist() == [sequences[0], sequences[2], sequences[1]]
     assert found.item[0] == found.item[2] != found.item[1]
     assert found.weight.tolist() == [1.0, 1.0, 1.0]
-    assert found.changed.tolist()[0] == found.changed.tolist()[2] == changed.sequence > found.changed.tolist()[1] > 0
+    assert (
+        found.changed.tolist()[0]
+        == found.changed.tolist()[2]
+        == changed.sequence
+        > found.changed.tolist()[1]
+        > 0
+    )
     assert not len((await store.choices_of([])).user)
 
 
 async def test_texts_that_may_cite_are_found_and_rewritten(store):
     sequences = await lived(store)
-    found = await store.texts_citing([Trail(BOB, Citing(sequences=frozenset({1})), at=sequences[1]), Trail(BOB, Citing(
-        words=frozenset({"jazz"})), version=1), Trail(ANN, Citing(words=frozenset({"opera"})))])
-    assert [(one.text.profile.ref, one.text.profile.version, one.current) for one in found] == [(BOB, 1, True)]
+    found = await store.texts_citing(
+        [
+            Trail(BOB, Citing(sequences=frozenset({1})), at=sequences[1]),
+            Trail(BOB, Citing(words=frozenset({"jazz"})), version=1),
+            Trail(ANN, Citing(words=frozenset({"opera"}))),
+        ]
+    )
+    assert [(one.text.profile.ref, one.text.profile.version, one.current) for one in found] == [
+        (BOB, 1, True)
+    ]
     rows = await store.all_interactions([ANN])
     with pytest.raises(VersionClash):
-        await take_back(store, await lease_of(store), erasure(ANN, rows, texts=[text(BOB, 3)]), checkpoint(3, barrier=True))
+        await take_back(
+            store,
+            await lease_of(store),
+            erasure(ANN, rows, texts=[text(BOB, 3)]),
+            checkpoint(3, barrier=True),
+        )
     assert await store.interactions(sequences[:1])
-    await take_back(store, await lease_of(store), erasure(ANN, rows, rewritten=[text(BOB, 1, "cleaned")],
-                                                         texts=[text(BOB, 2, "new")]), checkpoint(3, barrier=True))
+    await take_back(
+        store,
+        await lease_of(store),
+        erasure(ANN, rows, rewritten=[text(BOB, 1, "cleaned")], texts=[text(BOB, 2, "new")]),
+        checkpoint(3, barrier=True),
+    )
     assert (await store.load_texts([BOB]))[BOB].profile.text == "new"
     assert (await store.text_at(BOB, sequences[1])).profile.text == "cleaned"
 
 
-async def test_a_reader_of_a_message_is_found_by_an_attribute_or_by_a_word_however_it_is_written(store):
+async def test_a_reader_of_a_message_is_found_by_an_attribute_or_by_a_word_however_it_is_written(
+    store,
+):
     sequences = await lived(store)
-    await store.commit_texts([text(BOB, 2, "Likes OPERA Nights", cites=(3, 1)), text(BOB, 3, "moved on")], [], sequences[1])
+    await store.commit_texts(
+        [text(BOB, 2, "Likes OPERA Nights", cites=(3, 1)), text(BOB, 3, "moved on")],
+        [],
+        sequences[1],
+    )
+
     async def found(names, *words):
         trail = Trail(BOB, Citing(messages={(3, 1): names}, words=frozenset(words)), version=2)
-        return {(one.text.profile.version, one.current) for one in await store.texts_citing([trail])}
+        return {
+            (one.text.profile.version, one.current) for one in await store.texts_citing([trail])
+        }
 
-    for names, words in ((None, ()), (frozenset({"jazz"}), ()), (frozenset({"blues"}), ("opera nights",))):
+    for names, words in (
+        (None, ()),
+        (frozenset({"jazz"}), ()),
+        (frozenset({"blues"}), ("opera nights",)),
+    ):
         assert (2, False) in await found(names, *words)
 
 
 async def test_messages_of_a_client_say_who_else_brought_what(store):
     await lived(store)
     (sent,) = await store.messages_resting_on([ANN], None, frozenset(), 8)
-    assert (sent.message.router, sent.gone, sent.left) == (3, [Integrated("jazz", ANN, 1, 1)], {"jazz": frozenset({BOB})})
+    assert (sent.message.router, sent.gone, sent.left) == (
+        3,
+        [Integrated("jazz", ANN, 1, 1)],
+        {"jazz": frozenset({BOB})},
+    )
     assert await store.messages_resting_on([ANN], frozenset({7}), frozenset(), 8) == []
     (named,) = await store.messages_resting_on([], None, frozenset({"more"}), 8)
     assert (named.message.text, named.gone, named.left) == ("more jazz", (), {})
-    assert {(merge.ref, merge.profile_version) for merge in await store.readers_of([(3, 1), (4, 1)])} == {(ANN, 1), (BOB, 1)}
+    assert {
+        (merge.ref, merge.profile_version) for merge in await store.readers_of([(3, 1), (4, 1)])
+    } == {(ANN, 1), (BOB, 1)}
 
 
 async def test_work_in_flight_does_not_write_a_forgotten_client_back(store):
@@ -202,7 +285,9 @@ async def test_work_in_flight_does_not_write_a_forgotten_client_back(store):
 async def test_an_item_that_was_drawn_as_a_negative_is_none_any_more(store):
     await store.upsert_clients([change(ClientKind.ITEM, f"i{n}") for n in range(3)])
     await recorded(store, ("ann", "i0"))
-    await store.record([event("named", "ann", "i0", negative_id="i1", content="hash")], auto_create=True)
+    await store.record(
+        [event("named", "ann", "i0", negative_id="i1", content="hash")], auto_create=True
+    )
     await learn_all(store)
     gone = (await store.claim_reason("w", 1, 0)).work[0].negative
     await take_back(store, await lease_of(store), erasure(gone), checkpoint(1, barrier=True))
@@ -218,19 +303,31 @@ async def test_a_lost_lease_changes_nothing(store):
     newer = await store.acquire_lease("learn", "newer", 10_000)
     assert newer.token > lease.token
     with pytest.raises(LeaseLost):
-        await take_back(store, lease, erasure(ANN, await store.all_interactions([ANN])), checkpoint(3, barrier=True))
+        await take_back(
+            store,
+            lease,
+            erasure(ANN, await store.all_interactions([ANN])),
+            checkpoint(3, barrier=True),
+        )
     assert len(await store.interactions(sequences)) == 3
 
 
 async def test_what_is_taken_back_while_somebody_wipes_stays_due(store, monkeypatch):
     await lived(store)
-    await take_back(store, await lease_of(store), erasure(ANN, await store.all_interactions([ANN])), checkpoint(3, barrier=True))
+    await take_back(
+        store,
+        await lease_of(store),
+        erasure(ANN, await store.all_interactions([ANN])),
+        checkpoint(3, barrier=True),
+    )
     sweep = store.sweep_checkpoints
 
     async def taken_back_meanwhile():
         monkeypatch.setattr(store, "sweep_checkpoints", sweep)
         rows = await store.all_interactions([BOB])
-        await take_back(store, await lease_of(store), erasure(BOB, rows), checkpoint(3, barrier=True))
+        await take_back(
+            store, await lease_of(store), erasure(BOB, rows), checkpoint(3, barrier=True)
+        )
         await sweep()
 
     monkeypatch.setattr(store, "sweep_checkpoints", taken_back_meanwhile)
@@ -245,10 +342,16 @@ async def test_what_a_retraction_changed_waits_for_the_index_and_nothing_has_to_
     await store.drop_changes(await store.waiting_changes(0, 99))
     (sent,) = await store.router_versions([3])
     rows = [row for row in await store.all_interactions([ANN]) if row.sequence == sequences[0]]
-    await take_back(store, await lease_of(store), retraction(rows, texts=[text(BOB, 2)], messages=[
-        replace(sent, text="less jazz")]), checkpoint(3, barrier=True))
-    assert set(await store.waiting_changes(0, 99)) == {IndexChange(Collection.USERS, BOB, 2),
-                                                       IndexChange(Collection.ROUTERS, 3, 1, sent.round)}
+    await take_back(
+        store,
+        await lease_of(store),
+        retraction(rows, texts=[text(BOB, 2)], messages=[replace(sent, text="less jazz")]),
+        checkpoint(3, barrier=True),
+    )
+    assert set(await store.waiting_changes(0, 99)) == {
+        IndexChange(Collection.USERS, BOB, 2),
+        IndexChange(Collection.ROUTERS, 3, 1, sent.round),
+    }
     assert (await store.router_version(3, 1)).text == "less jazz"
     assert not await store.wiping_due()
 
@@ -278,15 +381,27 @@ async def test_a_text_that_came_in_between_and_rests_on_what_goes_stops_it(store
         await take_back(store, await lease_of(store), withdrawal, checkpoint(3, barrier=True))
     assert await store.standings(["e0-0"]) == [(Standing.RECORDED, rows[0])]
     assert await store.taken_back_through() == 0
-    done = await take_back(store, await lease_of(store), replace(withdrawal, read_at=read_at + 1), checkpoint(3, barrier=True))
+    done = await take_back(
+        store,
+        await lease_of(store),
+        replace(withdrawal, read_at=read_at + 1),
+        checkpoint(3, barrier=True),
+    )
     assert await store.taken_back_through() == done.sequence
     again = await store.texts_through()
     (row,) = [row for row in await store.all_interactions([ANN]) if row.sequence == sequences[2]]
     await store.commit_texts([text(BOB, 3)], (), 5)
     gone = replace(row, sequence=1)  # which `text` cites
     with pytest.raises(VersionClash):
-        await take_back(store, await lease_of(store), retraction([gone], read_at=again), checkpoint(3, barrier=True))
-    await take_back(store, await lease_of(store), retraction([row], read_at=again), checkpoint(3, barrier=True))
+        await take_back(
+            store,
+            await lease_of(store),
+            retraction([gone], read_at=again),
+            checkpoint(3, barrier=True),
+        )
+    await take_back(
+        store, await lease_of(store), retraction([row], read_at=again), checkpoint(3, barrier=True)
+    )
 
 
 async def test_what_was_read_before_something_was_taken_back_is_not_committed_after_it(store):

@@ -31,38 +31,74 @@ from tests.contract.graph_store import (
 )
 
 ANN, BOB = user(0), user(1)
-SPLIT = EvolutionChange(kind=EvolutionKind.SPLIT, before=(1,), after=(1, 4), reason="two communities")
+SPLIT = EvolutionChange(
+    kind=EvolutionKind.SPLIT, before=(1,), after=(1, 4), reason="two communities"
+)
 MERGE = EvolutionChange(kind=EvolutionKind.MERGE, before=(2, 3), after=(2,))
-REPORT = EvolutionRun(changes=(SPLIT, MERGE), verdict="better", judged_from=3, users=2, interactions=5, log_loss_before=0.7,
-                      log_loss_after=0.6, standard_error=0.05)
+REPORT = EvolutionRun(
+    changes=(SPLIT, MERGE),
+    verdict="better",
+    judged_from=3,
+    users=2,
+    interactions=5,
+    log_loss_before=0.7,
+    log_loss_after=0.6,
+    standard_error=0.05,
+)
 
 
 def router_map(through, epoch=0, **fields):
     halves = {1: Halves(1, 4, np.array([True, False, True]), False, 0.25)}
-    return RouterMap(run=0, through=through, from_epoch=epoch, to_epoch=epoch + 1, home=np.array([0, 1, 2, 2]), routers=5,
-                     centres=np.arange(8, dtype=np.float32).reshape(4, 2), retired=frozenset({3}), halves=halves,
-                     start_shares={2: 0.5, 3: 0.5}, versions={1: 7}, **fields)
+    return RouterMap(
+        run=0,
+        through=through,
+        from_epoch=epoch,
+        to_epoch=epoch + 1,
+        home=np.array([0, 1, 2, 2]),
+        routers=5,
+        centres=np.arange(8, dtype=np.float32).reshape(4, 2),
+        retired=frozenset({3}),
+        halves=halves,
+        start_shares={2: 0.5, 3: 0.5},
+        versions={1: 7},
+        **fields,
+    )
 
 
 def rules(*routers):
-    return FilterMemory(rules=tuple(FilterRule(router=router, factor=0.4, text="Leave out.") for router in routers))
+    return FilterMemory(
+        rules=tuple(FilterRule(router=router, factor=0.4, text="Leave out.") for router in routers)
+    )
 
 
 async def leases(store):
-    return await store.acquire_lease("learn", "test", 60_000), await store.acquire_lease("round", "test", 60_000)
+    return await store.acquire_lease("learn", "test", 60_000), await store.acquire_lease(
+        "round", "test", 60_000
+    )
 
 
 async def publication(store, *texts, number=1, era=0, report=REPORT, **fields):
-    """What a run would publish over everything learned, its round staged with a message of router 4 to Ann."""
+    """What a run would publish over everything learned, its round staged with a message of router 4
+    to Ann."""
     learn, rounds = await leases(store)
     round_ = await store.begin_round(rounds, 0)
     await store.stage_routers(rounds, round_, [message(4, number, BOB)])
     await store.stage_edges(rounds, round_, (), [edge(4, ANN)] if number == 1 else [])
     through = await store.learned_through()
-    return learn, rounds, Publication(
-        run=report, map=router_map(through, number - 1, **fields), round_=round_,
-        epoch=Epoch(number=number, sequence=0, session_k=4, taste_k=5, era=era),
-        start=await store.stage_checkpoint(learn, checkpoint(through, barrier=True, epoch=number)), texts=texts)
+    return (
+        learn,
+        rounds,
+        Publication(
+            run=report,
+            map=router_map(through, number - 1, **fields),
+            round_=round_,
+            epoch=Epoch(number=number, sequence=0, session_k=4, taste_k=5, era=era),
+            start=await store.stage_checkpoint(
+                learn, checkpoint(through, barrier=True, epoch=number)
+            ),
+            texts=texts,
+        ),
+    )
 
 
 @pytest.fixture
@@ -74,9 +110,25 @@ async def lived(store):
 
 
 def same_map(one, other):
-    assert (one.through, one.from_epoch, one.to_epoch, one.routers, one.retired, one.start_shares, one.versions, one.undoes) == (
-        other.through, other.from_epoch, other.to_epoch, other.routers, other.retired, other.start_shares, other.versions,
-        other.undoes)
+    assert (
+        one.through,
+        one.from_epoch,
+        one.to_epoch,
+        one.routers,
+        one.retired,
+        one.start_shares,
+        one.versions,
+        one.undoes,
+    ) == (
+        other.through,
+        other.from_epoch,
+        other.to_epoch,
+        other.routers,
+        other.retired,
+        other.start_shares,
+        other.versions,
+        other.undoes,
+    )
     np.testing.assert_array_equal(one.home, other.home, strict=True)
     np.testing.assert_array_equal(one.centres, other.centres, strict=True)
     assert one.halves.keys() == other.halves.keys()
@@ -96,21 +148,31 @@ async def test_everything_goes_live_at_one_sequence_and_comes_back(lived, opened
     assert await store.current_epoch() == made.epoch.model_copy(update={"sequence": run.sequence})
     assert (await store.last_round()).sequence == run.sequence
     assert (await store.newest_checkpoint(barrier=True)).epoch == 1
-    assert [(found.router, found.from_sequence) for found in await store.edges_at(ANN, run.sequence)] == [(4, run.sequence)]
+    assert [
+        (found.router, found.from_sequence) for found in await store.edges_at(ANN, run.sequence)
+    ] == [(4, run.sequence)]
     assert [version.text for version in await store.router_versions([4])] == ["more jazz"]
     assert (await store.load_texts([ANN]))[ANN].profile.text == "likes jazz"
     assert (await store.text_at(ANN, run.sequence)).profile.version == 1
-    assert await store.text_at(ANN, before) is None, "a text is of its publication, not of what was learned until then"
+    assert await store.text_at(ANN, before) is None, (
+        "a text is of its publication, not of what was learned until then"
+    )
     assert await store.evolution_runs(9) == [run]
-    assert [(step.run, step.before, step.after, step.kind) for step in await store.router_lineage()] == [
-        (1, 1, 1, "split"), (1, 1, 4, "split"), (1, 2, 2, "merge"), (1, 3, 2, "merge")]
+    assert [
+        (step.run, step.before, step.after, step.kind) for step in await store.router_lineage()
+    ] == [(1, 1, 1, "split"), (1, 1, 4, "split"), (1, 2, 2, "merge"), (1, 3, 2, "merge")]
     (kept,) = (await store.router_maps()).maps
     same_map(kept, replace(made.map, run=1))
 
 
 async def test_a_barrier_is_staged_in_two_parts_and_discarded_by_another(lived):
     learn, rounds, made = await publication(lived)
-    more = Checkpoint(sequence=made.start.sequence + 1, epoch=1, barrier=True, arrays={"mass@rows": np.array([2, 5])})
+    more = Checkpoint(
+        sequence=made.start.sequence + 1,
+        epoch=1,
+        barrier=True,
+        arrays={"mass@rows": np.array([2, 5])},
+    )
     both = await lived.stage_checkpoint(learn, more, made.start)
     assert (both.id, both.sequence) == (made.start.id, made.start.sequence + 1)
     await lived.stage_checkpoint(learn, checkpoint(1))
@@ -119,8 +181,12 @@ async def test_a_barrier_is_staged_in_two_parts_and_discarded_by_another(lived):
     with pytest.raises(LeaseLost):
         await lived.publish_evolution(learn, rounds, made)
     first = await lived.stage_checkpoint(learn, checkpoint(2, barrier=True, epoch=1))
-    more = Checkpoint(sequence=made.start.sequence, epoch=1, barrier=True, arrays={"mass@rows": np.array([2, 5])})
-    await lived.publish_evolution(learn, rounds, replace(made, start=await lived.stage_checkpoint(learn, more, first)))
+    more = Checkpoint(
+        sequence=made.start.sequence, epoch=1, barrier=True, arrays={"mass@rows": np.array([2, 5])}
+    )
+    await lived.publish_evolution(
+        learn, rounds, replace(made, start=await lived.stage_checkpoint(learn, more, first))
+    )
     kept = await lived.newest_checkpoint(barrier=True)
     assert (kept.sequence, kept.arrays["mass@rows"].tolist()) == (made.start.sequence, [2, 5])
     assert kept.arrays.keys() == {"mass@rows", *checkpoint(2).arrays}
@@ -136,7 +202,11 @@ async def test_a_lost_lease_or_an_overtaken_text_changes_nothing(lived, clock):
     await lived.acquire_lease("round", "other", 1_000)
     with pytest.raises(LeaseLost):
         await lived.publish_evolution(learn, rounds, made)
-    assert (await lived.current_epoch(), await lived.last_round(), await lived.evolution_runs(9)) == (None, None, [])
+    assert (
+        await lived.current_epoch(),
+        await lived.last_round(),
+        await lived.evolution_runs(9),
+    ) == (None, None, [])
     assert (await lived.router_maps()).maps == []
     assert await lived.newest_checkpoint() is None
 
@@ -176,15 +246,29 @@ async def test_maps_are_those_since_the_newest_bootstrap(lived):
     await lived.publish_evolution(learn, rounds, made)
     learn, rounds, made = await publication(lived, number=2, undoes=1)
     await lived.publish_evolution(learn, rounds, made)
-    assert [(one.run, one.undoes) for one in (await lived.router_maps()).maps] == [(1, None), (2, 1)]
-    await lived.open_epoch(learn, Epoch(number=3, sequence=0, session_k=4, taste_k=4, era=3), checkpoint(3, barrier=True, epoch=3))
+    assert [(one.run, one.undoes) for one in (await lived.router_maps()).maps] == [
+        (1, None),
+        (2, 1),
+    ]
+    await lived.open_epoch(
+        learn,
+        Epoch(number=3, sequence=0, session_k=4, taste_k=4, era=3),
+        checkpoint(3, barrier=True, epoch=3),
+    )
     assert (await lived.router_maps()).maps == []
     assert len(await lived.router_lineage()) == 8
 
 
 async def test_clients_whose_current_rules_name_a_router(lived):
-    await lived.commit_texts([replace(text(ANN, 1), filter_memory=rules(3, 12)), replace(text(BOB, 1), filter_memory=rules(1)),
-                              replace(text(item(0), 1, '"router":2'), filter_memory=FilterMemory())], [], 1)
+    await lived.commit_texts(
+        [
+            replace(text(ANN, 1), filter_memory=rules(3, 12)),
+            replace(text(BOB, 1), filter_memory=rules(1)),
+            replace(text(item(0), 1, '"router":2'), filter_memory=FilterMemory()),
+        ],
+        [],
+        1,
+    )
     assert await lived.clients_with_rules([1, 2]) == [BOB]
     assert await lived.clients_with_rules([12, 1, 9]) == [ANN, BOB]
     await lived.commit_texts([ClientText(profile=text(ANN, 2).profile)], [], 2)

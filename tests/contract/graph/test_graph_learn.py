@@ -22,7 +22,9 @@ async def lease(store):
 
 def same(one, other):
     for field in dataclasses.fields(one):
-        np.testing.assert_array_equal(getattr(one, field.name), getattr(other, field.name), strict=True)
+        np.testing.assert_array_equal(
+            getattr(one, field.name), getattr(other, field.name), strict=True
+        )
 
 
 async def test_a_block_comes_back_bit_for_bit(store, lease, opened):
@@ -48,11 +50,19 @@ async def test_a_holder_that_lost_the_lease_changes_nothing(store, lease, clock)
     clock.ms += 10_001
     newer = await store.acquire_lease("learn", "other", 10_000)
     assert newer.token > lease.token
-    for commit in (store.commit_learned(lease, block(0, 2, [2])), store.save_checkpoint(lease, checkpoint(2)),
-                   store.replace_learned(lease, [block(0, 2, [2])], first=True), store.open_epoch(lease, EPOCH, checkpoint(2))):
+    for commit in (
+        store.commit_learned(lease, block(0, 2, [2])),
+        store.save_checkpoint(lease, checkpoint(2)),
+        store.replace_learned(lease, [block(0, 2, [2])], first=True),
+        store.open_epoch(lease, EPOCH, checkpoint(2)),
+    ):
         with pytest.raises(LeaseLost):
             await commit
-    assert (await store.learned_through(), await store.newest_checkpoint(), await store.current_epoch()) == (0, None, None)
+    assert (
+        await store.learned_through(),
+        await store.newest_checkpoint(),
+        await store.current_epoch(),
+    ) == (0, None, None)
 
 
 async def test_a_block_that_does_not_follow_is_refused(store, lease):
@@ -79,7 +89,12 @@ async def test_checkpoints_come_back_and_older_ones_go_but_no_barrier(store, lea
     await store.save_checkpoint(lease, checkpoint(3, rows=400_000))
     store = await opened()
     newest, barrier = await store.newest_checkpoint(), await store.newest_checkpoint(barrier=True)
-    assert (newest.sequence, newest.barrier, barrier.sequence, barrier.barrier) == (3, False, 1, True)
+    assert (newest.sequence, newest.barrier, barrier.sequence, barrier.barrier) == (
+        3,
+        False,
+        1,
+        True,
+    )
     for name, array in checkpoint(3, rows=400_000).arrays.items():
         np.testing.assert_array_equal(newest.arrays[name], array, strict=True)
 
@@ -102,7 +117,10 @@ async def test_an_epoch_replaces_what_was_learned_in_one_publication(store, leas
     assert [part.epoch for part in await store.read_learned(0, 9)] == [0]
     sequence = await store.open_epoch(lease, EPOCH, checkpoint(4, barrier=True, epoch=1))
     store = await opened()
-    assert [(part.through, part.epoch) for part in await store.read_learned(0, 9)] == [(2, 1), (4, 1)]
+    assert [(part.through, part.epoch) for part in await store.read_learned(0, 9)] == [
+        (2, 1),
+        (4, 1),
+    ]
     assert await store.current_epoch() == EPOCH.model_copy(update={"sequence": sequence})
     assert (await store.newest_checkpoint()).barrier
     (entry,) = (await store.read_log(4, 9)).entries
@@ -111,7 +129,11 @@ async def test_an_epoch_replaces_what_was_learned_in_one_publication(store, leas
 
 async def test_epochs_are_listed_oldest_first(store, lease):
     for number in (1, 2):
-        await store.open_epoch(lease, EPOCH.model_copy(update={"number": number}), checkpoint(0, barrier=True, epoch=number))
+        await store.open_epoch(
+            lease,
+            EPOCH.model_copy(update={"number": number}),
+            checkpoint(0, barrier=True, epoch=number),
+        )
     assert [epoch.number for epoch in await store.epochs()] == [1, 2]
     assert (await store.current_epoch()).number == 2
 
@@ -144,13 +166,18 @@ async def test_what_was_written_to_the_taste_bank_largest_first(store, lease):
     learned.routers[2, 0, 0], learned.weights[2, 0, 0] = 1, 0.75
     learned.routers[2, 1, 0], learned.weights[2, 1, 0] = 2, 0.125
     await store.commit_learned(lease, learned)
-    assert await store.taste_written([4, 2, 3, 1, 99, 2]) == {2: [(1, 0.5), (2, 0.25), (3, 0.25)], 4: [(2, 0.125)]}
+    assert await store.taste_written([4, 2, 3, 1, 99, 2]) == {
+        2: [(1, 0.5), (2, 0.25), (3, 0.25)],
+        4: [(2, 0.125)],
+    }
     assert await store.taste_written([]) == {}
 
 
 async def test_tau_is_fixed_by_whoever_holds_the_lease(store, clock):
     learning = await store.acquire_lease("learn", "me", 10_000)
-    await store.open_epoch(learning, EPOCH.model_copy(update={"tau": None}), checkpoint(0, barrier=True, epoch=1))
+    await store.open_epoch(
+        learning, EPOCH.model_copy(update={"tau": None}), checkpoint(0, barrier=True, epoch=1)
+    )
     mine = await store.acquire_lease("round", "me", 10_000)
     await store.fix_tau(mine, 1, 0.25)
     assert [(epoch.number, epoch.tau) for epoch in await store.epochs()] == [(1, 0.25)]

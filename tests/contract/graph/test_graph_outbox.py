@@ -1,4 +1,5 @@
-"""The outbox port: what the index has to learn waits with the commit that made it, until the index has it."""
+"""The outbox port: what the index has to learn waits with the commit that made it, until the index
+has it."""
 
 import pytest
 
@@ -6,7 +7,16 @@ from propagation.model.errors import LeaseLost
 from propagation.ports.graph.graph_store import VersionClash
 from propagation.ports.graph.outbox import IndexChange
 from propagation.ports.vector_index import Collection
-from tests.contract.graph_store import item, learn_all, message, reasoned, recorded, run_round, text, user
+from tests.contract.graph_store import (
+    item,
+    learn_all,
+    message,
+    reasoned,
+    recorded,
+    run_round,
+    text,
+    user,
+)
 
 ANN, RECORD = user(0), item(0)
 ANN_1, ANN_2 = IndexChange(Collection.USERS, ANN, 1), IndexChange(Collection.USERS, ANN, 2)
@@ -27,7 +37,9 @@ async def test_texts_wait_with_the_commit_that_wrote_them(store):
     await recorded(store, ("u0", "i0"))
     await learn_all(store)
     claim = await store.claim_reason("test", 9, 60_000)
-    await store.commit_reasoned(claim, [reasoned(claim.work[0].sequence, text(ANN, 1), text(ANN, 2), text(RECORD, 1))])
+    await store.commit_reasoned(
+        claim, [reasoned(claim.work[0].sequence, text(ANN, 1), text(ANN, 2), text(RECORD, 1))]
+    )
     await store.commit_texts([text(RECORD, 2)], [], 1)
     assert set(await waiting(store)) == {ANN_2, IndexChange(Collection.ITEMS, RECORD, 2)}
     assert await store.count_changes() == 2
@@ -52,7 +64,9 @@ async def test_what_the_index_has_goes_and_what_is_newer_stays(store):
     await store.commit_texts([text(ANN, 1), text(RECORD, 1)], [], 1)
     await store.commit_texts([text(ANN, 2)], [], 1)
     await store.drop_changes([])
-    await store.drop_changes([ANN_1, IndexChange(Collection.ITEMS, RECORD, 1), IndexChange(Collection.ROUTERS, 5, 1)])
+    await store.drop_changes(
+        [ANN_1, IndexChange(Collection.ITEMS, RECORD, 1), IndexChange(Collection.ROUTERS, 5, 1)]
+    )
     assert await waiting(store) == [ANN_2]
     await store.drop_changes([ANN_2])
     assert await waiting(store) == []
@@ -74,13 +88,19 @@ async def test_the_longest_waiting_come_first_and_only_those_of_an_age(store, cl
 
 async def test_what_a_round_staged_waits_from_its_publication_on(store):
     lease, round_ = await begun(store)
-    changes = [IndexChange(Collection.ROUTERS, 5, 3), IndexChange(Collection.ATTRIBUTES, "5", 1),
-               IndexChange(Collection.ATTRIBUTES, 'naïve "x"\n', 1), ANN_2]
+    changes = [
+        IndexChange(Collection.ROUTERS, 5, 3),
+        IndexChange(Collection.ATTRIBUTES, "5", 1),
+        IndexChange(Collection.ATTRIBUTES, 'naïve "x"\n', 1),
+        ANN_2,
+    ]
     await store.stage_changes(lease, round_, changes)
     await store.stage_changes(lease, round_, [])
     assert await waiting(store) == []
     published = await store.publish_round(lease, round_)
-    assert set(await waiting(store)) == {IndexChange(c.collection, c.key, c.version, published.number) for c in changes}
+    assert set(await waiting(store)) == {
+        IndexChange(c.collection, c.key, c.version, published.number) for c in changes
+    }
 
 
 async def test_what_an_unfinished_round_staged_is_discarded(store):
@@ -91,7 +111,8 @@ async def test_what_an_unfinished_round_staged_is_discarded(store):
 
 
 async def test_of_one_point_each_round_waits_by_itself(store):
-    """A round maps an attribute while the text's own version is on its way: neither covers the other."""
+    """A round maps an attribute while the text's own version is on its way: neither covers the
+    other."""
     await recorded(store, ("u0", "i0"))
     await store.commit_texts([text(ANN, 1)], [], 1)
     lease, round_ = await begun(store)

@@ -1,14 +1,29 @@
-"""Time travel against a recorded history: whatever was read at a sequence is read of it later, down to what retention keeps."""
+"""Time travel against a recorded history: whatever was read at a sequence is read of it later, down
+to what retention keeps."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from propagation.model.clients.client import ClientKind
-from tests.contract.graph_store import MAKERS, TurnedClock, change, edge, event, item, known_clients, message, run_round, text, user
+from tests.contract.graph_store import (
+    MAKERS,
+    TurnedClock,
+    change,
+    edge,
+    event,
+    item,
+    known_clients,
+    message,
+    run_round,
+    text,
+    user,
+)
 
 ROUTERS, REFS = range(3), (user(0), user(1), item(0), item(1))
-TABLE = st.dictionaries(st.tuples(st.sampled_from(ROUTERS), st.sampled_from(REFS)), st.integers(1, 9))
+TABLE = st.dictionaries(
+    st.tuples(st.sampled_from(ROUTERS), st.sampled_from(REFS)), st.integers(1, 9)
+)
 ROUND = st.tuples(st.just("round"), st.sets(st.sampled_from(ROUTERS)), TABLE)
 TEXT = st.tuples(st.just("text"), st.sampled_from(REFS), st.booleans())
 EVENT = st.tuples(st.just("event"), st.sampled_from((0, 1)), st.integers(0, 2_000))
@@ -20,7 +35,11 @@ class History:
 
     def __init__(self, store, clock):
         self.store, self.clock = store, clock
-        self.standing, self.sent, self.versions = {}, dict.fromkeys(ROUTERS, 0), dict.fromkeys(REFS, 0)
+        self.standing, self.sent, self.versions = (
+            {},
+            dict.fromkeys(ROUTERS, 0),
+            dict.fromkeys(REFS, 0),
+        )
         self.seen, self.times = {}, []
 
     async def do(self, step):
@@ -32,14 +51,18 @@ class History:
 
     async def event(self, who, later_ms):
         self.clock.ms += later_ms
-        await self.store.record([event(f"e{len(self.times)}", f"u{who}", f"i{who}")], auto_create=True)
+        await self.store.record(
+            [event(f"e{len(self.times)}", f"u{who}", f"i{who}")], auto_create=True
+        )
 
     async def text(self, ref, titled):
         """A new version of the current sequence: written for an event of its own."""
         await self.event(ref >> 1, 1)
         if titled:
             name = f"{'ui'[ref & 1]}{ref >> 1}"
-            await self.store.upsert_clients([change(ClientKind(ref & 1), name, title=f"T{len(self.times)}")])
+            await self.store.upsert_clients(
+                [change(ClientKind(ref & 1), name, title=f"T{len(self.times)}")]
+            )
         self.versions[ref] += 1
         written = text(ref, self.versions[ref], f"words {self.versions[ref]}")
         await self.store.commit_texts([written], [], await self.store.recorded_through())
@@ -47,35 +70,63 @@ class History:
     async def round(self, senders, table):
         self.clock.ms += 5
         closed = [pair for pair, score in self.standing.items() if table.get(pair) != score]
-        opened = [edge(*pair, score / 10) for pair, score in table.items() if self.standing.get(pair) != score]
+        opened = [
+            edge(*pair, score / 10)
+            for pair, score in table.items()
+            if self.standing.get(pair) != score
+        ]
         for router in senders:
             self.sent[router] += 1
-        await run_round(self.store, versions=tuple(message(router, self.sent[router], user(0)) for router in sorted(senders)),
-                        closed=tuple(closed), opened=tuple(opened))
+        await run_round(
+            self.store,
+            versions=tuple(
+                message(router, self.sent[router], user(0)) for router in sorted(senders)
+            ),
+            closed=tuple(closed),
+            opened=tuple(opened),
+        )
         self.standing = table
 
     async def now(self):
         store = self.store
         texts = await store.load_texts(REFS)
-        return {"members": {router: await store.members_of(router, 99) for router in ROUTERS},
-                "counts": await store.count_members(ROUTERS), "routers": await store.router_versions(ROUTERS),
-                "tables": await store.edges_of(REFS), "texts": {ref: text for ref, text in texts.items() if text.profile.version},
-                "titles": [(client.ref, client.title) for client in await store.get_clients(REFS)]}
+        return {
+            "members": {router: await store.members_of(router, 99) for router in ROUTERS},
+            "counts": await store.count_members(ROUTERS),
+            "routers": await store.router_versions(ROUTERS),
+            "tables": await store.edges_of(REFS),
+            "texts": {ref: text for ref, text in texts.items() if text.profile.version},
+            "titles": [(client.ref, client.title) for client in await store.get_clients(REFS)],
+        }
 
     async def then(self, at):
         store = self.store
         texts = {ref: await store.text_at(ref, at) for ref in REFS}
         known = {ref for ref, _ in self.seen[at]["titles"]}
-        return {"members": {router: [_standing(one) for one in await store.members_of(router, 99, at)] for router in ROUTERS},
-                "counts": await store.count_members(ROUTERS, at), "routers": await store.router_versions(ROUTERS, at),
-                "tables": {ref: [_standing(one) for one in await store.edges_at(ref, at)] for ref in REFS},
-                "texts": {ref: text for ref, text in texts.items() if text is not None},
-                "titles": [(client.ref, client.title) for client in await store.get_clients(REFS, at) if client.ref in known]}
+        return {
+            "members": {
+                router: [_standing(one) for one in await store.members_of(router, 99, at)]
+                for router in ROUTERS
+            },
+            "counts": await store.count_members(ROUTERS, at),
+            "routers": await store.router_versions(ROUTERS, at),
+            "tables": {
+                ref: [_standing(one) for one in await store.edges_at(ref, at)] for ref in REFS
+            },
+            "texts": {ref: text for ref, text in texts.items() if text is not None},
+            "titles": [
+                (client.ref, client.title)
+                for client in await store.get_clients(REFS, at)
+                if client.ref in known
+            ],
+        }
 
 
 def _standing(one):
     """As it looked while it stood."""
-    return type(one)(router=one.router, ref=one.ref, score=one.score, from_sequence=one.from_sequence)
+    return type(one)(
+        router=one.router, ref=one.ref, score=one.score, from_sequence=one.from_sequence
+    )
 
 
 EXAMPLES = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
@@ -90,7 +141,9 @@ async def test_what_was_read_at_a_sequence_is_read_of_it_later(tmp_path_factory,
 @pytest.mark.neo4j
 @given(steps=STEPS, kept=st.integers(0, 12))
 @settings(max_examples=5, **EXAMPLES)
-async def test_what_was_read_of_neo4j_at_a_sequence_is_read_of_it_later(tmp_path_factory, steps, kept):
+async def test_what_was_read_of_neo4j_at_a_sequence_is_read_of_it_later(
+    tmp_path_factory, steps, kept
+):
     await reads_the_same_later(MAKERS["neo4j"], tmp_path_factory.mktemp("past"), steps, kept)
 
 

@@ -8,13 +8,24 @@ from propagation.model.errors import LeaseLost
 from propagation.model.routers.message_reach import Reach
 from propagation.model.usage import Spent, Usage
 from propagation.ports.graph.graph_store import VersionClash
-from tests.contract.graph_store import STRANGE, gradient, item, learn_all, reasoned, recorded, text, user
+from tests.contract.graph_store import (
+    STRANGE,
+    gradient,
+    item,
+    learn_all,
+    reasoned,
+    recorded,
+    text,
+    user,
+)
 
 
 @pytest.fixture
 async def sequences(store):
     """Six learned interactions: of u0, u1, u0, u1, u2, u0."""
-    made = await recorded(store, *((f"u{n}", f"i{place}") for place, n in enumerate((0, 1, 0, 1, 2, 0))))
+    made = await recorded(
+        store, *((f"u{n}", f"i{place}") for place, n in enumerate((0, 1, 0, 1, 2, 0)))
+    )
     await learn_all(store)
     return made
 
@@ -25,7 +36,9 @@ def claimed(claim):
 
 async def finish(store, claim, *results):
     done = {result.sequence for result in results}
-    await store.commit_reasoned(claim, [*results, *(reasoned(n) for n in claimed(claim) if n not in done)])
+    await store.commit_reasoned(
+        claim, [*results, *(reasoned(n) for n in claimed(claim) if n not in done)]
+    )
 
 
 async def test_nothing_waits_before_it_is_learned(store):
@@ -56,11 +69,20 @@ async def test_two_workers_share_no_user_and_none_overtakes(store, sequences):
 
 async def test_what_wrote_an_interactions_texts_is_kept(store, sequences):
     claim = await store.claim_reason("w", 10, 1_000)
-    asked = Usage((("forward@1", Spent(calls=1)), ("backward@2", Spent(cached=1)), ("merge@1", Spent())))
+    asked = Usage(
+        (("forward@1", Spent(calls=1)), ("backward@2", Spent(cached=1)), ("merge@1", Spent()))
+    )
     first, second, third, *_ = sequences
-    await finish(store, claim, reasoned(first, usage=asked), reasoned(second, usage=asked + Usage(stand_in="offline")),
-                 reasoned(third, failure="refused", usage=asked))
-    kept = {row.sequence: (row.prompts, row.stand_in) for row in await store.interactions(sequences)}
+    await finish(
+        store,
+        claim,
+        reasoned(first, usage=asked),
+        reasoned(second, usage=asked + Usage(stand_in="offline")),
+        reasoned(third, failure="refused", usage=asked),
+    )
+    kept = {
+        row.sequence: (row.prompts, row.stand_in) for row in await store.interactions(sequences)
+    }
     wrote = ("forward@1", "backward@2")
     assert [kept[n] for n in sequences] == [(wrote, ""), (wrote, "offline")] + [((), "")] * 4
     row = (await store.recent_interactions(user(1), 10))[-1]
@@ -73,9 +95,15 @@ async def test_what_wrote_an_interactions_texts_is_kept(store, sequences):
 
 
 async def test_what_wrote_a_text_outside_of_an_interaction_is_kept(store, sequences):
-    await store.commit_texts([text(user(0), 1, "described")], [], sequences[0], written_by="extract@2, merge@2")
+    await store.commit_texts(
+        [text(user(0), 1, "described")], [], sequences[0], written_by="extract@2, merge@2"
+    )
     await store.commit_texts([text(user(0), 2, "offline")], [], sequences[0])
-    found = [record["written_by"] async for kind, record in store.held_on(user(0)) if kind == "profile_version"]
+    found = [
+        record["written_by"]
+        async for kind, record in store.held_on(user(0))
+        if kind == "profile_version"
+    ]
     assert found == ["extract@2, merge@2", ""]
 
 
@@ -98,10 +126,14 @@ async def test_what_a_claim_did_not_finish_is_free_again(store, sequences):
 
 async def test_a_claim_committed_in_parts_holds_the_rest_until_the_last(store, sequences):
     claim = await store.claim_reason("a", 10, 1_000)
-    await store.commit_reasoned(claim, [reasoned(sequences[0], text(user(0), 1, "first"))], more=True)
+    await store.commit_reasoned(
+        claim, [reasoned(sequences[0], text(user(0), 1, "first"))], more=True
+    )
     assert (await store.load_texts([user(0)]))[user(0)].profile.text == "first"
     assert await store.claim_reason("b", 10, 1_000) is None
-    await store.commit_reasoned(claim, [reasoned(sequences[1]), reasoned(sequences[2], text(user(0), 2, "second"))])
+    await store.commit_reasoned(
+        claim, [reasoned(sequences[1]), reasoned(sequences[2], text(user(0), 2, "second"))]
+    )
     assert await store.reasoned_through() == sequences[3] - 1
     assert claimed(await store.claim_reason("b", 10, 1_000)) == sequences[3:]
     with pytest.raises(LeaseLost):
@@ -118,7 +150,9 @@ async def test_what_was_committed_of_a_claim_stays_when_it_is_taken_over(store, 
         await store.commit_reasoned(late, [reasoned(sequences[1])], more=True)
 
 
-async def test_a_claim_that_is_prolonged_stands_and_one_that_was_taken_over_does_not_come_back(store, sequences, clock):
+async def test_a_claim_that_is_prolonged_stands_and_one_that_was_taken_over_does_not_come_back(
+    store, sequences, clock
+):
     kept, left = await store.claim_reason("a", 2, 1_000), await store.claim_reason("a", 1, 1_000)
     clock.ms += 600
     await store.prolong_claims([kept.token], 1_000)
@@ -131,7 +165,9 @@ async def test_a_claim_that_is_prolonged_stands_and_one_that_was_taken_over_does
         await finish(store, left)
 
 
-async def test_a_claim_that_expired_is_taken_over_and_the_late_commit_refused(store, sequences, clock):
+async def test_a_claim_that_expired_is_taken_over_and_the_late_commit_refused(
+    store, sequences, clock
+):
     late = await store.claim_reason("late", 2, 1_000)
     clock.ms += 1_000
     taken = await store.claim_reason("quick", 2, 1_000)
@@ -146,8 +182,10 @@ async def test_a_claim_that_expired_is_taken_over_and_the_late_commit_refused(st
 
 async def test_a_version_that_does_not_follow_changes_nothing(store, sequences):
     claim = await store.claim_reason("a", 10, 1_000)
-    wrong = [reasoned(sequences[0], text(user(0), 1), gradients=(gradient(sequences[0], 3),)),
-             reasoned(sequences[1], text(user(1), 2))]
+    wrong = [
+        reasoned(sequences[0], text(user(0), 1), gradients=(gradient(sequences[0], 3),)),
+        reasoned(sequences[1], text(user(1), 2)),
+    ]
     with pytest.raises(VersionClash) as raised:
         await store.commit_reasoned(claim, wrong)
     assert raised.value.ref == user(1)
@@ -158,8 +196,12 @@ async def test_a_version_that_does_not_follow_changes_nothing(store, sequences):
 
 async def test_several_versions_of_one_client_in_one_commit(store, sequences):
     claim = await store.claim_reason("a", 10, 1_000)
-    await finish(store, claim, reasoned(sequences[0], text(user(0), 1, "heard"), text(user(0), 2, "kept")),
-                 reasoned(sequences[2], text(user(0), 3, "later")))
+    await finish(
+        store,
+        claim,
+        reasoned(sequences[0], text(user(0), 1, "heard"), text(user(0), 2, "kept")),
+        reasoned(sequences[2], text(user(0), 3, "later")),
+    )
     assert (await store.text_at(user(0), sequences[0])).profile.text == "kept"
     assert (await store.text_at(user(0), sequences[1])).profile.version == 2
     assert (await store.text_at(user(0), sequences[5])).profile.text == "later"
@@ -178,14 +220,23 @@ async def test_a_text_comes_back_as_it_was(store, sequences, strange):
 
 
 async def test_versions_are_those_of_current_texts(store, sequences):
-    await store.commit_texts([text(user(0), 1, "first"), text(user(0), 2, "second"), text(user(1), 1, "other")], [], sequences[0])
+    await store.commit_texts(
+        [text(user(0), 1, "first"), text(user(0), 2, "second"), text(user(1), 1, "other")],
+        [],
+        sequences[0],
+    )
     assert await store.text_versions() == {user(0): 2, user(1): 1}
     assert await store.text_versions([user(0), user(4)]) == {user(0): 2}
 
 
 async def test_a_client_without_text_has_an_empty_profile(store):
     (empty,) = (await store.load_texts([user(4)])).values()
-    assert (empty.profile.ref, empty.profile.version, empty.profile.lines, empty.watermark) == (user(4), 0, (), 0)
+    assert (empty.profile.ref, empty.profile.version, empty.profile.lines, empty.watermark) == (
+        user(4),
+        0,
+        (),
+        0,
+    )
 
 
 async def test_a_dead_letter_blocks_nobody(store, sequences):
@@ -197,11 +248,24 @@ async def test_a_dead_letter_blocks_nobody(store, sequences):
 
 async def test_gradients_are_read_by_owner_since_a_sequence(store, sequences):
     claim = await store.claim_reason("a", 10, 1_000)
-    await finish(store, claim, *(reasoned(n, gradients=(gradient(n, 7), gradient(n, 3), gradient(n, user(0), Module.PROFILE)))
-                                 for n in sequences[:3]))
-    assert await store.gradients(Module.ROUTER, 7, sequences[0], 9) == [gradient(n, 7) for n in sequences[1:3]]
-    assert await store.gradients(Module.ROUTER, None, 0, 3) == [gradient(sequences[0], 3), gradient(sequences[0], 7),
-                                                               gradient(sequences[1], 3)]
+    await finish(
+        store,
+        claim,
+        *(
+            reasoned(
+                n, gradients=(gradient(n, 7), gradient(n, 3), gradient(n, user(0), Module.PROFILE))
+            )
+            for n in sequences[:3]
+        ),
+    )
+    assert await store.gradients(Module.ROUTER, 7, sequences[0], 9) == [
+        gradient(n, 7) for n in sequences[1:3]
+    ]
+    assert await store.gradients(Module.ROUTER, None, 0, 3) == [
+        gradient(sequences[0], 3),
+        gradient(sequences[0], 7),
+        gradient(sequences[1], 3),
+    ]
 
 
 @pytest.fixture
@@ -209,7 +273,9 @@ async def letters(store, sequences):
     """Dead letters of the second, the third and the fifth interaction."""
     claim = await store.claim_reason("a", 10, 1_000)
     dead = [sequences[place] for place in (1, 2, 4)]
-    await finish(store, claim, *(reasoned(sequence, failure=f"no answer to {sequence}") for sequence in dead))
+    await finish(
+        store, claim, *(reasoned(sequence, failure=f"no answer to {sequence}") for sequence in dead)
+    )
     return dead
 
 
@@ -226,12 +292,22 @@ async def test_dead_letters_are_claimed_oldest_first_and_held_by_one(store, lett
         await store.commit_reasoned(first, [])
 
 
-async def test_what_succeeds_late_is_a_dead_letter_no_more_and_what_fails_again_stays_one(store, letters):
+async def test_what_succeeds_late_is_a_dead_letter_no_more_and_what_fails_again_stays_one(
+    store, letters
+):
     late = await store.recorded_through()
     claim = await store.claim_dead_letters("a", 9, 1_000)
-    await store.commit_reasoned(claim, [reasoned(letters[0], text(user(1), 1, "late"), late=late),
-                                        reasoned(letters[1], failure="still no answer", late=late)])
-    assert list(await store.dead_letters(9)) == [(letters[1], "still no answer"), (letters[2], f"no answer to {letters[2]}")]
+    await store.commit_reasoned(
+        claim,
+        [
+            reasoned(letters[0], text(user(1), 1, "late"), late=late),
+            reasoned(letters[1], failure="still no answer", late=late),
+        ],
+    )
+    assert list(await store.dead_letters(9)) == [
+        (letters[1], "still no answer"),
+        (letters[2], f"no answer to {letters[2]}"),
+    ]
     assert await store.text_at(user(1), late - 1) is None
     assert (await store.text_at(user(1), late)).profile.text == "late"
     assert await store.reasoned_through() == await store.learned_through()
@@ -241,40 +317,78 @@ async def test_what_succeeds_late_is_a_dead_letter_no_more_and_what_fails_again_
 async def test_versions_of_many_and_of_nobody(store, sequences):
     assert await store.text_versions() == {}
     assert await store.text_versions([]) == {}
-    await store.commit_texts([text(item(1), 1), text(user(2), 1), text(item(1), 2)], [], sequences[0])
+    await store.commit_texts(
+        [text(item(1), 1), text(user(2), 1), text(item(1), 2)], [], sequences[0]
+    )
     assert await store.text_versions([item(1), user(2), user(0)]) == {item(1): 2, user(2): 1}
 
 
 async def test_texts_of_any_version(store, sequences):
-    await store.commit_texts([text(user(0), 1, "first"), text(user(0), 2, "second"), text(user(1), 1, "other")], [], sequences[0])
-    found = await store.texts_of_versions([(user(0), 1), (user(1), 1), (user(0), 1), (user(0), 3), (user(7), 1)])
-    assert {key: then.profile.text for key, then in found.items()} == {(user(0), 1): "first", (user(1), 1): "other"}
+    await store.commit_texts(
+        [text(user(0), 1, "first"), text(user(0), 2, "second"), text(user(1), 1, "other")],
+        [],
+        sequences[0],
+    )
+    found = await store.texts_of_versions(
+        [(user(0), 1), (user(1), 1), (user(0), 1), (user(0), 3), (user(7), 1)]
+    )
+    assert {key: then.profile.text for key, then in found.items()} == {
+        (user(0), 1): "first",
+        (user(1), 1): "other",
+    }
 
 
 async def test_reach_counts_clients_once_and_every_outcome(store, sequences):
     claim = await store.claim_reason("a", 10, 1_000)
-    heard = [Merged(user(0), 1, 3, 1, "merged"), Merged(user(0), 1, 3, 2, "merged"), Merged(user(1), 1, 3, 1, "merged"),
-             Merged(user(1), 1, 3, 2, "filtered"), Merged(user(0), 1, 5, 1, "fell out"), Merged(user(1), 1, 5, 1, "empty")]
+    heard = [
+        Merged(user(0), 1, 3, 1, "merged"),
+        Merged(user(0), 1, 3, 2, "merged"),
+        Merged(user(1), 1, 3, 1, "merged"),
+        Merged(user(1), 1, 3, 2, "filtered"),
+        Merged(user(0), 1, 5, 1, "fell out"),
+        Merged(user(1), 1, 5, 1, "empty"),
+    ]
     assert await store.reach(9) == []
-    await store.commit_reasoned(claim, [reasoned(sequences[0], text(user(0), 1), text(user(1), 1), merged=tuple(heard))])
-    assert await store.reach(9) == [Reach(router=3, clients=2, merged=3, filtered=1, empty=0, fell_out=0),
-                                    Reach(router=5, clients=0, merged=0, filtered=0, empty=1, fell_out=1)]
-    assert await store.reach(3) == [Reach(router=3, clients=0, merged=0, filtered=1, empty=0, fell_out=0),
-                                    Reach(router=5, clients=0, merged=0, filtered=0, empty=1, fell_out=1)]
+    await store.commit_reasoned(
+        claim, [reasoned(sequences[0], text(user(0), 1), text(user(1), 1), merged=tuple(heard))]
+    )
+    assert await store.reach(9) == [
+        Reach(router=3, clients=2, merged=3, filtered=1, empty=0, fell_out=0),
+        Reach(router=5, clients=0, merged=0, filtered=0, empty=1, fell_out=1),
+    ]
+    assert await store.reach(3) == [
+        Reach(router=3, clients=0, merged=0, filtered=1, empty=0, fell_out=0),
+        Reach(router=5, clients=0, merged=0, filtered=0, empty=1, fell_out=1),
+    ]
 
 
-async def test_merges_are_numbered_in_the_order_of_their_commits_and_no_number_comes_twice(store, sequences):
+async def test_merges_are_numbered_in_the_order_of_their_commits_and_no_number_comes_twice(
+    store, sequences
+):
     def merges(*routers):
-        return [Merged(ref=user(0), profile_version=1, router=router, router_version=1, outcome="merged") for router in routers]
+        return [
+            Merged(
+                ref=user(0), profile_version=1, router=router, router_version=1, outcome="merged"
+            )
+            for router in routers
+        ]
 
     assert (await store.merges_through(), await store.merges_after(0, 9, 9)) == (0, [])
     await store.commit_texts([text(user(0), 1)], merges(3, 1), sequences[2])
     claim = await store.claim_reason("a", 10, 1_000)
-    await finish(store, claim, reasoned(sequences[0], merged=tuple(merges(2))), reasoned(sequences[1], failure="no answer"))
+    await finish(
+        store,
+        claim,
+        reasoned(sequences[0], merged=tuple(merges(2))),
+        reasoned(sequences[1], failure="no answer"),
+    )
     assert await store.merges_through() == 3
     found = await store.merges_after(0, 9, 9)
     assert [(one.number, one.sequence, one.merge.router) for one in found] == [
-        (1, sequences[2], 3), (2, sequences[2], 1), (3, sequences[0], 2)]
+        (1, sequences[2], 3),
+        (2, sequences[2], 1),
+        (3, sequences[0], 2),
+    ]
     assert [one.number for one in await store.merges_after(1, 9, 1)] == [2]
     assert [one.number for one in await store.merges_after(0, 2, 9)] == [1, 2]
 

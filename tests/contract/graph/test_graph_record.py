@@ -18,7 +18,9 @@ USER, ITEM = ClientKind.USER, ClientKind.ITEM
 
 async def statuses(store, *events, auto_create=True):
     answer = await store.record(list(events), auto_create=auto_create)
-    return [outcome.status.value for outcome in answer.outcomes], [outcome.sequence for outcome in answer.outcomes]
+    return [outcome.status.value for outcome in answer.outcomes], [
+        outcome.sequence for outcome in answer.outcomes
+    ]
 
 
 async def test_a_repeat_is_a_duplicate_with_the_first_ones_sequence(store):
@@ -27,7 +29,9 @@ async def test_a_repeat_is_a_duplicate_with_the_first_ones_sequence(store):
 
 
 async def test_repeats_within_one_call_count_too(store):
-    names, sequences = await statuses(store, event("a"), event("a"), event("a", content="other"), event("b"), event("b"))
+    names, sequences = await statuses(
+        store, event("a"), event("a"), event("a", content="other"), event("b"), event("b")
+    )
     assert names == ["accepted", "duplicate", "conflict", "accepted", "duplicate"]
     assert sequences[0] == sequences[1]
     assert sequences[3] == sequences[4] == sequences[0] + 1
@@ -42,19 +46,32 @@ async def test_other_content_is_refused_and_changes_nothing(store):
     assert await store.find_refs([ClientKey(kind=USER, id="u9")]) == [None]
     keys = [ClientKey(kind=ITEM, id="i0"), ClientKey(kind=USER, id="u0")]
     known = await store.find_refs(keys)
-    assert await store.find_keys([*known, known[0], user(9), item(9)]) == [*keys, keys[0], None, None]
+    assert await store.find_keys([*known, known[0], user(9), item(9)]) == [
+        *keys,
+        keys[0],
+        None,
+        None,
+    ]
     assert await store.find_keys([]) == []
 
 
 async def test_unknown_clients_are_named_one_by_one(store):
     await store.upsert_clients([change(USER, "u0"), change(ITEM, "i0")])
-    names, _ = await statuses(store, event("a", "u1"), event("b", "u0", "i1"), event("c", negative_id="i1"), event("d"),
-                              auto_create=False)
+    names, _ = await statuses(
+        store,
+        event("a", "u1"),
+        event("b", "u0", "i1"),
+        event("c", negative_id="i1"),
+        event("d"),
+        auto_create=False,
+    )
     assert names == ["unknown_user", "unknown_item", "unknown_negative", "accepted"]
 
 
 async def test_auto_create_makes_each_client_once_before_its_events(store):
-    answer = await store.record([event("a", "u", "i", negative_id="n"), event("b", "u", "n")], auto_create=True)
+    answer = await store.record(
+        [event("a", "u", "i", negative_id="n"), event("b", "u", "n")], auto_create=True
+    )
     assert dict(answer.created) == {(0, "u"): user(0), (1, "i"): item(0), (1, "n"): item(1)}
     part = await store.read_log(0, 100)
     (entry,) = part.entries
@@ -74,11 +91,15 @@ async def test_the_log_has_no_gap_and_slices_join(store):
     await store.append(EntryKind.RETRACTION, [user(0)], 3)
     await recorded(store, ("u0", "i1"))
     whole = await store.read_log(0, 1_000)
-    sequences = sorted([*whole.interactions.sequence.tolist(), *(entry.sequence for entry in whole.entries)])
+    sequences = sorted(
+        [*whole.interactions.sequence.tolist(), *(entry.sequence for entry in whole.entries)]
+    )
     assert sequences == list(range(1, await store.recorded_through() + 1))
     assert whole.through == sequences[-1]
     assert tuple(await store.read_entries(0, whole.through)) == whole.entries
-    assert await store.read_entries(whole.entries[0].sequence, whole.entries[-1].sequence - 1) == list(whole.entries[1:-1])
+    assert await store.read_entries(
+        whole.entries[0].sequence, whole.entries[-1].sequence - 1
+    ) == list(whole.entries[1:-1])
     after, pieces = 0, []
     while (part := await store.read_log(after, 2)).through > after:
         assert part.through <= after + 2
@@ -101,15 +122,21 @@ async def test_a_log_slice_carries_what_learn_needs(store):
 
 
 async def test_callers_who_record_at_once_share_no_sequence(store):
-    answers = await asyncio.gather(*(store.record([event(f"{n}-{m}", f"u{n}") for m in range(5)], auto_create=True)
-                                     for n in range(20)))
+    answers = await asyncio.gather(
+        *(
+            store.record([event(f"{n}-{m}", f"u{n}") for m in range(5)], auto_create=True)
+            for n in range(20)
+        )
+    )
     blocks = [[outcome.sequence for outcome in answer.outcomes] for answer in answers]
     assert all(block == list(range(block[0], block[0] + 5)) for block in blocks)
     assert len({sequence for block in blocks for sequence in block}) == 100
 
 
 async def test_a_cancelled_caller_harms_nobody(store):
-    tasks = [asyncio.create_task(store.record([event(f"c{n}")], auto_create=True)) for n in range(50)]
+    tasks = [
+        asyncio.create_task(store.record([event(f"c{n}")], auto_create=True)) for n in range(50)
+    ]
     await asyncio.sleep(0)
     for task in tasks[::2]:
         task.cancel()
@@ -130,22 +157,41 @@ async def test_a_call_that_fails_leaves_no_trace(store):
 
 
 async def test_upserting_the_same_twice_changes_nothing(store):
-    first = await store.upsert_clients([change(ITEM, "i", title="A", attributes=("x",), metadata={"k": "v"})])
+    first = await store.upsert_clients(
+        [change(ITEM, "i", title="A", attributes=("x",), metadata={"k": "v"})]
+    )
     again = await store.upsert_clients([change(ITEM, "i", title="A")])
-    assert (first[0].created, first[0].changed, again[0].created, again[0].changed) == (True, True, False, False)
+    assert (first[0].created, first[0].changed, again[0].created, again[0].changed) == (
+        True,
+        True,
+        False,
+        False,
+    )
     assert again[0].sequence == first[0].sequence == await store.recorded_through()
 
 
 async def test_a_field_that_is_absent_is_kept(store):
     await store.upsert_clients([change(ITEM, "i", title="A", hidden=True, categories=("c",))])
-    await store.upsert_clients([change(ITEM, "i", title="B"), change(ITEM, "i", description="long")])
+    await store.upsert_clients(
+        [change(ITEM, "i", title="B"), change(ITEM, "i", description="long")]
+    )
     (client,) = await store.get_clients([item(0)])
-    assert (client.title, client.description, client.hidden, client.categories) == ("B", "long", True, ("c",))
+    assert (client.title, client.description, client.hidden, client.categories) == (
+        "B",
+        "long",
+        True,
+        ("c",),
+    )
 
 
 async def test_clients_come_as_they_were_at_a_sequence(store):
-    sequences = [(await store.upsert_clients([change(ITEM, "i", title=title)]))[0].sequence for title in "ABC"]
-    titles = [(await store.get_clients([item(0)], as_of=sequence))[0].title for sequence in sequences]
+    sequences = [
+        (await store.upsert_clients([change(ITEM, "i", title=title)]))[0].sequence
+        for title in "ABC"
+    ]
+    titles = [
+        (await store.get_clients([item(0)], as_of=sequence))[0].title for sequence in sequences
+    ]
     assert titles == ["A", "B", "C"]
     assert (await store.get_clients([item(0)]))[0].title == "C"
 
@@ -162,10 +208,19 @@ async def test_clients_by_ref_scan_and_count(store):
 
 @pytest.mark.parametrize("strange", STRANGE)
 async def test_any_text_comes_back_as_it_was(store, strange):
-    await store.upsert_clients([change(ITEM, strange, title=strange, attributes=(strange,), metadata={strange: strange})])
-    await store.record([event(strange, strange, strange, metadata={strange: strange})], auto_create=True)
+    await store.upsert_clients(
+        [change(ITEM, strange, title=strange, attributes=(strange,), metadata={strange: strange})]
+    )
+    await store.record(
+        [event(strange, strange, strange, metadata={strange: strange})], auto_create=True
+    )
     (client,) = await store.get_clients([item(0)])
-    assert (client.key.id, client.title, client.attributes, client.metadata) == (strange, strange, (strange,), {strange: strange})
+    assert (client.key.id, client.title, client.attributes, client.metadata) == (
+        strange,
+        strange,
+        (strange,),
+        {strange: strange},
+    )
     row = await store.find_event(strange)
     assert row is not None
     assert row.event_id == strange
@@ -173,14 +228,24 @@ async def test_any_text_comes_back_as_it_was(store, strange):
     assert (await statuses(store, event(strange, strange, strange)))[0] == ["duplicate"]
 
 
-@given(st.lists(st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), min_size=1), unique=True, max_size=8))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), min_size=1),
+        unique=True,
+        max_size=8,
+    )
+)
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 async def test_ids_of_any_characters_stay_apart(tmp_path_factory, ids):
     store = SqliteStore(tmp_path_factory.mktemp("ids") / "graph.db", TurnedClock())
     await store.open()
     try:
         await store.upsert_clients([change(USER, id_) for id_ in ids])
-        assert await store.find_refs([ClientKey(kind=USER, id=id_) for id_ in ids]) == [user(n) for n in range(len(ids))]
+        assert await store.find_refs([ClientKey(kind=USER, id=id_) for id_ in ids]) == [
+            user(n) for n in range(len(ids))
+        ]
     finally:
         await store.close()
 
@@ -226,6 +291,9 @@ async def test_interactions_are_found_by_sequence_event_and_client(store):
     sequences = await recorded(store, ("u0", "i0"), ("u1", "i0"), ("u0", "i1"))
     rows = await store.interactions([sequences[2], 10_000, sequences[0]])
     assert [row.sequence for row in rows] == [sequences[2], sequences[0]]
-    assert [row.sequence for row in await store.recent_interactions(user(0), 5)] == [sequences[2], sequences[0]]
+    assert [row.sequence for row in await store.recent_interactions(user(0), 5)] == [
+        sequences[2],
+        sequences[0],
+    ]
     assert [row.sequence for row in await store.recent_interactions(item(0), 1)] == [sequences[1]]
     assert await store.find_event("nobody") is None

@@ -1,4 +1,5 @@
-"""Retention: what ended long ago goes, a part at a time; what lives, or is cited by what lives, stays."""
+"""Retention: what ended long ago goes, a part at a time; what lives, or is cited by what lives,
+stays."""
 
 from dataclasses import replace
 
@@ -42,17 +43,34 @@ async def begin_to_prune(store, before):
 
 
 async def lived(store):
-    """Ann's three versions, two rounds of router 3, an edge that came and went, a gradient and a merge of each time."""
+    """Ann's three versions, two rounds of router 3, an edge that came and went, a gradient and a
+    merge of each time."""
     sequences = (await recorded(store, *[("u0", "i0")] * 3, ("u1", "i0")))[:3]
     await learn_all(store)
     claim = await store.claim_reason("w", 9, 1_000)
-    merges = [Merged(ref=ANN, profile_version=n, router=3, router_version=n, outcome="merged") for n in (1, 2)]
-    await store.commit_reasoned(claim, [
-        reasoned(sequences[0], text(ANN, 1, "first"), gradients=(gradient(sequences[0], 3),), merged=(merges[0],)),
-        reasoned(sequences[1], text(ANN, 2, "second"), merged=(merges[1],)),
-        reasoned(sequences[2], text(ANN, 3, "third"), gradients=(gradient(sequences[2], 3),))])
-    first = await run_round(store, versions=(message(3, 1, BOB),), opened=(edge(3, ANN), edge(4, ANN), edge(4, BOB)))
-    second = await run_round(store, versions=(message(3, 2, BOB),), closed=((3, ANN),), opened=(edge(5, ANN),))
+    merges = [
+        Merged(ref=ANN, profile_version=n, router=3, router_version=n, outcome="merged")
+        for n in (1, 2)
+    ]
+    await store.commit_reasoned(
+        claim,
+        [
+            reasoned(
+                sequences[0],
+                text(ANN, 1, "first"),
+                gradients=(gradient(sequences[0], 3),),
+                merged=(merges[0],),
+            ),
+            reasoned(sequences[1], text(ANN, 2, "second"), merged=(merges[1],)),
+            reasoned(sequences[2], text(ANN, 3, "third"), gradients=(gradient(sequences[2], 3),)),
+        ],
+    )
+    first = await run_round(
+        store, versions=(message(3, 1, BOB),), opened=(edge(3, ANN), edge(4, ANN), edge(4, BOB))
+    )
+    second = await run_round(
+        store, versions=(message(3, 2, BOB),), closed=((3, ANN),), opened=(edge(5, ANN),)
+    )
     third = await run_round(store, closed=((5, ANN),))
     return sequences, (first.sequence, second.sequence, third.sequence)
 
@@ -65,7 +83,10 @@ async def test_what_ended_goes_and_what_lives_stays(store):
     assert await store.oldest_kept() == through
     assert (await store.load_texts([ANN]))[ANN].profile.text == "third"
     assert await store.text_at(ANN, sequences[1]) is None
-    assert (await store.router_version(3, 1), (await store.router_version(3, 2)).version) == (None, 2)
+    assert (await store.router_version(3, 1), (await store.router_version(3, 2)).version) == (
+        None,
+        2,
+    )
     assert [found.router for found in (await store.edges_of([ANN]))[ANN]] == [4]
     assert await store.gradients(Module.ROUTER, 3, 0, 9) == []
     assert await store.merges_into(ANN, 9) == []
@@ -78,7 +99,9 @@ async def test_nothing_younger_goes(store):
     sequences, (_, second, _) = await lived(store)
     await prune(store, sequences[1])
     assert (await store.text_at(ANN, sequences[1])).profile.text == "second"
-    assert [found.sequence for found in await store.gradients(Module.ROUTER, 3, 0, 9)] == [sequences[2]]
+    assert [found.sequence for found in await store.gradients(Module.ROUTER, 3, 0, 9)] == [
+        sequences[2]
+    ]
     assert len(await store.edges_at(ANN, second - 1)) == 2
     assert await store.router_version(3, 1) is not None
     await prune(store, sequences[0])
@@ -87,7 +110,9 @@ async def test_nothing_younger_goes(store):
 
 async def test_what_a_live_line_cites_stays(store):
     sequences, _ = await lived(store)
-    await store.commit_texts([text(BOB, 1, "brought it"), text(BOB, 2, "moved on")], [], sequences[0])
+    await store.commit_texts(
+        [text(BOB, 1, "brought it"), text(BOB, 2, "moved on")], [], sequences[0]
+    )
     cites = Merged(ref=ANN, profile_version=4, router=3, router_version=1, outcome="merged")
     await store.commit_texts([text(ANN, 4, "heard of it", cites=(3, 1))], [cites], sequences[2])
     await prune(store, await store.recorded_through())
@@ -112,8 +137,10 @@ async def test_what_a_line_cited_at_the_oldest_sequence_stays_until_that_one_goe
 
 async def test_what_was_merged_of_a_message_stays_while_it_was_merged_since(store):
     sequences, _ = await lived(store)
-    merges = [Merged(ref=BOB, profile_version=1, router=3, router_version=1, outcome="merged"),
-              Merged(ref=BOB, profile_version=2, router=3, router_version=1, outcome="merged")]
+    merges = [
+        Merged(ref=BOB, profile_version=1, router=3, router_version=1, outcome="merged"),
+        Merged(ref=BOB, profile_version=2, router=3, router_version=1, outcome="merged"),
+    ]
     await store.commit_texts([text(BOB, 1, "heard of it", cites=(3, 1))], merges[:1], sequences[0])
     before = await store.recorded_through()
     later = (await recorded(store, ("u1", "i0")))[0]
@@ -164,7 +191,9 @@ async def test_a_message_that_is_merged_while_it_is_dropped_stays(store):
 
 async def test_a_text_goes_with_the_last_message_that_holds_a_part_of_it(store):
     sequences, _ = await lived(store)
-    await store.commit_texts([text(BOB, 1, "brought it"), text(BOB, 2, "moved on")], [], sequences[0])
+    await store.commit_texts(
+        [text(BOB, 1, "brought it"), text(BOB, 2, "moved on")], [], sequences[0]
+    )
     cites = Merged(ref=ANN, profile_version=4, router=3, router_version=1, outcome="merged")
     await store.commit_texts([text(ANN, 4, "heard of it", cites=(3, 1))], [cites], sequences[2])
     await run_round(store, versions=(message(3, 3, ANN),))
@@ -181,13 +210,19 @@ async def test_a_text_goes_with_the_last_message_that_holds_a_part_of_it(store):
 async def test_a_text_goes_whose_only_part_was_taken_back(store):
     sequences, _ = await lived(store)
     (row,) = await store.interactions(sequences[:1])
-    await store.commit_texts([text(item(0), 1, "brought it"), text(item(0), 2, "moved on")], [], row.sequence)
+    await store.commit_texts(
+        [text(item(0), 1, "brought it"), text(item(0), 2, "moved on")], [], row.sequence
+    )
     part = Integrated(attribute="jazz", ref=item(0), profile_version=1, sequence=row.sequence)
     await run_round(store, versions=(replace(message(5, 1), integrated=(part,)),))
     await prune(store, await store.recorded_through())
     lease = await store.acquire_lease("learn", "test", 10_000)
-    await take_back(store, lease, Withdrawal(kind=EntryKind.RETRACTION, refs=(ANN,), interactions=[row], parts=[(5, 1)]),
-                    checkpoint(3, barrier=True))
+    await take_back(
+        store,
+        lease,
+        Withdrawal(kind=EntryKind.RETRACTION, refs=(ANN,), interactions=[row], parts=[(5, 1)]),
+        checkpoint(3, barrier=True),
+    )
     await recorded(store, ("u1", "i0"))
     await prune(store, await store.recorded_through())
     assert (await store.texts_of_versions([(item(0), 1), (item(0), 2)])).keys() == {(item(0), 2)}

@@ -1,4 +1,5 @@
-"""The round port: staging, one publication, time travel, and messages that arrive as if they had been copied."""
+"""The round port: staging, one publication, time travel, and messages that arrive as if they had
+been copied."""
 
 from dataclasses import replace
 
@@ -40,20 +41,38 @@ def heard(waiting, ref):
 
 
 async def test_a_round_is_invisible_until_it_is_published(store):
-    round_ = await run_round(store, versions=(message(3, 1, BOB),), opened=(edge(3, ANN),), publish=False)
+    round_ = await run_round(
+        store, versions=(message(3, 1, BOB),), opened=(edge(3, ANN),), publish=False
+    )
     lease = await store.acquire_lease("round", "test", 60_000)
-    await store.stage_attributes(lease, round_, [Attribute(name="jazz", router=3, holders=2)], {BOB: ("jazz",)})
+    await store.stage_attributes(
+        lease, round_, [Attribute(name="jazz", router=3, holders=2)], {BOB: ("jazz",)}
+    )
     assert await store.last_round() is None
-    assert (await store.edges_of([ANN]), await store.edges_at(ANN, 99), await store.members_of(3, 9)) == ({ANN: []}, [], [])
-    assert (await store.router_versions([3]), await store.router_version(3, 1), await store.contributions(BOB, 9)) == ([], None, [])
+    assert (
+        await store.edges_of([ANN]),
+        await store.edges_at(ANN, 99),
+        await store.members_of(3, 9),
+    ) == ({ANN: []}, [], [])
+    assert (
+        await store.router_versions([3]),
+        await store.router_version(3, 1),
+        await store.contributions(BOB, 9),
+    ) == ([], None, [])
     assert heard(await store.waiting_messages({ANN: 0}), ANN) == []
-    assert (await store.get_attributes(["jazz"]), await store.held_attributes([BOB])) == ({}, {BOB: ()})
+    assert (await store.get_attributes(["jazz"]), await store.held_attributes([BOB])) == (
+        {},
+        {BOB: ()},
+    )
     published = await store.publish_round(lease, round_)
     assert await store.last_round() == published
     assert [found.ref for found in (await store.edges_of([ANN]))[ANN]] == [ANN]
     assert heard(await store.waiting_messages({ANN: 0}), ANN) == [(3, 1)]
     assert (await store.get_attributes(["jazz", "opera"]))["jazz"].holders == 2
-    assert (await store.held_attributes([BOB, ANN]), await store.holders_of("jazz", 9)) == ({BOB: ("jazz",), ANN: ()}, [BOB])
+    assert (await store.held_attributes([BOB, ANN]), await store.holders_of("jazz", 9)) == (
+        {BOB: ("jazz",), ANN: ()},
+        [BOB],
+    )
 
 
 async def test_the_last_rounds_are_the_published_ones_newest_last(store):
@@ -69,13 +88,22 @@ async def test_a_round_is_an_entry_of_the_log(store):
     await recorded(store, ("u0", "i0"))
     published = await run_round(store, boundary=2)
     (entry,) = (await store.read_log(2, 9)).entries
-    assert (entry.kind, entry.number, entry.sequence) == (EntryKind.ROUND, published.number, published.sequence)
+    assert (entry.kind, entry.number, entry.sequence) == (
+        EntryKind.ROUND,
+        published.number,
+        published.sequence,
+    )
 
 
 async def test_what_a_crashed_round_staged_is_discarded(store, opened):
     await run_round(store, versions=(message(3, 1, BOB),), opened=(edge(3, ANN),))
-    await run_round(store, versions=(message(3, 2, BOB), message(4, 1, BOB)), closed=((3, ANN),), opened=(edge(4, ANN),),
-                    publish=False)
+    await run_round(
+        store,
+        versions=(message(3, 2, BOB), message(4, 1, BOB)),
+        closed=((3, ANN),),
+        opened=(edge(4, ANN),),
+        publish=False,
+    )
     store = await opened()
     assert [found.router for found in (await store.edges_of([ANN]))[ANN]] == [3]
     published = await run_round(store, versions=(message(3, 2, BOB, words="again"),))
@@ -90,9 +118,13 @@ async def test_a_round_whose_lease_was_lost_publishes_nothing(store, clock):
     old = await store.acquire_lease("round", "test", 60_000)
     clock.ms += 60_001
     await store.acquire_lease("round", "other", 60_000)
-    for commit in (store.begin_round(old, 0), store.stage_edges(old, round_, [], [edge(1, ANN)]),
-                   store.stage_routers(old, round_, []), store.stage_attributes(old, round_, [], {}),
-                   store.publish_round(old, round_)):
+    for commit in (
+        store.begin_round(old, 0),
+        store.stage_edges(old, round_, [], [edge(1, ANN)]),
+        store.stage_routers(old, round_, []),
+        store.stage_attributes(old, round_, [], {}),
+        store.publish_round(old, round_),
+    ):
         with pytest.raises(LeaseLost):
             await commit
     assert await store.last_round() is None
@@ -107,14 +139,23 @@ async def test_a_round_is_published_once(store):
 
 
 async def test_edges_as_they_stood(store):
-    first = await run_round(store, opened=(edge(1, ANN, 0.25), edge(2, ANN, 0.75), edge(1, BOB, 0.5)))
+    first = await run_round(
+        store, opened=(edge(1, ANN, 0.25), edge(2, ANN, 0.75), edge(1, BOB, 0.5))
+    )
     second = await run_round(store, closed=((1, ANN), (2, ANN)), opened=(edge(2, ANN, 0.125),))
     assert await store.edges_at(ANN, first.sequence - 1) == []
     then = await store.edges_at(ANN, second.sequence - 1)
-    assert [(found.router, found.score, found.until_sequence) for found in then] == [(2, 0.75, second.sequence),
-                                                                                    (1, 0.25, second.sequence)]
+    assert [(found.router, found.score, found.until_sequence) for found in then] == [
+        (2, 0.75, second.sequence),
+        (1, 0.25, second.sequence),
+    ]
     (now,) = (await store.edges_of([ANN]))[ANN]
-    assert (now.router, now.score, now.from_sequence, now.until_sequence) == (2, 0.125, second.sequence, None)
+    assert (now.router, now.score, now.from_sequence, now.until_sequence) == (
+        2,
+        0.125,
+        second.sequence,
+        None,
+    )
     assert await store.edges_at(ANN, second.sequence) == [now]
     assert [found.ref for found in await store.members_of(1, 9)] == [BOB]
 
@@ -126,7 +167,10 @@ async def test_members_come_by_score_then_ref(store):
 
 
 async def test_edges_of_several_routers_are_those_that_stand(store):
-    await run_round(store, opened=(edge(1, item(0), 0.5), edge(1, BOB, 0.25), edge(2, BOB, 0.75), edge(3, ANN, 0.5)))
+    await run_round(
+        store,
+        opened=(edge(1, item(0), 0.5), edge(1, BOB, 0.25), edge(2, BOB, 0.75), edge(3, ANN, 0.5)),
+    )
     await run_round(store, closed=((1, BOB),), opened=(edge(2, ANN, 0.5),))
     await run_round(store, closed=((2, ANN),), opened=(edge(1, ANN, 0.5),), publish=False)
     members = [*(await store.members_of(1, 9)), *(await store.members_of(2, 9))]
@@ -136,7 +180,9 @@ async def test_edges_of_several_routers_are_those_that_stand(store):
 
 
 async def test_a_router_version_comes_whole_and_shortened(store):
-    await run_round(store, versions=(replace(message(3, 1, ANN, BOB, ANN, user(2)), written_by="summarize@2"),))
+    await run_round(
+        store, versions=(replace(message(3, 1, ANN, BOB, ANN, user(2)), written_by="summarize@2"),)
+    )
     whole = await store.router_version(3, 1)
     assert whole.written_by == "summarize@2"
     assert [part.ref for part in whole.integrated] == [ANN, BOB, ANN, user(2)]
@@ -163,18 +209,29 @@ async def test_the_newest_version_of_each_router(store):
     await run_round(store, versions=(message(3, 1, ANN), message(5, 1, ANN)))
     await run_round(store, versions=(message(3, 2, BOB),))
     await run_round(store, versions=(message(3, 3, BOB),), publish=False)
-    assert [(version.router, version.version) for version in await store.router_versions([5, 3])] == [(3, 2), (5, 1)]
-    assert [(version.router, version.version) for version in await store.contributions(ANN, 1)] == [(3, 1)]
+    assert [
+        (version.router, version.version) for version in await store.router_versions([5, 3])
+    ] == [(3, 2), (5, 1)]
+    assert [(version.router, version.version) for version in await store.contributions(ANN, 1)] == [
+        (3, 1)
+    ]
 
 
 async def test_a_router_of_an_earlier_bootstrap_was_another_community(store):
     """Numbers go on; an evolution's epoch is of its bootstrap's era."""
+
     async def epoch(number, era):
-        await store.open_epoch(learning, Epoch(number=number, sequence=0, session_k=4, taste_k=6, era=era),
-                               checkpoint(0, barrier=True, epoch=number))
+        await store.open_epoch(
+            learning,
+            Epoch(number=number, sequence=0, session_k=4, taste_k=6, era=era),
+            checkpoint(0, barrier=True, epoch=number),
+        )
 
     async def newest(at=None):
-        return [(version.router, version.version) for version in await store.router_versions([5, 4, 3], at)]
+        return [
+            (version.router, version.version)
+            for version in await store.router_versions([5, 4, 3], at)
+        ]
 
     learning = await store.acquire_lease("learn", "me", 100_000)
     before = [replace(message(router, 1, ANN), epoch=0) for router in (3, 4, 5)]
@@ -203,14 +260,16 @@ async def test_clients_changed_between_two_sequences(store):
 
 async def test_messages_of_a_later_round_wait_for_a_later_reader(store):
     await run_round(store, versions=(message(3, 1, BOB),), opened=(edge(3, ANN),))
-    await run_round(store, versions=(message(3, 2, BOB), message(4, 1, BOB)), opened=(edge(4, ANN),))
+    await run_round(
+        store, versions=(message(3, 2, BOB), message(4, 1, BOB)), opened=(edge(4, ANN),)
+    )
     assert heard(await store.waiting_messages({ANN: 0}, 1), ANN) == [(3, 1)]
     assert heard(await store.waiting_messages({ANN: 1}), ANN) == [(3, 2), (4, 1)]
 
 
 class Copies:
-    """The other way to multicast: a copy of each message into each covered client's queue when it is sent, but for the
-    client that it comes from alone."""
+    """The other way to multicast: a copy of each message into each covered client's queue when it
+    is sent, but for the client that it comes from alone."""
 
     def __init__(self):
         self.current, self.edges, self.queues = {}, {}, {}
@@ -227,21 +286,29 @@ class Copies:
             self.current[router] = (version + 1, number, senders)
         for ref, queue in self.queues.items():
             for router in self.edges[ref]:
-                if router in self.current and (router in sent or ref not in known) and self.current[router][2] != {ref}:
+                if (
+                    router in self.current
+                    and (router in sent or ref not in known)
+                    and self.current[router][2] != {ref}
+                ):
                     queue[router] = self.current[router]
 
     def receive(self, ref):
         queue = self.queues.get(ref, {})
-        waiting = sorted(((router, version, sent) for router, (version, sent, _) in queue.items()),
-                         key=lambda row: (-row[2], row[0]))
+        waiting = sorted(
+            ((router, version, sent) for router, (version, sent, _) in queue.items()),
+            key=lambda row: (-row[2], row[0]),
+        )
         queue.clear()
         return [(router, version) for router, version, _ in waiting]
 
 
 ROUTERS, CLIENTS = range(3), (user(0), user(1), item(0))
-ROUND = st.tuples(st.dictionaries(st.sampled_from(ROUTERS), st.sets(st.sampled_from(CLIENTS), min_size=1)),
-                  st.sets(st.tuples(st.sampled_from(ROUTERS), st.sampled_from(CLIENTS))),
-                  st.sets(st.sampled_from(CLIENTS)))
+ROUND = st.tuples(
+    st.dictionaries(st.sampled_from(ROUTERS), st.sets(st.sampled_from(CLIENTS), min_size=1)),
+    st.sets(st.tuples(st.sampled_from(ROUTERS), st.sampled_from(CLIENTS))),
+    st.sets(st.sampled_from(CLIENTS)),
+)
 
 
 async def test_what_comes_from_a_client_alone_takes_no_place_of_what_it_has_not_heard(store):
@@ -258,19 +325,23 @@ EXAMPLES = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 @given(rounds=st.lists(ROUND, min_size=1, max_size=7))
 @settings(max_examples=40, **EXAMPLES)
 async def test_what_arrives_is_the_same_as_if_copied(tmp_path_factory, rounds):
-    await arrives_as_if_copied(MAKERS["sqlite"](tmp_path_factory.mktemp("copies"), TurnedClock()), rounds)
+    await arrives_as_if_copied(
+        MAKERS["sqlite"](tmp_path_factory.mktemp("copies"), TurnedClock()), rounds
+    )
 
 
 @pytest.mark.neo4j
 @given(rounds=st.lists(ROUND, min_size=1, max_size=7))
 @settings(max_examples=8, **EXAMPLES)
 async def test_what_arrives_from_neo4j_is_the_same_as_if_copied(tmp_path_factory, rounds):
-    await arrives_as_if_copied(MAKERS["neo4j"](tmp_path_factory.mktemp("copies"), TurnedClock()), rounds)
+    await arrives_as_if_copied(
+        MAKERS["neo4j"](tmp_path_factory.mktemp("copies"), TurnedClock()), rounds
+    )
 
 
 async def arrives_as_if_copied(store, rounds):
-    """Each round: who sends and from whom, which edges stand after it, and who receives then (and notes the round as its
-    watermark). Nobody receives what came from itself alone."""
+    """Each round: who sends and from whom, which edges stand after it, and who receives then (and
+    notes the round as its watermark). Nobody receives what came from itself alone."""
     await store.open()
     try:
         await known_clients(store)
@@ -279,8 +350,16 @@ async def arrives_as_if_copied(store, rounds):
             closed, opened = sorted(standing - table), sorted(table - standing)
             copies.round(number, closed, opened, sent)
             standing = table
-            versions = tuple(message(router, copies.current[router][0], *sorted(sent[router])) for router in sorted(sent))
-            await run_round(store, versions=versions, closed=tuple(closed), opened=tuple(edge(*pair) for pair in opened))
+            versions = tuple(
+                message(router, copies.current[router][0], *sorted(sent[router]))
+                for router in sorted(sent)
+            )
+            await run_round(
+                store,
+                versions=versions,
+                closed=tuple(closed),
+                opened=tuple(edge(*pair) for pair in opened),
+            )
             waiting = await store.waiting_messages({ref: watermarks[ref] for ref in receivers})
             for ref in receivers:
                 assert heard(waiting, ref) == copies.receive(ref)
@@ -299,20 +378,31 @@ async def test_rounds_one_after_another_and_what_each_sent(store):
     assert await store.rounds_after(0, 1) == [first]
     assert await store.rounds_after(first.number, 9) == [second]
     assert await store.rounds_after(second.number, 9) == []
-    assert [(sent.router, sent.version, sent.sequence) for sent in await store.messages_of(first.number)] == [
-        (3, 1, first.sequence), (4, 1, first.sequence)]
-    assert [(sent.router, sent.version) for sent in await store.messages_of(second.number)] == [(3, 2)]
+    assert [
+        (sent.router, sent.version, sent.sequence) for sent in await store.messages_of(first.number)
+    ] == [(3, 1, first.sequence), (4, 1, first.sequence)]
+    assert [(sent.router, sent.version) for sent in await store.messages_of(second.number)] == [
+        (3, 2)
+    ]
     assert await store.messages_of(second.number + 1) == []
 
 
 async def test_what_messages_were_integrated_from_by_attribute_but_by_one(store):
     jazz = message(3, 1, user(0), user(1), item(2))
-    opera = replace(jazz, version=1, router=4, integrated=tuple(
-        Integrated(attribute=name, ref=user(1), profile_version=2, sequence=5) for name in ("opera", "jazz")))
+    opera = replace(
+        jazz,
+        version=1,
+        router=4,
+        integrated=tuple(
+            Integrated(attribute=name, ref=user(1), profile_version=2, sequence=5)
+            for name in ("opera", "jazz")
+        ),
+    )
     await run_round(store, versions=(jazz, opera))
     found = await store.parts_with([(3, 1), (4, 1), (9, 9)], ["jazz", "blues"], user(0))
-    assert {key: [(part.attribute, part.ref) for part in parts] for key, parts in found.items()} == {
-        (3, 1): [("jazz", user(1)), ("jazz", item(2))], (4, 1): [("jazz", user(1))]}
+    assert {
+        key: [(part.attribute, part.ref) for part in parts] for key, parts in found.items()
+    } == {(3, 1): [("jazz", user(1)), ("jazz", item(2))], (4, 1): [("jazz", user(1))]}
     assert await store.parts_with([(4, 1)], [], user(0)) == {}
     assert await store.parts_with([], ["jazz"], user(0)) == {}
     assert found[4, 1] == [opera.integrated[1]]

@@ -1,4 +1,5 @@
-"""The cache of users' texts for reading, over every store: an old text is used again only while it is the newest."""
+"""The cache of users' texts for reading, over every store: an old text is used again only while it
+is the newest."""
 
 import pytest
 
@@ -38,13 +39,20 @@ async def test_a_text_is_loaded_again_when_there_is_a_newer_one(store, loads):
     assert loads == [BOB, ANN, ANN]
 
 
-async def test_a_text_that_lost_what_was_taken_back_is_loaded_again_at_the_same_version(store, loads):
+async def test_a_text_that_lost_what_was_taken_back_is_loaded_again_at_the_same_version(
+    store, loads
+):
     await lived(store)
     texts = UserTexts(store)
     before = await texts.get(BOB)
     assert words(before)
     row = (await store.all_interactions([ANN]))[0]
     cleaned = text(BOB, before.profile.version, "likes what is left")
-    await take_back(store, await lease_of(store), retraction([row], rewritten=[cleaned]), checkpoint(3, barrier=True))
+    await take_back(
+        store,
+        await lease_of(store),
+        retraction([row], rewritten=[cleaned]),
+        checkpoint(3, barrier=True),
+    )
     after = await texts.get(BOB)
     assert (after.profile.version, words(after)) == (before.profile.version, ["likes what is left"])

@@ -1,4 +1,5 @@
-"""What a process holds open in the graph when it stands still can be ended; nothing of one that lives."""
+"""What a process holds open in the graph when it stands still can be ended; nothing of one that
+lives."""
 
 import asyncio
 import contextlib
@@ -39,7 +40,9 @@ async def holding_the_log(store, begun, until):
 
 
 @pytest.mark.parametrize("lives", [False, True], ids=["stands still", "lives"])
-async def test_locks_of_a_process_that_stands_still_are_gone_and_those_of_one_that_lives_stay(tmp_path, lives):
+async def test_locks_of_a_process_that_stands_still_are_gone_and_those_of_one_that_lives_stay(
+    tmp_path, lives
+):
     async with two_stores(tmp_path) as (frozen, other):
         begun, until = asyncio.Event(), asyncio.Event()
         await frozen.show_life("frozen", TTL_MS, WITHIN)
@@ -52,10 +55,14 @@ async def test_locks_of_a_process_that_stands_still_are_gone_and_those_of_one_th
         silent = await other.show_life("other", TTL_MS, WITHIN)
         assert silent == (set() if lives else {"frozen"})
         assert await other.end_stalled(["other", "nobody"], TTL_MS, WITHIN) == 0
-        assert await other.end_stalled(sorted(silent), 100 * TTL_MS, WITHIN) == 0, "not open for so long"
+        assert await other.end_stalled(sorted(silent), 100 * TTL_MS, WITHIN) == 0, (
+            "not open for so long"
+        )
         assert await other.end_stalled(sorted(silent), TTL_MS, WITHIN) == (0 if lives else 1)
         start = time.monotonic()
-        waiting = asyncio.create_task(other.database.write(lambda transaction: transaction.do("log/wait")))
+        waiting = asyncio.create_task(
+            other.database.write(lambda transaction: transaction.do("log/wait"))
+        )
         await asyncio.wait([waiting], timeout=5)
         assert waiting.done() != lives
         until.set()

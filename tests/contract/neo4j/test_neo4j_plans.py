@@ -1,11 +1,23 @@
-"""Every statement's plan, looked at: none reads all nodes, none multiplies, labels are scanned only where the file says so."""
+"""Every statement's plan, looked at: none reads all nodes, none multiplies, labels are scanned only
+where the file says so."""
 
 import pytest
 
 from propagation.adapters.neo4j.connection.statements import load_statements
 from propagation.model.clients.attribute import Attribute
 from services.inspection.queries import questions
-from tests.contract.graph_store import edge, item, known_clients, learn_all, message, reasoned, recorded, run_round, text, user
+from tests.contract.graph_store import (
+    edge,
+    item,
+    known_clients,
+    learn_all,
+    message,
+    reasoned,
+    recorded,
+    run_round,
+    text,
+    user,
+)
 from tests.neo4j_server.shared import server_for
 
 pytestmark = [pytest.mark.neo4j, pytest.mark.parametrize("opened", ["neo4j"], indirect=True)]
@@ -24,16 +36,30 @@ def above_seeks(plan, above=""):
     if "IndexSeek" in operator:
         yield above
     for child in plan.get("children", ()):
-        yield from above_seeks(child, above if operator in ("Filter", "CacheProperties") else operator)
+        yield from above_seeks(
+            child, above if operator in ("Filter", "CacheProperties") else operator
+        )
 
 
 def faults(server):
     """What is wrong with each statement's plan on the database as it is."""
     found = []
-    asked = [(one.name, one.scans, one.text) for one in load_statements().values() if not one.name.startswith("opening/")]
-    asked += [(f"inspect/{name}", "".join(line for line in one.about.splitlines() if line.startswith("scans:")), one.query)
-              for name, one in questions().items()]
-    for (name, scans, _), plan in zip(asked, server.plans([query for *_, query in asked]), strict=True):
+    asked = [
+        (one.name, one.scans, one.text)
+        for one in load_statements().values()
+        if not one.name.startswith("opening/")
+    ]
+    asked += [
+        (
+            f"inspect/{name}",
+            "".join(line for line in one.about.splitlines() if line.startswith("scans:")),
+            one.query,
+        )
+        for name, one in questions().items()
+    ]
+    for (name, scans, _), plan in zip(
+        asked, server.plans([query for *_, query in asked]), strict=True
+    ):
         for operator, details in operators(plan):
             if any(never in operator for never in NEVER):
                 found.append(f"{name}: {operator} {details}")
@@ -45,7 +71,9 @@ def faults(server):
 ONE_BY_THE_INDEX = ("messages/current_at", "messages/not_from", "messages/newest")
 
 
-async def test_what_was_current_is_one_step_into_the_index_not_a_sort_of_all_that_was_sent(store, tmp_path):
+async def test_what_was_current_is_one_step_into_the_index_not_a_sort_of_all_that_was_sent(
+    store, tmp_path
+):
     statements = load_statements()
     plans = server_for(tmp_path).plans([statements[name].text for name in ONE_BY_THE_INDEX])
     for name, plan in zip(ONE_BY_THE_INDEX, plans, strict=True):
@@ -63,12 +91,21 @@ async def test_plans_on_a_database_with_something_in_it(store, tmp_path):
     sequences = await recorded(store, *((f"u{n % 50}", f"i{n % 90}") for n in range(400)))
     await learn_all(store)
     claim = await store.claim_reason("w", 400, 10_000)
-    await store.commit_reasoned(claim, [reasoned(n, text(user(place), 1)) for place, n in enumerate(sequences[:200])])
+    await store.commit_reasoned(
+        claim, [reasoned(n, text(user(place), 1)) for place, n in enumerate(sequences[:200])]
+    )
     lease = await store.acquire_lease("round", "test", 60_000)
-    versions = tuple(message(router, 1, *(user(n) for n in range(router, router + 9))) for router in range(20))
-    await run_round(store, versions=versions,
-                    opened=tuple(edge(n % 20, client(n)) for client in (user, item) for n in range(200)))
+    versions = tuple(
+        message(router, 1, *(user(n) for n in range(router, router + 9))) for router in range(20)
+    )
+    await run_round(
+        store,
+        versions=versions,
+        opened=tuple(edge(n % 20, client(n)) for client in (user, item) for n in range(200)),
+    )
     round_ = await store.begin_round(lease, 9)
-    await store.stage_attributes(lease, round_, [Attribute(name=f"a{n}", holders=2) for n in range(300)], {})
+    await store.stage_attributes(
+        lease, round_, [Attribute(name=f"a{n}", holders=2) for n in range(300)], {}
+    )
     await store.publish_round(lease, round_)
     assert faults(server_for(tmp_path)) == []

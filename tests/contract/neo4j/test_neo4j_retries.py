@@ -1,4 +1,5 @@
-"""Deadlocks, as the server breaks them: one side is told to try again, which the adapter does for as long as it was told to."""
+"""Deadlocks, as the server breaks them: one side is told to try again, which the adapter does for
+as long as it was told to."""
 
 import asyncio
 
@@ -20,7 +21,8 @@ async def store_on(folder, seconds):
 
 
 async def crossed(store):
-    """Two transactions that each hold a client and want the other's: (what became of each, how often each was begun)."""
+    """Two transactions that each hold a client and want the other's: (what became of each, how
+    often each was begun)."""
     held = {ANN: asyncio.Event(), BOB: asyncio.Event()}
     begun = {ANN: 0, BOB: 0}
 
@@ -56,7 +58,11 @@ async def test_without_patience_one_side_is_told_and_has_written_nothing(tmp_pat
         await known_clients(store)
         outcomes, begun = await crossed(store)
         assert sorted(begun.values()) == [1, 1]
-        failed = {ref: outcome for ref, outcome in zip((ANN, BOB), outcomes, strict=True) if outcome is not None}
+        failed = {
+            ref: outcome
+            for ref, outcome in zip((ANN, BOB), outcomes, strict=True)
+            if outcome is not None
+        }
         assert len(failed) == 1
         ((ref, error),) = failed.items()
         assert isinstance(error, StoreUnreachable)

@@ -1,4 +1,5 @@
-"""What only a server can suffer: strangers, wrong passwords, other versions, lost indexes, and being away."""
+"""What only a server can suffer: strangers, wrong passwords, other versions, lost indexes, and
+being away."""
 
 import asyncio
 
@@ -9,8 +10,25 @@ from propagation.adapters.neo4j.connection.open_database import check_version
 from propagation.adapters.neo4j.connection.settings import Neo4jSettings
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.model.clients.client import ClientKind
-from propagation.model.errors import SchemaTooNew, StoreBusy, StoreForeign, StoreRefused, StoreUnreachable, StoreUnsupported
-from tests.contract.graph_store import TurnedClock, change, event, known_clients, learn_all, reasoned, recorded, text, user
+from propagation.model.errors import (
+    SchemaTooNew,
+    StoreBusy,
+    StoreForeign,
+    StoreRefused,
+    StoreUnreachable,
+    StoreUnsupported,
+)
+from tests.contract.graph_store import (
+    TurnedClock,
+    change,
+    event,
+    known_clients,
+    learn_all,
+    reasoned,
+    recorded,
+    text,
+    user,
+)
 from tests.neo4j_server.shared import server_for
 
 
@@ -36,7 +54,10 @@ async def test_somebody_elses_database_is_left_alone(server):
     before = indexes(server)
     with pytest.raises(StoreForeign, match="none of them is ours"):
         await opening(server.settings)
-    assert server.run("MATCH (n) RETURN labels(n), n.id ORDER BY n.id") == [[["Theirs"], 1], [["Theirs"], 2]]
+    assert server.run("MATCH (n) RETURN labels(n), n.id ORDER BY n.id") == [
+        [["Theirs"], 1],
+        [["Theirs"], 2],
+    ]
     assert indexes(server) == before
 
 
@@ -53,7 +74,9 @@ async def test_a_lost_index_is_made_again(server):
 async def test_relationships_are_not_indexed_by_type(server):
     """No statement asks for them (test_neo4j_plans.py), and recording would pay for it."""
     await opening(server.settings)
-    assert server.run("SHOW INDEXES YIELD type, entityType WHERE type = 'LOOKUP' RETURN entityType") == [["NODE"]]
+    assert server.run(
+        "SHOW INDEXES YIELD type, entityType WHERE type = 'LOOKUP' RETURN entityType"
+    ) == [["NODE"]]
 
 
 @pytest.mark.neo4j
@@ -64,7 +87,9 @@ async def test_several_processes_open_an_empty_database_at_once(server):
         server.empty()
         for (name,) in server.run("SHOW CONSTRAINTS YIELD name"):
             server.run(f"DROP CONSTRAINT {name}")
-        for (name,) in server.run("SHOW INDEXES YIELD name, type WHERE type <> 'LOOKUP' RETURN name"):
+        for (name,) in server.run(
+            "SHOW INDEXES YIELD name, type WHERE type <> 'LOOKUP' RETURN name"
+        ):
             server.run(f"DROP INDEX {name}")
         await asyncio.gather(*(opening(server.settings) for _ in range(4)))
         assert indexes(server) == before
@@ -91,7 +116,9 @@ async def test_a_server_that_is_down_is_said_at_once():
         await opening(Neo4jSettings(uri="bolt://127.0.0.1:1"))
 
 
-@pytest.mark.parametrize("agent", ["Neo4j/4.4.40", "Neo4j/5.25.1", "Neo4j/2026.01.1", "Memgraph/5.26.0"])
+@pytest.mark.parametrize(
+    "agent", ["Neo4j/4.4.40", "Neo4j/5.25.1", "Neo4j/2026.01.1", "Memgraph/5.26.0"]
+)
 def test_another_version_is_refused(agent):
     with pytest.raises(StoreUnsupported, match=r"5\.26"):
         check_version(agent, "bolt://there")
@@ -124,8 +151,13 @@ async def test_two_processes_record_at_once_without_a_gap(server):
 
 async def recorded_by(store, place):
     for n in range(20):
-        await store.record([event(f"{place}-{n}-a", f"u{place}", f"i{n}"), event(f"{place}-{n}-b", f"u{n}", f"i{place}")],
-                           auto_create=True)
+        await store.record(
+            [
+                event(f"{place}-{n}-a", f"u{place}", f"i{n}"),
+                event(f"{place}-{n}-b", f"u{n}", f"i{place}"),
+            ],
+            auto_create=True,
+        )
 
 
 @pytest.mark.neo4j
@@ -144,4 +176,6 @@ async def test_the_story_of_a_line_can_be_walked(server):
         await store.close()
     assert server.run("""
         MATCH (c:User {id: 'u0'})-[:HAS]->(p:ProfileVersion)<-[:WROTE]-(i:Interaction)<-[:DID]-(c)
-        RETURN c.title, p.line_texts, p.source_sequences, i.sequence""") == [["Ann", ["likes jazz"], [1], sequence]]
+        RETURN c.title, p.line_texts, p.source_sequences, i.sequence""") == [
+        ["Ann", ["likes jazz"], [1], sequence]
+    ]

@@ -21,14 +21,46 @@ from propagation.model.clients.filter_memory import FilterMemory, FilterRule
 from propagation.model.clients.profile import Author, Line, Source
 from propagation.model.errors import InvalidInput
 
-LINES = (Line(id=1, text="Enjoys jazz, such as “Kind of Blue”.", attributes=("jazz",), weight=1.95, sources=(Source(sequence=7),)),
-         Line(id=4, text="Others drawn to soul are turning to funk.", attributes=("funk",), weight=0.4, author=Author.RECEPTION,
-              sources=(Source(router=3, version=2),)))
-RULES = (FilterRule(attribute="funk", factor=0.8, text="Be wary of news of funk.", evidence=(7, 9), age=9),)
-AS_JSON = orjson.dumps([
-    [[1, LINES[0].text, ["jazz"], 1.95, "interaction", [[7, None, None]]],
-     [4, LINES[1].text, ["funk"], 0.4, "reception", [[None, 3, 2]]]],
-    [{"router": None, "attribute": "funk", "factor": 0.8, "text": "Be wary of news of funk.", "evidence": [7, 9], "age": 9}]])
+LINES = (
+    Line(
+        id=1,
+        text="Enjoys jazz, such as “Kind of Blue”.",
+        attributes=("jazz",),
+        weight=1.95,
+        sources=(Source(sequence=7),),
+    ),
+    Line(
+        id=4,
+        text="Others drawn to soul are turning to funk.",
+        attributes=("funk",),
+        weight=0.4,
+        author=Author.RECEPTION,
+        sources=(Source(router=3, version=2),),
+    ),
+)
+RULES = (
+    FilterRule(
+        attribute="funk", factor=0.8, text="Be wary of news of funk.", evidence=(7, 9), age=9
+    ),
+)
+AS_JSON = orjson.dumps(
+    [
+        [
+            [1, LINES[0].text, ["jazz"], 1.95, "interaction", [[7, None, None]]],
+            [4, LINES[1].text, ["funk"], 0.4, "reception", [[None, 3, 2]]],
+        ],
+        [
+            {
+                "router": None,
+                "attribute": "funk",
+                "factor": 0.8,
+                "text": "Be wary of news of funk.",
+                "evidence": [7, 9],
+                "age": 9,
+            }
+        ],
+    ]
+)
 
 
 def test_a_body_comes_back_from_every_form():
@@ -48,7 +80,10 @@ def test_a_text_that_sqlite_would_cut_is_refused():
 
 
 def test_bodies_are_packed_and_read_by_several_threads_at_once():
-    lines = [(Line(id=number, text=f"Enjoys jazz, such as “Record {number}”.", attributes=("jazz",)),) for number in range(400)]
+    lines = [
+        (Line(id=number, text=f"Enjoys jazz, such as “Record {number}”.", attributes=("jazz",)),)
+        for number in range(400)
+    ]
     with ThreadPoolExecutor(8) as threads:
         bodies = list(threads.map(lambda line: body_of(line, ()), lines))
         assert list(threads.map(lambda body: parts_of(body)[0], bodies)) == lines
@@ -56,10 +91,21 @@ def test_bodies_are_packed_and_read_by_several_threads_at_once():
 
 def test_a_reader_of_versions_gives_what_each_holds_and_shares_what_stayed():
     rule = FilterRule(attribute="jazz", factor=2.0, text="Welcome jazz.", evidence=(3,), age=3)
-    stayed = Line(id=1, text="Likes jazz.", attributes=("jazz",), sources=(Source(sequence=1), Source(router=2, version=3)))
+    stayed = Line(
+        id=1,
+        text="Likes jazz.",
+        attributes=("jazz",),
+        sources=(Source(sequence=1), Source(router=2, version=3)),
+    )
     before = Line(id=2, text="Heard of opera.", sources=(Source(sequence=2),))
-    after = Line(id=2, text="Heard of opera again.", sources=(Source(sequence=2), Source(sequence=4)))
-    versions = [body_of([stayed, before], [rule]), body_of([stayed, after], [rule]), body_of([after], [replace(rule, age=9)])]
+    after = Line(
+        id=2, text="Heard of opera again.", sources=(Source(sequence=2), Source(sequence=4))
+    )
+    versions = [
+        body_of([stayed, before], [rule]),
+        body_of([stayed, after], [rule]),
+        body_of([after], [replace(rule, age=9)]),
+    ]
     reader = BodyReader()
     found = [reader.parts_of(plain_body(body)) for body in versions]
     assert found == [parts_of(body) for body in versions]

@@ -1,4 +1,5 @@
-"""Statements belong to the writer's thread: what a write returns must not reset one from another thread."""
+"""Statements belong to the writer's thread: what a write returns must not reset one from another
+thread."""
 
 import sqlite3
 

@@ -66,23 +66,35 @@ async def test_a_second_service_is_told_who_holds_the_file(path):
     await opening(path)
 
 
-async def test_a_second_process_is_told_who_holds_the_file_by_any_name_and_without_the_lock_file(path):
+async def test_a_second_process_is_told_who_holds_the_file_by_any_name_and_without_the_lock_file(
+    path,
+):
     store, hard = new(path), path.with_name("hard.db")
     await store.open()
     os.link(path, hard)
     path.with_name("graph.db.lock").unlink()
     for name in (path, hard):
-        second = "import sys; from pathlib import Path; from propagation.adapters.sqlite.connection.lock import take_lock; " \
-                 "take_lock(Path(sys.argv[1]))"
-        done = await asyncio.to_thread(subprocess.run, [sys.executable, "-c", second, str(name)], capture_output=True, text=True,
-                                       check=False)
+        second = (
+            "import sys; from pathlib import Path; from propagation.adapters.sqlite.connection.lock import take_lock; "
+            "take_lock(Path(sys.argv[1]))"
+        )
+        done = await asyncio.to_thread(
+            subprocess.run,
+            [sys.executable, "-c", second, str(name)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert f"{name} is held by process {os.getpid()}" in done.stderr
     await store.close()
     await opening(hard)
 
 
-@pytest.mark.parametrize(("schema", "error", "said"), [(-3, StoreCorrupt, "its schema is -3"),
-                                                       (999, SchemaTooNew, "has schema 999")], ids=["damage", "newer"])
+@pytest.mark.parametrize(
+    ("schema", "error", "said"),
+    [(-3, StoreCorrupt, "its schema is -3"), (999, SchemaTooNew, "has schema 999")],
+    ids=["damage", "newer"],
+)
 async def test_a_schema_that_is_none_of_ours_is_refused(path, schema, error, said):
     await opening(path)
     with sqlite3.connect(path) as other:
@@ -111,7 +123,9 @@ async def test_another_programs_database_is_left_alone(path):
 async def test_damage_inside_the_file_is_found(path):
     store = new(path)
     await store.open()
-    await store.upsert_clients([change(ClientKind.ITEM, f"i{n}", description="x" * 2_000) for n in range(500)])
+    await store.upsert_clients(
+        [change(ClientKind.ITEM, f"i{n}", description="x" * 2_000) for n in range(500)]
+    )
     await store.close()
     with path.open("r+b") as file:
         file.seek(path.stat().st_size // 2 // 4096 * 4096)
@@ -150,13 +164,19 @@ async def test_a_file_that_was_removed_or_replaced_stops_the_acks(path):
 
 
 async def test_a_full_disk_refuses_whole_calls_and_recovers(path):
-    """Several callers share a commit: each is accepted whole or refused whole, and refused ones may come again."""
+    """Several callers share a commit: each is accepted whole or refused whole, and refused ones may
+    come again."""
     store = new(path, max_bytes=600_000)
     await store.open()
     acked, refused = [], []
     for n in range(40):
-        calls = [[event(f"{n}-{m}-{k}", f"u{n}-{m}", metadata={"note": "x" * 300}) for k in range(20)] for m in range(4)]
-        answers = await asyncio.gather(*(store.record(call, auto_create=True) for call in calls), return_exceptions=True)
+        calls = [
+            [event(f"{n}-{m}-{k}", f"u{n}-{m}", metadata={"note": "x" * 300}) for k in range(20)]
+            for m in range(4)
+        ]
+        answers = await asyncio.gather(
+            *(store.record(call, auto_create=True) for call in calls), return_exceptions=True
+        )
         for call, answer in zip(calls, answers, strict=True):
             assert not isinstance(answer, Exception) or isinstance(answer, StoreFull)
             (refused if isinstance(answer, StoreFull) else acked).append(call)
@@ -183,7 +203,9 @@ async def _holds(store, acked, refused):
         assert await store.find_event(call[0].event_id) is not None
     for call in refused:
         assert await store.find_event(call[0].event_id) is None
-        assert await store.find_refs([ClientKey(kind=ClientKind.USER, id=call[0].user_id)]) == [None]
+        assert await store.find_refs([ClientKey(kind=ClientKind.USER, id=call[0].user_id)]) == [
+            None
+        ]
 
 
 async def test_a_full_disk_leaves_the_last_checkpoint(path):
@@ -228,7 +250,8 @@ def test_migrations_are_numbered_one_after_another():
 
 
 async def test_the_first_schema_is_migrated_with_its_rows(path, monkeypatch):
-    """A database as the first release left it: schema 1, one learned block, one message, made by its own statements."""
+    """A database as the first release left it: schema 1, one learned block, one message, made by
+    its own statements."""
     with sqlite3.connect(path) as old:
         old.executescript(migrations()[0][1])
         old.executescript("""
@@ -246,19 +269,29 @@ async def test_the_first_schema_is_migrated_with_its_rows(path, monkeypatch):
     shutil.copy(path, path.with_suffix(".v1"))
     store = new(path)
     await store.open()
-    assert [(block.after, block.through) for block in await store.read_learned(0, 9)] == [(0, 1), (1, 3)]
+    assert [(block.after, block.through) for block in await store.read_learned(0, 9)] == [
+        (0, 1),
+        (1, 3),
+    ]
     (version,) = await store.router_versions([3])
     assert version.senders == {0, 1}
     assert await recorded(store, ("u", "i")) == [5]
     await run_round(store, versions=(message(3, 2, user(0)),))
     await store.close()
-    monkeypatch.setattr("propagation.adapters.sqlite.connection.schema.migrations",
-                        lambda: [*migrations(), (len(migrations()) + 1, "CREATE TABLE half (x); INSERT INTO nowhere VALUES (1);")])
+    monkeypatch.setattr(
+        "propagation.adapters.sqlite.connection.schema.migrations",
+        lambda: [
+            *migrations(),
+            (len(migrations()) + 1, "CREATE TABLE half (x); INSERT INTO nowhere VALUES (1);"),
+        ],
+    )
     with pytest.raises(sqlite3.OperationalError):
         await opening(path.with_suffix(".v1"))
     with sqlite3.connect(path.with_suffix(".v1")) as half:
         assert half.execute("PRAGMA user_version").fetchone() == (1,)
-        assert half.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'half'").fetchone() == (0,)
+        assert half.execute(
+            "SELECT count(*) FROM sqlite_schema WHERE name = 'half'"
+        ).fetchone() == (0,)
     half.close()
 
 
@@ -272,8 +305,12 @@ async def test_merges_of_an_older_schema_are_numbered_as_they_were_committed(pat
     old.close()
     store = new(path)
     await store.open()
-    assert [(one.number, one.merge.ref, one.sequence) for one in await store.merges_after(0, 9, 9)] == [(1, 4, 9), (2, 2, 5)]
-    await store.commit_texts([], [Merged(ref=6, profile_version=1, router=3, router_version=1, outcome="merged")], 10)
+    assert [
+        (one.number, one.merge.ref, one.sequence) for one in await store.merges_after(0, 9, 9)
+    ] == [(1, 4, 9), (2, 2, 5)]
+    await store.commit_texts(
+        [], [Merged(ref=6, profile_version=1, router=3, router_version=1, outcome="merged")], 10
+    )
     assert [one.number for one in await store.merges_after(2, 9, 9)] == [3]
     await store.close()
 
@@ -285,14 +322,21 @@ async def test_numbers_of_older_checkpoints_are_in_no_page_once_it_is_wiped(path
     await learn_all(store)
     lease = await store.acquire_lease("learn", "test", 10_000)
     numbers = np.random.default_rng(5).random(1_000)
-    await store.save_checkpoint(lease, replace(checkpoint(1, barrier=True), arrays={"mass": numbers}))
-    monkeypatch.setattr(store, "sweep_beside", lambda: None)  # a process that was killed before it came to it
+    await store.save_checkpoint(
+        lease, replace(checkpoint(1, barrier=True), arrays={"mass": numbers})
+    )
+    monkeypatch.setattr(
+        store, "sweep_beside", lambda: None
+    )  # a process that was killed before it came to it
     rows = await store.all_interactions([user(0)])
     erasure = Withdrawal(kind=EntryKind.ERASURE, refs=(user(0),), interactions=rows, erased=user(0))
     await take_back(store, lease, erasure, checkpoint(1, barrier=True))
     assert numbers[:64].tobytes() in path.read_bytes() + path.with_name("graph.db-wal").read_bytes()
     await store.wipe()
-    assert numbers[:64].tobytes() not in path.read_bytes() + path.with_name("graph.db-wal").read_bytes()
+    assert (
+        numbers[:64].tobytes()
+        not in path.read_bytes() + path.with_name("graph.db-wal").read_bytes()
+    )
     await store.close()
 
 

@@ -1,4 +1,5 @@
-"""Back-up, restore, export, import and compaction of a database file: whole, refused when they must be, and without loss."""
+"""Back-up, restore, export, import and compaction of a database file: whole, refused when they must
+be, and without loss."""
 
 import asyncio
 import os
@@ -17,7 +18,13 @@ from propagation.adapters.sqlite.maintenance import file_swap as exchange
 from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.clients.client import ClientKind
-from propagation.model.errors import BrokenData, PropagationError, SchemaTooNew, StoreBusy, StoreCorrupt
+from propagation.model.errors import (
+    BrokenData,
+    PropagationError,
+    SchemaTooNew,
+    StoreBusy,
+    StoreCorrupt,
+)
 from tests.contract.graph_store import (
     STRANGE,
     TurnedClock,
@@ -48,21 +55,58 @@ def new(path):
 async def filled(store, draw):
     """A little of everything that a database can hold, drawn."""
     words = [*STRANGE, "jazz", "opera"]
-    await store.upsert_clients([change(ClientKind.ITEM, f"i{n}", title=str(draw.choice(words)), description=str(draw.choice(words)),
-                                       attributes=("jazz",), metadata={"note": str(draw.choice(words))}) for n in range(6)])
-    await store.record([event(f"e{n}", f"u{n % 3}", f"i{int(draw.integers(6))}", weight=float(draw.uniform(0.1, 9)),
-                              metadata={"é": str(draw.choice(words))} if n % 2 else {}) for n in range(int(draw.integers(1, 9)))],
-                       auto_create=True)
+    await store.upsert_clients(
+        [
+            change(
+                ClientKind.ITEM,
+                f"i{n}",
+                title=str(draw.choice(words)),
+                description=str(draw.choice(words)),
+                attributes=("jazz",),
+                metadata={"note": str(draw.choice(words))},
+            )
+            for n in range(6)
+        ]
+    )
+    await store.record(
+        [
+            event(
+                f"e{n}",
+                f"u{n % 3}",
+                f"i{int(draw.integers(6))}",
+                weight=float(draw.uniform(0.1, 9)),
+                metadata={"é": str(draw.choice(words))} if n % 2 else {},
+            )
+            for n in range(int(draw.integers(1, 9)))
+        ],
+        auto_create=True,
+    )
     await learn_all(store)
     lease = await store.acquire_lease("learn", "test", 10_000)
-    await store.save_checkpoint(lease, checkpoint(await store.learned_through(), barrier=bool(draw.integers(2))))
+    await store.save_checkpoint(
+        lease, checkpoint(await store.learned_through(), barrier=bool(draw.integers(2)))
+    )
     claim = await store.claim_reason("worker", 100, 10_000)
     first = {work.user: work for work in claim.work}
-    await store.commit_reasoned(claim, [
-        reasoned(work.sequence, text(ref, 1, str(draw.choice(words)), weight=float(draw.random())),
-                 gradients=(gradient(work.sequence, ref),)) for ref, work in first.items()])
-    await run_round(store, versions=(message(1, 1, user(0)),), opened=(edge(1, item(0), float(draw.random())), edge(2, user(0))))
-    await run_round(store, closed=((1, item(0)),), opened=(edge(3, item(1)),), publish=bool(draw.integers(2)))
+    await store.commit_reasoned(
+        claim,
+        [
+            reasoned(
+                work.sequence,
+                text(ref, 1, str(draw.choice(words)), weight=float(draw.random())),
+                gradients=(gradient(work.sequence, ref),),
+            )
+            for ref, work in first.items()
+        ],
+    )
+    await run_round(
+        store,
+        versions=(message(1, 1, user(0)),),
+        opened=(edge(1, item(0), float(draw.random())), edge(2, user(0))),
+    )
+    await run_round(
+        store, closed=((1, item(0)),), opened=(edge(3, item(1)),), publish=bool(draw.integers(2))
+    )
     await store.put_blob("raw", draw.bytes(int(draw.integers(0, 50))))
 
 
@@ -84,11 +128,21 @@ async def kept(path):
 def contents(path):
     """Every row of every table, in order."""
     with closing(sqlite3.connect(path)) as connection:
-        tables = [name for name, in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")]
-        return {table: connection.execute(f"SELECT * FROM {table} NOT INDEXED").fetchall() for table in tables}
+        tables = [
+            name
+            for (name,) in connection.execute(
+                "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"
+            )
+        ]
+        return {
+            table: connection.execute(f"SELECT * FROM {table} NOT INDEXED").fetchall()
+            for table in tables
+        }
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(seed=st.integers(0, 1 << 32))
 def test_exported_restored_and_exported_again_is_the_same_to_the_byte(tmp_path, seed):
     folder = tmp_path / str(seed)
@@ -111,18 +165,23 @@ def test_exported_restored_and_exported_again_is_the_same_to_the_byte(tmp_path, 
 
 
 async def test_a_back_up_of_a_database_that_is_written_is_one_moment_of_it(path, tmp_path):
-    """It is another process in life; here another connection, between whose steps the store commits."""
+    """It is another process in life; here another connection, between whose steps the store
+    commits."""
     store = new(path)
     await store.open()
     for n in range(8):
-        await store.record([event(f"before-{n}-{k}", f"u{n}", metadata={"note": "x" * 900}) for k in range(1_600)],
-                           auto_create=True)
+        await store.record(
+            [event(f"before-{n}-{k}", f"u{n}", metadata={"note": "x" * 900}) for k in range(1_600)],
+            auto_create=True,
+        )
     files, loop, through = SqliteFiles(path), asyncio.get_running_loop(), []
 
     def writes(done, total):
         if len(through) < 3:
             name = f"during-{len(through)}"
-            asyncio.run_coroutine_threadsafe(store.record([event(name)], auto_create=True), loop).result(10)
+            asyncio.run_coroutine_threadsafe(
+                store.record([event(name)], auto_create=True), loop
+            ).result(10)
             through.append(done)
 
     size = await asyncio.to_thread(files.backup, tmp_path / "copy.db", writes)
@@ -144,18 +203,25 @@ async def test_a_back_up_holds_nothing_that_a_process_had_begun(path, tmp_path):
     await store.open()
     await recorded(store, ("u", "i"))
     await learn_all(store)
-    await run_round(store, versions=(message(1, 1, user(0)),), opened=(edge(1, user(0)),), publish=False)
+    await run_round(
+        store, versions=(message(1, 1, user(0)),), opened=(edge(1, user(0)),), publish=False
+    )
     await store.claim_reason("worker", 10, 10_000)
     SqliteFiles(path).backup(tmp_path / "copy.db", silent)
     await store.close()
     assert SqliteFiles(tmp_path / "copy.db").leftovers() == []
     assert SqliteFiles(path).leftovers() == [
-        "2 leases of a process that is gone", "1 claim of a process that is gone", "2 rows of a round that was never published"]
+        "2 leases of a process that is gone",
+        "1 claim of a process that is gone",
+        "2 rows of a round that was never published",
+    ]
     SqliteFiles(path).drop_leftovers()
     assert SqliteFiles(path).leftovers() == []
     begun = path.with_name(path.name + ".partial")
     begun.write_bytes(bytes(3 << 20))
-    assert SqliteFiles(path).leftovers() == [f"{begun} (3 MiB), a copy that a killed command had begun"]
+    assert SqliteFiles(path).leftovers() == [
+        f"{begun} (3 MiB), a copy that a killed command had begun"
+    ]
     SqliteFiles(path).drop_leftovers()
     assert not begun.exists()
 
@@ -178,7 +244,10 @@ def test_what_is_none_of_ours_is_not_looked_into(tmp_path):
         theirs.execute("CREATE TABLE lease (expires)")
     theirs.close()
     for name in ("text", "theirs.db"):
-        for look in (SqliteFiles(tmp_path / name).leftovers, SqliteFiles(tmp_path / name).drop_leftovers):
+        for look in (
+            SqliteFiles(tmp_path / name).leftovers,
+            SqliteFiles(tmp_path / name).drop_leftovers,
+        ):
             with pytest.raises(StoreCorrupt):
                 look()
 
@@ -203,10 +272,14 @@ async def test_a_restored_copy_is_the_database_it_was(kept, tmp_path):
     await store.close()
 
 
-async def test_restoring_over_a_database_needs_to_be_said_and_its_log_is_not_played_into_the_new_one(kept, tmp_path):
+async def test_restoring_over_a_database_needs_to_be_said_and_its_log_is_not_played_into_the_new_one(
+    kept, tmp_path
+):
     SqliteFiles(kept).backup(tmp_path / "copy.db", silent)
     before = contents(tmp_path / "copy.db")
-    writer = sqlite3.connect(kept, isolation_level=None)  # as a killed process leaves it: commits in the log alone
+    writer = sqlite3.connect(
+        kept, isolation_level=None
+    )  # as a killed process leaves it: commits in the log alone
     writer.execute("PRAGMA wal_autocheckpoint=0")
     writer.execute("UPDATE client SET title = 'later'")
     shutil.copy(f"{kept}-wal", tmp_path / "log")
@@ -236,8 +309,13 @@ async def test_what_is_not_sound_replaces_nothing(kept, tmp_path):
     with sqlite3.connect(tmp_path / "broken.db") as broken:
         broken.execute("DELETE FROM client")
     broken.close()
-    for name, error in (("text", BrokenData), ("short.jsonl", BrokenData), ("other.db", StoreCorrupt), ("newer.db", SchemaTooNew),
-                        ("broken.db", StoreCorrupt)):
+    for name, error in (
+        ("text", BrokenData),
+        ("short.jsonl", BrokenData),
+        ("other.db", StoreCorrupt),
+        ("newer.db", SchemaTooNew),
+        ("broken.db", StoreCorrupt),
+    ):
         with pytest.raises(error):
             SqliteFiles(kept).restore(tmp_path / name, silent, replace=True)
     assert contents(kept) == before
@@ -250,7 +328,8 @@ HARMS = {
     "no table": lambda lines: [*lines[:3], b'{"nothing": {}}\n', *lines[4:]],
     "not JSON": lambda lines: [*lines[:3], b"{\n", *lines[4:]],
     "not whole": lambda lines: [lines[0], b'{"client": {"ref": 1}}\n', *lines[2:]],
-    "UNIQUE": lambda lines: [*lines[:2], *lines[1:]]}
+    "UNIQUE": lambda lines: [*lines[:2], *lines[1:]],
+}
 
 
 @pytest.mark.parametrize("said", HARMS)
@@ -267,9 +346,11 @@ async def test_an_export_of_an_older_schema_is_migrated(tmp_path):
     old, source = tmp_path / "old.db", tmp_path / "old.jsonl"
     with sqlite3.connect(old) as connection:
         connection.executescript("\n".join(sql for number, sql in migrations() if number <= 4))
-        connection.executescript("PRAGMA application_id=1347571761; PRAGMA user_version=4;"
-                                 "INSERT INTO client VALUES (0, 0, 'u', '', '', '[]', '[]', 0, '{}', 1);"
-                                 "INSERT INTO log VALUES (1, 'clients', '[0]', 0, 5)")
+        connection.executescript(
+            "PRAGMA application_id=1347571761; PRAGMA user_version=4;"
+            "INSERT INTO client VALUES (0, 0, 'u', '', '', '[]', '[]', 0, '{}', 1);"
+            "INSERT INTO log VALUES (1, 'clients', '[0]', 0, 5)"
+        )
     connection.close()
     SqliteFiles(old).export(source, silent)
     SqliteFiles(tmp_path / "new.db").restore(source, silent)
@@ -279,7 +360,9 @@ async def test_an_export_of_an_older_schema_is_migrated(tmp_path):
     await store.close()
 
 
-async def test_the_routing_table_of_schema_11_keeps_what_stands_what_ended_and_nothing_of_an_unfinished_round(tmp_path):
+async def test_the_routing_table_of_schema_11_keeps_what_stands_what_ended_and_nothing_of_an_unfinished_round(
+    tmp_path,
+):
     old = tmp_path / "old.db"
     with sqlite3.connect(old) as connection:
         connection.executescript("\n".join(sql for number, sql in migrations() if number <= 11))
@@ -297,8 +380,14 @@ async def test_the_routing_table_of_schema_11_keeps_what_stands_what_ended_and_n
     now, before = await store.edges_of([0]), await store.edges_at(0, 2)
     members = await store.count_members([4, 5, 6])
     await store.close()
-    assert [(edge.router, edge.score, edge.from_sequence) for edge in now[0]] == [(5, .75, 3), (4, .25, 2)]
-    assert [(edge.router, edge.score, edge.until_sequence) for edge in before] == [(5, .5, 3), (4, .25, None)]
+    assert [(edge.router, edge.score, edge.from_sequence) for edge in now[0]] == [
+        (5, 0.75, 3),
+        (4, 0.25, 2),
+    ]
+    assert [(edge.router, edge.score, edge.until_sequence) for edge in before] == [
+        (5, 0.5, 3),
+        (4, 0.25, None),
+    ]
     assert members == {4: 1, 5: 1}
 
 
@@ -307,7 +396,10 @@ async def test_a_database_in_use_is_neither_replaced_nor_compacted(path, tmp_pat
     await store.open()
     await recorded(store, ("u", "i"))
     SqliteFiles(path).backup(tmp_path / "copy.db", silent)
-    for work in (lambda: SqliteFiles(path).restore(tmp_path / "copy.db", silent, replace=True), SqliteFiles(path).compact):
+    for work in (
+        lambda: SqliteFiles(path).restore(tmp_path / "copy.db", silent, replace=True),
+        SqliteFiles(path).compact,
+    ):
         with pytest.raises(StoreBusy):
             work()
     await store.close()
@@ -379,11 +471,16 @@ async def test_what_a_link_leads_to_is_replaced_and_the_link_stays(tmp_path):
         files.backup(link, silent)
     files.backup(link, silent, replace=True)
     SqliteFiles(link).restore(tmp_path / "graph.db", silent, replace=True)
-    assert (link.is_symlink(), [path.name for path in kept.parent.iterdir() if "lock" not in path.name]) == (True, ["copy.db"])
+    assert (
+        link.is_symlink(),
+        [path.name for path in kept.parent.iterdir() if "lock" not in path.name],
+    ) == (True, ["copy.db"])
 
 
 @pytest.mark.parametrize("way", ["compact", "restore"])
-async def test_nothing_takes_the_place_of_a_file_whose_log_somebody_reads(tmp_path, way, monkeypatch):
+async def test_nothing_takes_the_place_of_a_file_whose_log_somebody_reads(
+    tmp_path, way, monkeypatch
+):
     """The log cannot be folded into the file then, and must not go: it holds what was acknowledged."""
     monkeypatch.setattr(exchange, "FOLD_MS", 50)
     path, copy = tmp_path / "graph.db", tmp_path / "copy.db"
@@ -397,7 +494,11 @@ async def test_nothing_takes_the_place_of_a_file_whose_log_somebody_reads(tmp_pa
     await recorded(store, *[("u", "i")] * 30)
     await store.close()
     whole = contents(path)
-    replacing = SqliteFiles(path).compact if way == "compact" else lambda: SqliteFiles(path).restore(copy, silent, replace=True)
+    replacing = (
+        SqliteFiles(path).compact
+        if way == "compact"
+        else lambda: SqliteFiles(path).restore(copy, silent, replace=True)
+    )
     with pytest.raises(StoreBusy, match="another program reads it"):
         replacing()
     assert contents(path) == whole

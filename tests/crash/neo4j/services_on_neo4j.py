@@ -10,8 +10,16 @@ import grpc
 
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 
-SETTINGS = ("store=neo4j", "auto_create=true", "session.k=4", "taste.k=4", "table_edges=2", "update_size=100", "round_interval=2",
-            "neo4j.answer_seconds=40")  # how long who is frozen inside of a commit keeps the others waiting
+SETTINGS = (
+    "store=neo4j",
+    "auto_create=true",
+    "session.k=4",
+    "taste.k=4",
+    "table_edges=2",
+    "update_size=100",
+    "round_interval=2",
+    "neo4j.answer_seconds=40",
+)  # how long who is frozen inside of a commit keeps the others waiting
 SECONDS = 180
 
 
@@ -26,11 +34,30 @@ class Service:
 
 @contextlib.asynccontextmanager
 async def serving(folder, settings, name, *more):
-    options = [part for setting in (*SETTINGS, f"neo4j.uri={settings.uri}", *more) for part in ("--set", setting)]
-    environment = {**os.environ, "PROPAGATION_NEO4J__PASSWORD": settings.password.get_secret_value(), "PYTHONPATH": os.getcwd()}
+    options = [
+        part
+        for setting in (*SETTINGS, f"neo4j.uri={settings.uri}", *more)
+        for part in ("--set", setting)
+    ]
+    environment = {
+        **os.environ,
+        "PROPAGATION_NEO4J__PASSWORD": settings.password.get_secret_value(),
+        "PYTHONPATH": os.getcwd(),
+    }
     with (folder / f"{name}.log").open("wb") as log:
-        process = await asyncio.create_subprocess_exec(sys.executable, "-m", "services.cli.main", "serve", "--port", "0", *options,
-                                                       cwd=folder, env=environment, stdout=asyncio.subprocess.PIPE, stderr=log)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "services.cli.main",
+            "serve",
+            "--port",
+            "0",
+            *options,
+            cwd=folder,
+            env=environment,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=log,
+        )
     try:
         line = await asyncio.wait_for(process.stdout.readline(), SECONDS)
         assert line, (folder / f"{name}.log").read_text()[-2_000:]

@@ -1,5 +1,6 @@
-"""The graph server's disk is full: that is said in a line, acknowledgements stop, nothing that was acknowledged is lost, and once
-there is room and the server was started again the same store goes on."""
+"""The graph server's disk is full: that is said in a line, acknowledgements stop, nothing that was
+acknowledged is lost, and once there is room and the server was started again the same store goes
+on."""
 
 import asyncio
 import os
@@ -24,17 +25,25 @@ def disk(tmp_path):
     skip_where_missing()
     folder = tmp_path / "disk"
     folder.mkdir()
-    if os.geteuid() or subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SMALL}", "none", str(folder)], check=False).returncode:
+    if (
+        os.geteuid()
+        or subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", f"size={SMALL}", "none", str(folder)], check=False
+        ).returncode
+    ):
         pytest.skip("only root may make a small disk")
     yield folder
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 async def filled(store):
-    """Calls until one is not acknowledged: (event ids that were, what was said of the one that was not)."""
+    """Calls until one is not acknowledged: (event ids that were, what was said of the one that was
+    not)."""
     acked: list[str] = []
     for call in range(CALLS):
-        events = [event(f"{call}-{n}", f"u{n}", f"i{n}", metadata=METADATA) for n in range(EVENTS_A_CALL)]
+        events = [
+            event(f"{call}-{n}", f"u{n}", f"i{n}", metadata=METADATA) for n in range(EVENTS_A_CALL)
+        ]
         try:
             await store.record(events, auto_create=True)
         except (StoreFull, StoreUnreachable) as error:
@@ -46,7 +55,9 @@ async def filled(store):
 async def test_a_full_disk_stops_acknowledgements_and_loses_nothing(disk):
     server = Neo4jServer(disk / "neo4j")
     await asyncio.to_thread(server.start)
-    store = Neo4jStore(server.settings.model_copy(update={"retry_seconds": 1.0, "answer_seconds": 20.0}))
+    store = Neo4jStore(
+        server.settings.model_copy(update={"retry_seconds": 1.0, "answer_seconds": 20.0})
+    )
     try:
         await store.open()
         acked, said = await filled(store)
@@ -57,7 +68,9 @@ async def test_a_full_disk_stops_acknowledgements_and_loses_nothing(disk):
         for error in (said, later.value):
             assert "restart the server" in str(error)
             assert "\n" not in str(error)
-        await asyncio.to_thread(subprocess.run, ["mount", "-o", f"remount,size={LARGE}", str(disk)], check=True)
+        await asyncio.to_thread(
+            subprocess.run, ["mount", "-o", f"remount,size={LARGE}", str(disk)], check=True
+        )
         await asyncio.to_thread(server.kill)
         await asyncio.to_thread(server.start)
         await store.record([event("later", "u0", "i0")], auto_create=True)
@@ -65,7 +78,9 @@ async def test_a_full_disk_stops_acknowledgements_and_loses_nothing(disk):
         assert await store.check() == []
         there = {row[0] for row in server.run("MATCH (i:Interaction) RETURN i.event_id")}
         assert there >= {*acked, "later"}
-        assert len(there) - len(acked) - 1 in (0, EVENTS_A_CALL), "the last call is there whole, or not at all"
+        assert len(there) - len(acked) - 1 in (0, EVENTS_A_CALL), (
+            "the last call is there whole, or not at all"
+        )
     finally:
         await store.close()
         await asyncio.to_thread(server.stop)

@@ -1,4 +1,5 @@
-"""kill -9 of the database server itself: what was acknowledged is there once, what was not may be sent again."""
+"""kill -9 of the database server itself: what was acknowledged is there once, what was not may be
+sent again."""
 
 import asyncio
 import random
@@ -28,7 +29,10 @@ async def push(store, number, acked):
         except StoreUnreachable:
             await asyncio.sleep(0.5)
         else:
-            assert {outcome.status for outcome in answer.outcomes} <= {RecordStatus.ACCEPTED, RecordStatus.DUPLICATE}
+            assert {outcome.status for outcome in answer.outcomes} <= {
+                RecordStatus.ACCEPTED,
+                RecordStatus.DUPLICATE,
+            }
             acked[number] = [outcome.sequence for outcome in answer.outcomes]
 
 
@@ -50,7 +54,10 @@ async def test_a_killed_server_loses_and_doubles_nothing(tmp_path):
             await asyncio.gather(*pushing)
         part = await store.read_log(0, 1 << 20)
         assert len(part.interactions) == KILLS * CALLS * EVENTS_A_CALL
-        assert sorted(sequence for sequences in acked.values() for sequence in sequences) == part.interactions.sequence.tolist()
+        assert (
+            sorted(sequence for sequences in acked.values() for sequence in sequences)
+            == part.interactions.sequence.tolist()
+        )
         await learn_all(store)
         assert await store.check() == []
         await a_frozen_server_is_said_and_waited_for(server)
@@ -60,7 +67,8 @@ async def test_a_killed_server_loses_and_doubles_nothing(tmp_path):
 
 
 async def a_frozen_server_is_said_and_waited_for(server):
-    """SIGSTOP: its connections stand and nothing is answered. What was sent may be committed when it goes on, once."""
+    """SIGSTOP: its connections stand and nothing is answered. What was sent may be committed when
+    it goes on, once."""
     store = Neo4jStore(server.settings.model_copy(update={"answer_seconds": 2.0}))
     await store.open()
     try:

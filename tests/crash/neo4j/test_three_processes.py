@@ -1,6 +1,6 @@
-"""Three services as processes of their own on one Neo4j: the learner is frozen beyond its lease and its claim, the next one is
-killed -9, the first thawed. The others take over, what comes back late is harmless, and a night that is due for all three is one
-evolution."""
+"""Three services as processes of their own on one Neo4j: the learner is frozen beyond its lease and
+its claim, the next one is killed -9, the first thawed. The others take over, what comes back late
+is harmless, and a night that is due for all three is one evolution."""
 
 import asyncio
 import contextlib
@@ -22,14 +22,19 @@ from tests.neo4j_server.shared import server_for
 pytestmark = [pytest.mark.neo4j, pytest.mark.slow]
 CALL_SECONDS, DAY_MS = 5, 86_400_000
 USERS, ITEMS, EVENTS_A_CALL = 12, 40, 10
-WRITTEN_TWICE = ("MATCH (i:Interaction)-[:WROTE]->(p:ProfileVersion) WITH i, p.ref AS ref, count(p) AS versions WHERE versions > 1"
-                 " RETURN count(*)")
-WRITTEN = ("MATCH (i:Interaction)-[:WROTE]->(p:ProfileVersion) WHERE p.ref = i.user"
-           " RETURN p.ref, p.version, i.sequence ORDER BY p.ref, p.version")
+WRITTEN_TWICE = (
+    "MATCH (i:Interaction)-[:WROTE]->(p:ProfileVersion) WITH i, p.ref AS ref, count(p) AS versions WHERE versions > 1"
+    " RETURN count(*)"
+)
+WRITTEN = (
+    "MATCH (i:Interaction)-[:WROTE]->(p:ProfileVersion) WHERE p.ref = i.user"
+    " RETURN p.ref, p.version, i.sequence ORDER BY p.ref, p.version"
+)
 
 
 class Caller:
-    """Pushes through whichever service answers; a call that was not acknowledged goes to another, with the same ids."""
+    """Pushes through whichever service answers; a call that was not acknowledged goes to another,
+    with the same ids."""
 
     def __init__(self, services):
         self.services, self.acked, self.stopped = services, {}, False
@@ -37,8 +42,14 @@ class Caller:
     async def push(self, first):
         call = first
         while not self.stopped:
-            events = [pb.Interaction(event_id=f"{call}-{n}", user_id=f"u{(call + n) % USERS}", item_id=f"i{call * n % ITEMS}")
-                      for n in range(EVENTS_A_CALL)]
+            events = [
+                pb.Interaction(
+                    event_id=f"{call}-{n}",
+                    user_id=f"u{(call + n) % USERS}",
+                    item_id=f"i{call * n % ITEMS}",
+                )
+                for n in range(EVENTS_A_CALL)
+            ]
             await self._until_acked(events, call)
             call += len(self.services)
             await asyncio.sleep(0.1)
@@ -47,24 +58,35 @@ class Caller:
         while True:
             stub = self.services[place % len(self.services)].stub
             try:
-                answer = await stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=events), timeout=CALL_SECONDS)
+                answer = await stub.RecordInteractions(
+                    pb.RecordInteractionsRequest(interactions=events), timeout=CALL_SECONDS
+                )
             except grpc.aio.AioRpcError:
                 place += 1
                 await asyncio.sleep(0.05)
                 continue
             for outcome in answer.outcomes:
-                assert outcome.status in (pb.INTERACTION_STATUS_ACCEPTED, pb.INTERACTION_STATUS_DUPLICATE), outcome
+                assert outcome.status in (
+                    pb.INTERACTION_STATUS_ACCEPTED,
+                    pb.INTERACTION_STATUS_DUPLICATE,
+                ), outcome
                 assert self.acked.setdefault(outcome.event_id, outcome.sequence) == outcome.sequence
             return
 
 
 def learner_of(server):
     """The process that holds the learner's lease, as its holder names it."""
-    return int(re.search(r":(\d+):[0-9a-f]+$", server.run("MATCH (l:Lease {name: 'learn'}) RETURN l.holder")[0][0])[1])
+    return int(
+        re.search(
+            r":(\d+):[0-9a-f]+$",
+            server.run("MATCH (l:Lease {name: 'learn'}) RETURN l.holder")[0][0],
+        )[1]
+    )
 
 
 async def taken_over(server, store, gone):
-    """Somebody else learns what is recorded from now on, within a lease's life (and what a slow machine takes to notice)."""
+    """Somebody else learns what is recorded from now on, within a lease's life (and what a slow
+    machine takes to notice)."""
     wanted = await store.recorded_through() + 1
 
     async def learned():
@@ -78,11 +100,18 @@ async def test_takeover_lateness_and_one_night(tmp_path):
     server = server_for(tmp_path)
     store = Neo4jStore(server.settings)
     await store.open()
-    await store.put_blob("job:evolution", JobMemory(through=time.time_ns() // 1_000_000 - 2 * DAY_MS).model_dump_json().encode())
+    await store.put_blob(
+        "job:evolution",
+        JobMemory(through=time.time_ns() // 1_000_000 - 2 * DAY_MS).model_dump_json().encode(),
+    )
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback(store.close)
-        services = await asyncio.gather(*(stack.enter_async_context(serving(tmp_path, server.settings, f"service-{n}"))
-                                          for n in range(3)))
+        services = await asyncio.gather(
+            *(
+                stack.enter_async_context(serving(tmp_path, server.settings, f"service-{n}"))
+                for n in range(3)
+            )
+        )
         caller = Caller(services)
         pushing = [asyncio.create_task(caller.push(n)) for n in range(3)]
 
@@ -96,7 +125,9 @@ async def test_takeover_lateness_and_one_night(tmp_path):
         killed = learner_of(server)
         os.kill(killed, signal.SIGKILL)
         await taken_over(server, store, {frozen, killed})
-        await asyncio.sleep(max(0.0, WorkflowSettings().lease_seconds + 1 - (time.monotonic() - frozen_at)))
+        await asyncio.sleep(
+            max(0.0, WorkflowSettings().lease_seconds + 1 - (time.monotonic() - frozen_at))
+        )
         os.kill(frozen, signal.SIGCONT)
         await asyncio.sleep(2)
         caller.stopped = True
@@ -112,8 +143,12 @@ async def test_takeover_lateness_and_one_night(tmp_path):
         assert status.learned_through >= recorded, "it goes on with what the others learned"
         assert len(await store.evolution_runs(9)) == 1, "a night that was due for all three"
         part = await store.read_log(0, 1 << 20)
-        assert sorted(caller.acked.values()) == part.interactions.sequence.tolist(), "lost or doubled"
+        assert sorted(caller.acked.values()) == part.interactions.sequence.tolist(), (
+            "lost or doubled"
+        )
         assert server.run(WRITTEN_TWICE) == [[0]]
         by_user = server.run(WRITTEN)
-        assert by_user == sorted(by_user, key=lambda row: (row[0], row[2])), "a user's interactions in order"
+        assert by_user == sorted(by_user, key=lambda row: (row[0], row[2])), (
+            "a user's interactions in order"
+        )
         assert await store.check() == []

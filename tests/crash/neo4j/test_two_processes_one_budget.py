@@ -1,5 +1,6 @@
-"""Two services as processes of their own on one Neo4j, both asking a language model out of one budget: together they spend it, and
-never more, and what then waits is reasoned by neither while both still answer."""
+"""Two services as processes of their own on one Neo4j, both asking a language model out of one
+budget: together they spend it, and never more, and what then waits is reasoned by neither while
+both still answer."""
 
 import asyncio
 import contextlib
@@ -15,7 +16,12 @@ from tests.neo4j_server.shared import server_for
 pytestmark = [pytest.mark.neo4j, pytest.mark.slow]
 TOKENS, EVENTS, USERS, QUIET_SECONDS = 60_000, 300, 12, 3.0
 STYLES = ("opera", "jazz", "folk", "dub")
-TOLD = ("reasoner=openai", "openai.model=scripted", "openai.in_flight=3", f"openai.budget.tokens_per_day={TOKENS}")
+TOLD = (
+    "reasoner=openai",
+    "openai.model=scripted",
+    "openai.in_flight=3",
+    f"openai.budget.tokens_per_day={TOKENS}",
+)
 
 
 async def settled(seen):
@@ -34,14 +40,44 @@ async def calls_of(service):
 async def test_both_spend_and_together_never_more_than_there_is(tmp_path):
     server = server_for(tmp_path)
     async with fake_llm(Script(latency=0.02)) as endpoint, contextlib.AsyncExitStack() as stack:
-        services = await asyncio.gather(*(stack.enter_async_context(serving(
-            tmp_path, server.settings, f"service-{n}", *TOLD, f"openai.base_url={endpoint.base_url}")) for n in range(2)))
-        events = [pb.Interaction(event_id=f"e{n}", user_id=f"u{n % USERS}", item_id=f"i{n}") for n in range(EVENTS)]
-        await services[0].stub.UpsertClients(pb.UpsertClientsRequest(clients=[
-            pb.Client(key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=f"i{n}"), title=f"Record {n}", attributes=[STYLES[n % 4]])
-            for n in range(EVENTS)]))
-        await asyncio.gather(*(service.stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=events[n::2]))
-                               for n, service in enumerate(services)))
+        services = await asyncio.gather(
+            *(
+                stack.enter_async_context(
+                    serving(
+                        tmp_path,
+                        server.settings,
+                        f"service-{n}",
+                        *TOLD,
+                        f"openai.base_url={endpoint.base_url}",
+                    )
+                )
+                for n in range(2)
+            )
+        )
+        events = [
+            pb.Interaction(event_id=f"e{n}", user_id=f"u{n % USERS}", item_id=f"i{n}")
+            for n in range(EVENTS)
+        ]
+        await services[0].stub.UpsertClients(
+            pb.UpsertClientsRequest(
+                clients=[
+                    pb.Client(
+                        key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=f"i{n}"),
+                        title=f"Record {n}",
+                        attributes=[STYLES[n % 4]],
+                    )
+                    for n in range(EVENTS)
+                ]
+            )
+        )
+        await asyncio.gather(
+            *(
+                service.stub.RecordInteractions(
+                    pb.RecordInteractionsRequest(interactions=events[n::2])
+                )
+                for n, service in enumerate(services)
+            )
+        )
 
         async def stopped():
             """What waits for its budget says so."""

@@ -1,4 +1,5 @@
-"""Bad input over real gRPC: a status or an outcome that names the field; nothing half applied; the stream goes on."""
+"""Bad input over real gRPC: a status or an outcome that names the field; nothing half applied; the
+stream goes on."""
 
 import math
 
@@ -14,7 +15,11 @@ from services.grpc.guard import _in_time
 from services.grpc.status import status_of
 from services.runtime.errors import OutOfTime
 
-ACCEPTED, DUPLICATE, REJECTED = pb.INTERACTION_STATUS_ACCEPTED, pb.INTERACTION_STATUS_DUPLICATE, pb.INTERACTION_STATUS_REJECTED
+ACCEPTED, DUPLICATE, REJECTED = (
+    pb.INTERACTION_STATUS_ACCEPTED,
+    pb.INTERACTION_STATUS_DUPLICATE,
+    pb.INTERACTION_STATUS_REJECTED,
+)
 
 
 def event(**fields) -> pb.Interaction:
@@ -22,7 +27,9 @@ def event(**fields) -> pb.Interaction:
 
 
 async def record(service, *events):
-    answer = await service.stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=events))
+    answer = await service.stub.RecordInteractions(
+        pb.RecordInteractionsRequest(interactions=events)
+    )
     return list(answer.outcomes)
 
 
@@ -33,30 +40,62 @@ def item(id_: str, **fields) -> pb.Client:
 def violated(error: grpc.aio.AioRpcError) -> BadRequest.FieldViolation:
     assert error.code() == grpc.StatusCode.INVALID_ARGUMENT
     detail = BadRequest()
-    assert Status.FromString(dict(error.trailing_metadata())["grpc-status-details-bin"]).details[0].Unpack(detail)
+    assert (
+        Status.FromString(dict(error.trailing_metadata())["grpc-status-details-bin"])
+        .details[0]
+        .Unpack(detail)
+    )
     return detail.field_violations[0]
 
 
-@pytest.mark.parametrize(("fields", "field"), [
-    ({"event_id": ""}, "event_id"), ({"event_id": "x" * 257}, "event_id"), ({"event_id": "€" * 86}, "event_id"),
-    ({"user_id": ""}, "user_id"), ({"item_id": ""}, "item_id"), ({"user_id": "a\nb"}, "user_id"),
-    ({"item_id": "a\x00b"}, "item_id"), ({"negative_item_id": "i"}, "negative_item_id"),
-    ({"negative_item_id": ""}, "negative_item_id"),
-    ({"weight": 0.0}, "weight"), ({"weight": -1.0}, "weight"), ({"weight": math.nan}, "weight"),
-    ({"weight": math.inf}, "weight"), ({"weight": 10.5}, "weight"),
-    ({"time": Timestamp(seconds=-1)}, "time"), ({"time": Timestamp(seconds=253_400_000_000)}, "time"),
-    ({"time": Timestamp(seconds=1, nanos=-5)}, "time"),
-    ({"metadata": {str(n): "" for n in range(65)}}, "metadata"), ({"metadata": {"k": "v" * 8_001}}, "metadata"),
-])
-async def test_a_bad_event_is_rejected_by_its_field_and_the_good_one_beside_it_is_recorded(service, fields, field):
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"event_id": ""}, "event_id"),
+        ({"event_id": "x" * 257}, "event_id"),
+        ({"event_id": "€" * 86}, "event_id"),
+        ({"user_id": ""}, "user_id"),
+        ({"item_id": ""}, "item_id"),
+        ({"user_id": "a\nb"}, "user_id"),
+        ({"item_id": "a\x00b"}, "item_id"),
+        ({"negative_item_id": "i"}, "negative_item_id"),
+        ({"negative_item_id": ""}, "negative_item_id"),
+        ({"weight": 0.0}, "weight"),
+        ({"weight": -1.0}, "weight"),
+        ({"weight": math.nan}, "weight"),
+        ({"weight": math.inf}, "weight"),
+        ({"weight": 10.5}, "weight"),
+        ({"time": Timestamp(seconds=-1)}, "time"),
+        ({"time": Timestamp(seconds=253_400_000_000)}, "time"),
+        ({"time": Timestamp(seconds=1, nanos=-5)}, "time"),
+        ({"metadata": {str(n): "" for n in range(65)}}, "metadata"),
+        ({"metadata": {"k": "v" * 8_001}}, "metadata"),
+    ],
+)
+async def test_a_bad_event_is_rejected_by_its_field_and_the_good_one_beside_it_is_recorded(
+    service, fields, field
+):
     bad, good = await record(service, event(**fields), event(event_id="good"))
     assert (bad.status, bad.field, bad.reason) == (REJECTED, field, "INVALID")
     assert bad.detail
     assert (good.status, good.sequence > 0) == (ACCEPTED, True)
 
 
-IDS = ["O'Brien", '"; DROP TABLE client; --', "x'}) DETACH DELETE n //", "名前", "\N{ZERO WIDTH JOINER}", "é", "a b",
-       "e\N{COMBINING ACUTE ACCENT}", "🎷" * 60, "$(rm -rf)", "\\u0000", "%s{}", "\N{LINE SEPARATOR}"]
+IDS = [
+    "O'Brien",
+    '"; DROP TABLE client; --',
+    "x'}) DETACH DELETE n //",
+    "名前",
+    "\N{ZERO WIDTH JOINER}",
+    "é",
+    "a b",
+    "e\N{COMBINING ACUTE ACCENT}",
+    "🎷" * 60,
+    "$(rm -rf)",
+    "\\u0000",
+    "%s{}",
+    "\N{LINE SEPARATOR}",
+]
 
 
 @pytest.mark.parametrize("id_", IDS)
@@ -91,7 +130,9 @@ async def test_unknown_clients_are_rejected_unless_auto_create(serving):
         assert (missing.field, missing.reason) == ("negative_item_id", "UNKNOWN")
         assert known.status == ACCEPTED
     async with serving(auto_create=True) as service:
-        assert (await record(service, event(event_id="new", user_id="bob", negative_item_id="j")))[0].status == ACCEPTED
+        assert (await record(service, event(event_id="new", user_id="bob", negative_item_id="j")))[
+            0
+        ].status == ACCEPTED
 
 
 async def test_too_many_events_in_one_call(service):
@@ -102,15 +143,22 @@ async def test_too_many_events_in_one_call(service):
     assert await service.engine.store.recorded_through() == 0
 
 
-@pytest.mark.parametrize(("client", "field"), [
-    (item(""), "clients[1].key.id"), (item("x" * 257), "clients[1].key.id"), (item("a\tb"), "clients[1].key.id"),
-    (pb.Client(key=pb.ClientKey(id="x")), "clients[1].key.kind"),
-    (pb.Client(key=pb.ClientKey(id="x", kind=7)), "clients[1].key.kind"),
-    (item("b", title="x" * 8_001), "clients[1].title"), (item("b", description="\0"), "clients[1].description"),
-    (item("b", attributes=["x"] * 65), "clients[1].attributes"), (item("b", categories=[" "]), "clients[1].categories[0]"),
-    (item("b", attributes=["x" * 257]), "clients[1].attributes[0]"),
-    (item("b", metadata={"k": "v" * 8_001}), "clients[1].metadata"),
-])
+@pytest.mark.parametrize(
+    ("client", "field"),
+    [
+        (item(""), "clients[1].key.id"),
+        (item("x" * 257), "clients[1].key.id"),
+        (item("a\tb"), "clients[1].key.id"),
+        (pb.Client(key=pb.ClientKey(id="x")), "clients[1].key.kind"),
+        (pb.Client(key=pb.ClientKey(id="x", kind=7)), "clients[1].key.kind"),
+        (item("b", title="x" * 8_001), "clients[1].title"),
+        (item("b", description="\0"), "clients[1].description"),
+        (item("b", attributes=["x"] * 65), "clients[1].attributes"),
+        (item("b", categories=[" "]), "clients[1].categories[0]"),
+        (item("b", attributes=["x" * 257]), "clients[1].attributes[0]"),
+        (item("b", metadata={"k": "v" * 8_001}), "clients[1].metadata"),
+    ],
+)
 async def test_one_bad_client_and_nothing_of_the_call_is_applied(service, client, field):
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await service.stub.UpsertClients(pb.UpsertClientsRequest(clients=[item("a"), client]))
@@ -120,13 +168,17 @@ async def test_one_bad_client_and_nothing_of_the_call_is_applied(service, client
 
 async def test_an_unknown_field_of_the_mask_is_named(service):
     with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await service.stub.UpsertClients(pb.UpsertClientsRequest(clients=[item("a")], field_mask=FieldMask(paths=["titel"])))
+        await service.stub.UpsertClients(
+            pb.UpsertClientsRequest(clients=[item("a")], field_mask=FieldMask(paths=["titel"]))
+        )
     assert violated(caught.value).field == "field_mask.paths[0]"
 
 
 async def test_a_call_past_its_deadline_does_nothing(service):
     with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await service.stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=[event()]), timeout=0)
+        await service.stub.RecordInteractions(
+            pb.RecordInteractionsRequest(interactions=[event()]), timeout=0
+        )
     assert caught.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
     assert await service.engine.store.recorded_through() == 0
 
@@ -147,7 +199,9 @@ async def test_a_deadline_that_leaves_no_time_is_told_with_details():
 
 async def test_a_bad_event_does_not_end_the_stream(service):
     sent = [event(event_id="1"), event(event_id="2", weight=math.nan), event(event_id="3")]
-    call = service.stub.StreamInteractions(pb.StreamInteractionsRequest(interaction=one) for one in sent)
+    call = service.stub.StreamInteractions(
+        pb.StreamInteractionsRequest(interaction=one) for one in sent
+    )
     outcomes = [answer.outcome async for answer in call]
     assert [outcome.event_id for outcome in outcomes] == ["1", "2", "3"]
     assert [outcome.status for outcome in outcomes] == [ACCEPTED, REJECTED, ACCEPTED]
@@ -158,8 +212,10 @@ BROKEN = b"\x0a\x0b\x0a\x03\xed\xa0\x80\x12\x02u1\x1a\x02i1"
 
 
 async def test_bytes_that_are_no_message_are_bad_input(service):
-    call = service.channel.unary_unary("/propagation.v1.PropagationService/RecordInteractions",
-                                       request_serializer=lambda data: data)
+    call = service.channel.unary_unary(
+        "/propagation.v1.PropagationService/RecordInteractions",
+        request_serializer=lambda data: data,
+    )
     with pytest.raises(grpc.aio.AioRpcError) as refused:
         await call(BROKEN)
     assert refused.value.code() == grpc.StatusCode.INVALID_ARGUMENT
@@ -167,10 +223,14 @@ async def test_bytes_that_are_no_message_are_bad_input(service):
 
 
 async def test_a_stream_goes_on_after_bytes_that_are_no_message(service):
-    good = pb.StreamInteractionsRequest(interaction=pb.Interaction(event_id="good", user_id="u", item_id="i")).SerializeToString()
-    stream = service.channel.stream_stream("/propagation.v1.PropagationService/StreamInteractions",
-                                           request_serializer=lambda data: data,
-                                           response_deserializer=pb.StreamInteractionsResponse.FromString)(iter([BROKEN, good]))
+    good = pb.StreamInteractionsRequest(
+        interaction=pb.Interaction(event_id="good", user_id="u", item_id="i")
+    ).SerializeToString()
+    stream = service.channel.stream_stream(
+        "/propagation.v1.PropagationService/StreamInteractions",
+        request_serializer=lambda data: data,
+        response_deserializer=pb.StreamInteractionsResponse.FromString,
+    )(iter([BROKEN, good]))
     statuses = [answer.outcome.status async for answer in stream]
     assert statuses == [pb.INTERACTION_STATUS_REJECTED, pb.INTERACTION_STATUS_ACCEPTED]
 

@@ -23,7 +23,9 @@ async def test_a_wrong_field_is_named(service):
 
 async def test_an_unknown_client_is_not_found(service):
     with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await service.stub.GetProfile(pb.GetProfileRequest(key=pb.ClientKey(kind=pb.CLIENT_KIND_USER, id="nobody")))
+        await service.stub.GetProfile(
+            pb.GetProfileRequest(key=pb.ClientKey(kind=pb.CLIENT_KIND_USER, id="nobody"))
+        )
     assert caught.value.code() == grpc.StatusCode.NOT_FOUND
     detail = ErrorInfo()
     assert details_of(caught.value).details[0].Unpack(detail)
@@ -51,7 +53,9 @@ async def test_a_call_whose_deadline_passes_while_it_is_answered_is_no_fault(ser
     for number in range(150):
         event = pb.Interaction(event_id=f"late-{number}", user_id="ann", item_id="i1")
         try:
-            await service.stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=[event]), timeout=0.001 + number * 1e-4)
+            await service.stub.RecordInteractions(
+                pb.RecordInteractionsRequest(interactions=[event]), timeout=0.001 + number * 1e-4
+            )
         except grpc.aio.AioRpcError as error:
             codes.add(error.code())
     assert codes <= {grpc.StatusCode.DEADLINE_EXCEEDED}

@@ -9,19 +9,41 @@ ITEM, USER = pb.CLIENT_KIND_ITEM, pb.CLIENT_KIND_USER
 
 
 async def fill(service, users=6, items=30) -> int:
-    """Two planted communities: even users choose jazz (items 0 to 14), odd ones opera. Returns the last sequence."""
-    await service.stub.UpsertClients(pb.UpsertClientsRequest(clients=[
-        pb.Client(key=pb.ClientKey(kind=ITEM, id=f"i{n}"), title=f"Record {n}", attributes=["Jazz" if n < items // 2 else "Opera"],
-                  categories=["vinyl" if n % 2 else "cd"]) for n in range(items)]))
-    answer = await service.stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=[
-        pb.Interaction(event_id=f"{user}-{n}", user_id=f"u{user}",
-                       item_id=f"i{(n + user) % (items // 2) + user % 2 * (items // 2)}")
-        for n in range(6) for user in range(users)]))
+    """Two planted communities: even users choose jazz (items 0 to 14), odd ones opera. Returns the
+    last sequence."""
+    await service.stub.UpsertClients(
+        pb.UpsertClientsRequest(
+            clients=[
+                pb.Client(
+                    key=pb.ClientKey(kind=ITEM, id=f"i{n}"),
+                    title=f"Record {n}",
+                    attributes=["Jazz" if n < items // 2 else "Opera"],
+                    categories=["vinyl" if n % 2 else "cd"],
+                )
+                for n in range(items)
+            ]
+        )
+    )
+    answer = await service.stub.RecordInteractions(
+        pb.RecordInteractionsRequest(
+            interactions=[
+                pb.Interaction(
+                    event_id=f"{user}-{n}",
+                    user_id=f"u{user}",
+                    item_id=f"i{(n + user) % (items // 2) + user % 2 * (items // 2)}",
+                )
+                for n in range(6)
+                for user in range(users)
+            ]
+        )
+    )
     return answer.sequence
 
 
 async def recommend(service, sequence, user="u0", **fields) -> pb.RecommendResponse:
-    return await service.stub.Recommend(pb.RecommendRequest(user_id=user, min_sequence=sequence, **fields))
+    return await service.stub.Recommend(
+        pb.RecommendRequest(user_id=user, min_sequence=sequence, **fields)
+    )
 
 
 def ids(answer: pb.RecommendResponse) -> list[str]:
@@ -62,12 +84,19 @@ async def test_filters_hold_at_least_one_of_each_list(service):
 
 async def test_candidates_are_ranked_and_unknown_ones_named(service):
     sequence = await fill(service)
-    hidden = await service.stub.UpsertClients(pb.UpsertClientsRequest(clients=[
-        pb.Client(key=pb.ClientKey(kind=ITEM, id="i20"), hidden=True)]))
-    answer = await recommend(service, hidden.sequence, candidate_ids=["i20", "i12", "nowhere", "i13", "i13"])
+    hidden = await service.stub.UpsertClients(
+        pb.UpsertClientsRequest(
+            clients=[pb.Client(key=pb.ClientKey(kind=ITEM, id="i20"), hidden=True)]
+        )
+    )
+    answer = await recommend(
+        service, hidden.sequence, candidate_ids=["i20", "i12", "nowhere", "i13", "i13"]
+    )
     assert set(ids(answer)) == {"i12", "i13"}
     assert list(answer.unknown_candidate_ids) == ["i20", "nowhere"]
-    filtered = await recommend(service, sequence, candidate_ids=["i12", "i21"], attributes=["opera"])
+    filtered = await recommend(
+        service, sequence, candidate_ids=["i12", "i21"], attributes=["opera"]
+    )
     assert ids(filtered) == ["i21"]
 
 
@@ -76,10 +105,15 @@ async def test_a_hidden_item_is_gone_before_anything_learned_it(service, monkeyp
     first = ids(await recommend(service, sequence))[0]
     with monkeypatch.context() as held:
         held.setattr(service.engine.learner, "step", nothing_learned)
-        await service.stub.UpsertClients(pb.UpsertClientsRequest(clients=[
-            pb.Client(key=pb.ClientKey(kind=ITEM, id=first), hidden=True)]))
+        await service.stub.UpsertClients(
+            pb.UpsertClientsRequest(
+                clients=[pb.Client(key=pb.ClientKey(kind=ITEM, id=first), hidden=True)]
+            )
+        )
         assert first not in ids(await recommend(service, sequence, exclude_seen=False))
-        assert list((await recommend(service, sequence, candidate_ids=[first])).unknown_candidate_ids) == [first]
+        assert list(
+            (await recommend(service, sequence, candidate_ids=[first])).unknown_candidate_ids
+        ) == [first]
 
 
 async def nothing_learned():
@@ -90,20 +124,30 @@ async def test_a_hidden_item_is_gone_until_it_is_shown_again(service):
     sequence = await fill(service)
     first = ids(await recommend(service, sequence))[0]
     for hidden in (True, False):
-        upserted = await service.stub.UpsertClients(pb.UpsertClientsRequest(clients=[
-            pb.Client(key=pb.ClientKey(kind=ITEM, id=first), hidden=hidden)]))
+        upserted = await service.stub.UpsertClients(
+            pb.UpsertClientsRequest(
+                clients=[pb.Client(key=pb.ClientKey(kind=ITEM, id=first), hidden=hidden)]
+            )
+        )
         answer = await recommend(service, upserted.sequence, limit=100)
         assert (first in ids(answer)) is not hidden
 
 
 async def test_a_user_never_seen_gets_the_catalogues_own_list(service):
     await fill(service)
-    popular = [pb.Interaction(event_id=f"hit-{n}-{item}", user_id=f"fan{n}", item_id=item)
-               for n in range(30) for item in ("i28", "i29")]
-    sequence = (await service.stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=popular))).sequence
+    popular = [
+        pb.Interaction(event_id=f"hit-{n}-{item}", user_id=f"fan{n}", item_id=item)
+        for n in range(30)
+        for item in ("i28", "i29")
+    ]
+    sequence = (
+        await service.stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=popular))
+    ).sequence
     answer = await recommend(service, sequence, user="nobody at all")
     assert answer.cold
-    for item in (await recommend(service, sequence, user="nobody at all", explain=True, limit=30)).recommendations:
+    for item in (
+        await recommend(service, sequence, user="nobody at all", explain=True, limit=30)
+    ).recommendations:
         assert not any(word in item.explanation.text for word in ("this user's", "this user chose"))
     assert len(answer.recommendations) == 10
     assert set(ids(answer)[:2]) == {"i28", "i29"}
@@ -112,11 +156,20 @@ async def test_a_user_never_seen_gets_the_catalogues_own_list(service):
 
 async def test_a_new_users_own_text_counts(service):
     await fill(service)
-    upserted = await service.stub.UpsertClients(pb.UpsertClientsRequest(clients=[
-        pb.Client(key=pb.ClientKey(kind=USER, id="new"), description="opera", attributes=["Opera"])]))
+    upserted = await service.stub.UpsertClients(
+        pb.UpsertClientsRequest(
+            clients=[
+                pb.Client(
+                    key=pb.ClientKey(kind=USER, id="new"), description="opera", attributes=["Opera"]
+                )
+            ]
+        )
+    )
     answer = await recommend(service, upserted.sequence, user="new", explain=True)
     assert answer.cold
-    part = {part.feature: part for part in answer.recommendations[0].explanation.parts}["attributes"]
+    part = {part.feature: part for part in answer.recommendations[0].explanation.parts}[
+        "attributes"
+    ]
     assert part.raw > 0
     assert sum(int(name[1:]) >= 15 for name in ids(answer)) >= 8
 
@@ -126,8 +179,11 @@ async def test_an_acked_event_is_left_out_before_it_is_learned(serving):
         sequence = await fill(service)
         first = ids(await recommend(service, sequence))[0]
         await service.worker.stop()
-        await service.stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=[
-            pb.Interaction(event_id="fresh", user_id="u0", item_id=first)]))
+        await service.stub.RecordInteractions(
+            pb.RecordInteractionsRequest(
+                interactions=[pb.Interaction(event_id="fresh", user_id="u0", item_id=first)]
+            )
+        )
         answer = await service.stub.Recommend(pb.RecommendRequest(user_id="u0", limit=100))
         assert answer.reflects.applied_through < sequence + 1
         assert first not in ids(answer)
@@ -143,8 +199,12 @@ async def test_the_parts_sum_to_the_score(service):
         answer = await recommend(service, sequence, explain=True, propagate=propagate)
         for item in answer.recommendations:
             parts = {part.feature: part for part in item.explanation.parts}
-            assert sum(part.product for part in parts.values()) == pytest.approx(item.score, abs=1e-9)
-            assert all(part.product == pytest.approx(part.value * part.weight) for part in parts.values())
+            assert sum(part.product for part in parts.values()) == pytest.approx(
+                item.score, abs=1e-9
+            )
+            assert all(
+                part.product == pytest.approx(part.value * part.weight) for part in parts.values()
+            )
             assert ("lift_taste" in parts) is propagate
             assert bool(item.explanation.routers) is propagate
             assert item.explanation.text
@@ -164,17 +224,28 @@ async def test_routers_explain_the_lift_by_community(service):
 
 async def test_waiting_for_a_sequence_that_does_not_come(service):
     with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await service.stub.Recommend(pb.RecommendRequest(user_id="u0", min_sequence=10**9), timeout=2)
+        await service.stub.Recommend(
+            pb.RecommendRequest(user_id="u0", min_sequence=10**9), timeout=2
+        )
     assert caught.value.code() == grpc.StatusCode.UNAVAILABLE
     assert "reached 0" in caught.value.details()
 
 
-@pytest.mark.parametrize(("fields", "named"), [
-    ({"limit": 0}, "limit"), ({"limit": -1}, "limit"), ({"limit": 1001}, "limit"), ({"user_id": ""}, "user_id"),
-    ({"user_id": "x" * 257}, "user_id"), ({"candidate_ids": [""]}, "candidate_ids[0]"),
-    ({"candidate_ids": ["a"] * 10_001}, "candidate_ids"), ({"attributes": ["a"] * 65}, "attributes"),
-    ({"min_sequence": -1}, "min_sequence"), ({"ranker": 9}, "ranker"),
-])
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"limit": 0}, "limit"),
+        ({"limit": -1}, "limit"),
+        ({"limit": 1001}, "limit"),
+        ({"user_id": ""}, "user_id"),
+        ({"user_id": "x" * 257}, "user_id"),
+        ({"candidate_ids": [""]}, "candidate_ids[0]"),
+        ({"candidate_ids": ["a"] * 10_001}, "candidate_ids"),
+        ({"attributes": ["a"] * 65}, "attributes"),
+        ({"min_sequence": -1}, "min_sequence"),
+        ({"ranker": 9}, "ranker"),
+    ],
+)
 async def test_bad_input_is_refused_by_field(service, fields, named):
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await service.stub.Recommend(pb.RecommendRequest(**{"user_id": "u0", **fields}))

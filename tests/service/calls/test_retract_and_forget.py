@@ -9,8 +9,18 @@ import pytest
 
 from propagation.v1 import propagation_pb2 as pb
 
-STRANGE = ["Ünïcødé 音楽 🎷", "'; DROP TABLE client; --", '"}) DETACH DELETE n //', "e\u0301 is not é", "\u202eright to left",
-           "\uffff", "a" * 256, "%_*?[a-z]", "[1,2]", "null"]
+STRANGE = [
+    "Ünïcødé 音楽 🎷",
+    "'; DROP TABLE client; --",
+    '"}) DETACH DELETE n //',
+    "e\u0301 is not é",
+    "\u202eright to left",
+    "\uffff",
+    "a" * 256,
+    "%_*?[a-z]",
+    "[1,2]",
+    "null",
+]
 
 
 def user(id_):
@@ -26,7 +36,9 @@ def event(id_, user_id="ann", item_id="i1", **fields):
 
 
 async def record(service, *events):
-    answer = await service.stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=events))
+    answer = await service.stub.RecordInteractions(
+        pb.RecordInteractionsRequest(interactions=events)
+    )
     return [(outcome.status, outcome.reason) for outcome in answer.outcomes]
 
 
@@ -66,7 +78,11 @@ async def test_a_retracted_event_can_be_recommended_again_and_sent_again_has_no_
     await drain(service)
     assert (await recommended(service, "ann"))[0] == set()
     answer = await retract(service, "e1", "never", "e1")
-    assert outcomes(answer) == [("e1", True, ""), ("never", False, "UNKNOWN"), ("e1", False, "RETRACTED")]
+    assert outcomes(answer) == [
+        ("e1", True, ""),
+        ("never", False, "UNKNOWN"),
+        ("e1", False, "RETRACTED"),
+    ]
     assert answer.sequence > 0
     assert (await recommended(service, "ann"))[0] == {"i1"}
     assert outcomes(await retract(service, "e1")) == [("e1", False, "RETRACTED")]
@@ -76,7 +92,10 @@ async def test_a_retracted_event_can_be_recommended_again_and_sent_again_has_no_
 
 
 async def test_a_duplicate_is_retracted_with_its_first(service):
-    assert await record(service, event("e1"), event("e1")) == [ACCEPTED, (pb.INTERACTION_STATUS_DUPLICATE, "")]
+    assert await record(service, event("e1"), event("e1")) == [
+        ACCEPTED,
+        (pb.INTERACTION_STATUS_DUPLICATE, ""),
+    ]
     await drain(service)
     assert outcomes(await retract(service, "e1")) == [("e1", True, "")]
     assert (await recommended(service, "ann")) == ({"i1"}, True)
@@ -92,52 +111,88 @@ async def test_nothing_to_retract_is_no_commit(service):
 async def test_bad_requests_name_their_field(service):
     assert "event_ids[1]" in (await status(retract(service, "fine", "")))[1]
     assert "at most 1000" in (await status(retract(service, *map(str, range(1_001)))))[1]
-    assert (await status(forget(service, pb.ClientKey(id="x"))))[0] == grpc.StatusCode.INVALID_ARGUMENT
+    assert (await status(forget(service, pb.ClientKey(id="x"))))[
+        0
+    ] == grpc.StatusCode.INVALID_ARGUMENT
     assert (await status(forget(service, user("nobody"))))[0] == grpc.StatusCode.NOT_FOUND
-    assert (await status(service.stub.ExportClient(pb.ExportClientRequest(key=user("nobody"))).read()))[0] \
-        == grpc.StatusCode.NOT_FOUND
+    assert (
+        await status(service.stub.ExportClient(pb.ExportClientRequest(key=user("nobody"))).read())
+    )[0] == grpc.StatusCode.NOT_FOUND
 
 
-async def test_a_forgotten_client_is_unknown_its_events_are_rejected_and_its_id_starts_anew(service):
+async def test_a_forgotten_client_is_unknown_its_events_are_rejected_and_its_id_starts_anew(
+    service,
+):
     await record(service, event("e1"), event("e2", item_id="i2"), event("e3", "bob"))
     await drain(service)
-    await service.stub.GetProfile(pb.GetProfileRequest(key=user("ann"), freshness=pb.FRESHNESS_MERGED))
+    await service.stub.GetProfile(
+        pb.GetProfileRequest(key=user("ann"), freshness=pb.FRESHNESS_MERGED)
+    )
     answer = await forget(service, user("ann"))
     assert (answer.events_erased, answer.sequence > 0) == (2, True)
-    assert (await status(service.stub.GetProfile(pb.GetProfileRequest(key=user("ann")))))[0] == grpc.StatusCode.NOT_FOUND
+    assert (await status(service.stub.GetProfile(pb.GetProfileRequest(key=user("ann")))))[
+        0
+    ] == grpc.StatusCode.NOT_FOUND
     assert (await status(forget(service, user("ann"))))[0] == grpc.StatusCode.NOT_FOUND
     assert await record(service, event("e1"), event("e2", "bob", "i9")) == [FORGOTTEN, FORGOTTEN]
-    assert outcomes(await retract(service, "e1", "e3")) == [("e1", False, "FORGOTTEN"), ("e3", True, "")]
+    assert outcomes(await retract(service, "e1", "e3")) == [
+        ("e1", False, "FORGOTTEN"),
+        ("e3", True, ""),
+    ]
     assert await record(service, event("new")) == [ACCEPTED]
     await drain(service)
     assert (await recommended(service, "ann")) == ({"i2"}, False)
-    assert (await service.stub.GetProfile(pb.GetProfileRequest(key=user("ann")))).profile.version > 0
+    assert (
+        await service.stub.GetProfile(pb.GetProfileRequest(key=user("ann")))
+    ).profile.version > 0
 
 
 async def test_a_forgotten_item_is_never_shown_again(service):
-    await service.stub.UpsertClients(pb.UpsertClientsRequest(clients=[
-        pb.Client(key=item(f"i{n}"), title=f"Record {n}", attributes=["jazz"]) for n in range(4)]))
-    await record(service, *(event(f"e{n}", f"u{n}", "i1") for n in range(5)), event("x", "ann", "i2"))
+    await service.stub.UpsertClients(
+        pb.UpsertClientsRequest(
+            clients=[
+                pb.Client(key=item(f"i{n}"), title=f"Record {n}", attributes=["jazz"])
+                for n in range(4)
+            ]
+        )
+    )
+    await record(
+        service, *(event(f"e{n}", f"u{n}", "i1") for n in range(5)), event("x", "ann", "i2")
+    )
     await drain(service)
     assert "i1" in (await recommended(service, "ann"))[0]
     assert (await forget(service, item("i1"))).events_erased == 5
     assert (await recommended(service, "ann"))[0] == {"i0", "i3"}
     assert (await recommended(service, "u1"))[0] == {"i0", "i2", "i3"}
-    candidates = await service.stub.Recommend(pb.RecommendRequest(user_id="ann", candidate_ids=["i1", "i0"]))
+    candidates = await service.stub.Recommend(
+        pb.RecommendRequest(user_id="ann", candidate_ids=["i1", "i0"])
+    )
     assert list(candidates.unknown_candidate_ids) == ["i1"]
-    await service.stub.UpsertClients(pb.UpsertClientsRequest(clients=[pb.Client(key=item("i1"), title="Again", attributes=["x"])]))
+    await service.stub.UpsertClients(
+        pb.UpsertClientsRequest(
+            clients=[pb.Client(key=item("i1"), title="Again", attributes=["x"])]
+        )
+    )
     await record(service, event("y", "ann", "i3"))
     await drain(service)
     assert "i1" in (await recommended(service, "ann"))[0]
 
 
 async def test_forgetting_while_the_clients_events_stream_in(service):
-    """Every event that was acknowledged before is erased; what comes after belongs to a new client of that id."""
+    """Every event that was acknowledged before is erased; what comes after belongs to a new client
+    of that id."""
+
     async def push():
         statuses = []
         for n in range(150):
-            answer = await service.stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=[
-                event(f"stream-{n}", "ann", f"i{n % 7}"), event(f"other-{n}", "bob", f"i{n % 5}")]))
+            answer = await service.stub.RecordInteractions(
+                pb.RecordInteractionsRequest(
+                    interactions=[
+                        event(f"stream-{n}", "ann", f"i{n % 7}"),
+                        event(f"other-{n}", "bob", f"i{n % 5}"),
+                    ]
+                )
+            )
             statuses.append(answer.outcomes[0].status)
             await asyncio.sleep(0)
         return statuses
@@ -150,7 +205,9 @@ async def test_forgetting_while_the_clients_events_stream_in(service):
         await asyncio.sleep(0.01)
     assert set(await pushing) == {pb.INTERACTION_STATUS_ACCEPTED}
     await drain(service)
-    left = await service.stub.RetractInteractions(pb.RetractInteractionsRequest(event_ids=[f"stream-{n}" for n in range(150)]))
+    left = await service.stub.RetractInteractions(
+        pb.RetractInteractionsRequest(event_ids=[f"stream-{n}" for n in range(150)])
+    )
     reasons = [outcome.reason for outcome in left.outcomes]
     assert reasons.count("FORGOTTEN") == erased > 0
     assert reasons.count("") == 150 - erased
@@ -164,24 +221,53 @@ async def test_any_unicode_is_an_id(service, name):
     await drain(service)
     assert (await forget(service, item(name))).events_erased == 1
     await forget(service, user(name))
-    assert await record(service, event(name, name, name), event("other", "bob", name)) == [FORGOTTEN, FORGOTTEN]
+    assert await record(service, event(name, name, name), event("other", "bob", name)) == [
+        FORGOTTEN,
+        FORGOTTEN,
+    ]
 
 
 async def test_an_export_says_everything_that_is_held(service):
-    await service.stub.UpsertClients(pb.UpsertClientsRequest(clients=[
-        pb.Client(key=item("i1"), title="Record “1”", attributes=["jazz"]), pb.Client(key=user("ann"), title="Ann")]))
-    await record(service, *(event(f"e{n}", who, f"i{n}", metadata={"shop": "7"}) for n, who in enumerate(["ann", "bob"] * 6)))
+    await service.stub.UpsertClients(
+        pb.UpsertClientsRequest(
+            clients=[
+                pb.Client(key=item("i1"), title="Record “1”", attributes=["jazz"]),
+                pb.Client(key=user("ann"), title="Ann"),
+            ]
+        )
+    )
+    await record(
+        service,
+        *(
+            event(f"e{n}", who, f"i{n}", metadata={"shop": "7"})
+            for n, who in enumerate(["ann", "bob"] * 6)
+        ),
+    )
     await retract(service, "e10")
     await drain(service)
     await drain(service)
-    lines = [json.loads(answer.json_line)
-             async for answer in service.stub.ExportClient(pb.ExportClientRequest(key=user("ann")))]
+    lines = [
+        json.loads(answer.json_line)
+        async for answer in service.stub.ExportClient(pb.ExportClientRequest(key=user("ann")))
+    ]
     kinds = {line["what"] for line in lines}
-    assert {"client", "event", "retracted_event", "written", "reasoned", "profile_version", "gradient", "edge", "point",
-            "numbers"} <= kinds
+    assert {
+        "client",
+        "event",
+        "retracted_event",
+        "written",
+        "reasoned",
+        "profile_version",
+        "gradient",
+        "edge",
+        "point",
+        "numbers",
+    } <= kinds
     events = [line for line in lines if line["what"] == "event"]
     assert [line["event_id"] for line in events] == ["e0", "e2", "e4", "e6", "e8"]
-    assert events[0] | {"metadata": {"shop": "7"}, "user": "user:ann", "item": "item:i0"} == events[0]
+    assert (
+        events[0] | {"metadata": {"shop": "7"}, "user": "user:ann", "item": "item:i0"} == events[0]
+    )
     written = next(line for line in lines if line["what"] == "written")
     assert sum(weight for _, weight in written["taste"]) == pytest.approx(1, abs=1e-5)
     (numbers,) = (line for line in lines if line["what"] == "numbers")

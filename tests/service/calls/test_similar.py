@@ -9,8 +9,11 @@ from tests.service.calls.test_recommend import ITEM, USER, fill
 
 async def similar(service, sequence, id_, **fields) -> list[str]:
     kind = ITEM if id_.startswith("i") else USER
-    answer = await service.stub.SimilarClients(pb.SimilarClientsRequest(
-        key=pb.ClientKey(kind=kind, id=id_), min_sequence=sequence, **fields))
+    answer = await service.stub.SimilarClients(
+        pb.SimilarClientsRequest(
+            key=pb.ClientKey(kind=kind, id=id_), min_sequence=sequence, **fields
+        )
+    )
     assert answer.reflects.applied_through >= sequence
     cosines = [neighbour.similarity for neighbour in answer.neighbours]
     assert cosines == sorted(cosines, reverse=True)
@@ -32,30 +35,47 @@ async def test_any_kind_to_any_kind(service):
     sequence = await fill(service)
     items = await similar(service, sequence, "u0", kind=ITEM, by=pb.SIMILARITY_PROFILE, limit=6)
     assert sum(int(name[1:]) < 15 for name in items) >= 5
-    assert set(await similar(service, sequence, "i3", kind=USER, by=pb.SIMILARITY_PROFILE, limit=3)) == {"u0", "u2", "u4"}
+    assert set(
+        await similar(service, sequence, "i3", kind=USER, by=pb.SIMILARITY_PROFILE, limit=3)
+    ) == {"u0", "u2", "u4"}
 
 
 async def test_by_routers_any_kind_is_compared(service):
     sequence = await fill(service)
-    assert len(await similar(service, sequence, "u0", kind=ITEM, by=pb.SIMILARITY_ROUTERS, limit=6)) == 6
-    assert set(await similar(service, sequence, "u0", by=pb.SIMILARITY_ROUTERS)) == {f"u{n}" for n in range(1, 6)}
+    assert (
+        len(await similar(service, sequence, "u0", kind=ITEM, by=pb.SIMILARITY_ROUTERS, limit=6))
+        == 6
+    )
+    assert set(await similar(service, sequence, "u0", by=pb.SIMILARITY_ROUTERS)) == {
+        f"u{n}" for n in range(1, 6)
+    }
 
 
 async def test_hidden_items_are_no_neighbours(service):
     await fill(service)
-    hidden = await service.stub.UpsertClients(pb.UpsertClientsRequest(clients=[
-        pb.Client(key=pb.ClientKey(kind=ITEM, id="i4"), hidden=True)]))
+    hidden = await service.stub.UpsertClients(
+        pb.UpsertClientsRequest(
+            clients=[pb.Client(key=pb.ClientKey(kind=ITEM, id="i4"), hidden=True)]
+        )
+    )
     assert "i4" not in await similar(service, hidden.sequence, "i3", limit=100)
 
 
-@pytest.mark.parametrize(("fields", "code"), [
-    ({"limit": 0}, grpc.StatusCode.INVALID_ARGUMENT), ({"limit": 1001}, grpc.StatusCode.INVALID_ARGUMENT),
-    ({"by": 9}, grpc.StatusCode.INVALID_ARGUMENT), ({"kind": 9}, grpc.StatusCode.INVALID_ARGUMENT),
-    ({"key": pb.ClientKey(id="u0")}, grpc.StatusCode.INVALID_ARGUMENT),
-    ({"key": pb.ClientKey(kind=USER, id="")}, grpc.StatusCode.INVALID_ARGUMENT),
-    ({"key": pb.ClientKey(kind=USER, id="nobody")}, grpc.StatusCode.NOT_FOUND),
-])
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"limit": 0}, grpc.StatusCode.INVALID_ARGUMENT),
+        ({"limit": 1001}, grpc.StatusCode.INVALID_ARGUMENT),
+        ({"by": 9}, grpc.StatusCode.INVALID_ARGUMENT),
+        ({"kind": 9}, grpc.StatusCode.INVALID_ARGUMENT),
+        ({"key": pb.ClientKey(id="u0")}, grpc.StatusCode.INVALID_ARGUMENT),
+        ({"key": pb.ClientKey(kind=USER, id="")}, grpc.StatusCode.INVALID_ARGUMENT),
+        ({"key": pb.ClientKey(kind=USER, id="nobody")}, grpc.StatusCode.NOT_FOUND),
+    ],
+)
 async def test_bad_input_is_refused(service, fields, code):
     with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await service.stub.SimilarClients(pb.SimilarClientsRequest(**{"key": pb.ClientKey(kind=USER, id="u0"), **fields}))
+        await service.stub.SimilarClients(
+            pb.SimilarClientsRequest(**{"key": pb.ClientKey(kind=USER, id="u0"), **fields})
+        )
     assert caught.value.code() == code

@@ -12,8 +12,11 @@ ACCEPTED = pb.INTERACTION_STATUS_ACCEPTED
 
 
 def request(number: int) -> pb.StreamInteractionsRequest:
-    return pb.StreamInteractionsRequest(interaction=pb.Interaction(event_id=f"e{number}", user_id=f"u{number % 7}",
-                                                                   item_id=f"i{number % 11}"))
+    return pb.StreamInteractionsRequest(
+        interaction=pb.Interaction(
+            event_id=f"e{number}", user_id=f"u{number % 7}", item_id=f"i{number % 11}"
+        )
+    )
 
 
 async def test_one_ack_an_event_in_order_with_its_sequence(service):

@@ -16,7 +16,11 @@ NEVER = 10**9
 
 def reason_of(error: grpc.aio.AioRpcError) -> ErrorInfo:
     info = ErrorInfo()
-    assert Status.FromString(dict(error.trailing_metadata())["grpc-status-details-bin"]).details[0].Unpack(info)
+    assert (
+        Status.FromString(dict(error.trailing_metadata())["grpc-status-details-bin"])
+        .details[0]
+        .Unpack(info)
+    )
     return info
 
 
@@ -31,7 +35,9 @@ async def profile_at(service, **as_of) -> pb.Profile:
     return answer.profile
 
 
-@pytest.mark.parametrize("as_of", [{"sequence": NEVER}, {"commit_time": Timestamp(seconds=4_000_000_000)}])
+@pytest.mark.parametrize(
+    "as_of", [{"sequence": NEVER}, {"commit_time": Timestamp(seconds=4_000_000_000)}]
+)
 async def test_the_future_is_refused_and_the_newest_named(service, as_of):
     await travelled(service)
     newest = await service.engine.store.recorded_through()
@@ -39,7 +45,10 @@ async def test_the_future_is_refused_and_the_newest_named(service, as_of):
         await profile_at(service, **as_of)
     assert caught.value.code() == grpc.StatusCode.OUT_OF_RANGE
     assert f"the newest sequence is {newest}" in caught.value.details()
-    assert (reason_of(caught.value).reason, reason_of(caught.value).metadata["newest"]) == ("TOO_NEW", str(newest))
+    assert (reason_of(caught.value).reason, reason_of(caught.value).metadata["newest"]) == (
+        "TOO_NEW",
+        str(newest),
+    )
 
 
 async def test_a_profile_by_sequence_and_by_time(service):
@@ -48,18 +57,24 @@ async def test_a_profile_by_sequence_and_by_time(service):
     then = await profile_at(service, sequence=event.sequence)
     assert then.lines
     assert pb.AUTHOR_RECEPTION not in {line.author for line in then.lines}
-    assert pb.AUTHOR_RECEPTION in {line.author for line in (await profile_at(service, commit_time=now())).lines}
+    assert pb.AUTHOR_RECEPTION in {
+        line.author for line in (await profile_at(service, commit_time=now())).lines
+    }
     assert not (await profile_at(service, commit_time=Timestamp(seconds=1))).lines
 
 
-@pytest.mark.parametrize(("request_", "field"), [
-    ({"as_of": pb.AsOf()}, "as_of"), ({"as_of": pb.AsOf(sequence=0)}, "as_of.sequence"),
-    ({"as_of": pb.AsOf(commit_time=Timestamp(seconds=-1))}, "as_of.commit_time"),
-    ({"as_of": pb.AsOf(commit_time=Timestamp(nanos=-1))}, "as_of.commit_time"),
-    ({"as_of": pb.AsOf(sequence=1), "freshness": pb.FRESHNESS_MERGED}, "as_of"),
-    ({"as_of": pb.AsOf(sequence=1), "min_sequence": 2}, "min_sequence"),
-    ({"freshness": 9}, "freshness"),
-])
+@pytest.mark.parametrize(
+    ("request_", "field"),
+    [
+        ({"as_of": pb.AsOf()}, "as_of"),
+        ({"as_of": pb.AsOf(sequence=0)}, "as_of.sequence"),
+        ({"as_of": pb.AsOf(commit_time=Timestamp(seconds=-1))}, "as_of.commit_time"),
+        ({"as_of": pb.AsOf(commit_time=Timestamp(nanos=-1))}, "as_of.commit_time"),
+        ({"as_of": pb.AsOf(sequence=1), "freshness": pb.FRESHNESS_MERGED}, "as_of"),
+        ({"as_of": pb.AsOf(sequence=1), "min_sequence": 2}, "min_sequence"),
+        ({"freshness": 9}, "freshness"),
+    ],
+)
 async def test_what_does_not_go_together_is_named(service, request_, field):
     await travelled(service)
     with pytest.raises(grpc.aio.AioRpcError) as caught:
@@ -69,7 +84,9 @@ async def test_what_does_not_go_together_is_named(service, request_, field):
 
 
 async def router_at(service, number, **as_of):
-    return await service.stub.GetRouter(pb.GetRouterRequest(number=number, page_size=1_000, as_of=pb.AsOf(**as_of)))
+    return await service.stub.GetRouter(
+        pb.GetRouterRequest(number=number, page_size=1_000, as_of=pb.AsOf(**as_of))
+    )
 
 
 async def test_routers_their_texts_and_tables_as_they_were(service):
@@ -77,28 +94,47 @@ async def test_routers_their_texts_and_tables_as_they_were(service):
     first, second = await service.engine.store.rounds_after(0, 9)
     now = await service.stub.ListRouters(pb.ListRoutersRequest(bank=pb.BANK_TASTE))
     for bank in (pb.BANK_UNSPECIFIED, pb.BANK_TASTE):
-        newest = await service.stub.ListRouters(pb.ListRoutersRequest(bank=bank, as_of=pb.AsOf(sequence=second.sequence)))
+        newest = await service.stub.ListRouters(
+            pb.ListRoutersRequest(bank=bank, as_of=pb.AsOf(sequence=second.sequence))
+        )
         assert [(one.number, one.text, one.version, one.members) for one in newest.routers] == [
-            (one.number, one.text, one.version, one.members) for one in now.routers]
-    then = await service.stub.ListRouters(pb.ListRoutersRequest(as_of=pb.AsOf(sequence=second.sequence - 1)))
+            (one.number, one.text, one.version, one.members) for one in now.routers
+        ]
+    then = await service.stub.ListRouters(
+        pb.ListRoutersRequest(as_of=pb.AsOf(sequence=second.sequence - 1))
+    )
     assert {one.sequence for one in then.routers} <= {0, first.sequence}
     assert [one.text for one in then.routers] != [one.text for one in now.routers]
-    before = await service.stub.ListRouters(pb.ListRoutersRequest(as_of=pb.AsOf(sequence=first.sequence - 1)))
-    assert [(one.number, one.text, one.members) for one in before.routers] == [(number, "", 0) for number in range(4)]
+    before = await service.stub.ListRouters(
+        pb.ListRoutersRequest(as_of=pb.AsOf(sequence=first.sequence - 1))
+    )
+    assert [(one.number, one.text, one.members) for one in before.routers] == [
+        (number, "", 0) for number in range(4)
+    ]
     for one in then.routers:
         answer = await router_at(service, one.number, sequence=second.sequence - 1)
         assert len(answer.members) == answer.router.members == one.members
         assert all(member.from_sequence <= first.sequence for member in answer.members)
-    by_time = await service.stub.ListRouters(pb.ListRoutersRequest(as_of=pb.AsOf(commit_time=Timestamp(seconds=1))))
+    by_time = await service.stub.ListRouters(
+        pb.ListRoutersRequest(as_of=pb.AsOf(commit_time=Timestamp(seconds=1)))
+    )
     assert not any(one.members for one in by_time.routers)
 
 
 async def test_pages_of_the_past_are_of_one_sequence(service):
     await travelled(service)
     (first, _) = await service.engine.store.rounds_after(0, 9)
-    busiest = max((await service.stub.ListRouters(pb.ListRoutersRequest(as_of=pb.AsOf(sequence=first.sequence)))).routers,
-                  key=lambda one: one.members)
-    request = pb.GetRouterRequest(number=busiest.number, page_size=2, as_of=pb.AsOf(sequence=first.sequence))
+    busiest = max(
+        (
+            await service.stub.ListRouters(
+                pb.ListRoutersRequest(as_of=pb.AsOf(sequence=first.sequence))
+            )
+        ).routers,
+        key=lambda one: one.members,
+    )
+    request = pb.GetRouterRequest(
+        number=busiest.number, page_size=2, as_of=pb.AsOf(sequence=first.sequence)
+    )
     found = []
     while True:
         page = await service.stub.GetRouter(request)
@@ -115,7 +151,9 @@ async def test_pages_of_the_past_are_of_one_sequence(service):
 
 async def test_session_routers_have_no_past(service):
     with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await service.stub.ListRouters(pb.ListRoutersRequest(bank=pb.BANK_SESSION, as_of=pb.AsOf(sequence=1)))
+        await service.stub.ListRouters(
+            pb.ListRoutersRequest(bank=pb.BANK_SESSION, as_of=pb.AsOf(sequence=1))
+        )
     assert caught.value.details().startswith("as_of: ")
 
 
@@ -124,7 +162,9 @@ async def test_before_a_new_epoch_the_old_routers_are_shown(service):
     before = await service.engine.store.recorded_through()
     old = await service.stub.ListRouters(pb.ListRoutersRequest(as_of=pb.AsOf(sequence=before)))
     epoch = await service.engine.init()
-    new = await service.stub.ListRouters(pb.ListRoutersRequest(as_of=pb.AsOf(sequence=epoch.sequence)))
+    new = await service.stub.ListRouters(
+        pb.ListRoutersRequest(as_of=pb.AsOf(sequence=epoch.sequence))
+    )
     again = await service.stub.ListRouters(pb.ListRoutersRequest(as_of=pb.AsOf(sequence=before)))
     assert again.routers == old.routers
     assert {one.epoch for one in old.routers} == {0}

@@ -1,4 +1,5 @@
-"""WatchPropagation over real gRPC: everything once, resumed over restarts; gaps are counted; a stop ends it."""
+"""WatchPropagation over real gRPC: everything once, resumed over restarts; gaps are counted; a stop
+ends it."""
 
 import asyncio
 import base64
@@ -14,12 +15,16 @@ from services.grpc.handlers.watch import Watching
 from services.security.roles import Role
 from tests.service.calls.test_routers_and_traces import travelled
 
-ROUND, MESSAGE, MERGE, EVOLUTION, GAP = (getattr(pb, f"PROPAGATION_EVENT_KIND_{name}")
-                                         for name in ("ROUND", "MESSAGE", "MERGE", "EVOLUTION", "GAP"))
+ROUND, MESSAGE, MERGE, EVOLUTION, GAP = (
+    getattr(pb, f"PROPAGATION_EVENT_KIND_{name}")
+    for name in ("ROUND", "MESSAGE", "MERGE", "EVOLUTION", "GAP")
+)
 
 
 def watching(service, token="", kinds=(), **options):
-    return service.stub.WatchPropagation(pb.WatchPropagationRequest(resume_token=token, kinds=kinds), **options)
+    return service.stub.WatchPropagation(
+        pb.WatchPropagationRequest(resume_token=token, kinds=kinds), **options
+    )
 
 
 async def begun(call):
@@ -46,8 +51,15 @@ async def keep_reading(call, events):
 
 def named(event):
     """What tells an event from all others."""
-    return (event.kind, event.sequence, event.round.number, event.message.router, event.message.version, str(event.merge),
-            event.missed)
+    return (
+        event.kind,
+        event.sequence,
+        event.round.number,
+        event.message.router,
+        event.message.version,
+        str(event.merge),
+        event.missed,
+    )
 
 
 def by_kind(events, kind):
@@ -58,12 +70,22 @@ async def more(service, wave):
     """One more round that says something, and merges of it."""
     stub = service.stub
     for n, user in enumerate(("ann", "bob", "cid")):
-        await stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=[
-            pb.Interaction(event_id=f"{user}-{wave}", user_id=user, item_id=f"i{(wave + n) % 20}")]))
+        await stub.RecordInteractions(
+            pb.RecordInteractionsRequest(
+                interactions=[
+                    pb.Interaction(
+                        event_id=f"{user}-{wave}", user_id=user, item_id=f"i{(wave + n) % 20}"
+                    )
+                ]
+            )
+        )
     await stub.RunRound(pb.RunRoundRequest(drain=True))
     for user in ("ann", "bob", "cid"):
-        await stub.GetProfile(pb.GetProfileRequest(key=pb.ClientKey(kind=pb.CLIENT_KIND_USER, id=user),
-                                                   freshness=pb.FRESHNESS_MERGED))
+        await stub.GetProfile(
+            pb.GetProfileRequest(
+                key=pb.ClientKey(kind=pb.CLIENT_KIND_USER, id=user), freshness=pb.FRESHNESS_MERGED
+            )
+        )
 
 
 async def test_rounds_messages_and_merges_are_told_in_causal_order(service):
@@ -76,7 +98,9 @@ async def test_rounds_messages_and_merges_are_told_in_causal_order(service):
     rounds = [event.round for event in events if event.kind == ROUND]
     assert [done.number for done in rounds] == list(range(1, len(rounds) + 1))
     for done in rounds:
-        sent = [event for event in events if event.kind == MESSAGE and event.sequence == done.sequence]
+        sent = [
+            event for event in events if event.kind == MESSAGE and event.sequence == done.sequence
+        ]
         assert len(sent) == done.touched_routers
     seen = set()
     for event in events:
@@ -146,10 +170,14 @@ async def test_what_retention_dropped_is_a_gap_of_as_many_as_were_missed(service
     known = [named(event) for event in everything]
     assert [known.index(named(event)) for event in kept if event.kind != GAP]
     again = await told(watching(service, gaps[0].resume_token))
-    assert [named(event) for event in again] == [named(event) for event in kept[kept.index(gaps[0]) + 1 :]]
+    assert [named(event) for event in again] == [
+        named(event) for event in kept[kept.index(gaps[0]) + 1 :]
+    ]
 
 
-async def test_a_watcher_that_left_too_much_lying_is_told_how_much_and_holds_nobody_up(service, monkeypatch):
+async def test_a_watcher_that_left_too_much_lying_is_told_how_much_and_holds_nobody_up(
+    service, monkeypatch
+):
     monkeypatch.setattr(Watching, "behind", 5)
     lazy, keen = watching(service, kinds=(MERGE,)), watching(service)
     token = await begun(lazy)
@@ -168,27 +196,49 @@ async def test_a_watcher_that_left_too_much_lying_is_told_how_much_and_holds_nob
     assert missed + sum(event.kind == MERGE for event in answers) == total
     assert len(merges) + sum(event.missed for event in seen if event.kind == GAP) >= total
     resumed = await told(watching(service, token, kinds=(MERGE,)))
-    assert [event.kind for event in resumed] == [MERGE] * total, "what lies before the stream began is told whole"
+    assert [event.kind for event in resumed] == [MERGE] * total, (
+        "what lies before the stream began is told whole"
+    )
 
 
 @pytest.mark.slow
-async def test_a_watcher_that_reads_nothing_holds_nobody_up_and_every_event_is_told_or_counted(service, monkeypatch):
+async def test_a_watcher_that_reads_nothing_holds_nobody_up_and_every_event_is_told_or_counted(
+    service, monkeypatch
+):
     """The transport's windows fill, the stream stands still, and everything else goes on."""
     monkeypatch.setattr(Watching, "behind", 500)
     stub, store = service.stub, service.engine.store
-    await stub.UpsertClients(pb.UpsertClientsRequest(clients=[pb.Client(key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id="i" * 250))]))
+    await stub.UpsertClients(
+        pb.UpsertClientsRequest(
+            clients=[pb.Client(key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id="i" * 250))]
+        )
+    )
     call = watching(service, kinds=(MERGE,))
     await begun(call)
     for router in range(40):
-        await store.commit_texts([], [Merged(ref=1, profile_version=1, router=router, router_version=version, outcome="merged")
-                                      for version in range(500)], 1)
+        await store.commit_texts(
+            [],
+            [
+                Merged(
+                    ref=1,
+                    profile_version=1,
+                    router=router,
+                    router_version=version,
+                    outcome="merged",
+                )
+                for version in range(500)
+            ],
+            1,
+        )
         await stub.GetStatus(pb.GetStatusRequest(), timeout=2)
         await asyncio.sleep(0.05)
     events = await told(call)
     missed = [event.missed for event in events if event.kind == GAP]
     assert missed
     assert sum(missed) + len(events) - len(missed) == 20_000 == await store.merges_through()
-    order = [(event.merge.router, event.merge.router_version) for event in events if event.kind == MERGE]
+    order = [
+        (event.merge.router, event.merge.router_version) for event in events if event.kind == MERGE
+    ]
     assert order == sorted(set(order))
     call.cancel()
 
@@ -207,7 +257,9 @@ async def test_a_caller_without_the_role_sees_counts(serving):
         call = watching(service, kinds=(MERGE,))
         await begun(call)
         await travelled(service)
-        users = [event.merge for event in await told(call) if event.merge.kind == pb.CLIENT_KIND_USER]
+        users = [
+            event.merge for event in await told(call) if event.merge.kind == pb.CLIENT_KIND_USER
+        ]
         assert users
         assert {merge.client.WhichOneof("parties") for merge in users} == {"count"}
         call.cancel()
@@ -225,12 +277,23 @@ async def test_a_token_of_another_graph_is_refused(service):
     assert caught.value.details() == "resume_token: is of another graph; begin anew without it"
 
 
-@pytest.mark.parametrize(("fields", "field"), [
-    ({"kinds": [0]}, "kinds[0]"), ({"kinds": [ROUND, GAP]}, "kinds[1]"), ({"kinds": [99]}, "kinds[0]"),
-    ({"resume_token": "nonsense"}, "resume_token"), ({"resume_token": "W10="}, "resume_token"),
-    ({"resume_token": "WzIsWyJldm9sdXRpb24iLCJtZXJnZSIsIm1lc3NhZ2UiLCJyb3VuZCJdLDAsOTk5LDAsLTEsMCwwXQ=="}, "resume_token"),
-    ({"resume_token": "WzIsWzFdLDAsOTk5LDAsLTEsMCwwXQ=="}, "resume_token"),
-])
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"kinds": [0]}, "kinds[0]"),
+        ({"kinds": [ROUND, GAP]}, "kinds[1]"),
+        ({"kinds": [99]}, "kinds[0]"),
+        ({"resume_token": "nonsense"}, "resume_token"),
+        ({"resume_token": "W10="}, "resume_token"),
+        (
+            {
+                "resume_token": "WzIsWyJldm9sdXRpb24iLCJtZXJnZSIsIm1lc3NhZ2UiLCJyb3VuZCJdLDAsOTk5LDAsLTEsMCwwXQ=="
+            },
+            "resume_token",
+        ),
+        ({"resume_token": "WzIsWzFdLDAsOTk5LDAsLTEsMCwwXQ=="}, "resume_token"),
+    ],
+)
 async def test_bad_input_is_refused_by_field(service, fields, field):
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await service.stub.WatchPropagation(pb.WatchPropagationRequest(**fields)).read()

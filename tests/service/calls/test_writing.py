@@ -11,8 +11,11 @@ def item(id_: str, **fields) -> pb.Client:
 
 
 async def upsert(service, *clients, mask=None):
-    return await service.stub.UpsertClients(pb.UpsertClientsRequest(
-        clients=clients, field_mask=None if mask is None else FieldMask(paths=mask)))
+    return await service.stub.UpsertClients(
+        pb.UpsertClientsRequest(
+            clients=clients, field_mask=None if mask is None else FieldMask(paths=mask)
+        )
+    )
 
 
 async def stored(service, id_):
@@ -30,17 +33,34 @@ async def test_the_same_content_twice_changes_nothing(service):
 
 
 async def test_without_a_mask_what_is_not_set_is_kept_and_what_is_set_is_written(service):
-    await upsert(service, item("a", title="A", description="about", attributes=["jazz"], hidden=True))
+    await upsert(
+        service, item("a", title="A", description="about", attributes=["jazz"], hidden=True)
+    )
     await upsert(service, item("a", title="", hidden=False))
     client = await stored(service, "a")
-    assert (client.title, client.description, client.attributes, client.hidden) == ("", "about", ("jazz",), False)
+    assert (client.title, client.description, client.attributes, client.hidden) == (
+        "",
+        "about",
+        ("jazz",),
+        False,
+    )
 
 
 async def test_the_mask_clears_what_is_empty_and_keeps_the_rest(service):
-    await upsert(service, item("a", title="A", description="about", attributes=["jazz"], categories=["c"], hidden=True))
+    await upsert(
+        service,
+        item(
+            "a", title="A", description="about", attributes=["jazz"], categories=["c"], hidden=True
+        ),
+    )
     await upsert(service, item("a", title="other"), mask=["description", "attributes", "hidden"])
     client = await stored(service, "a")
-    assert (client.title, client.description, client.attributes, client.categories) == ("A", "", (), ("c",))
+    assert (client.title, client.description, client.attributes, client.categories) == (
+        "A",
+        "",
+        (),
+        ("c",),
+    )
     assert not client.hidden
     await upsert(service, item("a", title="B"), mask=["*"])
     assert (await stored(service, "a")).categories == ()
@@ -48,7 +68,10 @@ async def test_the_mask_clears_what_is_empty_and_keeps_the_rest(service):
 
 async def test_changes_of_one_client_in_one_call_apply_in_order(service):
     answer = await upsert(service, item("a", title="1", description="kept"), item("a", title="2"))
-    assert [(outcome.created, outcome.changed) for outcome in answer.outcomes] == [(True, True), (False, True)]
+    assert [(outcome.created, outcome.changed) for outcome in answer.outcomes] == [
+        (True, True),
+        (False, True),
+    ]
     client = await stored(service, "a")
     assert (client.title, client.description) == ("2", "kept")
 

@@ -1,6 +1,6 @@
-"""Every command as a person runs it, against one real service. What is about processes (starting, stopping, signals, being the
-second) is run in one of its own; what is about words and codes through the same entry point in this one, which has imported
-everything."""
+"""Every command as a person runs it, against one real service. What is about processes (starting,
+stopping, signals, being the second) is run in one of its own; what is about words and codes through
+the same entry point in this one, which has imported everything."""
 
 import fcntl
 import gc
@@ -23,23 +23,44 @@ from services.cli import main
 
 COMMAND = [sys.executable, "-m", "services.cli.main"]
 STORED = ("users", "items", "recorded_through")
-SETTINGS = ["--set", "taste.k=4", "--set", "session.k=4", "--set", "table_edges=2", "--set", "update_size=1000000"]
+SETTINGS = [
+    "--set",
+    "taste.k=4",
+    "--set",
+    "session.k=4",
+    "--set",
+    "table_edges=2",
+    "--set",
+    "update_size=1000000",
+]
 
 
 def run(*arguments):
     """A finished command: its exit code, stdout and stderr."""
     out, err, thresholds = io.StringIO(), io.StringIO(), gc.get_threshold()
-    with patch.object(sys, "argv", ["propagation", *map(str, arguments)]), redirect_stdout(out), redirect_stderr(err), \
-            patch.object(server, "configure_logging"), pytest.raises(SystemExit) as ended:  # a process has one log: pytest's here
+    with (
+        patch.object(sys, "argv", ["propagation", *map(str, arguments)]),
+        redirect_stdout(out),
+        redirect_stderr(err),
+        patch.object(server, "configure_logging"),
+        pytest.raises(SystemExit) as ended,
+    ):  # a process has one log: pytest's here
         main.run()
     gc.set_threshold(*thresholds)
-    return SimpleNamespace(returncode=ended.value.code, stdout=out.getvalue(), stderr=err.getvalue())
+    return SimpleNamespace(
+        returncode=ended.value.code, stdout=out.getvalue(), stderr=err.getvalue()
+    )
 
 
 def process(*arguments, **environment):
     """The same of a process of its own."""
-    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=60,
-                          env=os.environ | environment)
+    return subprocess.run(
+        [*COMMAND, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=os.environ | environment,
+    )
 
 
 def answer(*arguments):
@@ -51,8 +72,12 @@ def answer(*arguments):
 
 def start(*arguments):
     """A service that is ready, and its address."""
-    process = subprocess.Popen([*COMMAND, "serve", "--port", "0", "--auto-create", *map(str, arguments)],
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*COMMAND, "serve", "--port", "0", "--auto-create", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     first = process.stdout.readline()
     assert first.startswith("listening on 127.0.0.1:"), process.stderr.read()
     return process, first.removeprefix("listening on ").strip()
@@ -62,10 +87,20 @@ def start(*arguments):
 def dataset(tmp_path_factory):
     """Three users, twenty records, a dozen events."""
     folder = tmp_path_factory.mktemp("small")
-    items = [{"kind": "item", "id": f"i{n}", "title": f"Record {n}", "attributes": ["jazz" if n < 10 else "opera"]}
-             for n in range(20)]
-    events = [{"event_id": f"{user}-{n}", "user_id": user, "item_id": f"i{n}", "time": 1_700_000_000 + n}
-              for user in ("ann", "bob", "cid") for n in range(4)]
+    items = [
+        {
+            "kind": "item",
+            "id": f"i{n}",
+            "title": f"Record {n}",
+            "attributes": ["jazz" if n < 10 else "opera"],
+        }
+        for n in range(20)
+    ]
+    events = [
+        {"event_id": f"{user}-{n}", "user_id": user, "item_id": f"i{n}", "time": 1_700_000_000 + n}
+        for user in ("ann", "bob", "cid")
+        for n in range(4)
+    ]
     (folder / "clients.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items))
     (folder / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
     return folder
@@ -90,16 +125,26 @@ def test_import_counts_and_a_second_one_finds_duplicates(service, dataset):
     assert (again["accepted"], again["duplicate"], again["clients_changed"]) == (0, 12, 0)
 
 
-@pytest.mark.parametrize(("name", "row"), [
-    ("clients.jsonl", {"kind": "item", "id": "x{}"}), ("events.jsonl", {"user_id": "x{}", "item_id": "i1"})])
-def test_a_line_that_the_service_would_refuse_stops_an_import_before_anything_is_sent(service, tmp_path, name, row):
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [
+        ("clients.jsonl", {"kind": "item", "id": "x{}"}),
+        ("events.jsonl", {"user_id": "x{}", "item_id": "i1"}),
+    ],
+)
+def test_a_line_that_the_service_would_refuse_stops_an_import_before_anything_is_sent(
+    service, tmp_path, name, row
+):
     rows = [json.dumps(row).replace("{}", str(number)) for number in range(1_200)]
     rows[1_100] = json.dumps({**row, "metadata": {"a": "x" * 9_000}})
     (tmp_path / name).write_text("\n".join(rows))
     before = answer("status", "--address", service.address)
     done = run("import", tmp_path, "--address", service.address)
     assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr == f"propagation: {name}, line 1101, metadata: is 9001 characters long; at most 8000\n"
+    assert (
+        done.stderr
+        == f"propagation: {name}, line 1101, metadata: is 9001 characters long; at most 8000\n"
+    )
     after = answer("status", "--address", service.address)
     assert [after[part] for part in STORED] == [before[part] for part in STORED]
 
@@ -135,8 +180,12 @@ def test_round_says_when_nothing_changed(service):
 
 
 def test_watch_goes_on_where_it_was_left(service):
-    watching = subprocess.Popen([*COMMAND, "watch", "--kind", "round", "-n", "1", "--json", "--address", service.address],
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    watching = subprocess.Popen(
+        [*COMMAND, "watch", "--kind", "round", "-n", "1", "--json", "--address", service.address],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     numbers = []
     while watching.poll() is None:
         numbers.append(adopted(service, f"w{len(numbers)}"))
@@ -145,14 +194,28 @@ def test_watch_goes_on_where_it_was_left(service):
     first = json.loads(out)
     assert first["round"]["number"] in numbers
     adopted(service, "later")
-    done = run("watch", "--kind", "round", "-n", "1", "--resume", first["resume_token"], "--address", service.address)
+    done = run(
+        "watch",
+        "--kind",
+        "round",
+        "-n",
+        "1",
+        "--resume",
+        first["resume_token"],
+        "--address",
+        service.address,
+    )
     assert done.stdout.startswith(f"round {first['round']['number'] + 1}: "), done.stderr
     assert "--resume" in done.stdout
 
 
 def test_watch_says_how_to_go_on_where_it_is_interrupted(service):
-    watching = subprocess.Popen([*COMMAND, "watch", "--kind", "round", "--address", service.address],
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    watching = subprocess.Popen(
+        [*COMMAND, "watch", "--kind", "round", "--address", service.address],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     adopted(service, "before-the-watch")
     told, seen = "", 0
     while not told.startswith("round"):
@@ -170,7 +233,9 @@ def adopted(service, user):
     """One more event and its round; the round's number."""
     folder = service.database.parent / user
     folder.mkdir()
-    (folder / "events.jsonl").write_text(json.dumps({"user_id": user, "item_id": "i1", "event_id": user}) + "\n")
+    (folder / "events.jsonl").write_text(
+        json.dumps({"user_id": user, "item_id": "i1", "event_id": user}) + "\n"
+    )
     assert run("import", folder, "--address", service.address).returncode == 0
     return answer("round", "--drain", "--address", service.address)["round"]["number"]
 
@@ -182,7 +247,11 @@ def test_what_the_service_refuses_is_one_line(service):
 
 
 def test_a_second_process_is_told_who_holds_the_file(service):
-    for started, command in ((run, ["doctor"]), (run, ["dead-letters", "list"]), (process, ["serve", "--port", "0"])):
+    for started, command in (
+        (run, ["doctor"]),
+        (run, ["dead-letters", "list"]),
+        (process, ["serve", "--port", "0"]),
+    ):
         done = started(*command, "--database", service.database)
         assert done.returncode == 5, command
         assert f"process {service.process.pid}" in done.stderr
@@ -200,9 +269,13 @@ def test_replay_doctor_and_dead_letters_on_a_file(dataset, tmp_path):
     assert answer("reindex", *database)["points"] > 0
 
 
-@pytest.mark.parametrize(("client", "says"), [
-    ({"title": "x" * 8_001}, "clients.jsonl, line 2, title: is 8001 characters long"),
-    ({"metadata": {str(n): "" for n in range(65)}}, "metadata: holds 65 entries; at most 64")])
+@pytest.mark.parametrize(
+    ("client", "says"),
+    [
+        ({"title": "x" * 8_001}, "clients.jsonl, line 2, title: is 8001 characters long"),
+        ({"metadata": {str(n): "" for n in range(65)}}, "metadata: holds 65 entries; at most 64"),
+    ],
+)
 def test_replay_takes_no_more_than_the_service_would(client, says, tmp_path):
     lines = [{"kind": "item", "id": "good"}, {"kind": "item", "id": "bad", **client}]
     (tmp_path / "clients.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -212,24 +285,31 @@ def test_replay_takes_no_more_than_the_service_would(client, says, tmp_path):
     assert not (tmp_path / "replayed.db").exists()
 
 
-@pytest.mark.parametrize(("arguments", "code", "says"), [
-    (["serve", "--port", "70000"], 3, "65535"),
-    (["serve", "--port", "x"], 2, "--port"),
-    (["serve", "--host", "0.0.0.0", "--database", "never.db"], 3, "--insecure"),
-    (["srve"], 2, "serve"),
-    (["settings", "--set", "tast.k=3"], 3, "taste.k"),
-    (["settings", "--config", "gone.toml"], 3, "gone.toml"),
-    (["status", "--address", "127.0.0.1:1"], 4, "propagation serve"),
-    (["status", "--address", "nowhere"], 2, "HOST:PORT"),
-    (["profile", "robot", "ann"], 2, "user or item"),
-    (["trace"], 2, "exactly one"),
-    (["trace", "--line", "user:ann"], 2, "user:ann#3"),
-    (["routers", "--bank", "river"], 2, "taste or session"),
-    (["watch", "--kind", "river"], 2, "evolution"),
-    (["evaluate", ".", "--vary", "k=2,4", "--protocol", "leave-one-out"], 2, "--protocol leave-one-out"),
-    (["doctor", "--database", "gone.db"], 2, "gone.db"),
-    (["import", "gone"], 3, "gone"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["serve", "--port", "70000"], 3, "65535"),
+        (["serve", "--port", "x"], 2, "--port"),
+        (["serve", "--host", "0.0.0.0", "--database", "never.db"], 3, "--insecure"),
+        (["srve"], 2, "serve"),
+        (["settings", "--set", "tast.k=3"], 3, "taste.k"),
+        (["settings", "--config", "gone.toml"], 3, "gone.toml"),
+        (["status", "--address", "127.0.0.1:1"], 4, "propagation serve"),
+        (["status", "--address", "nowhere"], 2, "HOST:PORT"),
+        (["profile", "robot", "ann"], 2, "user or item"),
+        (["trace"], 2, "exactly one"),
+        (["trace", "--line", "user:ann"], 2, "user:ann#3"),
+        (["routers", "--bank", "river"], 2, "taste or session"),
+        (["watch", "--kind", "river"], 2, "evolution"),
+        (
+            ["evaluate", ".", "--vary", "k=2,4", "--protocol", "leave-one-out"],
+            2,
+            "--protocol leave-one-out",
+        ),
+        (["doctor", "--database", "gone.db"], 2, "gone.db"),
+        (["import", "gone"], 3, "gone"),
+    ],
+)
 def test_errors_are_one_line_with_a_code(arguments, code, says, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = run(*arguments)
@@ -253,10 +333,19 @@ def test_settings_say_where_values_come_from(tmp_path):
 
 
 def test_a_taken_port_is_one_line(service, tmp_path):
-    done = process("serve", "--port", service.address.rsplit(":", 1)[1], "--database", tmp_path / "other.db", *SETTINGS)
+    done = process(
+        "serve",
+        "--port",
+        service.address.rsplit(":", 1)[1],
+        "--database",
+        tmp_path / "other.db",
+        *SETTINGS,
+    )
     assert done.returncode == 3
-    assert done.stderr == (f"propagation: {service.address} is taken, or not an address of this machine;"
-                           " stop the other process or name another --port\n")
+    assert done.stderr == (
+        f"propagation: {service.address} is taken, or not an address of this machine;"
+        " stop the other process or name another --port\n"
+    )
 
 
 def test_interrupt_stops_a_service_in_order(tmp_path):
@@ -267,8 +356,19 @@ def test_interrupt_stops_a_service_in_order(tmp_path):
 
 
 def test_interrupt_of_a_command_is_quiet(tmp_path):
-    process = subprocess.Popen([*COMMAND, "replay", str(_many_events(tmp_path)), "--database", str(tmp_path / "r.db"), *SETTINGS],
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [
+            *COMMAND,
+            "replay",
+            str(_many_events(tmp_path)),
+            "--database",
+            str(tmp_path / "r.db"),
+            *SETTINGS,
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     while not (tmp_path / "r.db").exists():
         time.sleep(0.05)
     time.sleep(0.5)
@@ -281,8 +381,21 @@ def test_help_is_quick_and_lists_every_command():
     started = time.monotonic()
     done = process("--help")
     assert time.monotonic() - started < 2
-    for name in ("serve", "import", "replay", "report", "profile", "recommend", "trace", "routers", "watch", "round", "status",
-                 "doctor", "settings"):
+    for name in (
+        "serve",
+        "import",
+        "replay",
+        "report",
+        "profile",
+        "recommend",
+        "trace",
+        "routers",
+        "watch",
+        "round",
+        "status",
+        "doctor",
+        "settings",
+    ):
         assert f"  {name} " in done.stdout
 
 
@@ -299,10 +412,23 @@ def _file(folder, text):
 def _many_events(folder):
     source = folder / "many"
     source.mkdir()
-    (source / "clients.jsonl").write_text("".join(json.dumps({"kind": "item", "id": f"i{n}"}) + "\n" for n in range(50)))
-    (source / "events.jsonl").write_text("".join(
-        json.dumps({"event_id": f"e{n}", "user_id": f"u{n % 400}", "item_id": f"i{n % 50}", "time": 1_700_000_000 + n}) + "\n"
-        for n in range(20_000)))
+    (source / "clients.jsonl").write_text(
+        "".join(json.dumps({"kind": "item", "id": f"i{n}"}) + "\n" for n in range(50))
+    )
+    (source / "events.jsonl").write_text(
+        "".join(
+            json.dumps(
+                {
+                    "event_id": f"e{n}",
+                    "user_id": f"u{n % 400}",
+                    "item_id": f"i{n % 50}",
+                    "time": 1_700_000_000 + n,
+                }
+            )
+            + "\n"
+            for n in range(20_000)
+        )
+    )
     return source
 
 
@@ -313,7 +439,9 @@ def test_events_are_retracted_and_clients_exported_and_forgotten(service, tmp_pa
     assert answer("retract", "cid-0", "--yes", *at)["outcomes"][0]["retracted"]
     again = run("retract", "cid-0", "--yes", *at)
     assert (again.returncode, again.stdout.splitlines()[1]) == (1, "cid-0: was retracted before")
-    lines = [json.loads(line) for line in run("export-client", "--user", "cid", *at).stdout.splitlines()]
+    lines = [
+        json.loads(line) for line in run("export-client", "--user", "cid", *at).stdout.splitlines()
+    ]
     named = [line["event_id"] for line in lines if line["what"] in ("event", "retracted_event")]
     assert named == ["cid-1", "cid-2", "cid-3", "cid-0"]
     to, elsewhere = tmp_path / "cid.jsonl", tmp_path / "elsewhere"
@@ -325,7 +453,9 @@ def test_events_are_retracted_and_clients_exported_and_forgotten(service, tmp_pa
     assert elsewhere.read_text() == "theirs"
     elsewhere.unlink()
     assert run("export-client", "--user", "nobody", "-o", str(to), *at).returncode == 6
-    assert len(to.read_text().splitlines()) == len(lines), "what is there stays where there is nothing new"
+    assert len(to.read_text().splitlines()) == len(lines), (
+        "what is there stays where there is nothing new"
+    )
     assert [file.name for file in tmp_path.iterdir()] == [to.name]
     partial = to.with_name("cid.jsonl.partial")
     with partial.open("w") as held:
@@ -333,7 +463,9 @@ def test_events_are_retracted_and_clients_exported_and_forgotten(service, tmp_pa
         second = run("export-client", "--user", "cid", "-o", str(to), *at)
         assert (second.returncode, "under way" in second.stderr) == (2, True)
         assert partial.exists()
-    assert run("export-client", "--user", "cid", "-o", str(to), *at).returncode == 0, "whose command was killed"
+    assert run("export-client", "--user", "cid", "-o", str(to), *at).returncode == 0, (
+        "whose command was killed"
+    )
     assert [file.name for file in tmp_path.iterdir()] == [to.name]
     link = tmp_path / "link"
     link.symlink_to(to)

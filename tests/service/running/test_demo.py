@@ -31,8 +31,16 @@ asyncio.run(main())
 async def run_demo(folder: Path, *arguments: str) -> asyncio.subprocess.Process:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(folder)}
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "services.cli.main", "demo", *arguments, cwd=folder, env=environment,
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
+        sys.executable,
+        "-m",
+        "services.cli.main",
+        "demo",
+        *arguments,
+        cwd=folder,
+        env=environment,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
 
 
 def running(pid: int) -> bool:
@@ -52,7 +60,9 @@ async def test_a_broken_line_is_one_line_and_nothing_starts(tmp_path):
     process = await run_demo(tmp_path, "--data", str(tmp_path))
     _, errors = await process.communicate()
     assert process.returncode == 3
-    assert errors.decode().splitlines() == ["propagation: x.inter, line 2, item_id: is missing: the line has 1 fields, not 2"]
+    assert errors.decode().splitlines() == [
+        "propagation: x.inter, line 2, item_id: is missing: the line has 1 fields, not 2"
+    ]
     assert not left_by(tmp_path)
 
 
@@ -72,7 +82,9 @@ async def test_a_child_is_started_without_a_fork_handler_of_this_process():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="PR_SET_PDEATHSIG is Linux's")
 async def test_a_killed_demo_takes_its_children_along():
-    process = await asyncio.create_subprocess_exec(sys.executable, "-c", KILLED, cwd=ROOT, stdout=asyncio.subprocess.PIPE)
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", KILLED, cwd=ROOT, stdout=asyncio.subprocess.PIPE
+    )
     assert process.stdout is not None
     pid = int(await process.stdout.readline())
     assert running(pid)
@@ -85,11 +97,15 @@ async def test_a_killed_demo_takes_its_children_along():
     assert not running(pid)
 
 
-async def test_an_evaluation_that_fails_says_why_and_is_no_unreachable_service(tmp_path, monkeypatch):
+async def test_an_evaluation_that_fails_says_why_and_is_no_unreachable_service(
+    tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(ranking, "MEASURE", "services.demo.nothing_of_the_kind")
     async with ranking.ranked(None, 7) as report:
-        with pytest.raises(ChildFailed, match=r"exit code 1: .*nothing_of_the_kind.*evaluation\.log") as raised:
+        with pytest.raises(
+            ChildFailed, match=r"exit code 1: .*nothing_of_the_kind.*evaluation\.log"
+        ) as raised:
             await report()
     assert code_of(raised.value) == ExitCode.FAULT
     assert "nothing_of_the_kind" in (tmp_path / "demo-out" / "evaluation.log").read_text()
@@ -140,8 +156,18 @@ async def test_the_town_from_start_to_end(tmp_path):
     out, errors = await process.communicate()
     text = out.decode()
     assert process.returncode == 0, errors.decode()
-    for said in ("generated town, seed 7", "before and after", "One path, traced", "went to router", "Recommended to",
-                 "How it was chosen", "An evolution of the routers", "Verdict:", "Ranking quality", "placebo"):
+    for said in (
+        "generated town, seed 7",
+        "before and after",
+        "One path, traced",
+        "went to router",
+        "Recommended to",
+        "How it was chosen",
+        "An evolution of the routers",
+        "Verdict:",
+        "Ranking quality",
+        "placebo",
+    ):
         assert said in text
     assert (tmp_path / "demo-out" / "reach.png").read_bytes().startswith(b"\x89PNG")
     page = (tmp_path / "demo-out" / "report.html").read_text()

@@ -1,4 +1,5 @@
-"""An endpoint of embeddings that does not answer: learn waits without starting over, reads go on, a start waits for it."""
+"""An endpoint of embeddings that does not answer: learn waits without starting over, reads go on, a
+start waits for it."""
 
 import asyncio
 import contextlib
@@ -26,8 +27,14 @@ from services.server import running
 from tests.service.conftest import SMALL
 
 STYLES = ("opera", "jazz")
-ITEMS = [ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"), title=f"Record {n}", attributes=[STYLES[n % 2]])
-         for n in range(10)]
+ITEMS = [
+    ClientChange(
+        key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"),
+        title=f"Record {n}",
+        attributes=[STYLES[n % 2]],
+    )
+    for n in range(10)
+]
 NEWCOMER = ClientChange(key=ClientKey(kind=ClientKind.USER, id="new"), description="opera, always")
 Status = health_pb2.HealthCheckResponse
 
@@ -50,15 +57,32 @@ async def endpoint(port):
 
 def settings_of(tmp_path, embeds_at, own_port=0):
     """Nothing that was embedded is kept: every text asks the endpoint."""
-    told = OpenAIOptions(base_url=f"http://127.0.0.1:{embeds_at}/v1", attempts=1,
-                         embeddings={"model": "scripted", "dimension": 16, "cached": 0})
-    return Settings(database=tmp_path / "graph.db", reasoning_in="loop", embedder="openai", openai=told,
-                    workflow=WorkflowSettings(**SMALL, auto_create=True), server=ServerSettings(port=own_port, grace_seconds=0.2))
+    told = OpenAIOptions(
+        base_url=f"http://127.0.0.1:{embeds_at}/v1",
+        attempts=1,
+        embeddings={"model": "scripted", "dimension": 16, "cached": 0},
+    )
+    return Settings(
+        database=tmp_path / "graph.db",
+        reasoning_in="loop",
+        embedder="openai",
+        openai=told,
+        workflow=WorkflowSettings(**SMALL, auto_create=True),
+        server=ServerSettings(port=own_port, grace_seconds=0.2),
+    )
 
 
 def events(of, count=60):
-    return [NewInteraction(event_id=f"{of}-{n}", user_id=f"u{n % 6}", item_id=f"i{(n * 7 + of) % 10}", time=n, content_hash="c")
-            for n in range(count)]
+    return [
+        NewInteraction(
+            event_id=f"{of}-{n}",
+            user_id=f"u{n % 6}",
+            item_id=f"i{(n * 7 + of) % 10}",
+            time=n,
+            content_hash="c",
+        )
+        for n in range(count)
+    ]
 
 
 async def test_learn_waits_without_starting_over_and_reads_go_on(tmp_path, monkeypatch):
@@ -73,20 +97,42 @@ async def test_learn_waits_without_starting_over_and_reads_go_on(tmp_path, monke
             await engine.run_round()
         await engine.upsert_clients([NEWCOMER])
         await engine.learn()
-        texts = [(n, (await engine.store.load_texts([ref]))[ref]) for n, ref in enumerate(await engine.store.find_refs(
-            [ClientKey(kind=ClientKind.USER, id=f"u{n}") for n in range(6)]))]
-        heard = [f"u{n}" for n, text in texts if any(line.author == Author.RECEPTION for line in text.profile.lines)]
+        texts = [
+            (n, (await engine.store.load_texts([ref]))[ref])
+            for n, ref in enumerate(
+                await engine.store.find_refs(
+                    [ClientKey(kind=ClientKind.USER, id=f"u{n}") for n in range(6)]
+                )
+            )
+        ]
+        heard = [
+            f"u{n}"
+            for n, text in texts
+            if any(line.author == Author.RECEPTION for line in text.profile.lines)
+        ]
         assert heard
-        wishes = [Wish(user_id=user, limit=3, exclude_seen=False, explain=True) for user in ("new", *heard)]
+        wishes = [
+            Wish(user_id=user, limit=3, exclude_seen=False, explain=True)
+            for user in ("new", *heard)
+        ]
         before = [await engine.recommender.recommend(wish) for wish in wishes]
         assert any(item.explanation.messages for answer in before for item in answer.items)
-        assert any(part.feature == "content" and part.raw for item in before[0].items for part in item.explanation.parts)
+        assert any(
+            part.feature == "content" and part.raw
+            for item in before[0].items
+            for part in item.explanation.parts
+        )
     after = [await engine.recommender.recommend(wish) for wish in wishes]
-    assert [item.item_id for answer in after[1:] for item in answer.items] \
-        == [item.item_id for answer in before[1:] for item in answer.items], "numbers need no endpoint"
+    assert [item.item_id for answer in after[1:] for item in answer.items] == [
+        item.item_id for answer in before[1:] for item in answer.items
+    ], "numbers need no endpoint"
     assert not any(item.explanation.messages for answer in after for item in answer.items)
     assert after[0].cold
-    assert not any(part.feature == "content" and part.raw for item in after[0].items for part in item.explanation.parts)
+    assert not any(
+        part.feature == "content" and part.raw
+        for item in after[0].items
+        for part in item.explanation.parts
+    )
 
     reads, newest = [], engine.store.newest_checkpoint
     monkeypatch.setattr(engine.store, "newest_checkpoint", lambda: reads.append(1) or newest())
@@ -123,7 +169,11 @@ async def refusal_of(stub):
 
 
 async def health_of(channel):
-    return (await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), wait_for_ready=True, timeout=5)).status
+    return (
+        await health_pb2_grpc.HealthStub(channel).Check(
+            health_pb2.HealthCheckRequest(), wait_for_ready=True, timeout=5
+        )
+    ).status
 
 
 async def test_a_start_waits_for_it_and_says_so(tmp_path):

@@ -1,4 +1,5 @@
-"""Back-up of a running service, restored as a new user would, and looked over by `doctor`: every command a process of its own."""
+"""Back-up of a running service, restored as a new user would, and looked over by `doctor`: every
+command a process of its own."""
 
 import json
 import os
@@ -17,7 +18,9 @@ SETTINGS = ["--set", "taste.k=4", "--set", "session.k=4", "--set", "table_edges=
 
 
 def run(*arguments):
-    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=60, env=os.environ)
+    return subprocess.run(
+        [*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=60, env=os.environ
+    )
 
 
 def answer(*arguments):
@@ -29,7 +32,10 @@ def answer(*arguments):
 @pytest.fixture
 async def copied(service, tmp_path):
     """(the back-up of a service that runs, the export of it, how far it had recorded)."""
-    events = [pb.Interaction(event_id=f"e{n}", user_id=f"u{n % 5}", item_id=f"i{n % 7}") for n in range(40)]
+    events = [
+        pb.Interaction(event_id=f"e{n}", user_id=f"u{n % 5}", item_id=f"i{n % 7}")
+        for n in range(40)
+    ]
     acked = await service.stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=events))
     await service.stub.RunRound(pb.RunRoundRequest(drain=True))
     database, copy, lines = tmp_path / "graph.db", tmp_path / "copy.db", tmp_path / "all.jsonl"
@@ -45,7 +51,9 @@ async def copied(service, tmp_path):
     return copy, lines, acked.sequence
 
 
-async def test_what_was_backed_up_or_exported_under_a_running_service_is_restored_sound(copied, tmp_path):
+async def test_what_was_backed_up_or_exported_under_a_running_service_is_restored_sound(
+    copied, tmp_path
+):
     copy, lines, _ = copied
     restored, imported = tmp_path / "restored.db", tmp_path / "imported.db"
     for source, target in ((copy, restored), (lines, imported)):
@@ -67,13 +75,20 @@ async def test_doctor_finds_what_was_left_and_mends_it_when_told(copied, tmp_pat
         connection.execute("DELETE FROM point WHERE collection = 'attributes'")
         connection.execute("UPDATE lease SET expires = 1 << 50")
         connection.execute("INSERT INTO edge VALUES (10000, 0, .5, 999)")
-        users = connection.execute("SELECT count(*) FROM point WHERE collection = 'users'").fetchone()[0]
+        users = connection.execute(
+            "SELECT count(*) FROM point WHERE collection = 'users'"
+        ).fetchone()[0]
     connection.close()
     mended = answer("doctor", "--mend", "--database", copy, *SETTINGS)
-    said = {finding["problem"]: finding["done"] for finding in mended["findings"] if finding["problem"]}
+    said = {
+        finding["problem"]: finding["done"] for finding in mended["findings"] if finding["problem"]
+    }
     assert mended["sound"]
     assert said["1 row of a round that was never published"] == "removed"
-    assert any("leases of a process that is gone" in problem and done == "removed" for problem, done in said.items())
+    assert any(
+        "leases of a process that is gone" in problem and done == "removed"
+        for problem, done in said.items()
+    )
     (points,) = [problem for problem in said if "points of other versions" in problem]
     assert int(points.split()[0]) >= users
     after = answer("doctor", "--database", copy, *SETTINGS)
@@ -94,5 +109,7 @@ def test_doctor_migrates_a_database_of_an_older_release_only_when_told(tmp_path)
     assert old.read_bytes() == before
     mended = answer("doctor", "--mend", "--database", old)
     assert mended["sound"]
-    assert {finding["done"] for finding in mended["findings"] if finding["looked_at"] == "schema"} == {"migrated"}
+    assert {
+        finding["done"] for finding in mended["findings"] if finding["looked_at"] == "schema"
+    } == {"migrated"}
     assert answer("doctor", "--database", old)["sound"]

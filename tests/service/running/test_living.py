@@ -1,4 +1,5 @@
-"""What happens while calls are answered: a client with text arrives, the service bootstraps, it is told to stop."""
+"""What happens while calls are answered: a client with text arrives, the service bootstraps, it is
+told to stop."""
 
 import asyncio
 import contextlib
@@ -25,20 +26,34 @@ async def test_a_new_client_with_text_hears_its_routers_at_once(service):
     """Cold start: no interaction of its own, no round since."""
     await travelled(service)
     rounds = await service.engine.store.last_round()
-    new = pb.Client(key=pb.ClientKey(kind=USER, id="new"), description="opera", attributes=["opera"])
+    new = pb.Client(
+        key=pb.ClientKey(kind=USER, id="new"), description="opera", attributes=["opera"]
+    )
     upserted = await service.stub.UpsertClients(pb.UpsertClientsRequest(clients=[new]))
     event = pb.Interaction(event_id="other", user_id="bob", item_id="i16")
-    recorded = await service.stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=[event]))
-    answer = await service.stub.GetProfile(pb.GetProfileRequest(
-        key=new.key, freshness=pb.FRESHNESS_MERGED, min_sequence=max(upserted.sequence, recorded.sequence)))
+    recorded = await service.stub.RecordInteractions(
+        pb.RecordInteractionsRequest(interactions=[event])
+    )
+    answer = await service.stub.GetProfile(
+        pb.GetProfileRequest(
+            key=new.key,
+            freshness=pb.FRESHNESS_MERGED,
+            min_sequence=max(upserted.sequence, recorded.sequence),
+        )
+    )
     authors = [line.author for line in answer.profile.lines]
     assert pb.AUTHOR_CATALOGUE in authors
     assert pb.AUTHOR_RECEPTION in authors
     assert await service.engine.store.last_round() == rounds
-    ranked = await service.stub.Recommend(pb.RecommendRequest(user_id="new", limit=20, explain=True))
+    ranked = await service.stub.Recommend(
+        pb.RecommendRequest(user_id="new", limit=20, explain=True)
+    )
     assert ranked.cold
-    shared = {item.item_id for item in ranked.recommendations
-              if any(part.feature == "attributes" and part.raw > 0 for part in item.explanation.parts)}
+    shared = {
+        item.item_id
+        for item in ranked.recommendations
+        if any(part.feature == "attributes" and part.raw > 0 for part in item.explanation.parts)
+    }
     assert shared == {f"i{n}" for n in range(10, 20)}
 
 
@@ -50,11 +65,17 @@ async def test_bootstrap_while_serving_disturbs_no_call(serving):
             nonlocal answered
             number = 0
             while not stop.is_set():
-                event = pb.Interaction(event_id=f"{name}-{number}", user_id=name, item_id=f"i{number % 30}")
-                ack = await service.stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=[event]))
+                event = pb.Interaction(
+                    event_id=f"{name}-{number}", user_id=name, item_id=f"i{number % 30}"
+                )
+                ack = await service.stub.RecordInteractions(
+                    pb.RecordInteractionsRequest(interactions=[event])
+                )
                 assert ack.outcomes[0].status == pb.INTERACTION_STATUS_ACCEPTED
                 await service.stub.Recommend(pb.RecommendRequest(user_id=name))
-                await service.stub.GetProfile(pb.GetProfileRequest(key=pb.ClientKey(kind=USER, id=name)))
+                await service.stub.GetProfile(
+                    pb.GetProfileRequest(key=pb.ClientKey(kind=USER, id=name))
+                )
                 number, answered = number + 1, answered + 1
                 await asyncio.sleep(0.005)
 
@@ -80,8 +101,12 @@ async def test_a_stop_amid_unary_calls_loses_no_acked_event(serving):
     async def push(service, name):
         with contextlib.suppress(grpc.aio.AioRpcError):
             for number in range(10_000):
-                event = pb.Interaction(event_id=f"{name}-{number}", user_id=name, item_id=f"i{number % 7}")
-                answer = await service.stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=[event]))
+                event = pb.Interaction(
+                    event_id=f"{name}-{number}", user_id=name, item_id=f"i{number % 7}"
+                )
+                answer = await service.stub.RecordInteractions(
+                    pb.RecordInteractionsRequest(interactions=[event])
+                )
                 acked[event.event_id] = answer.outcomes[0].sequence
 
     async with serving(auto_create=True) as service:

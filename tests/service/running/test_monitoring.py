@@ -29,24 +29,36 @@ from services.security.tokens import new_token, write_tokens
 from services.server import running
 from tests.service.conftest import SMALL
 
-EVENTS = pb.RecordInteractionsRequest(interactions=[
-    pb.Interaction(event_id=f"e{n}", user_id=f"u{n % 3}", item_id=f"i{n % 4}") for n in range(12)])
+EVENTS = pb.RecordInteractionsRequest(
+    interactions=[
+        pb.Interaction(event_id=f"e{n}", user_id=f"u{n % 3}", item_id=f"i{n % 4}")
+        for n in range(12)
+    ]
+)
 METRIC = re.compile(r"propagation_\w+")
 
 
 @asynccontextmanager
 async def service(tmp_path, monitoring, told=None, **server):
-    settings = Settings(**(told or {}), database=tmp_path / "graph.db", reasoning_in="loop",
-                        server=ServerSettings(port=0, grace_seconds=0.2, **server),
-                        monitoring=monitoring, workflow=WorkflowSettings(**SMALL, auto_create=True))
+    settings = Settings(
+        **(told or {}),
+        database=tmp_path / "graph.db",
+        reasoning_in="loop",
+        server=ServerSettings(port=0, grace_seconds=0.2, **server),
+        monitoring=monitoring,
+        workflow=WorkflowSettings(**SMALL, auto_create=True),
+    )
     async with running(settings) as started:
         yield started
 
 
 async def asked(address, path="/metrics", token=""):
     """(status, body)."""
+
     def ask():
-        request = urllib.request.Request(f"http://{address}{path}", headers={"Authorization": f"Bearer {token}"} if token else {})
+        request = urllib.request.Request(
+            f"http://{address}{path}", headers={"Authorization": f"Bearer {token}"} if token else {}
+        )
         try:
             with urllib.request.urlopen(request, timeout=5) as answer:
                 return answer.status, answer.read().decode()
@@ -59,15 +71,24 @@ async def asked(address, path="/metrics", token=""):
 
 def values(text):
     """By sample name and sorted labels."""
-    return {(sample.name, *(value for _, value in sorted(sample.labels.items()))): sample.value
-            for family in text_string_to_metric_families(text) for sample in family.samples}
+    return {
+        (sample.name, *(value for _, value in sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
 
 
 async def lived(started):
     """Something of everything happened."""
     async with connected(started.address) as stub:
-        items = [pb.Client(key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=f"i{n}"), title=f"Blue {n}", attributes=["jazz"])
-                 for n in range(4)]
+        items = [
+            pb.Client(
+                key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=f"i{n}"),
+                title=f"Blue {n}",
+                attributes=["jazz"],
+            )
+            for n in range(4)
+        ]
         await stub.UpsertClients(pb.UpsertClientsRequest(clients=items))
         await stub.RecordInteractions(EVENTS)
         await stub.RecordInteractions(EVENTS)
@@ -97,7 +118,9 @@ async def test_a_store_that_is_away_leaves_out_what_only_it_knows(tmp_path, monk
             assert found["propagation_answers", "store"] == 0
         texts = await asyncio.gather(*[asked(started.metrics) for _ in range(5)])
         for _, text in texts:
-            assert ("propagation_sequence", "recorded") in values(text), "who asks at the same time clears nothing of another's"
+            assert ("propagation_sequence", "recorded") in values(text), (
+                "who asks at the same time clears nothing of another's"
+            )
             assert values(text)["propagation_answers", "store"] == 1
 
 
@@ -107,13 +130,23 @@ async def test_what_happened_is_counted_and_everything_a_dashboard_asks_for_is_t
         status, text = await asked(started.metrics)
         assert status == 200
         found = values(text)
-    assert found["propagation_events_total", "accepted"] == found["propagation_events_total", "duplicate"] == 12
+    assert (
+        found["propagation_events_total", "accepted"]
+        == found["propagation_events_total", "duplicate"]
+        == 12
+    )
     assert found["propagation_interactions_learned_total",] == 12
-    recorded, learned = (found["propagation_sequence", through] for through in ("recorded", "learned"))
+    recorded, learned = (
+        found["propagation_sequence", through] for through in ("recorded", "learned")
+    )
     assert recorded >= learned >= 12
     assert found["propagation_lag", "learned"] == recorded - learned
     assert found["propagation_rounds_total",] == 1
-    assert found["propagation_steps_failed_total", "learn"] == found["propagation_jobs_missed_total", "evolution"] == 0
+    assert (
+        found["propagation_steps_failed_total", "learn"]
+        == found["propagation_jobs_missed_total", "evolution"]
+        == 0
+    )
     assert found["propagation_messages_sent_total",] > 0
     assert found["propagation_profile_versions_total",] > 0
     assert found["propagation_rpc_seconds_count", "OK", "RecordInteractions"] == 2
@@ -122,19 +155,32 @@ async def test_what_happened_is_counted_and_everything_a_dashboard_asks_for_is_t
     assert (found["propagation_clients", "user"], found["propagation_clients", "item"]) == (3, 4)
     exported = {family.name for family in text_string_to_metric_families(text)}
     dashboard = json.loads((Path(monitor.__file__).parent / "dashboard.json").read_text())
-    asked_for = [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", ())]
+    asked_for = [
+        target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", ())
+    ]
     told = (Path(__file__).parents[3] / "docs" / "operations.md").read_text()  # the alarms, too
     wanted = {name for expression in (*asked_for, told) for name in METRIC.findall(expression)}
-    not_yet = {"propagation_steps_failed", "propagation_part_failures", "propagation_budget_used", "propagation_budget_limit",
-               "propagation_jobs_failed", "propagation_jobs_missed", "propagation_round_routers_skipped"}
+    not_yet = {
+        "propagation_steps_failed",
+        "propagation_part_failures",
+        "propagation_budget_used",
+        "propagation_budget_limit",
+        "propagation_jobs_failed",
+        "propagation_jobs_missed",
+        "propagation_round_routers_skipped",
+    }
     assert {re.sub("_(total|bucket|count)$", "", name) for name in wanted} <= exported | not_yet
 
 
 @pytest.mark.parametrize("price", [0.0, 2.0])
 async def test_what_a_model_cost_is_told_by_prompt_as_the_status_tells_it(tmp_path, price):
     async with fake_llm() as server:
-        model = OpenAIOptions(base_url=server.base_url, price_prompt=price, price_completion=2 * price)
-        async with service(tmp_path, MonitoringSettings(port=0), {"reasoner": "openai", "openai": model}) as started:
+        model = OpenAIOptions(
+            base_url=server.base_url, price_prompt=price, price_completion=2 * price
+        )
+        async with service(
+            tmp_path, MonitoringSettings(port=0), {"reasoner": "openai", "openai": model}
+        ) as started:
             before = values((await asked(started.metrics))[1])
             await lived(started)
             async with connected(started.address) as stub:
@@ -146,13 +192,20 @@ async def test_what_a_model_cost_is_told_by_prompt_as_the_status_tells_it(tmp_pa
         assert found["propagation_model_calls_total", one.prompt] == one.calls
         assert found["propagation_model_cached_answers_total", one.prompt] == one.cached
         assert found["propagation_model_tokens_total", "prompt", one.prompt] == one.prompt_tokens
-        assert found["propagation_model_tokens_total", "completion", one.prompt] == one.completion_tokens
+        assert (
+            found["propagation_model_tokens_total", "completion", one.prompt]
+            == one.completion_tokens
+        )
         assert found["propagation_model_seconds_total", one.prompt] == pytest.approx(one.seconds)
-        assert found.get(("propagation_model_money_total", one.prompt), 0) == pytest.approx(one.money)
+        assert found.get(("propagation_model_money_total", one.prompt), 0) == pytest.approx(
+            one.money
+        )
     assert bool(price) is any(name == "propagation_model_money_total" for name, *_ in found)
 
 
-async def test_other_paths_and_methods_are_refused_and_a_refused_call_is_counted_by_its_code(tmp_path):
+async def test_other_paths_and_methods_are_refused_and_a_refused_call_is_counted_by_its_code(
+    tmp_path,
+):
     async with service(tmp_path, MonitoringSettings(port=0)) as started:
         assert (await asked(started.metrics, "/"))[0] == 404
         reader, writer = await asyncio.open_connection(*started.metrics.split(":"))
@@ -162,6 +215,7 @@ async def test_other_paths_and_methods_are_refused_and_a_refused_call_is_counted
         await writer.wait_closed()
         async with Access().channel(started.address, None) as channel:
             from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
+
             with pytest.raises(Exception, match="key"):
                 await PropagationServiceStub(channel).GetProfile(pb.GetProfileRequest())
         found = values((await asked(started.metrics))[1])
@@ -184,8 +238,12 @@ async def test_metrics_are_not_offered_to_other_machines_by_themselves(tmp_path)
 
 async def test_a_trace_leads_from_an_event_to_the_profiles_it_changed(tmp_path, monkeypatch):
     exporter = InMemorySpanExporter()
-    monkeypatch.setattr(monitor, "_traces", lambda settings, holder: Traces(exporter, settings.trace_share, holder))
-    async with service(tmp_path, MonitoringSettings(traces="http://127.0.0.1:4317", trace_share=1.0)) as started:
+    monkeypatch.setattr(
+        monitor, "_traces", lambda settings, holder: Traces(exporter, settings.trace_share, holder)
+    )
+    async with service(
+        tmp_path, MonitoringSettings(traces="http://127.0.0.1:4317", trace_share=1.0)
+    ) as started:
         await lived(started)
     spans = exporter.get_finished_spans()
     roots = {span.attributes["sequence"]: span for span in spans if span.name == "record"}
@@ -198,7 +256,9 @@ async def test_a_trace_leads_from_an_event_to_the_profiles_it_changed(tmp_path, 
         mine = {span.name: span for span in spans if span.context.trace_id == trace_id}
         assert mine["learn"].parent.span_id == mine["reason"].parent.span_id == first
         assert mine["reason"].start_time >= root.start_time
-    assert {span.context.trace_id for span in changed} <= {ids_of(sequence)[0] for sequence in roots}
+    assert {span.context.trace_id for span in changed} <= {
+        ids_of(sequence)[0] for sequence in roots
+    }
 
 
 def test_a_share_of_interactions_is_traced_the_same_everywhere():
@@ -213,7 +273,9 @@ def test_a_share_of_interactions_is_traced_the_same_everywhere():
 def test_what_is_off_is_not_imported():
     import subprocess
 
-    code = ("import asyncio, sys; from services.monitoring.setup import monitoring_of, Off; from services.config.settings import"
-            " MonitoringSettings; assert isinstance(monitoring_of(MonitoringSettings(), 'x'), Off); import services.server;"
-            " sys.exit(any(name.startswith(('prometheus_client', 'opentelemetry')) for name in sys.modules))")
+    code = (
+        "import asyncio, sys; from services.monitoring.setup import monitoring_of, Off; from services.config.settings import"
+        " MonitoringSettings; assert isinstance(monitoring_of(MonitoringSettings(), 'x'), Off); import services.server;"
+        " sys.exit(any(name.startswith(('prometheus_client', 'opentelemetry')) for name in sys.modules))"
+    )
     assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0

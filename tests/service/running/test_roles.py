@@ -18,8 +18,14 @@ async def read_only(serving):
         yield client
 
 
-@pytest.mark.parametrize("fields", [{"key": ANN}, {"key": ANN, "kind": USER},
-                                    {"key": pb.ClientKey(kind=ITEM, id="i1"), "kind": USER}])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"key": ANN},
+        {"key": ANN, "kind": USER},
+        {"key": pb.ClientKey(kind=ITEM, id="i1"), "kind": USER},
+    ],
+)
 async def test_similar_users_need_the_role(read_only, fields):
     await travelled(read_only)
     with pytest.raises(grpc.aio.AioRpcError) as caught:
@@ -35,27 +41,42 @@ async def test_counts_take_the_place_of_users_ids(read_only):
     assert all(source.message.senders.WhichOneof("parties") == "count" for source in heard.sources)
     stub = read_only.stub
     answer = await stub.GetProfile(pb.GetProfileRequest(key=ANN))
-    own = [source.interaction for line in answer.profile.lines for source in line.sources if source.HasField("interaction")]
+    own = [
+        source.interaction
+        for line in answer.profile.lines
+        for source in line.sources
+        if source.HasField("interaction")
+    ]
     assert own
     assert all(source.users.count == 1 and not source.HasField("event_id") for source in own)
     trace = await stub.TracePropagation(pb.TracePropagationRequest(event_id="bob-i15"))
     assert trace.paths
     routers = await stub.ListRouters(pb.ListRoutersRequest(bank=pb.BANK_TASTE))
-    members = [member for router in routers.routers
-               for member in (await stub.GetRouter(pb.GetRouterRequest(number=router.number))).members]
+    members = [
+        member
+        for router in routers.routers
+        for member in (await stub.GetRouter(pb.GetRouterRequest(number=router.number))).members
+    ]
     assert max(member.count for member in members) == 3
     for text in (*map(str, trace.paths), *map(str, members), str(answer.profile.lines)):
         assert not any(name in text for name in ("ann", "bob", "cid"))
 
 
-@pytest.mark.parametrize(("roles", "told"), [((Role.READ,), False), ((Role.READ, Role.ADMIN), True)])
-async def test_only_operators_are_told_where_the_file_lies(serving, tmp_path, monkeypatch, roles, told):
+@pytest.mark.parametrize(
+    ("roles", "told"), [((Role.READ,), False), ((Role.READ, Role.ADMIN), True)]
+)
+async def test_only_operators_are_told_where_the_file_lies(
+    serving, tmp_path, monkeypatch, roles, told
+):
     async with serving(roles=roles) as client:
         place = str(tmp_path / "graph.db")
         full = StoreFull(f"{place}: database or disk is full")
         monkeypatch.setattr(client.worker, "failing", {"disk": str(full)})
         status = await client.stub.GetStatus(pb.GetStatusRequest())
-        assert ("database or disk is full" in status.failing["disk"], place in status.failing["disk"]) == (True, told)
+        assert (
+            "database or disk is full" in status.failing["disk"],
+            place in status.failing["disk"],
+        ) == (True, told)
 
         async def refused(_):
             raise full
@@ -65,5 +86,9 @@ async def test_only_operators_are_told_where_the_file_lies(serving, tmp_path, mo
             await client.stub.GetProfile(pb.GetProfileRequest(key=ANN))
         assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
         assert place in str(caught.value.details()) or not told
-        assert told or place.encode() not in dict(caught.value.trailing_metadata())["grpc-status-details-bin"]
+        assert (
+            told
+            or place.encode()
+            not in dict(caught.value.trailing_metadata())["grpc-status-details-bin"]
+        )
         assert told or place not in caught.value.details()

@@ -29,16 +29,24 @@ class Turned:
 
 @pytest.fixture
 def start(tmp_path, monkeypatch):
-    """Starts a service that evolves at half past two in Berlin: on its stub, its engine and its clock."""
+    """Starts a service that evolves at half past two in Berlin: on its stub, its engine and its
+    clock."""
     monkeypatch.setattr(services.worker.worker, "LOOK_SECONDS", 0.02)
     clock = Turned()
-    settings = Settings(database=tmp_path / "graph.db", reasoning_in="loop", server=ServerSettings(port=0, grace_seconds=1),
-                        schedule=ScheduleSettings(evolution="30 2 * * *", time_zone="Europe/Berlin"),
-                        workflow=WorkflowSettings(**SMALL, auto_create=True))
+    settings = Settings(
+        database=tmp_path / "graph.db",
+        reasoning_in="loop",
+        server=ServerSettings(port=0, grace_seconds=1),
+        schedule=ScheduleSettings(evolution="30 2 * * *", time_zone="Europe/Berlin"),
+        workflow=WorkflowSettings(**SMALL, auto_create=True),
+    )
 
     @asynccontextmanager
     async def started():
-        async with running(settings, clock=clock) as service, grpc.aio.insecure_channel(service.address) as channel:
+        async with (
+            running(settings, clock=clock) as service,
+            grpc.aio.insecure_channel(service.address) as channel,
+        ):
             yield PropagationServiceStub(channel), service.engine, clock
 
     return started

@@ -1,4 +1,5 @@
-"""TLS, mutual TLS, tokens with roles, rotation while it runs, and limits; over real gRPC with real certificates."""
+"""TLS, mutual TLS, tokens with roles, rotation while it runs, and limits; over real gRPC with real
+certificates."""
 
 import asyncio
 import logging
@@ -17,7 +18,13 @@ from propagation.workflow.settings import WorkflowSettings
 from services.client.credentials import Access
 from services.client.errors import Refused, UsageProblem
 from services.client.stub import connected
-from services.config.settings import LimitSettings, MonitoringSettings, ServerSettings, Settings, TlsSettings
+from services.config.settings import (
+    LimitSettings,
+    MonitoringSettings,
+    ServerSettings,
+    Settings,
+    TlsSettings,
+)
 from services.grpc import guard
 from services.runtime.errors import NotLoopback
 from services.security import reloaded_file as watched
@@ -31,7 +38,9 @@ from tests.service.certificates import authority, signed
 from tests.service.conftest import SMALL
 
 STATUS = pb.GetStatusRequest()
-EVENTS = pb.RecordInteractionsRequest(interactions=[pb.Interaction(event_id="e", user_id="ann", item_id="i")])
+EVENTS = pb.RecordInteractionsRequest(
+    interactions=[pb.Interaction(event_id="e", user_id="ann", item_id="i")]
+)
 SIMILAR = pb.SimilarClientsRequest(key=pb.ClientKey(kind=pb.CLIENT_KIND_USER, id="ann"))
 
 
@@ -54,15 +63,23 @@ def tokens(tmp_path):
 
 @asynccontextmanager
 async def service(tmp_path, monitoring=MonitoringSettings(), **server):  # noqa: B008  # a value
-    settings = Settings(monitoring=monitoring, database=tmp_path / "graph.db", reasoning_in="loop",
-                        server=ServerSettings(port=0, grace_seconds=0.2, **server),
-                        workflow=WorkflowSettings(**SMALL, auto_create=True))
+    settings = Settings(
+        monitoring=monitoring,
+        database=tmp_path / "graph.db",
+        reasoning_in="loop",
+        server=ServerSettings(port=0, grace_seconds=0.2, **server),
+        workflow=WorkflowSettings(**SMALL, auto_create=True),
+    )
     async with running(settings) as started:
         yield started
 
 
 def tls_of(server, client_ca=None):
-    return TlsSettings(certificate=server.certificate, key=server.key, client_ca=client_ca and client_ca.certificate)
+    return TlsSettings(
+        certificate=server.certificate,
+        key=server.key,
+        client_ca=client_ca and client_ca.certificate,
+    )
 
 
 async def code_of(call):
@@ -83,10 +100,17 @@ async def test_tls_is_spoken_and_a_stranger_s_certificate_is_not_trusted(tmp_pat
     async with service(tmp_path, tls=tls_of(server)) as started:
         async with connected(started.address, Access(ca=ca.certificate, tls=True)) as stub:
             assert (await stub.GetStatus(STATUS)).version
-        for channel in (grpc.aio.insecure_channel(started.address),
-                        grpc.aio.secure_channel(started.address, grpc.ssl_channel_credentials(other.certificate.read_bytes()))):
+        for channel in (
+            grpc.aio.insecure_channel(started.address),
+            grpc.aio.secure_channel(
+                started.address, grpc.ssl_channel_credentials(other.certificate.read_bytes())
+            ),
+        ):
             async with channel:
-                assert await code_of(PropagationServiceStub(channel).GetStatus(STATUS, timeout=2)) == grpc.StatusCode.UNAVAILABLE
+                assert (
+                    await code_of(PropagationServiceStub(channel).GetStatus(STATUS, timeout=2))
+                    == grpc.StatusCode.UNAVAILABLE
+                )
 
 
 async def test_mutual_tls_asks_for_a_certificate_that_was_signed(tmp_path, pki):
@@ -96,24 +120,37 @@ async def test_mutual_tls_asks_for_a_certificate_that_was_signed(tmp_path, pki):
         async with connected(started.address, access) as stub:
             assert (await stub.GetStatus(STATUS)).version
         async with Access(tls=True, ca=ca.certificate).channel(started.address, None) as channel:
-            assert await code_of(PropagationServiceStub(channel).GetStatus(STATUS, timeout=2)) == grpc.StatusCode.UNAVAILABLE
+            assert (
+                await code_of(PropagationServiceStub(channel).GetStatus(STATUS, timeout=2))
+                == grpc.StatusCode.UNAVAILABLE
+            )
 
 
 async def test_each_role_may_do_what_it_says_and_no_more(tmp_path, tokens, pki):
     path, secrets = tokens
     ca, server, _, _ = pki
-    may = {Role.WRITE: {"record"}, Role.READ: {"status"}, Role.ANALYST: {"status", "similar users"},
-           Role.ADMIN: {"record", "status", "round"}}
-    async with (service(tmp_path, tls=tls_of(server), tokens=path) as started,
-                Access(tls=True, ca=ca.certificate).channel(started.address, None) as channel):
+    may = {
+        Role.WRITE: {"record"},
+        Role.READ: {"status"},
+        Role.ANALYST: {"status", "similar users"},
+        Role.ADMIN: {"record", "status", "round"},
+    }
+    async with (
+        service(tmp_path, tls=tls_of(server), tokens=path) as started,
+        Access(tls=True, ca=ca.certificate).channel(started.address, None) as channel,
+    ):
         stub = PropagationServiceStub(channel)
         for role in (Role.WRITE, Role.READ, Role.ANALYST, Role.ADMIN):
             with_token = {"metadata": bearer(secrets[role])}
-            codes = {"record": await code_of(stub.RecordInteractions(EVENTS, **with_token)),
-                     "status": await code_of(stub.GetStatus(STATUS, **with_token)),
-                     "similar users": await code_of(stub.SimilarClients(SIMILAR, **with_token)),
-                     "round": await code_of(stub.RunRound(pb.RunRoundRequest(), **with_token))}
-            assert {what for what, code in codes.items() if code == grpc.StatusCode.OK} == may[role], role
+            codes = {
+                "record": await code_of(stub.RecordInteractions(EVENTS, **with_token)),
+                "status": await code_of(stub.GetStatus(STATUS, **with_token)),
+                "similar users": await code_of(stub.SimilarClients(SIMILAR, **with_token)),
+                "round": await code_of(stub.RunRound(pb.RunRoundRequest(), **with_token)),
+            }
+            assert {what for what, code in codes.items() if code == grpc.StatusCode.OK} == may[
+                role
+            ], role
             assert set(codes.values()) == {grpc.StatusCode.OK, grpc.StatusCode.PERMISSION_DENIED}
         stream = stub.StreamInteractions(metadata=bearer(secrets[Role.READ]))
         assert await code_of(stream.read()) == grpc.StatusCode.PERMISSION_DENIED
@@ -122,14 +159,28 @@ async def test_each_role_may_do_what_it_says_and_no_more(tmp_path, tokens, pki):
 async def test_without_a_known_token_only_health_answers(tmp_path, tokens):
     path, secrets = tokens
     name, _, secret = secrets[Role.ADMIN].partition(".")
-    async with service(tmp_path, tokens=path) as started, grpc.aio.insecure_channel(started.address) as channel:
+    async with (
+        service(tmp_path, tokens=path) as started,
+        grpc.aio.insecure_channel(started.address) as channel,
+    ):
         stub = PropagationServiceStub(channel)
-        for metadata in ((), bearer(""), bearer(name), bearer(f"{name}.{secret[:-1]}"), bearer(f"my-read.{secret}"),
-                         (("authorization", f"Basic {secrets[Role.ADMIN]}"),)):
-            assert await code_of(stub.GetStatus(STATUS, metadata=metadata)) == grpc.StatusCode.UNAUTHENTICATED
+        for metadata in (
+            (),
+            bearer(""),
+            bearer(name),
+            bearer(f"{name}.{secret[:-1]}"),
+            bearer(f"my-read.{secret}"),
+            (("authorization", f"Basic {secrets[Role.ADMIN]}"),),
+        ):
+            assert (
+                await code_of(stub.GetStatus(STATUS, metadata=metadata))
+                == grpc.StatusCode.UNAUTHENTICATED
+            )
         assert await code_of(stub.StreamInteractions().read()) == grpc.StatusCode.UNAUTHENTICATED
         health = health_pb2_grpc.HealthStub(channel)
-        assert (await health.Check(health_pb2.HealthCheckRequest())).status == health_pb2.HealthCheckResponse.SERVING
+        assert (
+            await health.Check(health_pb2.HealthCheckRequest())
+        ).status == health_pb2.HealthCheckResponse.SERVING
         async with connected(started.address, Access(token=secrets[Role.READ])) as mine:
             assert (await mine.GetStatus(STATUS)).version
         with pytest.raises(Refused, match="role 'write'"):
@@ -140,14 +191,26 @@ async def test_without_a_known_token_only_health_answers(tmp_path, tokens):
 async def test_tokens_are_taken_back_and_given_while_it_runs(tmp_path, tokens, monkeypatch):
     path, secrets = tokens
     monkeypatch.setattr(watched, "LOOK_SECONDS", 0.0)
-    async with service(tmp_path, tokens=path) as started, grpc.aio.insecure_channel(started.address) as channel:
+    async with (
+        service(tmp_path, tokens=path) as started,
+        grpc.aio.insecure_channel(started.address) as channel,
+    ):
+
         async def status(secret):
-            return await code_of(PropagationServiceStub(channel).GetStatus(STATUS, metadata=bearer(secret)))
+            return await code_of(
+                PropagationServiceStub(channel).GetStatus(STATUS, metadata=bearer(secret))
+            )
 
         fresh, token = new_token("fresh", [Role.READ])
-        assert [await status(secrets[Role.READ]), await status(fresh)] == [grpc.StatusCode.OK, grpc.StatusCode.UNAUTHENTICATED]
+        assert [await status(secrets[Role.READ]), await status(fresh)] == [
+            grpc.StatusCode.OK,
+            grpc.StatusCode.UNAUTHENTICATED,
+        ]
         write_tokens(path, [token])
-        assert [await status(secrets[Role.READ]), await status(fresh)] == [grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.OK]
+        assert [await status(secrets[Role.READ]), await status(fresh)] == [
+            grpc.StatusCode.UNAUTHENTICATED,
+            grpc.StatusCode.OK,
+        ]
         path.write_text("half a li")
         assert await status(fresh) == grpc.StatusCode.OK, "a broken file locks nobody out"
         path.unlink()
@@ -163,9 +226,14 @@ async def test_a_stream_ends_with_its_token(tmp_path, tokens, monkeypatch):
     path, secrets = tokens
     monkeypatch.setattr(watched, "LOOK_SECONDS", 0.0)
     monkeypatch.setattr(guard, "ADMITTED_SECONDS", 0.05)
-    async with service(tmp_path, tokens=path) as started, grpc.aio.insecure_channel(started.address) as channel:
+    async with (
+        service(tmp_path, tokens=path) as started,
+        grpc.aio.insecure_channel(started.address) as channel,
+    ):
         stub = PropagationServiceStub(channel)
-        watching = stub.WatchPropagation(pb.WatchPropagationRequest(), metadata=bearer(secrets[Role.READ]))
+        watching = stub.WatchPropagation(
+            pb.WatchPropagationRequest(), metadata=bearer(secrets[Role.READ])
+        )
         streaming = stub.StreamInteractions(metadata=bearer(secrets[Role.WRITE]))
         await streaming.write(pb.StreamInteractionsRequest(interaction=EVENTS.interactions[0]))
         assert (await streaming.read()).outcome.sequence
@@ -180,7 +248,10 @@ async def test_a_stream_ends_with_its_token(tmp_path, tokens, monkeypatch):
 
 async def test_health_is_watched_without_a_token(tmp_path, tokens, monkeypatch):
     monkeypatch.setattr(guard, "ADMITTED_SECONDS", 0.05)
-    async with service(tmp_path, tokens=tokens[0]) as started, grpc.aio.insecure_channel(started.address) as channel:
+    async with (
+        service(tmp_path, tokens=tokens[0]) as started,
+        grpc.aio.insecure_channel(started.address) as channel,
+    ):
         watching = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest())
         assert (await watching.read()).status == health_pb2.HealthCheckResponse.SERVING
         await asyncio.sleep(0.2)
@@ -198,18 +269,29 @@ def test_a_certificate_without_its_key_is_said_before_it_is_shown(alone):
 def test_what_is_no_token_is_said_before_it_is_sent(token):
     with pytest.raises(UsageProblem, match="PROPAGATION_TOKEN is no token"):
         Access.of_environment({"PROPAGATION_TOKEN": token})
-    assert Access.of_environment({"PROPAGATION_TOKEN": "my-read.secret\n"}).token == "my-read.secret"
+    assert (
+        Access.of_environment({"PROPAGATION_TOKEN": "my-read.secret\n"}).token == "my-read.secret"
+    )
 
 
 async def test_between_looks_a_hangup_reads_them_again_at_once(tmp_path, tokens, monkeypatch):
     path, secrets = tokens
     monkeypatch.setattr(watched, "LOOK_SECONDS", 1_000.0)
-    async with service(tmp_path, tokens=path) as started, grpc.aio.insecure_channel(started.address) as channel:
+    async with (
+        service(tmp_path, tokens=path) as started,
+        grpc.aio.insecure_channel(started.address) as channel,
+    ):
         stub = PropagationServiceStub(channel)
         write_tokens(path, [])
-        assert await code_of(stub.GetStatus(STATUS, metadata=bearer(secrets[Role.READ]))) == grpc.StatusCode.OK
+        assert (
+            await code_of(stub.GetStatus(STATUS, metadata=bearer(secrets[Role.READ])))
+            == grpc.StatusCode.OK
+        )
         started.door.look_again()
-        assert await code_of(stub.GetStatus(STATUS, metadata=bearer(secrets[Role.READ]))) == grpc.StatusCode.UNAUTHENTICATED
+        assert (
+            await code_of(stub.GetStatus(STATUS, metadata=bearer(secrets[Role.READ])))
+            == grpc.StatusCode.UNAUTHENTICATED
+        )
 
 
 async def test_a_new_certificate_is_shown_to_new_connections(tmp_path, pki, monkeypatch):
@@ -224,7 +306,9 @@ async def test_a_new_certificate_is_shown_to_new_connections(tmp_path, pki, monk
             assert (await stub.GetStatus(STATUS)).version
         mine.write_bytes(renewed.certificate.read_bytes())
         async with connected(started.address, Access(tls=True, ca=ca.certificate)) as stub:
-            assert (await stub.GetStatus(STATUS)).version, "a certificate without its key yet is not taken"
+            assert (await stub.GetStatus(STATUS)).version, (
+                "a certificate without its key yet is not taken"
+            )
         key.write_bytes(renewed.key.read_bytes())
         async with connected(started.address, Access(tls=True, ca=other.certificate)) as stub:
             assert (await stub.GetStatus(STATUS)).version
@@ -233,12 +317,18 @@ async def test_a_new_certificate_is_shown_to_new_connections(tmp_path, pki, monk
 async def test_metrics_show_a_new_certificate_too(tmp_path, pki, monkeypatch):
     monkeypatch.setattr(watched, "LOOK_SECONDS", 0.0)
     ca, server, _, other = pki
-    mine, key, renewed = tmp_path / "mine.pem", tmp_path / "mine.key", signed(tmp_path, "renewed", other)
+    mine, key, renewed = (
+        tmp_path / "mine.pem",
+        tmp_path / "mine.key",
+        signed(tmp_path, "renewed", other),
+    )
 
     async def shows(issuer):
         context = ssl.create_default_context(cafile=issuer.certificate)
         try:
-            reader, writer = await asyncio.open_connection("127.0.0.1", int(started.metrics.rpartition(":")[2]), ssl=context)
+            reader, writer = await asyncio.open_connection(
+                "127.0.0.1", int(started.metrics.rpartition(":")[2]), ssl=context
+            )
         except ssl.SSLCertVerificationError:
             return False
         writer.write(b"GET /metrics HTTP/1.1\r\n\r\n")
@@ -248,10 +338,14 @@ async def test_metrics_show_a_new_certificate_too(tmp_path, pki, monkeypatch):
 
     mine.write_bytes(server.certificate.read_bytes())
     key.write_bytes(server.key.read_bytes())
-    async with service(tmp_path, MonitoringSettings(port=0), tls=TlsSettings(certificate=mine, key=key)) as started:
+    async with service(
+        tmp_path, MonitoringSettings(port=0), tls=TlsSettings(certificate=mine, key=key)
+    ) as started:
         assert [await shows(ca), await shows(other)] == [True, False]
         mine.write_bytes(renewed.certificate.read_bytes())
-        assert [await shows(ca), await shows(other)] == [True, False], "a certificate without its key yet is not taken"
+        assert [await shows(ca), await shows(other)] == [True, False], (
+            "a certificate without its key yet is not taken"
+        )
         key.write_bytes(renewed.key.read_bytes())
         assert [await shows(ca), await shows(other)] == [False, True]
 
@@ -259,13 +353,28 @@ async def test_metrics_show_a_new_certificate_too(tmp_path, pki, monkeypatch):
 async def test_calls_and_bytes_a_second_are_limited_by_client(tmp_path, tokens):
     path, secrets = tokens
     limits = LimitSettings(calls_per_second=0.5, bytes_per_second=2_000)
-    async with service(tmp_path, tokens=path, limits=limits) as started, grpc.aio.insecure_channel(started.address) as channel:
+    async with (
+        service(tmp_path, tokens=path, limits=limits) as started,
+        grpc.aio.insecure_channel(started.address) as channel,
+    ):
         stub = PropagationServiceStub(channel)
-        assert await code_of(stub.GetStatus(STATUS, metadata=bearer(secrets[Role.READ]))) == grpc.StatusCode.OK
-        assert await code_of(stub.GetStatus(STATUS, metadata=bearer(secrets[Role.READ]))) == grpc.StatusCode.RESOURCE_EXHAUSTED
-        assert await code_of(stub.GetStatus(STATUS, metadata=bearer(secrets[Role.ANALYST]))) == grpc.StatusCode.OK
-        large = pb.StreamInteractionsRequest(interaction=pb.Interaction(
-            event_id="e", user_id="ann", item_id="i", metadata={"note": "x" * 3_000}))
+        assert (
+            await code_of(stub.GetStatus(STATUS, metadata=bearer(secrets[Role.READ])))
+            == grpc.StatusCode.OK
+        )
+        assert (
+            await code_of(stub.GetStatus(STATUS, metadata=bearer(secrets[Role.READ])))
+            == grpc.StatusCode.RESOURCE_EXHAUSTED
+        )
+        assert (
+            await code_of(stub.GetStatus(STATUS, metadata=bearer(secrets[Role.ANALYST])))
+            == grpc.StatusCode.OK
+        )
+        large = pb.StreamInteractionsRequest(
+            interaction=pb.Interaction(
+                event_id="e", user_id="ann", item_id="i", metadata={"note": "x" * 3_000}
+            )
+        )
         began = time.monotonic()
         stream = stub.StreamInteractions(metadata=bearer(secrets[Role.WRITE]))
         for number in (1, 2):
@@ -278,14 +387,22 @@ async def test_calls_and_bytes_a_second_are_limited_by_client(tmp_path, tokens):
 
 
 async def test_a_message_of_more_than_the_limit_is_refused(tmp_path):
-    async with service(tmp_path, max_message_bytes=2_000) as started, grpc.aio.insecure_channel(started.address) as channel:
+    async with (
+        service(tmp_path, max_message_bytes=2_000) as started,
+        grpc.aio.insecure_channel(started.address) as channel,
+    ):
         large = pb.RecordInteractionsRequest(interactions=[pb.Interaction(event_id="e" * 3_000)])
-        assert await code_of(PropagationServiceStub(channel).RecordInteractions(large)) == grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert (
+            await code_of(PropagationServiceStub(channel).RecordInteractions(large))
+            == grpc.StatusCode.RESOURCE_EXHAUSTED
+        )
 
 
 def test_another_address_than_loopback_needs_both_tls_and_tokens(tmp_path, pki):
     _, server, _, _ = pki
-    refuse_open_address(ServerSettings(host="0.0.0.0", tls=tls_of(server), tokens=tmp_path / "tokens"))
+    refuse_open_address(
+        ServerSettings(host="0.0.0.0", tls=tls_of(server), tokens=tmp_path / "tokens")
+    )
     for part in ({"tls": tls_of(server)}, {"tokens": tmp_path / "tokens"}, {}):
         with pytest.raises(NotLoopback, match=r"server\.tokens"):
             refuse_open_address(ServerSettings(host="0.0.0.0", **part))
@@ -293,18 +410,34 @@ def test_another_address_than_loopback_needs_both_tls_and_tokens(tmp_path, pki):
 
 async def test_tls_that_does_not_add_up_is_said_at_start(tmp_path, pki):
     _, server, caller, _ = pki
-    for tls, said in ((TlsSettings(certificate=server.certificate), "belong together"),
-                      (TlsSettings(certificate=server.certificate, key=caller.key), "not a certificate and its key"),
-                      (TlsSettings(certificate=tmp_path / "none", key=server.key), "none"),
-                      (TlsSettings(certificate=server.certificate, key=server.key, client_ca=tmp_path / "none"), "none")):
+    for tls, said in (
+        (TlsSettings(certificate=server.certificate), "belong together"),
+        (
+            TlsSettings(certificate=server.certificate, key=caller.key),
+            "not a certificate and its key",
+        ),
+        (TlsSettings(certificate=tmp_path / "none", key=server.key), "none"),
+        (
+            TlsSettings(
+                certificate=server.certificate, key=server.key, client_ca=tmp_path / "none"
+            ),
+            "none",
+        ),
+    ):
         with pytest.raises(BrokenTls, match=said):
             async with service(tmp_path, tls=tls):
                 pass
 
 
-@pytest.mark.parametrize(("text", "said"), [
-    ("ann read\n", "line 1"), ("ann read,cook " + "0" * 64 + "\n", "cook"), ("ann read nothash\n", "line 1"),
-    ("a read " + "0" * 64 + "\na read " + "0" * 64 + "\n", "twice")])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("ann read\n", "line 1"),
+        ("ann read,cook " + "0" * 64 + "\n", "cook"),
+        ("ann read nothash\n", "line 1"),
+        ("a read " + "0" * 64 + "\na read " + "0" * 64 + "\n", "twice"),
+    ],
+)
 def test_a_broken_tokens_file_is_said_with_its_line(tmp_path, text, said):
     path = tmp_path / "tokens"
     path.write_text(text)
@@ -324,7 +457,10 @@ def test_a_tokens_file_that_others_may_write_is_refused(tokens):
 async def test_no_secret_is_in_the_file_the_log_or_an_error(tmp_path, tokens, capsys, caplog):
     path, secrets = tokens
     caplog.set_level(logging.DEBUG)
-    async with service(tmp_path, tokens=path) as started, grpc.aio.insecure_channel(started.address) as channel:
+    async with (
+        service(tmp_path, tokens=path) as started,
+        grpc.aio.insecure_channel(started.address) as channel,
+    ):
         stub = PropagationServiceStub(channel)
         wrong = secrets[Role.READ] + "x"
         with pytest.raises(grpc.aio.AioRpcError) as caught:
@@ -332,7 +468,9 @@ async def test_no_secret_is_in_the_file_the_log_or_an_error(tmp_path, tokens, ca
         with pytest.raises(grpc.aio.AioRpcError) as denied:
             await stub.RunRound(pb.RunRoundRequest(), metadata=bearer(secrets[Role.READ]))
         await asyncio.sleep(0)
-    said = "".join([*capsys.readouterr(), caplog.text, str(caught.value), str(denied.value), path.read_text()])
+    said = "".join(
+        [*capsys.readouterr(), caplog.text, str(caught.value), str(denied.value), path.read_text()]
+    )
     assert "request refused" in said
     for secret in secrets.values():
         assert secret.partition(".")[2] not in said
@@ -344,7 +482,9 @@ def test_a_token_never_crosses_a_network_in_plain_text():
 
 
 def test_every_rpc_has_its_role():
-    assert set(NEEDED) == {method.name for method in pb.DESCRIPTOR.services_by_name["PropagationService"].methods}
+    assert set(NEEDED) == {
+        method.name for method in pb.DESCRIPTOR.services_by_name["PropagationService"].methods
+    }
 
 
 def test_settings_show_no_secret():

@@ -22,14 +22,27 @@ async def test_health_is_serving(service, name):
 
 async def test_reflection_lists_the_service(service):
     stub = reflection_pb2_grpc.ServerReflectionStub(service.channel)
-    call = stub.ServerReflectionInfo(iter([reflection_pb2.ServerReflectionRequest(list_services="")]))
+    call = stub.ServerReflectionInfo(
+        iter([reflection_pb2.ServerReflectionRequest(list_services="")])
+    )
     answer = await call.read()
     assert NAME in [found.name for found in answer.list_services_response.service]
 
 
-@pytest.mark.parametrize(("host", "own"), [("127.0.0.1", True), ("127.8.8.8", True), ("::1", True), ("[::1]", True),
-                                           ("localhost", True), ("0.0.0.0", False), ("::", False), ("10.0.0.1", False),
-                                           ("example.org", False)])
+@pytest.mark.parametrize(
+    ("host", "own"),
+    [
+        ("127.0.0.1", True),
+        ("127.8.8.8", True),
+        ("::1", True),
+        ("[::1]", True),
+        ("localhost", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("10.0.0.1", False),
+        ("example.org", False),
+    ],
+)
 def test_only_loopback_is_served_without_insecure(host, own):
     assert is_loopback(host) is own
     refuse_open_address(ServerSettings(host=host, insecure=True))
@@ -41,16 +54,22 @@ def test_only_loopback_is_served_without_insecure(host, own):
 async def test_a_taken_port_is_said(service, tmp_path):
     taken = int(service.address.rsplit(":", 1)[1])
     with pytest.raises(PortTaken, match=str(taken)):
-        async with running(Settings(database=tmp_path / "other.db", server=ServerSettings(port=taken))):
+        async with running(
+            Settings(database=tmp_path / "other.db", server=ServerSettings(port=taken))
+        ):
             pass
 
 
 async def test_what_was_acked_is_there_after_a_restart(serving):
     event = pb.Interaction(event_id="e", user_id="ann", item_id="i")
     async with serving(auto_create=True) as first:
-        ack = await first.stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=[event]))
+        ack = await first.stub.RecordInteractions(
+            pb.RecordInteractionsRequest(interactions=[event])
+        )
     async with serving(auto_create=True) as second:
-        again = await second.stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=[event]))
+        again = await second.stub.RecordInteractions(
+            pb.RecordInteractionsRequest(interactions=[event])
+        )
     assert again.outcomes[0].status == pb.INTERACTION_STATUS_DUPLICATE
     assert again.outcomes[0].sequence == ack.outcomes[0].sequence
 
@@ -60,5 +79,7 @@ async def test_nothing_answers_after_the_stop(serving):
         address = service.address
     async with grpc.aio.insecure_channel(address) as channel:
         with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=1)
+            await health_pb2_grpc.HealthStub(channel).Check(
+                health_pb2.HealthCheckRequest(), timeout=1
+            )
     assert caught.value.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)

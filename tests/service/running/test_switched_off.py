@@ -1,4 +1,5 @@
-"""Propagation off, per request and as a setting, and the gauge that says what it is worth; over real gRPC."""
+"""Propagation off, per request and as a setting, and the gauge that says what it is worth; over
+real gRPC."""
 
 import math
 
@@ -14,15 +15,30 @@ KNN = {"knn_slow", "knn_fast"}
 
 
 async def record(stub, *pairs):
-    events = [pb.Interaction(event_id=f"{user}-{item}", user_id=user, item_id=f"i{item}") for user, item in pairs]
-    return (await stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=events))).sequence
+    events = [
+        pb.Interaction(event_id=f"{user}-{item}", user_id=user, item_id=f"i{item}")
+        for user, item in pairs
+    ]
+    return (
+        await stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=events))
+    ).sequence
 
 
 async def let_bob_and_cid_find_opera(stub):
-    """Ann likes jazz with them; then they move on to opera, and a round tells it to their communities."""
-    await stub.UpsertClients(pb.UpsertClientsRequest(clients=[
-        pb.Client(key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=f"i{n}"), title=f"Record {n}",
-                  attributes=["jazz" if n < 10 else "opera"]) for n in range(20)]))
+    """Ann likes jazz with them; then they move on to opera, and a round tells it to their
+    communities."""
+    await stub.UpsertClients(
+        pb.UpsertClientsRequest(
+            clients=[
+                pb.Client(
+                    key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=f"i{n}"),
+                    title=f"Record {n}",
+                    attributes=["jazz" if n < 10 else "opera"],
+                )
+                for n in range(20)
+            ]
+        )
+    )
     await record(stub, *((user, n) for user in ("ann", "bob", "cid") for n in range(4)))
     await stub.RunRound(pb.RunRoundRequest(drain=True))
     await record(stub, ("bob", 15), ("cid", 15))
@@ -38,8 +54,13 @@ def heard(profile):
 
 
 async def explained(stub, sequence, **fields):
-    answer = await stub.Recommend(pb.RecommendRequest(user_id="ann", explain=True, min_sequence=sequence, **fields))
-    assert all(abs(sum(part.product for part in item.explanation.parts) - item.score) < 1e-9 for item in answer.recommendations)
+    answer = await stub.Recommend(
+        pb.RecommendRequest(user_id="ann", explain=True, min_sequence=sequence, **fields)
+    )
+    assert all(
+        abs(sum(part.product for part in item.explanation.parts) - item.score) < 1e-9
+        for item in answer.recommendations
+    )
     return answer.recommendations[0].explanation
 
 
@@ -50,7 +71,9 @@ async def test_a_request_can_leave_propagation_out(service):
     await stub.RunRound(pb.RunRoundRequest(drain=True))
     whole, alone = await profile(stub), await profile(stub, propagate=False)
     assert heard(whole)
-    assert [line.id for line in alone.lines] == [line.id for line in whole.lines if line.author != pb.AUTHOR_RECEPTION]
+    assert [line.id for line in alone.lines] == [
+        line.id for line in whole.lines if line.author != pb.AUTHOR_RECEPTION
+    ]
     assert set(alone.attributes) == {name for line in alone.lines for name in line.attributes}
     assert not alone.waiting
     on, off = await explained(stub, sequence), await explained(stub, sequence, propagate=False)
@@ -83,9 +106,13 @@ async def test_the_setting_stops_rounds_and_reception_and_nothing_else(serving):
         assert not status.propagate
         assert (status.learned_through, status.reasoned_through) == (sequence, sequence)
         assert not PROPAGATED & {part.feature for part in (await explained(stub, sequence)).parts}
-        assert {part.feature for part in (await explained(stub, sequence, propagate=True)).parts} >= PROPAGATED
+        assert {
+            part.feature for part in (await explained(stub, sequence, propagate=True)).parts
+        } >= PROPAGATED
     async with serving(auto_create=True) as service:
-        assert heard(await profile(service.stub, freshness=pb.FRESHNESS_MERGED)), "what waited meanwhile arrives"
+        assert heard(await profile(service.stub, freshness=pb.FRESHNESS_MERGED)), (
+            "what waited meanwhile arrives"
+        )
         assert (await service.stub.RunRound(pb.RunRoundRequest(drain=True))).HasField("round")
 
 

@@ -8,7 +8,12 @@ from propagation.datasets.dataset import assembled
 from propagation.datasets.event_columns import Event, Events
 
 
-@given(st.lists(st.tuples(st.sampled_from("uvw"), st.sampled_from("abc"), st.integers(0, 3)), max_size=30), st.integers(0, 9))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("uvw"), st.sampled_from("abc"), st.integers(0, 3)), max_size=30
+    ),
+    st.integers(0, 9),
+)
 def test_events_come_in_time_order_and_rows_agree(told, seed):
     log = Events("x")
     for user, item, time in told:
@@ -18,9 +23,10 @@ def test_events_come_in_time_order_and_rows_agree(told, seed):
     assert [event.time for event in events] == sorted(time for _, _, time in told)
     assert sorted((event.user_id, event.item_id, event.time) for event in events) == sorted(told)
     users, items, times = data.rows()
-    assert [(data.users[u].key.id, data.items[i].key.id, t) for u, i, t in zip(users, items, times.tolist(), strict=True)] == [
-        (event.user_id, event.item_id, event.time) for event in events
-    ]
+    assert [
+        (data.users[u].key.id, data.items[i].key.id, t)
+        for u, i, t in zip(users, items, times.tolist(), strict=True)
+    ] == [(event.user_id, event.item_id, event.time) for event in events]
 
 
 def test_ties_follow_the_seed_and_not_the_file():

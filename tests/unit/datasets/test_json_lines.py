@@ -22,7 +22,9 @@ CLIENT = {
 def write(folder, clients, events=None):
     (folder / "clients.jsonl").write_text("\n".join(map(json.dumps, clients)) + "\n")
     if events is not None:
-        (folder / "events.jsonl").write_text("\n\n".join(map(json.dumps, events)), encoding="utf-8-sig")
+        (folder / "events.jsonl").write_text(
+            "\n\n".join(map(json.dumps, events)), encoding="utf-8-sig"
+        )
     return folder
 
 
@@ -48,13 +50,25 @@ def test_everything_the_schema_has(tmp_path):
     assert (item.hidden, item.metadata) == (True, {"n": "1"})
     assert passed_over.key.id == "z"
     early, late = data.events
-    assert (early.user_id, early.time, early.metadata, early.event_id) == ("b", 5_000, {"where": "shop"}, "jsonl:b:a:5000")
-    assert (late.event_id, late.negative_id, late.weight, late.time) == ("first", "z", 2.5, 1_767_225_600_000)
+    assert (early.user_id, early.time, early.metadata, early.event_id) == (
+        "b",
+        5_000,
+        {"where": "shop"},
+        "jsonl:b:a:5000",
+    )
+    assert (late.event_id, late.negative_id, late.weight, late.time) == (
+        "first",
+        "z",
+        2.5,
+        1_767_225_600_000,
+    )
 
 
 def test_without_times_the_order_of_lines_is_time(tmp_path):
     write(tmp_path, [CLIENT], [{"user_id": str(n), "item_id": "a"} for n in range(20)])
-    assert [event.user_id for event in load_dataset(tmp_path, SEED).events] == [str(n) for n in range(20)]
+    assert [event.user_id for event in load_dataset(tmp_path, SEED).events] == [
+        str(n) for n in range(20)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +97,11 @@ def test_a_broken_event_names_file_line_and_field(tmp_path, event, field):
     write(tmp_path, [CLIENT], [good, event])
     with pytest.raises(BrokenData) as refusal:
         load_dataset(tmp_path, SEED)
-    assert (refusal.value.file, refusal.value.line, refusal.value.field) == ("events.jsonl", 3, field)
+    assert (refusal.value.file, refusal.value.line, refusal.value.field) == (
+        "events.jsonl",
+        3,
+        field,
+    )
 
 
 @pytest.mark.parametrize(
@@ -102,7 +120,11 @@ def test_a_broken_client_names_file_line_and_field(tmp_path, client, field):
     write(tmp_path, [CLIENT, client])
     with pytest.raises(BrokenData) as refusal:
         load_dataset(tmp_path, SEED)
-    assert (refusal.value.file, refusal.value.line, refusal.value.field) == ("clients.jsonl", 2, field)
+    assert (refusal.value.file, refusal.value.line, refusal.value.field) == (
+        "clients.jsonl",
+        2,
+        field,
+    )
 
 
 def test_a_line_that_is_not_json(tmp_path):

@@ -23,8 +23,16 @@ def folder_of(path, *names):
     return path
 
 
-@pytest.mark.parametrize("names", [("x.inter", "events.jsonl"), ("u.data", "ratings.csv", "movies.csv"), ("x.user", "events.jsonl"),
-                                   ("ratings.dat", "ratings.csv"), ("u.data", "x.inter")])
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("x.inter", "events.jsonl"),
+        ("u.data", "ratings.csv", "movies.csv"),
+        ("x.user", "events.jsonl"),
+        ("ratings.dat", "ratings.csv"),
+        ("u.data", "x.inter"),
+    ],
+)
 def test_two_formats_in_one_folder_are_both_named(tmp_path, names):
     with pytest.raises(BrokenData) as refusal:
         load_dataset(folder_of(tmp_path, *names), SEED)
@@ -39,10 +47,17 @@ def test_a_file_that_is_there_plain_and_compressed(tmp_path, name):
         load_dataset(tmp_path, SEED)
 
 
-@pytest.mark.parametrize("name", ["u.data", "ratings.csv", "ratings.dat", "x.inter", "events.jsonl"])
+@pytest.mark.parametrize(
+    "name", ["u.data", "ratings.csv", "ratings.dat", "x.inter", "events.jsonl"]
+)
 def test_events_without_a_catalogue_say_so(tmp_path, name):
-    (note,) = [note for note in load_dataset(folder_of(tmp_path, name), SEED).notes if "catalogue" in note]
-    assert note == "Items that are in events, and there is no catalogue: 1. They are created without text."
+    (note,) = [
+        note for note in load_dataset(folder_of(tmp_path, name), SEED).notes if "catalogue" in note
+    ]
+    assert (
+        note
+        == "Items that are in events, and there is no catalogue: 1. They are created without text."
+    )
 
 
 def test_a_catalogue_that_names_them_all_needs_no_note(tmp_path):

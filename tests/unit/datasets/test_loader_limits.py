@@ -1,4 +1,5 @@
-"""What the service would refuse, the loader refuses first, with file, line and field: in every format."""
+"""What the service would refuse, the loader refuses first, with file, line and field: in every
+format."""
 
 import json
 
@@ -30,7 +31,9 @@ def place(error):
 
 
 def lines(folder, name, *rows):
-    (folder / name).write_text("".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows))
+    (folder / name).write_text(
+        "".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows)
+    )
     return folder
 
 
@@ -82,38 +85,83 @@ def test_the_message_is_the_services_own_with_the_place_before_it(tmp_path):
     long = {"a": "x" * 9_000}
     lines(tmp_path, "events.jsonl", EVENT, {**EVENT, "metadata": long})
     with pytest.raises(InvalidInput) as service:
-        checked_interaction(pb.Interaction(event_id="e", user_id="u", item_id="i", metadata=long), 0)
+        checked_interaction(
+            pb.Interaction(event_id="e", user_id="u", item_id="i", metadata=long), 0
+        )
     assert str(refusal(tmp_path)) == f"events.jsonl, line 2, {service.value}"
 
 
-@pytest.mark.parametrize("line", ['{"user_id": "u", "item_id": "a", "item_id": "b"}',
-                                  '{"user_id": "u", "item_id": "a", "metadata": {"item_id": 1, "item_id": 2}}'])
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"user_id": "u", "item_id": "a", "item_id": "b"}',
+        '{"user_id": "u", "item_id": "a", "metadata": {"item_id": 1, "item_id": 2}}',
+    ],
+)
 def test_a_name_that_stands_twice_in_an_object(tmp_path, line):
     lines(tmp_path, "events.jsonl", EVENT, line)
     assert place(refusal(tmp_path)) == ("events.jsonl", 2, "item_id")
 
 
 def test_what_json_lines_say_is_taken_exactly(tmp_path):
-    client = {"kind": "user", "id": "  ws  ", "title": " <b>a</b> &amp;\n b", "attributes": ["a  b", "a  b", "x" * 256]}
-    lines(tmp_path, "clients.jsonl", client, {"kind": "user", "id": "ws"}, {"kind": "item", "id": 5})
+    client = {
+        "kind": "user",
+        "id": "  ws  ",
+        "title": " <b>a</b> &amp;\n b",
+        "attributes": ["a  b", "a  b", "x" * 256],
+    }
+    lines(
+        tmp_path, "clients.jsonl", client, {"kind": "user", "id": "ws"}, {"kind": "item", "id": 5}
+    )
     lines(tmp_path, "events.jsonl", {"user_id": "  ws  ", "item_id": 5})
     data = load_dataset(tmp_path, SEED)
     assert [user.key.id for user in data.users] == ["  ws  ", "ws"]
-    assert (data.users[0].title, data.users[0].attributes) == (client["title"], tuple(client["attributes"]))
+    assert (data.users[0].title, data.users[0].attributes) == (
+        client["title"],
+        tuple(client["attributes"]),
+    )
     assert [(event.user_id, event.item_id) for event in data.events] == [("  ws  ", "5")]
 
 
 def test_what_the_loader_takes_at_the_limit_the_service_takes(tmp_path):
     full = {"k": "x" * 7_999}
-    lines(tmp_path, "clients.jsonl", {**ITEM, "title": "x" * 8_000, "metadata": full, "attributes": [f"a{n}" for n in range(64)]})
-    lines(tmp_path, "events.jsonl", {"user_id": "u" * 256, "item_id": "i", "metadata": full, "weight": 10})
+    lines(
+        tmp_path,
+        "clients.jsonl",
+        {
+            **ITEM,
+            "title": "x" * 8_000,
+            "metadata": full,
+            "attributes": [f"a{n}" for n in range(64)],
+        },
+    )
+    lines(
+        tmp_path,
+        "events.jsonl",
+        {"user_id": "u" * 256, "item_id": "i", "metadata": full, "weight": 10},
+    )
     data = load_dataset(tmp_path, SEED)
     (item,), (event,) = data.items, data.events
-    given = pb.Client(key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id="i"), title=item.title, attributes=item.attributes,
-                      metadata=item.metadata)
+    given = pb.Client(
+        key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id="i"),
+        title=item.title,
+        attributes=item.attributes,
+        metadata=item.metadata,
+    )
     assert checked_change(given, None, "client").key.kind == ClientKind.ITEM
-    assert checked_interaction(pb.Interaction(event_id=event.event_id, user_id=event.user_id, item_id="i", metadata=event.metadata,
-                                              weight=event.weight), 0).weight == 10
+    assert (
+        checked_interaction(
+            pb.Interaction(
+                event_id=event.event_id,
+                user_id=event.user_id,
+                item_id="i",
+                metadata=event.metadata,
+                weight=event.weight,
+            ),
+            0,
+        ).weight
+        == 10
+    )
 
 
 def test_a_time_that_rounds_to_beyond_the_last(tmp_path):
@@ -143,7 +191,9 @@ def test_movielens_later(tmp_path):
 
 
 def test_recbole(tmp_path):
-    lines(tmp_path, "x.inter", "user_id:token\titem_id:token\tnote:token", "u\ti\tfine", "u\ti\ta\0b")
+    lines(
+        tmp_path, "x.inter", "user_id:token\titem_id:token\tnote:token", "u\ti\tfine", "u\ti\ta\0b"
+    )
     assert place(refusal(tmp_path)) == ("x.inter", 3, "metadata")
     wide = "\t".join(f"f{place}:token" for place in range(65))
     lines(tmp_path, "x.inter", f"user_id:token\titem_id:token\t{wide}", "u\ti" + "\tx" * 65)
@@ -161,12 +211,18 @@ class Counting:
 
     async def RecordInteractions(self, request):  # noqa: N802 - the service's name
         self.sizes.append(request.ByteSize())
-        return pb.RecordInteractionsResponse(outcomes=[pb.InteractionOutcome(status=pb.INTERACTION_STATUS_ACCEPTED)
-                                                       for _ in request.interactions])
+        return pb.RecordInteractionsResponse(
+            outcomes=[
+                pb.InteractionOutcome(status=pb.INTERACTION_STATUS_ACCEPTED)
+                for _ in request.interactions
+            ]
+        )
 
 
 async def test_calls_with_long_metadata_stay_below_the_services_size(tmp_path):
-    lines(tmp_path, "events.jsonl", *({**EVENT, "metadata": {"a": "ü" * 7_000}} for _ in range(400)))
+    lines(
+        tmp_path, "events.jsonl", *({**EVENT, "metadata": {"a": "ü" * 7_000}} for _ in range(400))
+    )
     calls = Counting()
     report = await upload(calls, [], load_dataset(tmp_path, SEED).events)
     assert report.outcomes == {"accepted": 400}

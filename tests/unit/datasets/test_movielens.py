@@ -38,8 +38,16 @@ def test_100k_is_read_whole(hundred):
     assert {user.key.id for user in data.users} == {"5", "6"}
     assert data.users[0].metadata == {"age": "24", "gender": "M", "occupation": "technician"}
     *tied, last = data.events
-    assert {(event.user_id, event.item_id, event.time) for event in tied} == {("6", "2", 10_000), ("5", "2", 10_000)}
-    assert (last.user_id, last.item_id, last.event_id, last.metadata) == ("5", "1", "ml-100k:5:1:20000", {"rating": "3"})
+    assert {(event.user_id, event.item_id, event.time) for event in tied} == {
+        ("6", "2", 10_000),
+        ("5", "2", 10_000),
+    }
+    assert (last.user_id, last.item_id, last.event_id, last.metadata) == (
+        "5",
+        "1",
+        "ml-100k:5:1:20000",
+        {"rating": "3"},
+    )
 
 
 @pytest.mark.parametrize(
@@ -66,11 +74,14 @@ def test_a_broken_line_names_file_line_and_field(hundred, file, text, line, fiel
 
 def test_dat_files_in_latin_1_or_utf_8(tmp_path):
     (tmp_path / "movies.dat").write_bytes(
-        "1::Città::aperta (1945)::Drama|War\n".encode("latin-1") + "2::Amélie (2001)::Comedy\n".encode()
+        "1::Città::aperta (1945)::Drama|War\n".encode("latin-1")
+        + "2::Amélie (2001)::Comedy\n".encode()
     )
     (tmp_path / "ratings.dat").write_text("1::2::4.5::978300760\n")
     (tmp_path / "users.dat").write_text("1::F::1::10::48067\n")
-    (tmp_path / "tags.dat").write_text("1::2::Paris::978300760\n2::2::paris::978300761\n3::2::odd::978300762\n")
+    (tmp_path / "tags.dat").write_text(
+        "1::2::Paris::978300760\n2::2::paris::978300761\n3::2::odd::978300762\n"
+    )
     data = load_dataset(tmp_path, SEED)
     assert [(item.title, item.categories, item.attributes) for item in data.items] == [
         ("Città::aperta (1945)", ("Drama", "War"), None),
@@ -87,16 +98,24 @@ def latest(tmp_path):
             'movieId,title,genres\r\n1,"American President, The (1995)",Comedy|Drama\r\n'
             '2,"Say ""Yes"" (2020)",(no genres listed)\r\n'
         )
-    (tmp_path / "ratings.csv").write_text("rating,timestamp,userId,movieId\n4.0,100,7,1\n\n3.5,50,7,99\n")
+    (tmp_path / "ratings.csv").write_text(
+        "rating,timestamp,userId,movieId\n4.0,100,7,1\n\n3.5,50,7,99\n"
+    )
     return tmp_path
 
 
 def test_csv_files_in_any_order_of_columns(latest):
     data = load_dataset(latest, SEED)
-    assert [item.title for item in data.items] == ["The American President (1995)", 'Say "Yes" (2020)', None]
+    assert [item.title for item in data.items] == [
+        "The American President (1995)",
+        'Say "Yes" (2020)',
+        None,
+    ]
     assert data.items[1].categories is None
     assert [event.item_id for event in data.events] == ["99", "1"]
-    assert any("Items that are in events and not in the catalogue: 1." in note for note in data.notes)
+    assert any(
+        "Items that are in events and not in the catalogue: 1." in note for note in data.notes
+    )
 
 
 @pytest.mark.parametrize(
@@ -113,7 +132,11 @@ def test_a_broken_csv_line_names_file_line_and_field(latest, text, line, field):
     (latest / "ratings.csv").write_text(text)
     with pytest.raises(BrokenData) as refusal:
         load_dataset(latest, SEED)
-    assert (refusal.value.file, refusal.value.line, refusal.value.field) == ("ratings.csv", line, field)
+    assert (refusal.value.file, refusal.value.line, refusal.value.field) == (
+        "ratings.csv",
+        line,
+        field,
+    )
 
 
 def test_titles_meet_over_articles_accents_and_years():
@@ -123,7 +146,9 @@ def test_titles_meet_over_articles_accents_and_years():
 
 
 def test_what_100k_does_not_know_is_neither_a_genre_nor_a_title(hundred):
-    (hundred / "u.item").write_text(f"267|unknown||||1|{'0|' * 17}0\n268|The Unknown (1927)||||1|{'0|' * 17}0\n")
+    (hundred / "u.item").write_text(
+        f"267|unknown||||1|{'0|' * 17}0\n268|The Unknown (1927)||||1|{'0|' * 17}0\n"
+    )
     first, second = load_dataset(hundred, SEED).items[:2]
     assert (first.key.id, first.title, first.categories) == ("267", None, None)
     assert (second.title, second.categories) == ("The Unknown (1927)", None)

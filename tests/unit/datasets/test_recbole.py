@@ -23,13 +23,23 @@ def test_fields_in_any_order_and_texts_clean(tmp_path):
     )
     data = load_dataset(tmp_path, SEED)
     first, second = data.items
-    assert (first.title, first.categories, first.metadata) == ('Tom & Jerry "live"', ("R&B", "Soul"), {"price": "9.5"})
+    assert (first.title, first.categories, first.metadata) == (
+        'Tom & Jerry "live"',
+        ("R&B", "Soul"),
+        {"price": "9.5"},
+    )
     assert (second.title, second.categories, second.metadata) == (None, ("Jazz",), None)
-    assert [(event.time, event.metadata) for event in data.events] == [(2_500, {"rating": "5"}), (1_549_670_400_000, {})]
+    assert [(event.time, event.metadata) for event in data.events] == [
+        (2_500, {"rating": "5"}),
+        (1_549_670_400_000, {}),
+    ]
 
 
 def test_recboles_own_lists_are_parted_by_spaces(tmp_path):
-    write(tmp_path, ml__item="item_id:token\tmovie_title:token_seq\tclass:token_seq\n1\tToy Story\tAnimation Comedy\n")
+    write(
+        tmp_path,
+        ml__item="item_id:token\tmovie_title:token_seq\tclass:token_seq\n1\tToy Story\tAnimation Comedy\n",
+    )
     assert load_dataset(tmp_path, SEED).items[0].categories == ("Animation", "Comedy")
 
 
@@ -49,8 +59,15 @@ def test_several_prefixes_and_no_times(tmp_path):
     assert any("no time field" in note for note in data.notes)
 
 
-@pytest.mark.parametrize(("kind", "date"), [("token", "1970-01-02"), ("token", "1970-01-02T00:00:00Z"), ("token", "86400"),
-                                           ("float", "86400.0")])
+@pytest.mark.parametrize(
+    ("kind", "date"),
+    [
+        ("token", "1970-01-02"),
+        ("token", "1970-01-02T00:00:00Z"),
+        ("token", "86400"),
+        ("float", "86400.0"),
+    ],
+)
 def test_a_date_is_seconds_or_iso_8601(tmp_path, kind, date):
     write(tmp_path, a__inter=f"user_id:token\titem_id:token\tdate:{kind}\nu\t1\t{date}\n")
     assert [event.time for event in load_dataset(tmp_path, SEED).events] == [86_400_000]
@@ -93,10 +110,15 @@ def test_a_folder_without_known_files_says_what_is_known(tmp_path):
         load_dataset(tmp_path / "none", SEED)
 
 
-@pytest.mark.parametrize(("file", "heading", "field"), [
-    ("x.inter", "uid:token\titem_id:token\n", "user_id"), ("x.inter", "user_id:token\tiid:token\n", "item_id"),
-    ("x.item", "uid:token\ttitle:token_seq\n", "item_id"), ("x.user", "uid:token\tage:float\n", "user_id"),
-])
+@pytest.mark.parametrize(
+    ("file", "heading", "field"),
+    [
+        ("x.inter", "uid:token\titem_id:token\n", "user_id"),
+        ("x.inter", "user_id:token\tiid:token\n", "item_id"),
+        ("x.item", "uid:token\ttitle:token_seq\n", "item_id"),
+        ("x.user", "uid:token\tage:float\n", "user_id"),
+    ],
+)
 def test_a_heading_without_the_expected_name_is_refused(tmp_path, file, heading, field):
     write(tmp_path, **{"x__item": "item_id:token\n1\n", file.replace(".", "__"): heading})
     with pytest.raises(BrokenData) as refusal:
@@ -105,8 +127,15 @@ def test_a_heading_without_the_expected_name_is_refused(tmp_path, file, heading,
 
 
 def test_unknown_alone_is_no_category_and_beside_others_it_is_meant(tmp_path):
-    write(tmp_path, x__item="item_id:token\tclass:token_seq\n1\tunknown\n2\tunknown pleasures\n3\tjazz\n")
-    assert [item.categories for item in load_dataset(tmp_path, SEED).items] == [None, ("unknown", "pleasures"), ("jazz",)]
+    write(
+        tmp_path,
+        x__item="item_id:token\tclass:token_seq\n1\tunknown\n2\tunknown pleasures\n3\tjazz\n",
+    )
+    assert [item.categories for item in load_dataset(tmp_path, SEED).items] == [
+        None,
+        ("unknown", "pleasures"),
+        ("jazz",),
+    ]
 
 
 def test_a_title_that_the_service_would_refuse_names_its_place(tmp_path):

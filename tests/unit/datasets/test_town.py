@@ -34,7 +34,10 @@ def test_it_says_that_it_is_generated(town):
 
 def test_clients_have_texts_and_everybody_lives_somewhere(town):
     assert len({item.title for item in town.dataset.items}) == len(town.dataset.items)
-    assert all(item.title and item.description and item.attributes and item.categories for item in town.dataset.items)
+    assert all(
+        item.title and item.description and item.attributes and item.categories
+        for item in town.dataset.items
+    )
     assert set(town.communities) == {user.key.id for user in town.dataset.users}
     assert len(set(town.communities.values())) == 8
 
@@ -42,7 +45,11 @@ def test_clients_have_texts_and_everybody_lives_somewhere(town):
 def test_waves_start_with_pioneers_and_stay_in_their_community(town):
     events = list(town.dataset.events)
     for wave in town.waves:
-        when = [(place, event.user_id) for place, event in enumerate(events) if event.item_id in wave.items]
+        when = [
+            (place, event.user_id)
+            for place, event in enumerate(events)
+            if event.item_id in wave.items
+        ]
         assert {town.communities[user] for _, user in when} == {wave.community}
         early = {user for place, user in when if place < wave.spread}
         late = {user for _, user in when}
@@ -58,5 +65,8 @@ def test_nobody_has_an_item_twice(town):
 
 
 def test_a_community_keeps_to_its_own_places(town):
-    own = [event.item_id in town.own_items[town.communities[event.user_id]] for event in town.dataset.events]
+    own = [
+        event.item_id in town.own_items[town.communities[event.user_id]]
+        for event in town.dataset.events
+    ]
     assert sum(own) > 0.4 * len(own)

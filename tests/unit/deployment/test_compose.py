@@ -1,4 +1,5 @@
-"""docker-compose.yml, Dockerfile and the monitoring files, looked at by parsers: no Docker engine is needed, nor asked."""
+"""docker-compose.yml, Dockerfile and the monitoring files, looked at by parsers: no Docker engine
+is needed, nor asked."""
 
 import json
 import os
@@ -16,8 +17,26 @@ from services.config.sources import PREFIX, keys
 ROOT = Path(__file__).parents[3]
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES = COMPOSE["services"]
-KNOWN = {"image", "build", "command", "environment", "ports", "expose", "volumes", "deploy", "mem_limit", "stop_grace_period",
-         "restart", "healthcheck", "depends_on", "profiles", "read_only", "tmpfs", "cap_drop", "security_opt"}
+KNOWN = {
+    "image",
+    "build",
+    "command",
+    "environment",
+    "ports",
+    "expose",
+    "volumes",
+    "deploy",
+    "mem_limit",
+    "stop_grace_period",
+    "restart",
+    "healthcheck",
+    "depends_on",
+    "profiles",
+    "read_only",
+    "tmpfs",
+    "cap_drop",
+    "security_opt",
+}
 VARIABLE = re.compile(r"\$\{(\w+)(?::([?-])([^}]*))?\}")
 SIZE = re.compile(r"\d+[mg]")
 DURATION = re.compile(r"\d+[sm]")
@@ -45,7 +64,11 @@ def test_nothing_is_published_beyond_this_machine(name):
 
 def test_what_is_kept_lies_in_volumes_that_are_named():
     named = set(COMPOSE["volumes"])
-    used = {volume.split(":")[0] for service in SERVICES.values() for volume in service.get("volumes", ())}
+    used = {
+        volume.split(":")[0]
+        for service in SERVICES.values()
+        for volume in service.get("volumes", ())
+    }
     assert {volume for volume in used if not volume.startswith(".")} == named
     assert all((ROOT / volume).exists() for volume in used if volume.startswith("."))
 
@@ -55,7 +78,9 @@ def test_passwords_come_from_the_environment_and_have_no_default():
     asked = {name: kind for name, kind, _ in VARIABLE.findall(text)}
     assert asked["NEO4J_PASSWORD"] == asked["QDRANT_API_KEY"] == asked["GRAFANA_PASSWORD"] == "?"
     example = (ROOT / ".env.example").read_text()
-    assert {name for name in asked if name != "PROPAGATION_INSECURE"} <= set(re.findall(r"^(?:# )?(\w+)=", example, re.M))
+    assert {name for name in asked if name != "PROPAGATION_INSECURE"} <= set(
+        re.findall(r"^(?:# )?(\w+)=", example, re.M)
+    )
     assert not re.search(r"^\w*(?:PASSWORD|KEY)=\S", example, re.M)
     assert {".env", "secrets/"} <= set((ROOT / ".gitignore").read_text().splitlines())
     assert {".env", "secrets"} <= set((ROOT / ".dockerignore").read_text().splitlines())
@@ -64,7 +89,11 @@ def test_passwords_come_from_the_environment_and_have_no_default():
 def test_the_service_is_told_settings_that_it_has():
     told = {name for name in SERVICES["propagation"]["environment"] if name.startswith(PREFIX)}
     told |= set(re.findall(rf"# ({PREFIX}\w+):", (ROOT / "docker-compose.yml").read_text()))
-    told -= {access.CA, access.CERTIFICATE, access.KEY}  # what the health check, a client, shows and trusts
+    told -= {
+        access.CA,
+        access.CERTIFICATE,
+        access.KEY,
+    }  # what the health check, a client, shows and trusts
     assert {name.removeprefix(PREFIX).replace("__", ".").lower() for name in told} <= set(keys())
 
 
@@ -80,7 +109,11 @@ def test_one_replica_or_three():
 
 
 def test_the_image_is_not_root_and_holds_what_runs_by_hash():
-    lines = [line for line in (ROOT / "Dockerfile").read_text().splitlines() if line and not line.startswith("#")]
+    lines = [
+        line
+        for line in (ROOT / "Dockerfile").read_text().splitlines()
+        if line and not line.startswith("#")
+    ]
     last = max(place for place, line in enumerate(lines) if line.startswith("FROM"))
     final = lines[last:]
     user = next(place for place, line in enumerate(final) if line.startswith("USER"))
@@ -100,22 +133,34 @@ def test_the_image_s_lock_is_a_part_of_the_whole_one():
     assert service < pinned("requirements.lock")
     names = {pin.split("==")[0] for pin in service}
     wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    assert {re.split(r"[<>=]", dependency)[0] for dependency in wanted} <= names, "make lock writes both"
+    assert {re.split(r"[<>=]", dependency)[0] for dependency in wanted} <= names, (
+        "make lock writes both"
+    )
     assert names.isdisjoint({"pytest", "mypy", "ruff", "grpcio-tools", "py2neo"})
 
 
 def test_up_says_what_is_missing(tmp_path):
     """Before Docker is asked for anything."""
     (tmp_path / "Makefile").write_text((ROOT / "Makefile").read_text())
-    done = subprocess.run(["make", "up"], cwd=tmp_path, capture_output=True, text=True, timeout=20,
-                          env={"PATH": os.environ["PATH"]}, check=False)
+    done = subprocess.run(
+        ["make", "up"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=20,
+        env={"PATH": os.environ["PATH"]},
+        check=False,
+    )
     assert done.returncode == 2
     assert "cp .env.example .env" in done.stdout
 
 
 def test_monitoring_files_are_what_they_should_be():
     folder = ROOT / "services" / "monitoring"
-    assert yaml.safe_load((folder / "prometheus.yml").read_text())["scrape_configs"][0]["job_name"] == "propagation"
+    assert (
+        yaml.safe_load((folder / "prometheus.yml").read_text())["scrape_configs"][0]["job_name"]
+        == "propagation"
+    )
     source = yaml.safe_load((folder / "grafana-sources.yml").read_text())["datasources"][0]
     dashboard = json.loads((folder / "dashboard.json").read_text())
     used = {panel["datasource"]["uid"] for panel in dashboard["panels"] if panel["type"] != "row"}

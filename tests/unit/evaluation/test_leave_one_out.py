@@ -17,7 +17,9 @@ SETTINGS = EvaluationSettings(seeds=(1,), session_k=16, taste_k=16)
 
 @pytest.fixture(scope="module")
 def report() -> LeaveOneOutReport:
-    return asyncio.run(evaluate_leave_one_out(two_communities(), HashedEmbedder(0), SETTINGS, commit="abc"))
+    return asyncio.run(
+        evaluate_leave_one_out(two_communities(), HashedEmbedder(0), SETTINGS, commit="abc")
+    )
 
 
 def test_every_user_is_a_target_and_communities_are_worth_more_than_chance(report):
@@ -41,11 +43,20 @@ def test_a_hundred_candidates_are_harder_than_ten(report):
 
 def test_slices_hold_every_target_once_by_user_and_once_by_item(report):
     slices = report.setting("end").slices
-    assert [sum(part.events for part in slices if part.of == of) for of in ("user", "item")] == [240, 240]
+    assert [sum(part.events for part in slices if part.of == of) for of in ("user", "item")] == [
+        240,
+        240,
+    ]
 
 
 def test_the_keys_are_those_of_the_bench(report):
-    assert set(report.keys()) == {"loo_n10_10", "loo_n10_100", "loo_shuffled_n10_10", "loo_delta_10", "loo_placebo_delta_10"}
+    assert set(report.keys()) == {
+        "loo_n10_10",
+        "loo_n10_100",
+        "loo_shuffled_n10_10",
+        "loo_delta_10",
+        "loo_placebo_delta_10",
+    }
     written = report.model_dump_json()
     assert LeaveOneOutReport.model_validate_json(written).model_dump_json() == written
 

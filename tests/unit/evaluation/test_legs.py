@@ -38,12 +38,40 @@ async def test_seconds_are_summed_over_runs_whatever_ended_them(tmp_path, monkey
 @pytest.mark.parametrize("runs", [1, 3])
 def test_the_text_says_what_is_of_all_runs_and_what_of_the_last(capsys, runs):
     def cost(calls):
-        return [PromptCost(prompt="rank@2", calls=calls, cached=0, lost=0, prompt_tokens=1, completion_tokens=1,
-                           seconds=1, money=0)]
+        return [
+            PromptCost(
+                prompt="rank@2",
+                calls=calls,
+                cached=0,
+                lost=0,
+                prompt_tokens=1,
+                completion_tokens=1,
+                seconds=1,
+                money=0,
+            )
+        ]
 
-    show(ByReasonerReport(dataset="small", reasoner="scripted", users=1, learned=1, dead_letters=0, draws=[], cost=cost(71),
-                          cost_in_all=cost(422), seconds=12, seconds_in_all=34, runs=runs, commit="abc"))
+    show(
+        ByReasonerReport(
+            dataset="small",
+            reasoner="scripted",
+            users=1,
+            learned=1,
+            dead_letters=0,
+            draws=[],
+            cost=cost(71),
+            cost_in_all=cost(422),
+            seconds=12,
+            seconds_in_all=34,
+            runs=runs,
+            commit="abc",
+        )
+    )
     said = capsys.readouterr().out
-    assert ("What all 3 runs cost" in said, "422" in said, "34 s in 3 runs, 12 s the last" in said) == (runs == 3,) * 3
+    assert (
+        "What all 3 runs cost" in said,
+        "422" in said,
+        "34 s in 3 runs, 12 s the last" in said,
+    ) == (runs == 3,) * 3
     assert ("What this run cost" in said) == (runs == 1)
     assert "71" in said

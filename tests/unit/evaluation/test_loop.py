@@ -12,13 +12,28 @@ from services.config.settings import Settings
 
 
 async def test_events_that_are_all_repeats_are_refused(tmp_path):
-    settings = WorkflowSettings(session=BankSettings(k=2), taste=BankSettings(k=2), bootstrap_items=1_000, auto_create=True)
-    engine = engine_of(Settings(database=tmp_path / "graph.db", reasoning_in="loop", workflow=settings))
+    settings = WorkflowSettings(
+        session=BankSettings(k=2), taste=BankSettings(k=2), bootstrap_items=1_000, auto_create=True
+    )
+    engine = engine_of(
+        Settings(database=tmp_path / "graph.db", reasoning_in="loop", workflow=settings)
+    )
     await engine.open()
     try:
-        clients = [ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"), title=f"Record {n}") for n in range(4)]
-        events = [NewInteraction(event_id=f"e{n}", user_id=f"u{n % 5}", item_id=f"i{n % 5 % 4}", time=n, content_hash=str(n))
-                  for n in range(80)]
+        clients = [
+            ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"), title=f"Record {n}")
+            for n in range(4)
+        ]
+        events = [
+            NewInteraction(
+                event_id=f"e{n}",
+                user_id=f"u{n % 5}",
+                item_id=f"i{n % 5 % 4}",
+                time=n,
+                content_hash=str(n),
+            )
+            for n in range(80)
+        ]
         with pytest.raises(InvalidInput, match="from event 32 on, none can be ranked"):
             await ranked_in_loop(engine, clients, events)
     finally:

@@ -17,7 +17,9 @@ def test_the_best_and_the_worst_of_ten():
 
 
 def test_ties_share_every_place():
-    assert expected(0, 9, 9, DRAWN, LOGS)[0] == pytest.approx(np.mean([1 / log2(1 + rank) for rank in range(1, 11)]))
+    assert expected(0, 9, 9, DRAWN, LOGS)[0] == pytest.approx(
+        np.mean([1 / log2(1 + rank) for rank in range(1, 11)])
+    )
     assert expected(0, 1, 1, DRAWN, LOGS) == pytest.approx(((1 + 1 / log2(3)) / 2, 0.5))
 
 
@@ -25,7 +27,9 @@ def test_expectation_over_draws_equals_simulation():
     rng = np.random.default_rng(1)
     drawn = np.array([rng.choice(100, 9, replace=False) for _ in range(20_000)])
     above = (drawn < 12).sum(axis=1)
-    assert expected(12, 0, 100, DRAWN, LOGS) == pytest.approx((np.mean(1 / np.log2(2 + above)), np.mean(above == 0)), abs=0.01)
+    assert expected(12, 0, 100, DRAWN, LOGS) == pytest.approx(
+        (np.mean(1 / np.log2(2 + above)), np.mean(above == 0)), abs=0.01
+    )
 
 
 def test_a_place_after_the_tenth_of_a_hundred_gains_nothing():
@@ -34,7 +38,9 @@ def test_a_place_after_the_tenth_of_a_hundred_gains_nothing():
     rng = np.random.default_rng(2)
     above = (np.array([rng.choice(160, 99, replace=False) for _ in range(20_000)]) < 12).sum(axis=1)
     gains = np.where(above < 10, 1 / np.log2(2 + above), 0)
-    assert expected(12, 0, 160, DRAWN_MANY, LOGS) == pytest.approx((gains.mean(), np.mean(above == 0)), abs=0.01)
+    assert expected(12, 0, 160, DRAWN_MANY, LOGS) == pytest.approx(
+        (gains.mean(), np.mean(above == 0)), abs=0.01
+    )
 
 
 def test_paired_is_a_mean_over_users_not_events():

@@ -21,6 +21,7 @@ def measuring(name, before=None):
                 before(done)
             heard(done)
         return name
+
     return measure
 
 
@@ -29,6 +30,7 @@ def endlessly(done):
         while True:
             heard(len(done))
             done.append(1)
+
     return measure
 
 
@@ -41,7 +43,12 @@ async def stands_still(done):
 async def test_what_passes_measured_comes_back_in_their_order_and_all_are_heard_of():
     heard = []
     names = [f"pass {number}" for number in range(5)]
-    found = await side_by_side(of(*map(measuring, names)), len(names), EVENTS, lambda done, total: heard.append((done, total)))
+    found = await side_by_side(
+        of(*map(measuring, names)),
+        len(names),
+        EVENTS,
+        lambda done, total: heard.append((done, total)),
+    )
     assert found == names
     assert {total for _, total in heard} == {EVENTS * len(names)}
     assert max(done for done, _ in heard) == EVENTS * len(names)
@@ -53,13 +60,21 @@ async def test_a_pass_that_fails_takes_the_others_along():
 
     done = []
     with pytest.raises(ValueError, match="nothing to rank"):
-        await side_by_side(of(failing, endlessly(done), endlessly(done)), 3, EVENTS, lambda done, total: None, at_once=2)
+        await side_by_side(
+            of(failing, endlessly(done), endlessly(done)),
+            3,
+            EVENTS,
+            lambda done, total: None,
+            at_once=2,
+        )
     assert await stands_still(done)
 
 
 async def test_who_is_cancelled_takes_the_passes_along():
     done = []
-    running = asyncio.create_task(side_by_side(of(endlessly(done)), 1, EVENTS, lambda done, total: None))
+    running = asyncio.create_task(
+        side_by_side(of(endlessly(done)), 1, EVENTS, lambda done, total: None)
+    )
     while not done:  # noqa: ASYNC110 - another thread begins
         await asyncio.sleep(0.001)
     running.cancel()

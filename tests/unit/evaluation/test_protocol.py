@@ -22,15 +22,24 @@ def two_communities(users: int = 240, items: int = 600, each: int = 30) -> Strea
     """Textless; users adopt from their own half of the items, in random order."""
     rng = np.random.default_rng(5)
     user = np.repeat(np.arange(users), each)
-    item = np.concatenate([rng.permutation(items // 2)[:each] + (items // 2) * (one % 2) for one in range(users)])
+    item = np.concatenate(
+        [rng.permutation(items // 2)[:each] + (items // 2) * (one % 2) for one in range(users)]
+    )
     return Stream("planted", [""] * items, [""] * items, user, item, rng.permutation(len(user)))
 
 
 @pytest.fixture(scope="module")
 def report() -> Report:
     heard: list[tuple[int, int]] = []
-    found = asyncio.run(evaluate_prequential(two_communities(), HashedEmbedder(0), SETTINGS, commit="abc",
-                                             progress=lambda done, total: heard.append((done, total))))
+    found = asyncio.run(
+        evaluate_prequential(
+            two_communities(),
+            HashedEmbedder(0),
+            SETTINGS,
+            commit="abc",
+            progress=lambda done, total: heard.append((done, total)),
+        )
+    )
     assert heard[-1] == (7200, 7200)
     return found
 
@@ -42,9 +51,22 @@ def test_on_a_textless_stream_with_two_communities_adoption_beats_placebo(report
 
 
 def test_the_report_states_what_was_run(report):
-    assert (report.users, report.items, report.events, report.reported_from) == (240, 600, 7200, 2880)
+    assert (report.users, report.items, report.events, report.reported_from) == (
+        240,
+        600,
+        7200,
+        2880,
+    )
     assert report.commit == "abc"
-    assert set(report.keys()) == {"n10_off", "n10_placebo", "n10_adoption", "delta", "delta_t", "n10_offk", "n10_offk_adoption"}
+    assert set(report.keys()) == {
+        "n10_off",
+        "n10_placebo",
+        "n10_adoption",
+        "delta",
+        "delta_t",
+        "n10_offk",
+        "n10_offk_adoption",
+    }
     written = report.model_dump_json()
     assert Report.model_validate_json(written).model_dump_json() == written
     assert all(len(row) == len(HEADERS) for row in rows(report))
@@ -58,26 +80,45 @@ def test_plots_are_pictures(report, tmp_path):
 
 
 def test_cold_slices_hold_every_reported_event_once_by_user_and_once_by_item(report):
-    assert [sum(part.events for part in report.slices if part.of == of) for of in ("user", "item")] == [report.ranked] * 2
+    assert [
+        sum(part.events for part in report.slices if part.of == of) for of in ("user", "item")
+    ] == [report.ranked] * 2
     assert len(slice_rows(report.slices)[0]) == len(SLICE_HEADERS)
 
 
 def test_a_catalogue_without_events_is_refused():
     nothing = np.empty(0, np.int64)
     with pytest.raises(InvalidInput, match="nothing to rank"):
-        asyncio.run(evaluate_prequential(Stream("cds", ["a"] * 5, ["a"] * 5, nothing, nothing, nothing), HashedEmbedder(0),
-                                         SETTINGS))
+        asyncio.run(
+            evaluate_prequential(
+                Stream("cds", ["a"] * 5, ["a"] * 5, nothing, nothing, nothing),
+                HashedEmbedder(0),
+                SETTINGS,
+            )
+        )
 
 
 def test_events_that_are_all_repeats_are_refused():
     user, item = np.tile(np.arange(5).repeat(4), 30), np.tile(np.arange(4), 150)
     with pytest.raises(InvalidInput, match="none can be ranked: each is a repeat"):
-        asyncio.run(evaluate_prequential(Stream("repeats", [""] * 4, [""] * 4, user, item, np.arange(600)), HashedEmbedder(0),
-                                         SETTINGS))
+        asyncio.run(
+            evaluate_prequential(
+                Stream("repeats", [""] * 4, [""] * 4, user, item, np.arange(600)),
+                HashedEmbedder(0),
+                SETTINGS,
+            )
+        )
 
 
 def test_shuffling_keeps_every_event_and_its_item_text():
-    stream = Stream("s", ["a", "b", "c"], ["", "", ""], np.array([0, 1, 1]), np.array([2, 0, 1]), np.array([5, 1, 3]))
+    stream = Stream(
+        "s",
+        ["a", "b", "c"],
+        ["", "", ""],
+        np.array([0, 1, 1]),
+        np.array([2, 0, 1]),
+        np.array([5, 1, 3]),
+    )
     shuffled = stream.shuffled(4)
     assert [shuffled.item_texts[row] for row in shuffled.item] == ["a", "b", "c"]
     assert shuffled.time.tolist() == [1, 3, 5]

@@ -33,13 +33,17 @@ def test_known_counts_what_was_learned_before_and_a_repeat_adopts_once():
     past, adopters = prequential(STREAM, 1).known()
     assert past.tolist() == [0, 0, 1, 0, 1, 2]
     assert adopters.tolist() == [0, 1, 0, 0, 1, 2]
-    repeat = Schedule(np.array([3, 3, 4]), np.array([1, 1, 1]), np.ones(3, np.bool_), np.ones(3, np.bool_))
+    repeat = Schedule(
+        np.array([3, 3, 4]), np.array([1, 1, 1]), np.ones(3, np.bool_), np.ones(3, np.bool_)
+    )
     assert repeat.known()[1].tolist() == [0, 1, 1]
 
 
 def test_shuffled_histories_keep_each_users_items_moments_and_target():
     rng = np.random.default_rng(3)
-    stream = Stream("s", [""] * 400, [""] * 400, rng.integers(0, 5, 400), rng.permutation(400), np.arange(400))
+    stream = Stream(
+        "s", [""] * 400, [""] * 400, rng.integers(0, 5, 400), rng.permutation(400), np.arange(400)
+    )
     targets = last_of_each_user(stream)
     mixed = histories_shuffled(stream, targets, 1)
     assert np.array_equal(mixed.user, stream.user)

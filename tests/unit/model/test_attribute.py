@@ -12,7 +12,13 @@ TEXTS = st.text("ab1_ é-.ßc", max_size=12)
 
 def test_whole_words_outside_of_quoted_titles():
     text = "Loves jazz-funk and C++; the last was “Blues in the Night”."
-    assert spoken_of(("jazz", "jazz-funk", "funk", "c++", "c", "blues", "love"), text) == ("jazz", "jazz-funk", "funk", "c++", "c")
+    assert spoken_of(("jazz", "jazz-funk", "funk", "c++", "c", "blues", "love"), text) == (
+        "jazz",
+        "jazz-funk",
+        "funk",
+        "c++",
+        "c",
+    )
 
 
 @given(TEXTS.map(normalised).filter(bool), TEXTS)

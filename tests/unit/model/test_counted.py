@@ -4,5 +4,10 @@ from propagation.model.plurals import counted
 
 
 def test_one_is_not_many():
-    assert [counted(number, "event") for number in (0, 1, 2, 1_000)] == ["0 events", "1 event", "2 events", "1,000 events"]
+    assert [counted(number, "event") for number in (0, 1, 2, 1_000)] == [
+        "0 events",
+        "1 event",
+        "2 events",
+        "1,000 events",
+    ]
     assert [counted(number, "entry", "entries") for number in (1, 2)] == ["1 entry", "2 entries"]

@@ -6,8 +6,17 @@ from propagation.model.routers.router_maps import Halves, RouterMap, RouterMaps
 
 
 def one(run, through, epoch, home, halves=None, undoes=None, routers=4):
-    return RouterMap(run=run, through=through, from_epoch=epoch, to_epoch=epoch + 1, home=np.array(home), routers=routers,
-                     centres=np.zeros((len(home), 2), np.float32), halves=halves or {}, undoes=undoes)
+    return RouterMap(
+        run=run,
+        through=through,
+        from_epoch=epoch,
+        to_epoch=epoch + 1,
+        home=np.array(home),
+        routers=routers,
+        centres=np.zeros((len(home), 2), np.float32),
+        halves=halves or {},
+        undoes=undoes,
+    )
 
 
 SPLIT = one(1, 10, 1, [0, 1, 2], {1: Halves(1, 3, np.array([False, True]), True, 0.5)})

@@ -38,22 +38,42 @@ class Learned:
         self.weights = np.empty((size, 2, 16), np.float32)
 
 
-def learn(state: State, events: list[tuple[int, int]], weights: list[float] | None = None, given: list[int] | None = None,
-          combiner: Combiner | None = None, first_seed: int = 100) -> Learned:
+def learn(
+    state: State,
+    events: list[tuple[int, int]],
+    weights: list[float] | None = None,
+    given: list[int] | None = None,
+    combiner: Combiner | None = None,
+    first_seed: int = 100,
+) -> Learned:
     """Learn (user, item) pairs; event n has the seed first_seed + n."""
     size = len(events)
     users, items = (np.array([event[place] for event in events], np.int64) for place in (0, 1))
     block = Learned(size)
-    learn_block(state, combiner or live_combiner(), users, items, np.zeros(size, np.int64),
-                np.array(given or [-1] * size, np.int64),
-                np.array(weights or [1.0] * size), np.arange(first_seed, first_seed + size, dtype=np.uint64), block.negatives,
-                block.scores, block.cosines, block.trust, block.routers, block.weights)
+    learn_block(
+        state,
+        combiner or live_combiner(),
+        users,
+        items,
+        np.zeros(size, np.int64),
+        np.array(given or [-1] * size, np.int64),
+        np.array(weights or [1.0] * size),
+        np.arange(first_seed, first_seed + size, dtype=np.uint64),
+        block.negatives,
+        block.scores,
+        block.cosines,
+        block.trust,
+        block.routers,
+        block.weights,
+    )
     return block
 
 
 def arrays(state: State) -> dict[str, np.ndarray]:
     """Every array of a state by name, banks included."""
-    found = {name: value for name, value in state._asdict().items() if isinstance(value, np.ndarray)}
+    found = {
+        name: value for name, value in state._asdict().items() if isinstance(value, np.ndarray)
+    }
     for bank in ("session", "taste"):
         parts = getattr(state, bank)._asdict().items()
         found |= {f"{bank}.{name}": value for name, value in parts if isinstance(value, np.ndarray)}

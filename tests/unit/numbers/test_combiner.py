@@ -54,7 +54,9 @@ def test_one_step_is_adagrad_on_the_pairwise_logistic_loss():
     slope = 1 / (1 + exp(0.3 * 2))
     step = slope * 2 - 1e-4 * 0.3
     assert combiner.weights[0, 0, 0] == pytest.approx(0.3 + 0.1 * step / sqrt(1 + step**2))
-    assert combiner.weights[0, 0, 1 + 1] == pytest.approx(0.05 * 2 * slope / sqrt(1 + (2 * slope) ** 2))
+    assert combiner.weights[0, 0, 1 + 1] == pytest.approx(
+        0.05 * 2 * slope / sqrt(1 + (2 * slope) ** 2)
+    )
     assert combiner.weights[0, 0, 5 + 3] == pytest.approx(0.05 * slope / sqrt(1 + slope**2))
     assert combiner.weights[0, 0, 5 + 0] == pytest.approx(combiner.weights[0, 0, 5 + 3])
 

@@ -32,7 +32,9 @@ def test_arms_are_ranked_by_the_weights_from_before_they_learn():
     combiner = new_combiner(np.array([[1.0, 0.0], [0.0, 1.0]]), np.full(2, 0.3))
     learn_pairs(combiner, np.array([[1.0, -1.0], [0.0, 0.0], [2.0, -1.0]]), 0, np.array([0, 0, 0]))
     second_of_three, behind_one_tied_with_one = 1 / log2(3), (1 / log2(3) + 1 / log2(4)) / 2
-    assert combiner.gauge.recent[:, 0].tolist() == pytest.approx([second_of_three, behind_one_tied_with_one])
+    assert combiner.gauge.recent[:, 0].tolist() == pytest.approx(
+        [second_of_three, behind_one_tied_with_one]
+    )
 
 
 @given(st.integers(0, 30_000))

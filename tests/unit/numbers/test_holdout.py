@@ -1,4 +1,5 @@
-"""Taking the taste bank back to T gives the state of T, and running it forward again gives the readings that were."""
+"""Taking the taste bank back to T gives the state of T, and running it forward again gives the
+readings that were."""
 
 import numpy as np
 import pytest
@@ -31,9 +32,16 @@ def lived():
     """(the state at T, a view 80 interactions later, their tail, taste readings as they were)"""
     state = small_state(USERS, ITEMS)
     learn(state, drawn(1, PAST))
-    earlier = state._replace(taste=state.taste._replace(mass=state.taste.mass.copy(), trust=state.taste.trust.copy(),
-                                                        total=state.taste.total.copy()),
-                             adoptions=state.adoptions.copy(), totals=state.totals.copy(), user_content=state.user_content.copy())
+    earlier = state._replace(
+        taste=state.taste._replace(
+            mass=state.taste.mass.copy(),
+            trust=state.taste.trust.copy(),
+            total=state.taste.total.copy(),
+        ),
+        adoptions=state.adoptions.copy(),
+        totals=state.totals.copy(),
+        user_content=state.user_content.copy(),
+    )
     events, blocks, readings = drawn(2, HELD), [], np.zeros((HELD, 2))
     for place, (user, item) in enumerate(events):
         raw = np.empty((2, 10))
@@ -41,10 +49,17 @@ def lived():
         readings[place] = raw[:, 8]
         blocks.append(learn(state, [(user, item)], first_seed=1_000 + place))
     users, items = (np.array(column, np.int64) for column in zip(*events, strict=True))
-    tail = Tail(through=PAST + HELD, judged_from=PAST, users=users, items=items, negatives=(items + 1) % ITEMS,
-                weights=np.ones(HELD), routers=np.concatenate([block.routers[:, 1] for block in blocks]).astype(np.int64),
-                written=np.concatenate([block.weights[:, 1] for block in blocks]).astype(np.float64),
-                scores=np.concatenate([block.scores for block in blocks]))
+    tail = Tail(
+        through=PAST + HELD,
+        judged_from=PAST,
+        users=users,
+        items=items,
+        negatives=(items + 1) % ITEMS,
+        weights=np.ones(HELD),
+        routers=np.concatenate([block.routers[:, 1] for block in blocks]).astype(np.int64),
+        written=np.concatenate([block.weights[:, 1] for block in blocks]).astype(np.float64),
+        scores=np.concatenate([block.scores for block in blocks]),
+    )
     return earlier, View(state), tail, readings
 
 

@@ -6,11 +6,18 @@ from hypothesis import strategies as st
 
 from propagation.numbers.learn import apply_block
 from propagation.numbers.rules.features import FEATURES, fill_features, fill_from, standpoint_of
-from propagation.numbers.rules.neighbours import KEPT, NEIGHBOURS, gather_neighbours, release_neighbours
+from propagation.numbers.rules.neighbours import (
+    KEPT,
+    NEIGHBOURS,
+    gather_neighbours,
+    release_neighbours,
+)
 from tests.unit.numbers.states import arrays, learn, small_state
 
 USERS, ITEMS = 4, 12
-EVENTS = st.lists(st.tuples(st.integers(0, USERS - 1), st.integers(0, ITEMS - 1)), min_size=1, max_size=60)
+EVENTS = st.lists(
+    st.tuples(st.integers(0, USERS - 1), st.integers(0, ITEMS - 1)), min_size=1, max_size=60
+)
 
 
 @given(EVENTS)
@@ -19,7 +26,15 @@ def test_a_follower_is_bit_equal_to_the_learner(events):
     learner, follower = small_state(USERS, ITEMS), small_state(USERS, ITEMS)
     block = learn(learner, events)
     users, items = (np.array([event[place] for event in events], np.int64) for place in (0, 1))
-    apply_block(follower, users, items, np.zeros(len(events), np.int64), block.trust, block.routers, block.weights)
+    apply_block(
+        follower,
+        users,
+        items,
+        np.zeros(len(events), np.int64),
+        block.trust,
+        block.routers,
+        block.weights,
+    )
     mine = arrays(follower)
     for name, value in arrays(learner).items():
         assert np.array_equal(value, mine[name]), name
@@ -35,7 +50,9 @@ def test_mass_is_its_start_plus_the_stored_weights(events):
     for row, (_, item) in enumerate(events):
         for bank in (0, 1):
             np.add.at(expected[bank][item], block.routers[row, bank], block.weights[row, bank])
-            np.add.at(totals[bank], block.routers[row, bank], block.weights[row, bank].astype(np.float64))
+            np.add.at(
+                totals[bank], block.routers[row, bank], block.weights[row, bank].astype(np.float64)
+            )
     for bank, numbers in enumerate((state.session, state.taste)):
         assert numbers.total.dtype == np.float64
         assert np.abs(numbers.mass - expected[bank]).max() < 1e-5
@@ -47,9 +64,19 @@ def test_a_repeat_changes_trust_and_the_users_own_and_nothing_else():
     learn(state, [(0, 1), (0, 2), (1, 1)])
     before = {name: value.copy() for name, value in arrays(state).items()}
     block = learn(state, [(0, 1)], first_seed=500)
-    changed = {name for name, value in arrays(state).items() if not np.array_equal(value, before[name])}
-    assert changed == {"session.trust", "taste.trust", "user_content", "user_attributes", "history", "history_next",
-                       "history_length", "clock"}
+    changed = {
+        name for name, value in arrays(state).items() if not np.array_equal(value, before[name])
+    }
+    assert changed == {
+        "session.trust",
+        "taste.trust",
+        "user_content",
+        "user_attributes",
+        "history",
+        "history_next",
+        "history_length",
+        "clock",
+    }
     assert not block.weights.any()
 
 
@@ -59,9 +86,13 @@ def test_weight_scales_trust_and_mass_only():
     three = learn(heavy, [(0, 1)], weights=[3.0])
     assert np.allclose(three.trust, 3 * one.trust)
     assert np.allclose(three.weights.sum(axis=2), 3)
-    scaled = {f"{bank}.{name}" for bank in ("session", "taste") for name in ("trust", "mass", "total")}
+    scaled = {
+        f"{bank}.{name}" for bank in ("session", "taste") for name in ("trust", "mass", "total")
+    }
     mine = arrays(plain)
-    assert {name for name, value in arrays(heavy).items() if not np.array_equal(value, mine[name])} == scaled
+    assert {
+        name for name, value in arrays(heavy).items() if not np.array_equal(value, mine[name])
+    } == scaled
 
 
 def test_negatives_are_distinct_visible_and_unseen():
@@ -80,7 +111,9 @@ def test_negatives_depend_on_the_events_seed_alone():
     learn(second, [(1, 5), (2, 6)])
     assert np.array_equal(learn(first, [(0, 3)]).negatives, learn(second, [(0, 3)]).negatives)
     third = small_state(USERS, 40)
-    assert not np.array_equal(learn(third, [(0, 3)], first_seed=101).negatives, learn(second, [(3, 3)]).negatives)
+    assert not np.array_equal(
+        learn(third, [(0, 3)], first_seed=101).negatives, learn(second, [(3, 3)]).negatives
+    )
 
 
 def test_a_callers_negative_takes_the_first_place():
@@ -118,7 +151,12 @@ def test_a_newcomer_finds_room_among_full_neighbours_and_grows():
     last = NEIGHBOURS + 40
     state = small_state(last, last + 1)
     for user in range(last):
-        learn(state, [(user, 0), (user, 1 + user)] if user < NEIGHBOURS else [(user, 0), (user, last), (user, user)])
+        learn(
+            state,
+            [(user, 0), (user, 1 + user)]
+            if user < NEIGHBOURS
+            else [(user, 0), (user, last), (user, user)],
+        )
     count = state.neighbour_count[0]
     assert KEPT <= count <= NEIGHBOURS
     row = state.neighbour[0, :count].tolist()

@@ -1,4 +1,5 @@
-"""Limits: what a user may write in a day, and how many adopters an item's router part needs to be read."""
+"""Limits: what a user may write in a day, and how many adopters an item's router part needs to be
+read."""
 
 import numpy as np
 import pytest
@@ -19,12 +20,21 @@ def events(*rows, day=0, weight=1.0):
     """Interactions of (user, item) on one day."""
     column = np.arange(len(rows))
     users, items = (np.array([row[place] for row in rows], np.int64) for place in (0, 1))
-    return Interactions(sequence=column + 1, user=users, item=items, negative=np.full(len(rows), -1),
-                        weight=np.full(len(rows), weight), seed=column.astype(np.uint64), day=np.full(len(rows), day))
+    return Interactions(
+        sequence=column + 1,
+        user=users,
+        item=items,
+        negative=np.full(len(rows), -1),
+        weight=np.full(len(rows), weight),
+        seed=column.astype(np.uint64),
+        day=np.full(len(rows), day),
+    )
 
 
 def a_view(limits):
-    view = NumbersView(seeded_directions(K, 8, 1), seeded_directions(K, 8, 2), 7, epoch=0, limits=limits)
+    view = NumbersView(
+        seeded_directions(K, 8, 1), seeded_directions(K, 8, 2), 7, epoch=0, limits=limits
+    )
     view.add_users(USERS)
     for row, vector in enumerate(seeded_directions(ITEMS, 8, 3)):
         view.set_item(row, vector, vector, visible=True)
@@ -43,7 +53,11 @@ def test_a_users_mass_of_a_day_is_capped_and_the_next_day_is_its_own():
 
 def test_a_follower_spends_the_same_mass():
     learner, follower, again = (a_view((1, 2.5)) for _ in range(3))
-    for part in (events((0, 1), (0, 2), (0, 3)), events((0, 4), (1, 4), weight=2.0), events((0, 5), day=1)):
+    for part in (
+        events((0, 1), (0, 2), (0, 3)),
+        events((0, 4), (1, 4), weight=2.0),
+        events((0, 5), day=1),
+    ):
         through = learner.applied_through + len(part)
         block = learner.learn(part, through)
         follower.follow(part, block)
@@ -70,7 +84,10 @@ def test_below_the_least_support_an_item_has_no_lift_and_teaches_no_trust():
 def test_the_short_list_knows_of_withheld_parts():
     view = a_view((3, 0))
     draw = np.random.default_rng(5)
-    view.learn(events(*zip(draw.integers(0, USERS, 200), draw.integers(0, ITEMS // 2, 200), strict=True)), 200)
+    view.learn(
+        events(*zip(draw.integers(0, USERS, 200), draw.integers(0, ITEMS // 2, 200), strict=True)),
+        200,
+    )
     view.combiner.weights[0, [Feature.LIFT_SESSION, Feature.LIFT_TASTE], 0] = 3.0
     whole = Reader(Cores(1)).read(view, [Ask(user=1, arm=0, limit=ITEMS)])[0].ranked
     asker = Asker(1, 0, np.ones(K), np.zeros((2, 8), np.float32))
@@ -83,5 +100,8 @@ def test_no_limit_is_no_difference():
     one, other = small_state(USERS, ITEMS), small_state(USERS, ITEMS)
     other.limits[MASS_A_DAY] = 1e9
     draw = np.random.default_rng(2)
-    pairs = [(int(user), int(item)) for user, item in zip(draw.integers(0, USERS, 80), draw.integers(0, ITEMS, 80), strict=True)]
+    pairs = [
+        (int(user), int(item))
+        for user, item in zip(draw.integers(0, USERS, 80), draw.integers(0, ITEMS, 80), strict=True)
+    ]
     assert np.array_equal(learn(one, pairs).weights, learn(other, pairs).weights)

@@ -1,4 +1,5 @@
-"""Reading is exact: what the two stages answer is what features and combiner say of every item, one by one."""
+"""Reading is exact: what the two stages answer is what features and combiner say of every item, one
+by one."""
 
 import asyncio
 
@@ -8,7 +9,13 @@ import pytest
 from propagation.model.interactions.log import Interactions
 from propagation.numbers.ranking.quantised_scores import LANES, up_to_date
 from propagation.numbers.ranking.rank import Asker, adopters_by_router, standpoint_for
-from propagation.numbers.rules.combiner import adopter_bin, for_newcomers, maturity, score, standardise
+from propagation.numbers.rules.combiner import (
+    adopter_bin,
+    for_newcomers,
+    maturity,
+    score,
+    standardise,
+)
 from propagation.numbers.rules.features import FEATURES, READ_ROUTERS, Feature, fill_features
 from propagation.workflow.concurrency.core_pool import Cores
 from propagation.workflow.read.scoring import Ask, Reader, Readings, communities_of
@@ -23,19 +30,35 @@ def learn(view: NumbersView, count: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     users = rng.integers(0, USERS - 2, count)
     items = ((view.items - 100) * rng.random(count) ** 2).astype(np.int64)
-    view.learn(Interactions(sequence=np.arange(count), user=users, item=items, negative=np.full(count, -1), weight=np.ones(count),
-                            seed=rng.integers(0, 1 << 63, count).astype(np.uint64), day=np.zeros(count, np.int64)),
-               view.applied_through + count)
+    view.learn(
+        Interactions(
+            sequence=np.arange(count),
+            user=users,
+            item=items,
+            negative=np.full(count, -1),
+            weight=np.ones(count),
+            seed=rng.integers(0, 1 << 63, count).astype(np.uint64),
+            day=np.zeros(count, np.int64),
+        ),
+        view.applied_through + count,
+    )
 
 
 def a_view() -> NumbersView:
-    view = NumbersView(seeded_directions(ROUTERS, DIMENSION, 1), seeded_directions(ROUTERS, DIMENSION, 2), seed=7, epoch=0)
+    view = NumbersView(
+        seeded_directions(ROUTERS, DIMENSION, 1),
+        seeded_directions(ROUTERS, DIMENSION, 2),
+        seed=7,
+        epoch=0,
+    )
     view.add_users(USERS)
     vectors = seeded_directions(ITEMS, DIMENSION, 3)
     for row in range(ITEMS):
         view.set_item(row, vectors[row], vectors[-row], visible=row % 50 != 0)
     view.set_profiles([row << 1 for row in range(USERS)], seeded_directions(USERS, DIMENSION, 5))
-    view.set_profiles([row << 1 | 1 for row in range(ITEMS)], seeded_directions(ITEMS, DIMENSION, 6))
+    view.set_profiles(
+        [row << 1 | 1 for row in range(ITEMS)], seeded_directions(ITEMS, DIMENSION, 6)
+    )
     learn(view, 1_500, seed=4)
     view.combiner.weights[ON, Feature.PROFILE, 0] = 0.4
     return view
@@ -54,8 +77,12 @@ def exact(view: NumbersView, user: int, arm: int) -> np.ndarray:
     standardise(view.combiner, raw, values)
     user_bin = maturity(view.state.history_length[user]) if user >= 0 else 0
     combiner = view.combiner if user_bin else for_newcomers(view.combiner)
-    out = np.array([score(combiner, arm, values[item], user_bin, adopter_bin(view.state.adoptions[item]))
-                    for item in range(view.items)])
+    out = np.array(
+        [
+            score(combiner, arm, values[item], user_bin, adopter_bin(view.state.adoptions[item]))
+            for item in range(view.items)
+        ]
+    )
     out[~view.state.visible[: view.items]] = -np.inf
     return out
 
@@ -82,11 +109,14 @@ def test_the_best_of_the_catalogue_are_the_best_by_definition(view, user, arm):
 
 
 def test_a_newcomer_is_shown_what_is_popular_whatever_others_taught():
-    """Users who know all that is popular choose the rest: the weight falls below 0, and would turn a newcomer's list over."""
+    """Users who know all that is popular choose the rest: the weight falls below 0, and would turn
+    a newcomer's list over."""
     view = a_view()
     for feature in (Feature.POPULARITY, Feature.RECENT):
         view.combiner.weights[:, feature, :5] = -0.8
-    newcomer, other = (Reader(Cores(1)).read(view, [Ask(user, OFF, limit=10)])[0].ranked for user in (-1, 0))
+    newcomer, other = (
+        Reader(Cores(1)).read(view, [Ask(user, OFF, limit=10)])[0].ranked for user in (-1, 0)
+    )
     popular = np.sort(view.state.adoptions)[::-1]
     assert view.state.adoptions[newcomer.rows].min() >= popular[40]
     assert view.state.adoptions[other.rows].max() < popular[40]
@@ -141,13 +171,27 @@ def test_more_items_than_the_room_make_a_new_sketch():
 def test_equal_scores_are_ordered_by_a_hash_of_user_and_item(view):
     tied = np.arange(ITEMS - 90, ITEMS - 10)
     state = view.state
-    kept = state.content[tied].copy(), state.attributes[tied].copy(), state.item_profile[tied].copy()
+    kept = (
+        state.content[tied].copy(),
+        state.attributes[tied].copy(),
+        state.item_profile[tied].copy(),
+    )
     for array in (state.content, state.attributes, state.item_profile):
         array[tied] = 0.0
     try:
-        first, again, other = (list(Reader(Cores(1)).read(view, [Ask(user, OFF, limit=30, candidates=tied)])[0].ranked.rows)
-                               for user in (COLD, COLD, COLD - 1))
-        backwards = list(Reader(Cores(1)).read(view, [Ask(COLD, OFF, limit=30, candidates=tied[::-1].copy())])[0].ranked.rows)
+        first, again, other = (
+            list(
+                Reader(Cores(1))
+                .read(view, [Ask(user, OFF, limit=30, candidates=tied)])[0]
+                .ranked.rows
+            )
+            for user in (COLD, COLD, COLD - 1)
+        )
+        backwards = list(
+            Reader(Cores(1))
+            .read(view, [Ask(COLD, OFF, limit=30, candidates=tied[::-1].copy())])[0]
+            .ranked.rows
+        )
         assert first == again == backwards
         assert first != other
         assert first != sorted(first)
@@ -188,7 +232,9 @@ def test_each_adopter_counts_once_for_its_strongest_router(view):
     out = np.zeros((len(items), 2, ROUTERS), np.int64)
     adopters_by_router(view.state, items, out)
     assert np.array_equal(out.sum(axis=2), np.repeat(view.state.adoptions[items, None], 2, axis=1))
-    session, taste = communities_of(view, Asker(5, ON, np.ones(ROUTERS), np.zeros((2, DIMENSION), np.float32)), items)
+    session, taste = communities_of(
+        view, Asker(5, ON, np.ones(ROUTERS), np.zeros((2, DIMENSION), np.float32)), items
+    )
     assert taste.shares.sum() == pytest.approx(1)
     assert (np.diff(session.shares) <= 0).all()
     assert taste.adopters.shape == taste.lifts.shape == (len(items), READ_ROUTERS)
@@ -219,7 +265,11 @@ async def test_a_brief_read_takes_the_view_where_it_is_free_and_waits_where_it_i
         waited = await waiting
         assert list(first.ranked.rows) == list(brief.ranked.rows) == list(waited.ranked.rows)
         ran.clear()
-        for large in (Ask(3, ON, limit=200), Ask(3, ON, limit=10, candidates=np.arange(600)), Ask(3, ON, limit=10, explain=True)):
+        for large in (
+            Ask(3, ON, limit=200),
+            Ask(3, ON, limit=10, candidates=np.arange(600)),
+            Ask(3, ON, limit=10, explain=True),
+        ):
             await readings.read(large)
         assert len(ran) == 3
     finally:

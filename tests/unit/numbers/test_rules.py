@@ -31,7 +31,9 @@ def test_rule_1_lift_is_above_zero_where_an_item_is_adopted_more_than_elsewhere(
     state = two_routers()
     row = np.empty(2)
     lifts(state.session, share(state, 0), 0, row)
-    assert row == pytest.approx([log((3 + 50 * 0.7) / (53 * 0.7)), log((0 + 50 * 0.7) / (51 * 0.7))])
+    assert row == pytest.approx(
+        [log((3 + 50 * 0.7) / (53 * 0.7)), log((0 + 50 * 0.7) / (51 * 0.7))]
+    )
     assert row[0] > 0 > row[1]
 
 
@@ -39,7 +41,14 @@ def test_rule_2_reading_is_the_log_of_the_mean_likelihood_ratio():
     state = two_routers()
     row, out = np.empty(2), np.empty(2)
     lifts(state.session, share(state, 0), 0, row)
-    readings(state.session, (np.arange(2), np.array([0.75, 0.25])), state.adoptions, state.totals, np.arange(2), out)
+    readings(
+        state.session,
+        (np.arange(2), np.array([0.75, 0.25])),
+        state.adoptions,
+        state.totals,
+        np.arange(2),
+        out,
+    )
     assert out[0] == pytest.approx(log(0.75 * exp(row[0]) + 0.25 * exp(row[1])), abs=1e-6)
 
 
@@ -47,7 +56,9 @@ def test_rule_4_trust_decays_first_and_then_takes_the_lifts():
     state = two_routers()
     state.session.trust[1] = [1, -2]
     add_trust(state.session, 1, np.array([0.5, 3], np.float32))
-    assert state.session.trust[1] == pytest.approx([SESSION_DISCOUNT + 0.5, -2 * SESSION_DISCOUNT + 3])
+    assert state.session.trust[1] == pytest.approx(
+        [SESSION_DISCOUNT + 0.5, -2 * SESSION_DISCOUNT + 3]
+    )
 
 
 def test_rule_4_clips_lifts_at_three():
@@ -73,7 +84,9 @@ def test_start_mass_is_a_fifth_of_an_adoption_sharply_by_content():
 
 def test_routing_weights_are_the_largest_of_the_softmax_renormalised():
     routers, values = softmax_largest(np.log([1.0, 5.0, 3.0, 2.0]), 2, 0, np.uint64(1))
-    assert dict(zip(routers.tolist(), values.tolist(), strict=True)) == pytest.approx({1: 5 / 8, 2: 3 / 8})
+    assert dict(zip(routers.tolist(), values.tolist(), strict=True)) == pytest.approx(
+        {1: 5 / 8, 2: 3 / 8}
+    )
 
 
 def test_equal_trust_is_ordered_by_a_hash_of_client_and_router_never_by_index():
@@ -87,4 +100,6 @@ def test_the_writing_takes_sixteen_routers_and_the_reading_thirty_two():
     block = learn(state, [(0, 0)])
     assert np.count_nonzero(block.weights[0, 0]) == 16
     assert block.weights[0].sum(axis=1) == pytest.approx([1, 1], abs=1e-5)
-    assert len(routing_weights(state.taste, 0, 32, state.seed)[0]) == min(32, state.taste.mass.shape[1])
+    assert len(routing_weights(state.taste, 0, 32, state.seed)[0]) == min(
+        32, state.taste.mass.shape[1]
+    )

@@ -6,7 +6,15 @@ from hypothesis import strategies as st
 
 from propagation.numbers.rules.neighbours import CO_HISTORY
 from propagation.numbers.rules.seen_items import EMPTY, add_key, slot_of
-from propagation.numbers.subtract import add_together, drop_keys, drop_neighbour, empty_row, own_pairs, own_sums, unwrite
+from propagation.numbers.subtract import (
+    add_together,
+    drop_keys,
+    drop_neighbour,
+    empty_row,
+    own_pairs,
+    own_sums,
+    unwrite,
+)
 from tests.unit.numbers.states import learn, small_state
 
 KEYS = st.lists(st.integers(0, 60), min_size=1, max_size=24, unique=True)
@@ -58,7 +66,10 @@ def test_a_users_own_sums_and_pairs_are_those_that_learning_made(items):
     adopters = np.zeros_like(state.adopters)
     np.add.at(adopters, column, parts)
     assert np.allclose(adopters, state.adopters, atol=1e-6)
-    pairs, weights = np.empty((len(items) * CO_HISTORY, 2), np.int64), np.empty(len(items) * CO_HISTORY, np.float32)
+    pairs, weights = (
+        np.empty((len(items) * CO_HISTORY, 2), np.int64),
+        np.empty(len(items) * CO_HISTORY, np.float32),
+    )
     count = own_pairs(column, first, pairs, weights)
     add_together(state, pairs[:count, 0], pairs[:count, 1], -weights[:count])
     add_together(state, pairs[:count, 1], pairs[:count, 0], -weights[:count])
@@ -69,7 +80,9 @@ def test_a_users_own_sums_and_pairs_are_those_that_learning_made(items):
 def test_a_neighbour_that_leaves_moves_no_other():
     state = small_state(1, 6)
     learn(state, [(0, item) for item in (1, 2, 3, 4)])
-    before = [other for other in state.neighbour[4, : state.neighbour_count[4]].tolist() if other != 2]
+    before = [
+        other for other in state.neighbour[4, : state.neighbour_count[4]].tolist() if other != 2
+    ]
     drop_neighbour(state, 2)
     assert state.neighbour[4, : state.neighbour_count[4]].tolist() == before
     assert state.neighbour_count[2] == 0

@@ -16,7 +16,12 @@ def line(id_, weight=1.0):
 def test_edits_of_different_lines_commute(ids, data):
     before = Profile(ref=0, version=3, lines=tuple(line(id_) for id_ in sorted(ids)), next_id=13)
     edited = data.draw(st.lists(st.sampled_from(sorted(ids)), unique=True))
-    edits = [DropLine(id=id_) if data.draw(st.booleans()) else ReplaceLine(line=line(id_, data.draw(WEIGHTS))) for id_ in edited]
+    edits = [
+        DropLine(id=id_)
+        if data.draw(st.booleans())
+        else ReplaceLine(line=line(id_, data.draw(WEIGHTS)))
+        for id_ in edited
+    ]
     assert before.edited(edits, 12) == before.edited(data.draw(st.permutations(edits)), 12)
 
 
@@ -28,5 +33,7 @@ def test_the_bound_holds_the_lightest_go_first_and_ids_only_grow(weights, bound)
         profile = profile.edited([AddLine(line=line(0, weight))], bound)
         assert profile.next_id == last + 1
         assert len(profile.lines) <= bound
-    assert sorted(one.weight for one in profile.lines) == sorted(weights, reverse=True)[:bound][::-1]
+    assert (
+        sorted(one.weight for one in profile.lines) == sorted(weights, reverse=True)[:bound][::-1]
+    )
     assert len({one.id for one in profile.lines}) == len(profile.lines)

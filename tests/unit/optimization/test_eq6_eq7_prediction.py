@@ -29,7 +29,11 @@ async def predict(reasoner, step):
 
 
 def parties():
-    return party(user(), line(1, "jazz")), party(item(), line(1, "jazz")), party(item(NEGATIVE), line(1, "opera"))
+    return (
+        party(user(), line(1, "jazz")),
+        party(item(), line(1, "jazz")),
+        party(item(NEGATIVE), line(1, "opera")),
+    )
 
 
 @pytest.mark.parametrize(("scores", "reward"), [((0.7, 0.2), 1), ((0.2, 0.7), 0)])
@@ -47,18 +51,25 @@ async def test_candidates_come_in_seeded_random_order_so_that_a_position_says_no
     rewards = [await predict(reasoner, work(sequence)) for sequence in range(200)]
     assert 60 < sum(rewards) < 140
     assert rewards == [await predict(AlwaysFirst(), work(sequence)) for sequence in range(200)]
-    assert {(ref, scores) for ref, scores in reasoner.shown} == {(item().ref, (0.7, 0.2)), (NEGATIVE, (0.2, 0.7))}
+    assert {(ref, scores) for ref, scores in reasoner.shown} == {
+        (item().ref, (0.7, 0.2)),
+        (NEGATIVE, (0.2, 0.7)),
+    }
 
 
 async def test_merges_come_back_in_the_order_of_the_parties_whatever_was_shown_first():
-    told = [replace(one, messages=(message(router, "soul"),)) for router, one in enumerate(parties())]
+    told = [
+        replace(one, messages=(message(router, "soul"),)) for router, one in enumerate(parties())
+    ]
     for sequence in range(20):
         merges, _, _ = await receive_and_predict(OfflineReasoner(), work(sequence), told, seed=7)
         assert [list(answer.outcomes) for answer in merges] == [[(0, 1)], [(1, 1)], [(2, 1)]]
 
 
 async def test_without_a_negative_there_is_nothing_to_predict():
-    merges, reward, _ = await receive_and_predict(OfflineReasoner(), work(negative=None), parties()[:2], seed=7)
+    merges, reward, _ = await receive_and_predict(
+        OfflineReasoner(), work(negative=None), parties()[:2], seed=7
+    )
     assert (len(merges), reward) == (2, None)
 
 

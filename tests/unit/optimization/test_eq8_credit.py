@@ -4,20 +4,42 @@ from collections import Counter
 
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.model.clients.gradient import Module
-from tests.unit.parties import NEGATIVE, POSITIVE, USER, heard, item, line, message, party, user, work
+from tests.unit.parties import (
+    NEGATIVE,
+    POSITIVE,
+    USER,
+    heard,
+    item,
+    line,
+    message,
+    party,
+    user,
+    work,
+)
 
 
 async def credit(reward, told_user=(), told_item=()):
     return await OfflineReasoner().assign_credit(
-        work(), reward, party(user(), line(1, "jazz"), *(heard(2 + n, m.router, *m.attributes) for n, m in enumerate(told_user)),
-                              messages=told_user),
-        party(item(), messages=told_item), party(item(NEGATIVE, "Tosca", ("opera",))))
+        work(),
+        reward,
+        party(
+            user(),
+            line(1, "jazz"),
+            *(heard(2 + n, m.router, *m.attributes) for n, m in enumerate(told_user)),
+            messages=told_user,
+        ),
+        party(item(), messages=told_item),
+        party(item(NEGATIVE, "Tosca", ("opera",))),
+    )
 
 
 async def test_three_profiles_when_nothing_was_heard():
     gradients = await credit(1)
     assert [(g.module, g.owner, g.reward) for g in gradients] == [
-        (Module.PROFILE, USER, 1), (Module.PROFILE, POSITIVE, 1), (Module.PROFILE, NEGATIVE, 1)]
+        (Module.PROFILE, USER, 1),
+        (Module.PROFILE, POSITIVE, 1),
+        (Module.PROFILE, NEGATIVE, 1),
+    ]
     assert gradients[0].text == "“Kind of Blue” was foreseen: keep what the profile says of jazz."
 
 
@@ -28,10 +50,20 @@ async def test_a_wrong_prediction_says_what_to_change():
 
 
 async def test_filter_memories_and_routers_that_took_part_and_each_router_once():
-    gradients = await credit(1, told_user=(message(3, "jazz"), message(4, "opera")), told_item=(message(3, "jazz"),))
-    assert Counter(g.module for g in gradients) == {Module.PROFILE: 3, Module.FILTER_MEMORY: 2, Module.ROUTER: 2}
+    gradients = await credit(
+        1, told_user=(message(3, "jazz"), message(4, "opera")), told_item=(message(3, "jazz"),)
+    )
+    assert Counter(g.module for g in gradients) == {
+        Module.PROFILE: 3,
+        Module.FILTER_MEMORY: 2,
+        Module.ROUTER: 2,
+    }
     routers = {g.owner: g for g in gradients if g.module == Module.ROUTER}
-    assert (routers[3].reward, routers[4].reward) == (1, 0), "a router is judged by what it said, not by the reward"
+    assert (routers[3].reward, routers[4].reward) == (1, 0), (
+        "a router is judged by what it said, not by the reward"
+    )
     assert routers[3].text == "Spoke of jazz, which was then chosen: keep saying it."
-    assert routers[4].text == "Spoke of opera while jazz was chosen: say less of it to these readers."
+    assert (
+        routers[4].text == "Spoke of opera while jazz was chosen: say less of it to these readers."
+    )
     assert all(g.writer == USER and g.sequence == 50 for g in gradients)

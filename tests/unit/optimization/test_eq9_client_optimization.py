@@ -6,7 +6,18 @@ from propagation.model.clients.gradient import Gradient, Module
 from propagation.model.clients.profile import Author
 from propagation.model.errors import ReasonerFailed
 from propagation.optimization.client_optimization import optimized
-from tests.unit.parties import NEGATIVE, POSITIVE, USER, heard, item, line, message, party, user, work
+from tests.unit.parties import (
+    NEGATIVE,
+    POSITIVE,
+    USER,
+    heard,
+    item,
+    line,
+    message,
+    party,
+    user,
+    work,
+)
 
 
 async def after(one, other, reward=1):
@@ -32,7 +43,11 @@ async def test_a_second_choice_makes_the_line_stronger_by_one_after_decay():
 async def test_what_was_heard_gains_when_borne_out_fades_when_not_and_leaves_when_stale():
     told = (heard(1, 3, "jazz"), heard(2, 4, "opera"), heard(3, 5, "folk", weight=0.15))
     found = await after(party(user(), *told), party(item()))
-    weights = {one.attributes: round(one.weight, 6) for one in found.profile.lines if one.author == Author.RECEPTION}
+    weights = {
+        one.attributes: round(one.weight, 6)
+        for one in found.profile.lines
+        if one.author == Author.RECEPTION
+    }
     assert weights == {("jazz",): 0.5, ("opera",): round(0.4 * 0.97, 6)}
 
 
@@ -69,9 +84,17 @@ async def test_an_item_rightly_passed_over_stays_as_it_is():
 
 
 def test_a_client_is_given_its_own_gradients_and_never_a_routers_of_the_same_number():
-    gradients = [Gradient(sequence=50, module=module, owner=owner, writer=USER, reward=1, text=f"{module}-{owner}")
-                 for module in Module for owner in (USER, POSITIVE)]
-    assert [g.text for g in own_gradients(gradients, party(user()))] == [f"profile-{USER}", f"filter_memory-{USER}"]
+    gradients = [
+        Gradient(
+            sequence=50, module=module, owner=owner, writer=USER, reward=1, text=f"{module}-{owner}"
+        )
+        for module in Module
+        for owner in (USER, POSITIVE)
+    ]
+    assert [g.text for g in own_gradients(gradients, party(user()))] == [
+        f"profile-{USER}",
+        f"filter_memory-{USER}",
+    ]
 
 
 def test_a_failed_part_changes_nothing():

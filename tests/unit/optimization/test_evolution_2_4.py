@@ -1,4 +1,5 @@
-"""Evolution of routers by hand (RecNet 2.4): halves, numbers, what follows lineage, the judge, the offline decision."""
+"""Evolution of routers by hand (RecNet 2.4): halves, numbers, what follows lineage, the judge, the
+offline decision."""
 
 import numpy as np
 import pytest
@@ -29,13 +30,25 @@ def change(kind, *before):
 
 
 def mapped(home, halves=None, routers=None, retired=(), run=1, undoes=None, **fields):
-    return RouterMap(run=run, through=9, from_epoch=1, to_epoch=2, home=np.array(home), routers=routers or len(home),
-                     centres=np.zeros((len(home), 2), np.float32), retired=frozenset(retired), halves=halves or {}, undoes=undoes,
-                     **fields)
+    return RouterMap(
+        run=run,
+        through=9,
+        from_epoch=1,
+        to_epoch=2,
+        home=np.array(home),
+        routers=routers or len(home),
+        centres=np.zeros((len(home), 2), np.float32),
+        retired=frozenset(retired),
+        halves=halves or {},
+        undoes=undoes,
+        **fields,
+    )
 
 
 # Router 1 is split: Ann stays, Bob goes to 3. Routers 0 and 2 are merged.
-BOTH = mapped([0, 1, 0], {1: Halves(1, 3, np.array([False, True]), False, 0.25)}, routers=4, retired=(2,))
+BOTH = mapped(
+    [0, 1, 0], {1: Halves(1, 3, np.array([False, True]), False, 0.25)}, routers=4, retired=(2,)
+)
 
 
 def test_two_means_finds_two_directions_and_weight_decides():
@@ -55,7 +68,11 @@ def test_one_direction_gives_two_equal_centres():
 
 
 def test_numbers_keep_their_meaning_and_retired_ones_are_used_again():
-    done = numbered([change(SPLIT, 3), change(MERGE, 1, 4), change(SPLIT, 0), change(REWRITE, 5)], 6, frozenset({2}))
+    done = numbered(
+        [change(SPLIT, 3), change(MERGE, 1, 4), change(SPLIT, 0), change(REWRITE, 5)],
+        6,
+        frozenset({2}),
+    )
     assert done.halves == {3: (3, 2), 0: (0, 6)}
     assert (done.routers, done.retired) == (7, frozenset({4}))
     assert done.home.tolist() == [0, 1, 2, 3, 1, 5]
@@ -66,7 +83,9 @@ def test_masses_add_or_are_divided_and_trust_takes_the_larger_or_is_copied():
     mass = np.array([[1.0, 5.0, 2.0], [0.5, 4.0, 0.0]])
     written = {1: Written(np.array([3.0, 0.0]), np.array([1.0, 4.0]))}
     after = evolved_mass(mass, BOTH, written)
-    assert after == pytest.approx(np.array([[3, 3.25, 0, 1.75], [0.5, 0, 0, 4]]))  # the start mass of 1 goes one to three
+    assert after == pytest.approx(
+        np.array([[3, 3.25, 0, 1.75], [0.5, 0, 0, 4]])
+    )  # the start mass of 1 goes one to three
     assert evolved_total(mass.sum(axis=0), mass, BOTH, written) == pytest.approx(after.sum(axis=0))
     trust = evolved_trust(np.array([[1.0, 2.0, 7.0], [4.0, 0.0, 3.0]], np.float32), BOTH)
     assert trust.tolist() == [[7, 2, -np.inf, 2], [4, 0, -np.inf, 0]]
@@ -82,7 +101,8 @@ def test_no_mass_is_lost_or_made(seed):
     assert after.min() >= 0
     assert after.sum(axis=1) == pytest.approx(mass.sum(axis=1), rel=1e-5)
     assert evolved_total(mass.sum(axis=0, dtype=np.float64), mass, BOTH, written) == pytest.approx(
-        after.sum(axis=0, dtype=np.float64), rel=1e-6)
+        after.sum(axis=0, dtype=np.float64), rel=1e-6
+    )
 
 
 def edge(router, ref, score):
@@ -90,10 +110,22 @@ def edge(router, ref, score):
 
 
 def test_edges_follow_a_user_to_its_half_an_item_to_both_and_a_merge_keeps_the_larger_score():
-    standing = [edge(1, ANN, 0.4), edge(1, BOB, 0.5), edge(1, AIDA, 0.6), edge(0, ANN, 0.2), edge(2, ANN, 0.3), edge(2, BOB, 0.1)]
+    standing = [
+        edge(1, ANN, 0.4),
+        edge(1, BOB, 0.5),
+        edge(1, AIDA, 0.6),
+        edge(0, ANN, 0.2),
+        edge(2, ANN, 0.3),
+        edge(2, BOB, 0.1),
+    ]
     closed, opened = edges_followed(BOTH, [1, 2], standing)
     assert sorted(closed) == [(0, ANN), (1, BOB), (2, ANN), (2, BOB)]
-    assert {(one.router, one.ref): one.score for one in opened} == {(3, BOB): 0.5, (3, AIDA): 0.6, (0, ANN): 0.3, (0, BOB): 0.1}
+    assert {(one.router, one.ref): one.score for one in opened} == {
+        (3, BOB): 0.5,
+        (3, AIDA): 0.6,
+        (0, ANN): 0.3,
+        (0, BOB): 0.1,
+    }
 
 
 def rule(router, factor, evidence=(), attribute=None):
@@ -101,16 +133,24 @@ def rule(router, factor, evidence=(), attribute=None):
 
 
 def test_rules_follow_to_both_halves_and_at_a_merge_the_stronger_stays():
-    memory = FilterMemory(rules=(rule(1, 0.5), rule(0, 1.25), rule(2, 0.4), rule(None, 2.0, attribute="jazz")))
+    memory = FilterMemory(
+        rules=(rule(1, 0.5), rule(0, 1.25), rule(2, 0.4), rule(None, 2.0, attribute="jazz"))
+    )
     followed = rules_followed(memory, BOTH)
     assert {one.target: one.factor for one in followed.rules} == {
-        (1, None): 0.5, (3, None): 0.5, (0, None): 0.4, (None, "jazz"): 2.0}
+        (1, None): 0.5,
+        (3, None): 0.5,
+        (0, None): 0.4,
+        (None, "jazz"): 2.0,
+    }
     untouched = FilterMemory(rules=(rule(0, 2.0), rule(None, 0.5, attribute="opera")))
     assert rules_followed(untouched, BOTH) is untouched
 
 
 def test_there_are_never_more_than_eight_rules():
-    memory = FilterMemory(rules=(rule(1, 0.5, (1,)), *(rule(None, 2.0, (1, 2), str(n)) for n in range(7))))
+    memory = FilterMemory(
+        rules=(rule(1, 0.5, (1,)), *(rule(None, 2.0, (1, 2), str(n)) for n in range(7)))
+    )
     assert len(rules_followed(memory, BOTH).rules) == 8
 
 
@@ -124,7 +164,9 @@ def test_the_judge_by_hand():
     assert verdict.after - verdict.before == pytest.approx((better + worse) / 2)
     assert verdict.standard_error == pytest.approx(abs(worse - better) / 2)
     assert verdict.published  # one user each way: within one standard error
-    assert verdict.verdict.endswith("over 2 users and 3 of the 4 newest interactions (the others had no prediction)")
+    assert verdict.verdict.endswith(
+        "over 2 users and 3 of the 4 newest interactions (the others had no prediction)"
+    )
     alike = judged(np.array([0, 1]), scores[:2], before[:2], -after[:2], np.ones((2, 2)), 2)
     assert not alike.published
     assert alike.verdict.endswith("over 2 users and 2 of the 2 newest interactions")
@@ -133,15 +175,30 @@ def test_the_judge_by_hand():
 
 
 def test_a_verdict_shows_a_difference_however_small():
-    small = Judged(users=9, interactions=9, held_out=9, before=0.3226, after=0.3226 + 1.2e-6, standard_error=3e-7)
-    assert "0.32260000 becomes 0.32260120 (+0.00000120, one standard error is 0.00000030)" in small.verdict
-    assert "0.3226 becomes 0.4226 (+0.1000, one standard error is 0.2000)" in Judged(9, 9, 9, 0.3226, 0.4226, 0.2).verdict
+    small = Judged(
+        users=9,
+        interactions=9,
+        held_out=9,
+        before=0.3226,
+        after=0.3226 + 1.2e-6,
+        standard_error=3e-7,
+    )
+    assert (
+        "0.32260000 becomes 0.32260120 (+0.00000120, one standard error is 0.00000030)"
+        in small.verdict
+    )
+    assert (
+        "0.3226 becomes 0.4226 (+0.1000, one standard error is 0.2000)"
+        in Judged(9, 9, 9, 0.3226, 0.4226, 0.2).verdict
+    )
     assert "(+0.0000, one standard error is 0.0000)" in Judged(9, 9, 9, 0.3226, 0.3226, 0.0).verdict
 
 
 def test_routers_through_which_the_same_is_adopted_are_alike():
     mass = np.array([[4, 2, 0, 0], [4, 2, 0, 0], [0, 0, 5, 0], [0, 0, 5, 0]], np.float32)
-    found = likeness(mass, mass.sum(axis=0, dtype=np.float64), np.array([6.0, 6, 5, 5]), np.array([22.0, 4]))
+    found = likeness(
+        mass, mass.sum(axis=0, dtype=np.float64), np.array([6.0, 6, 5, 5]), np.array([22.0, 4])
+    )
     assert found[0, 1] == pytest.approx(1)
     assert found[0, 2] == pytest.approx(0)
     assert (found[3] == -1).all()
@@ -150,8 +207,16 @@ def test_routers_through_which_the_same_is_adopted_are_alike():
 
 def test_an_undo_leads_back_to_the_numbers_of_before():
     back = led_back(BOTH)
-    assert (back.home.tolist(), back.halves, back.routers, back.retired) == ([0, 1, 2, 1], {0: (0, 2)}, 3, frozenset())
-    assert [(one.kind, one.before, one.after) for one in back.changes] == [(MERGE, (1, 3), (1,)), (SPLIT, (0,), (0, 2))]
+    assert (back.home.tolist(), back.halves, back.routers, back.retired) == (
+        [0, 1, 2, 1],
+        {0: (0, 2)},
+        3,
+        frozenset(),
+    )
+    assert [(one.kind, one.before, one.after) for one in back.changes] == [
+        (MERGE, (1, 3), (1,)),
+        (SPLIT, (0,), (0, 2)),
+    ]
     reused = mapped([0, 1, 2], {1: Halves(1, 2, np.zeros(1, np.bool_), False, 0.5)})
     assert led_back(reused).retired == frozenset({2})
 
@@ -162,19 +227,36 @@ def test_which_run_can_be_undone():
     assert undoable([first, second], 2) is second
     assert undoable([first, second, undone], 1) is first
     assert undoable([first, second, undone], 3) is undone
-    for maps, run, words in (([first, second], 1, "undo run 2 first"), ([first, second, undone], 2, "is undone"), ([], 7, "is 7")):
+    for maps, run, words in (
+        ([first, second], 1, "undo run 2 first"),
+        ([first, second, undone], 2, "is undone"),
+        ([], 7, "is 7"),
+    ):
         with pytest.raises(InvalidInput, match=words):
             undoable(maps, run)
 
 
 def case(**fields):
-    version = RouterVersion(router=4, version=1, round=1, epoch=1, name="jazz", text="t", standing=(("jazz", 3.0),))
-    return RouterCase(**{"router": version, "gradients": (), "praised": 8, "blamed": 2, "wanted": {"jazz": 9}, "common": {},
-                         **fields})
+    version = RouterVersion(
+        router=4, version=1, round=1, epoch=1, name="jazz", text="t", standing=(("jazz", 3.0),)
+    )
+    return RouterCase(
+        **{
+            "router": version,
+            "gradients": (),
+            "praised": 8,
+            "blamed": 2,
+            "wanted": {"jazz": 9},
+            "common": {},
+            **fields,
+        }
+    )
 
 
 def half(share, **wanted):
-    return Half(share=share, wanted=wanted, standing={name: float(count) for name, count in wanted.items()})
+    return Half(
+        share=share, wanted=wanted, standing={name: float(count) for name, count in wanted.items()}
+    )
 
 
 def test_the_offline_decision():

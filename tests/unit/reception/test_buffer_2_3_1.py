@@ -10,9 +10,18 @@ ME, OTHER = 7, 9
 
 
 def message(router, round_, *senders):
-    return RouterVersion(router=router, version=round_, round=round_, epoch=1, name="jazz", text="A community.",
-                         attributes=("jazz",), integrated=tuple(
-                             Integrated(attribute="jazz", ref=ref, profile_version=1, sequence=1) for ref in senders))
+    return RouterVersion(
+        router=router,
+        version=round_,
+        round=round_,
+        epoch=1,
+        name="jazz",
+        text="A community.",
+        attributes=("jazz",),
+        integrated=tuple(
+            Integrated(attribute="jazz", ref=ref, profile_version=1, sequence=1) for ref in senders
+        ),
+    )
 
 
 def test_last_in_first_out_with_capacity_two():
@@ -27,9 +36,17 @@ def test_a_client_never_receives_what_came_from_itself_alone():
     assert buffered(ME, [own, shared], 8) == ([shared], [])
 
 
-@given(st.lists(st.tuples(st.integers(0, 30), st.booleans()), unique_by=lambda pair: pair[0], max_size=30), st.integers(1, 8))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 30), st.booleans()), unique_by=lambda pair: pair[0], max_size=30
+    ),
+    st.integers(1, 8),
+)
 def test_it_equals_a_model_queue(sent, capacity):
-    messages = [message(router, 100 - place, ME if own else OTHER) for place, (router, own) in enumerate(sent)]
+    messages = [
+        message(router, 100 - place, ME if own else OTHER)
+        for place, (router, own) in enumerate(sent)
+    ]
     queue: list[RouterVersion] = []
     lost = 0
     for one in reversed([m for m in messages if m.senders != {ME}]):

@@ -13,7 +13,9 @@ LAST_ROUND = 5
 
 
 async def received(text, waiting, capacity=8, client=None, max_lines=12):
-    return await receive(OfflineReasoner(max_lines), client or user(), text, waiting, LAST_ROUND, capacity, max_lines)
+    return await receive(
+        OfflineReasoner(max_lines), client or user(), text, waiting, LAST_ROUND, capacity, max_lines
+    )
 
 
 def lines_heard(text):
@@ -42,7 +44,10 @@ async def test_a_rule_below_a_half_keeps_a_router_out():
     text = ClientText(profile=Profile(ref=USER), filter_memory=memory)
     reception = await received(text, [message(3, "soul"), message(4, "funk")])
     assert [one.attributes for one in lines_heard(reception.text)] == [("funk",)]
-    assert {(merge.router, merge.outcome) for merge in reception.merged} == {(3, "filtered"), (4, "merged")}
+    assert {(merge.router, merge.outcome) for merge in reception.merged} == {
+        (3, "filtered"),
+        (4, "merged"),
+    }
     assert [one.router for one in reception.messages] == [4], "what was filtered took no part"
 
 
@@ -69,18 +74,24 @@ async def test_heard_lines_take_a_quarter_of_the_profile_at_most():
 
 
 async def test_equal_news_of_two_routers_is_one_line_with_both_sources():
-    reception = await received(ClientText(profile=Profile(ref=USER)), [message(1, "soul"), message(2, "soul")])
+    reception = await received(
+        ClientText(profile=Profile(ref=USER)), [message(1, "soul"), message(2, "soul")]
+    )
     [one] = lines_heard(reception.text)
     assert {source.router for source in one.sources} == {1, 2}
 
 
 async def test_an_item_hears_of_its_audience():
-    reception = await received(ClientText(profile=Profile(ref=item().ref)), [message(1, "soul")], client=item())
+    reception = await received(
+        ClientText(profile=Profile(ref=item().ref)), [message(1, "soul")], client=item()
+    )
     assert "soul" in lines_heard(reception.text)[0].text
 
 
 def test_where_the_merge_failed_the_messages_go_on_waiting():
     text = ClientText(profile=profile(USER, line(1, "jazz")), watermark=2)
-    reception = merge_part(inbox(user(), text, [message(3, "soul")], 8), ReasonerFailed("not JSON"), LAST_ROUND, 12)
+    reception = merge_part(
+        inbox(user(), text, [message(3, "soul")], 8), ReasonerFailed("not JSON"), LAST_ROUND, 12
+    )
     assert reception.text is text
     assert (reception.merged, reception.messages) == ((), ())

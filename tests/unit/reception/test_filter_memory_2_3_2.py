@@ -3,14 +3,31 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propagation.model.clients.filter_memory import FACTOR_MAX, FACTOR_MIN, MAX_RULES, FilterMemory, FilterRule
+from propagation.model.clients.filter_memory import (
+    FACTOR_MAX,
+    FACTOR_MIN,
+    MAX_RULES,
+    FilterMemory,
+    FilterRule,
+)
 from propagation.reception.filter_memory import admitted
 from tests.unit.parties import message
 
-RULES = st.builds(lambda router, attribute, factor, evidence, age: FilterRule(
-    router=router if attribute is None else None, attribute=attribute, factor=factor, text="Welcome it.",
-    evidence=tuple(range(evidence)), age=age), st.integers(0, 20), st.none() | st.sampled_from("abcdefgh"),
-    st.floats(0.01, 50), st.integers(0, 8), st.integers(0, 1000))
+RULES = st.builds(
+    lambda router, attribute, factor, evidence, age: FilterRule(
+        router=router if attribute is None else None,
+        attribute=attribute,
+        factor=factor,
+        text="Welcome it.",
+        evidence=tuple(range(evidence)),
+        age=age,
+    ),
+    st.integers(0, 20),
+    st.none() | st.sampled_from("abcdefgh"),
+    st.floats(0.01, 50),
+    st.integers(0, 8),
+    st.integers(0, 1000),
+)
 
 
 @given(st.lists(RULES, max_size=40))
@@ -31,19 +48,29 @@ def test_the_product_of_matching_rules_is_clipped(rules, router, attributes):
         memory = memory.with_rule(rule)
     assert FACTOR_MIN <= memory.factor_for(router, attributes) <= FACTOR_MAX
     held = {router: attributes, 3: frozenset("ab"), 4: frozenset("b")}
-    assert memory.factors(21, held) == [memory.factor_for(one, held.get(one, frozenset())) for one in range(21)]
+    assert memory.factors(21, held) == [
+        memory.factor_for(one, held.get(one, frozenset())) for one in range(21)
+    ]
 
 
 def test_two_rules_that_match_one_message_multiply():
-    memory = FilterMemory().with_rule(FilterRule(router=3, factor=0.8, text="a")).with_rule(
-        FilterRule(attribute="jazz", factor=1.25, text="b"))
+    memory = (
+        FilterMemory()
+        .with_rule(FilterRule(router=3, factor=0.8, text="a"))
+        .with_rule(FilterRule(attribute="jazz", factor=1.25, text="b"))
+    )
     assert memory.factor_for(3, frozenset(["jazz"])) == 1.0
     assert memory.factor_for(3, frozenset()) == 0.8
     assert memory.factor_for(4, frozenset()) == 1.0
 
 
 def test_messages_below_a_half_stay_out_and_the_others_come_by_factor():
-    memory = FilterMemory(rules=(FilterRule(router=1, factor=0.4, text="Out."), FilterRule(router=3, factor=2.0, text="First.")))
+    memory = FilterMemory(
+        rules=(
+            FilterRule(router=1, factor=0.4, text="Out."),
+            FilterRule(router=3, factor=2.0, text="First."),
+        )
+    )
     let_in, kept_out = admitted(memory, [message(router, "jazz") for router in (1, 2, 3)])
     assert [one.router for one in let_in] == [3, 2]
     assert [one.router for one in kept_out] == [1]

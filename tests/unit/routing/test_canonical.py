@@ -15,8 +15,12 @@ from propagation.routing.canonical_attributes import canonical_names, words_like
 from services.runtime.clock import SystemClock
 
 LEAST = 0.92
-CATALOGUE = ([f"a record {n} of new age and new wave" for n in range(9)] + [f"chicago blues {n} night" for n in range(9)]
-             + [f"jazz {n} jazz music" for n in range(9)] + [f"opera {n} arias" for n in range(9)])
+CATALOGUE = (
+    [f"a record {n} of new age and new wave" for n in range(9)]
+    + [f"chicago blues {n} night" for n in range(9)]
+    + [f"jazz {n} jazz music" for n in range(9)]
+    + [f"opera {n} arias" for n in range(9)]
+)
 
 
 @pytest.fixture
@@ -35,25 +39,41 @@ def fitted():
 
 
 APART = [("new wave", "new age"), ("blues", "chicago blues")]
-TOGETHER = [("jazz", "jazz music"), ("jazz music", "jazz"), ("rock and roll", "rock & roll"), ("hip hop", "hip-hop")]
+TOGETHER = [
+    ("jazz", "jazz music"),
+    ("jazz music", "jazz"),
+    ("rock and roll", "rock & roll"),
+    ("hip hop", "hip-hop"),
+]
 
 
 @pytest.mark.parametrize(("older", "newer"), APART)
 async def test_names_that_keep_the_same_company_stay_apart(index, older, newer):
     vectors = fitted().vectors([older, newer])
     assert vectors[0] @ vectors[1] > LEAST  # the fitted space alone would make them one
-    assert await canonical_names(index, [older, newer], vectors, LEAST, words_likeness) == {older: older, newer: newer}
+    assert await canonical_names(index, [older, newer], vectors, LEAST, words_likeness) == {
+        older: older,
+        newer: newer,
+    }
     await index.upsert(Collection.ATTRIBUTES, [Point(key=older, version=1, vector=vectors[0])])
-    assert await canonical_names(index, [newer], vectors[1:], LEAST, words_likeness) == {newer: newer}
+    assert await canonical_names(index, [newer], vectors[1:], LEAST, words_likeness) == {
+        newer: newer
+    }
 
 
-@pytest.mark.parametrize("embedder", [HashedEmbedder(), fitted()], ids=["before bootstrap", "after it"])
+@pytest.mark.parametrize(
+    "embedder", [HashedEmbedder(), fitted()], ids=["before bootstrap", "after it"]
+)
 async def test_jazz_and_jazz_music_meet_in_either_space(index, embedder):
     names = [normalised("Jazz"), normalised("jazz  MUSIC"), "opera"]
     found = await canonical_names(index, names, embedder.vectors(names), LEAST, words_likeness)
     assert found == {"jazz": "jazz", "jazz music": "jazz", "opera": "opera"}
-    await index.upsert(Collection.ATTRIBUTES, [Point(key="jazz", version=1, vector=embedder.vectors(["jazz"])[0])])
-    assert await canonical_names(index, names[1:2], embedder.vectors(names[1:2]), LEAST, words_likeness) == {"jazz music": "jazz"}
+    await index.upsert(
+        Collection.ATTRIBUTES, [Point(key="jazz", version=1, vector=embedder.vectors(["jazz"])[0])]
+    )
+    assert await canonical_names(
+        index, names[1:2], embedder.vectors(names[1:2]), LEAST, words_likeness
+    ) == {"jazz music": "jazz"}
 
 
 @pytest.mark.parametrize(("one", "other"), TOGETHER)
@@ -61,8 +81,16 @@ def test_one_attribute_in_two_spellings(one, other):
     assert words_likeness(one, other) == 1
 
 
-@pytest.mark.parametrize(("one", "other"), [*APART, ("texas blues", "memphis blues"), ("music", "film"), ("c", "c++"),
-                                            ("non-fiction", "fiction")])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        *APART,
+        ("texas blues", "memphis blues"),
+        ("music", "film"),
+        ("c", "c++"),
+        ("non-fiction", "fiction"),
+    ],
+)
 def test_two_attributes(one, other):
     assert words_likeness(one, other) < LEAST
 
@@ -77,11 +105,16 @@ def test_likeness_of_any_names_is_symmetric_and_within_bounds(one, other):
 async def test_a_crowd_of_fresh_names_still_meets(index):
     """More names than are asked for likeness: the nearest of them are."""
     names = [*(f"style {n}" for n in range(99)), "jazz", "jazz music"]
-    found = await canonical_names(index, names, HashedEmbedder().vectors(names), LEAST, words_likeness)
+    found = await canonical_names(
+        index, names, HashedEmbedder().vectors(names), LEAST, words_likeness
+    )
     assert found["jazz music"] == "jazz"
     assert len(set(found.values())) == 100
 
 
 async def test_a_name_without_a_vector_is_itself(index):
     vectors = np.zeros((2, HashedEmbedder().dimension), np.float32)
-    assert await canonical_names(index, ["…", "???"], vectors, LEAST, words_likeness) == {"…": "…", "???": "???"}
+    assert await canonical_names(index, ["…", "???"], vectors, LEAST, words_likeness) == {
+        "…": "…",
+        "???": "???",
+    }

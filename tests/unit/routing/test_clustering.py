@@ -11,7 +11,9 @@ from propagation.routing.clustering import nearest_centres, spherical_kmeans
 def _clumps(seed, clumps=6, each=50, dimension=16):
     rng = np.random.default_rng(seed)
     middles = np.linalg.qr(rng.standard_normal((dimension, clumps)))[0].T
-    return (np.repeat(middles, each, axis=0) + 0.05 * rng.standard_normal((clumps * each, dimension))).astype(np.float32)
+    return (
+        np.repeat(middles, each, axis=0) + 0.05 * rng.standard_normal((clumps * each, dimension))
+    ).astype(np.float32)
 
 
 def test_it_finds_planted_clumps():
@@ -47,7 +49,9 @@ def test_each_of_few_distinct_points_is_a_centre():
 
 def test_vectors_that_say_nothing_are_left_out():
     points = _clumps(5)
-    bad = np.concatenate([points, np.zeros((3, 16), np.float32), np.full((2, 16), np.nan, np.float32)])
+    bad = np.concatenate(
+        [points, np.zeros((3, 16), np.float32), np.full((2, 16), np.nan, np.float32)]
+    )
     np.testing.assert_array_equal(spherical_kmeans(bad, 6, 1), spherical_kmeans(points, 6, 1))
 
 

@@ -23,7 +23,13 @@ from propagation.routing.tau import AbsoluteTau, quantile_tau
 from services.runtime.clock import SystemClock
 
 ANN, BOB, RECORD = 0, 2, 1
-VECTORS = {"jazz": (1, 0), "blues": (0.8, 0.6), "opera": (0, 1), "all about jazz": (1, 0), "": (0, 0)}
+VECTORS = {
+    "jazz": (1, 0),
+    "blues": (0.8, 0.6),
+    "opera": (0, 1),
+    "all about jazz": (1, 0),
+    "": (0, 0),
+}
 
 
 class TableEmbedder:
@@ -39,8 +45,14 @@ class TableEmbedder:
 def integrate(before, arrivals, round_number, epoch, router=4):
     """Eq. 3 with an answer that says nothing: what is asked, and the version it makes."""
     asked = asked_of(router, before, arrivals, {}, [])
-    return integrated(asked, Summary(f"router {router}", "A text."), before.version + 1 if before else 1, arrivals, round_number,
-                      epoch)
+    return integrated(
+        asked,
+        Summary(f"router {router}", "A text."),
+        before.version + 1 if before else 1,
+        arrivals,
+        round_number,
+        epoch,
+    )
 
 
 @pytest.fixture
@@ -58,12 +70,19 @@ def text(ref, *lines):
 
 
 def line(id_, *names, author=Author.INTERACTION, sequence=None):
-    return Line(id=id_, text=" ".join(names), attributes=names, author=author,
-                sources=(Source(sequence=sequence),) if sequence else ())
+    return Line(
+        id=id_,
+        text=" ".join(names),
+        attributes=names,
+        author=author,
+        sources=(Source(sequence=sequence),) if sequence else (),
+    )
 
 
 def point(key, *vector, attributes=()):
-    return Point(key=key, version=1, vector=np.array(vector, np.float32), attributes=frozenset(attributes))
+    return Point(
+        key=key, version=1, vector=np.array(vector, np.float32), attributes=frozenset(attributes)
+    )
 
 
 def arrival(name, ref=ANN, sequence=7):
@@ -72,12 +91,22 @@ def arrival(name, ref=ANN, sequence=7):
 
 def test_eq1_attributes_are_what_a_client_says_itself():
     """A_c = extract(P_c): a line that reception wrote is not its preference until it acts on it."""
-    ann = text(ANN, line(1, "jazz", "blues"), line(2, "opera", author=Author.RECEPTION), line(3, "jazz", author=Author.CATALOGUE))
+    ann = text(
+        ANN,
+        line(1, "jazz", "blues"),
+        line(2, "opera", author=Author.RECEPTION),
+        line(3, "jazz", author=Author.CATALOGUE),
+    )
     assert own_attributes(ann) == {"blues": 0, "jazz": 0}
 
 
 def test_eq1_new_or_confirmed_attributes_travel():
-    ann = text(ANN, line(1, "jazz", sequence=5), line(2, "blues", sequence=12), line(3, "opera", sequence=4))
+    ann = text(
+        ANN,
+        line(1, "jazz", sequence=5),
+        line(2, "blues", sequence=12),
+        line(3, "opera", sequence=4),
+    )
     found = arrivals_of(ANN, 3, own_attributes(ann), held=("jazz", "blues"), after=10, canonical={})
     assert [(a.attribute, a.sequence) for a in found] == [("blues", 12), ("opera", 4)]
 
@@ -95,12 +124,24 @@ async def test_eq2_an_attribute_goes_to_the_router_of_highest_cosine(index):
     """R* = argmax_R cos(e_a, e_R). cos(blues, R4) = .8, cos(blues, R9) = .6; opera is R9's."""
     await index.upsert(Collection.ROUTERS, [point(4, 2, 0), point(9, 0, 1)])
     policy = SemanticPolicy(TableEmbedder(), index, AbsoluteTau(0.5))
-    assert await policy.perceive([arrival("blues"), arrival("opera"), arrival("blues", BOB)]) == [[4], [9], [4]]
+    assert await policy.perceive([arrival("blues"), arrival("opera"), arrival("blues", BOB)]) == [
+        [4],
+        [9],
+        [4],
+    ]
 
 
 def test_eq3_a_router_takes_what_arrived_into_its_profile():
     """Standing decays by .95 a round; what arrived adds one a client."""
-    before = RouterVersion(router=4, version=2, round=1, epoch=1, name="", text="", standing=(("jazz", 2.0), ("soul", 1.0)))
+    before = RouterVersion(
+        router=4,
+        version=2,
+        round=1,
+        epoch=1,
+        name="",
+        text="",
+        standing=(("jazz", 2.0), ("soul", 1.0)),
+    )
     after = integrate(before, [arrival("jazz"), arrival("jazz", BOB)], 5, 1)
     assert (after.version, after.round) == (3, 5)
     assert dict(after.standing) == {"jazz": pytest.approx(3.9), "soul": pytest.approx(0.95)}
@@ -109,18 +150,26 @@ def test_eq3_a_router_takes_what_arrived_into_its_profile():
 
 
 async def test_eq4_cosine_above_tau_times_a_shared_attribute(index):
-    """Score(R, c) = cos(e_R, e_c) * [A_R and A_c share an attribute], R at (1, 0) carrying jazz, tau = .7:
-    ann .8 and jazz: reached · bob 1 but opera alone: 0 · the record .6 and jazz: below tau."""
-    await index.upsert(Collection.USERS, [point(ANN, 0.8, 0.6, attributes={"jazz"}), point(BOB, 1, 0, attributes={"opera"})])
+    """Score(R, c) = cos(e_R, e_c) * [A_R and A_c share an attribute], R at (1, 0) carrying jazz,
+    tau = .7: ann .8 and jazz: reached · bob 1 but opera alone: 0 · the record .6 and jazz: below
+    tau."""
+    await index.upsert(
+        Collection.USERS,
+        [point(ANN, 0.8, 0.6, attributes={"jazz"}), point(BOB, 1, 0, attributes={"opera"})],
+    )
     await index.upsert(Collection.ITEMS, [point(RECORD, 0.6, 0.8, attributes={"jazz"})])
-    version = RouterVersion(router=4, version=1, round=1, epoch=1, name="", text="all about jazz", attributes=("jazz",))
+    version = RouterVersion(
+        router=4, version=1, round=1, epoch=1, name="", text="all about jazz", attributes=("jazz",)
+    )
     table = await SemanticPolicy(TableEmbedder(), index, AbsoluteTau(0.7)).route([], [version])
     assert table.scores == {(4, ANN): pytest.approx(0.8)}
     assert table.routers == [4]
 
 
 async def test_eq4_a_round_that_reaches_nobody_is_a_warning(index, caplog):
-    version = RouterVersion(router=4, version=1, round=1, epoch=1, name="", text="all about jazz", attributes=("jazz",))
+    version = RouterVersion(
+        router=4, version=1, round=1, epoch=1, name="", text="all about jazz", attributes=("jazz",)
+    )
     table = await SemanticPolicy(TableEmbedder(), index, AbsoluteTau(0.7)).route([], [version])
     assert table.scores == {}
     assert "reached nobody" in caplog.text
@@ -139,8 +188,16 @@ async def test_jazz_and_jazz_music_meet(index):
     """cos(jazz, blues) = .8: one attribute at .75, two at .92; the older name stays."""
     names = ["jazz", "blues", "opera"]
     vectors = await TableEmbedder().embed(names)
-    assert await canonical_names(index, names, vectors, 0.92) == {"jazz": "jazz", "blues": "blues", "opera": "opera"}
-    assert await canonical_names(index, names, vectors, 0.75) == {"jazz": "jazz", "blues": "jazz", "opera": "opera"}
+    assert await canonical_names(index, names, vectors, 0.92) == {
+        "jazz": "jazz",
+        "blues": "blues",
+        "opera": "opera",
+    }
+    assert await canonical_names(index, names, vectors, 0.75) == {
+        "jazz": "jazz",
+        "blues": "jazz",
+        "opera": "opera",
+    }
     await index.upsert(Collection.ATTRIBUTES, [point("soul", 0.9, 0.3)])
     assert (await canonical_names(index, names, vectors, 0.92))["jazz"] == "soul"
 
@@ -150,8 +207,12 @@ async def test_point_to_point_reaches_the_nearest_and_never_itself(index):
     await index.upsert(Collection.ITEMS, [point(RECORD, 0.6, 0.8)])
     policy = PointToPointPolicy(index, nearest=1)
     assert await policy.perceive([arrival("jazz", ANN)]) == [[sender_router(ANN)]]
-    version = RouterVersion(router=sender_router(ANN), version=1, round=1, epoch=0, name="", text="")
-    assert (await policy.route([ANN], [version])).scores == {(sender_router(ANN), BOB): pytest.approx(0.8)}
+    version = RouterVersion(
+        router=sender_router(ANN), version=1, round=1, epoch=0, name="", text=""
+    )
+    assert (await policy.route([ANN], [version])).scores == {
+        (sender_router(ANN), BOB): pytest.approx(0.8)
+    }
 
 
 async def test_a_message_never_reaches_the_one_client_it_came_from():

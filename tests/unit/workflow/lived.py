@@ -1,4 +1,5 @@
-"""A small database that has lived: items with titles, users with text, events, rounds, merged messages. And what is left in it."""
+"""A small database that has lived: items with titles, users with text, events, rounds, merged
+messages. And what is left in it."""
 
 import os
 from collections.abc import AsyncIterator
@@ -19,7 +20,13 @@ from services.config.settings import Settings
 
 USERS, ITEMS = 12, 24
 GENRES = ("jazz", "opera", "folk", "punk")
-SMALL = {"session": BankSettings(k=4), "taste": BankSettings(k=4), "table_edges": 2, "update_size": 5, "auto_create": True}
+SMALL = {
+    "session": BankSettings(k=4),
+    "taste": BankSettings(k=4),
+    "table_edges": 2,
+    "update_size": 5,
+    "auto_create": True,
+}
 
 
 def user_key(n: int) -> ClientKey:
@@ -35,21 +42,45 @@ def title_of(n: int) -> str:
 
 
 def event(n: int, user: int, item: int, **fields: object) -> NewInteraction:
-    return NewInteraction(**{"event_id": f"{user_key(user).id}/{n}/{item_key(item).id}", "user_id": user_key(user).id,
-                             "item_id": item_key(item).id, "time": n, "content_hash": f"c{n}", **fields})
+    return NewInteraction(
+        **{
+            "event_id": f"{user_key(user).id}/{n}/{item_key(item).id}",
+            "user_id": user_key(user).id,
+            "item_id": item_key(item).id,
+            "time": n,
+            "content_hash": f"c{n}",
+            **fields,
+        }
+    )
 
 
 def engine_on(folder: Path, **workflow: object) -> Engine:
-    return engine_of(Settings(database=folder / "graph.db", reasoning_in="loop",
-                                  workflow=WorkflowSettings(**{**SMALL, **workflow})))
+    return engine_of(
+        Settings(
+            database=folder / "graph.db",
+            reasoning_in="loop",
+            workflow=WorkflowSettings(**{**SMALL, **workflow}),
+        )
+    )
 
 
 async def begin(engine: Engine) -> None:
-    """Every item has a title and one genre, one has a word of its own; every third user says something of itself."""
-    items = [ClientChange(key=item_key(n), title=title_of(n), attributes=(GENRES[n % 4], *(("theremin 77",) if n == 3 else ())))
-             for n in range(ITEMS)]
-    users = [ClientChange(key=user_key(n), title=f"Dr. Longname the {n * 104729}th", attributes=(GENRES[n % 4],))
-             for n in range(0, USERS, 3)]
+    """Every item has a title and one genre, one has a word of its own; every third user says
+    something of itself."""
+    items = [
+        ClientChange(
+            key=item_key(n),
+            title=title_of(n),
+            attributes=(GENRES[n % 4], *(("theremin 77",) if n == 3 else ())),
+        )
+        for n in range(ITEMS)
+    ]
+    users = [
+        ClientChange(
+            key=user_key(n), title=f"Dr. Longname the {n * 104729}th", attributes=(GENRES[n % 4],)
+        )
+        for n in range(0, USERS, 3)
+    ]
     await engine.upsert_clients([*items, *users])
     await engine.drain()
 
@@ -64,14 +95,31 @@ async def begun(engine: Engine) -> AsyncIterator[Engine]:
 
 
 async def live(engine: Engine, seed: int, count: int) -> list[NewInteraction]:
-    """Events of drawn users, mostly of their genre, some with a negative, some repeats; learned, reasoned, and rounds."""
+    """Events of drawn users, mostly of their genre, some with a negative, some repeats; learned,
+    reasoned, and rounds."""
     draw = np.random.default_rng(seed)
     events = []
     for n in range(count):
         user = int(draw.integers(USERS))
-        item = int(draw.integers(ITEMS // 4)) * 4 + user % 4 if draw.random() < 0.8 else int(draw.integers(ITEMS))
-        other = item_key((item + 1 + int(draw.integers(ITEMS - 1))) % ITEMS).id if draw.random() < 0.3 else None
-        events.append(event(1_000 * seed + n, user, item, negative_id=other, weight=float(draw.choice([1.0, 1.0, 0.5]))))
+        item = (
+            int(draw.integers(ITEMS // 4)) * 4 + user % 4
+            if draw.random() < 0.8
+            else int(draw.integers(ITEMS))
+        )
+        other = (
+            item_key((item + 1 + int(draw.integers(ITEMS - 1))) % ITEMS).id
+            if draw.random() < 0.3
+            else None
+        )
+        events.append(
+            event(
+                1_000 * seed + n,
+                user,
+                item,
+                negative_id=other,
+                weight=float(draw.choice([1.0, 1.0, 0.5])),
+            )
+        )
     for start in range(0, count, 30):
         await engine.record(events[start : start + 30])
         await engine.drain()
@@ -83,14 +131,26 @@ async def strange_points(engine: Engine) -> list[str]:
     """Points of the vector index that are not what the graph has now, compared vector by vector."""
     texts = await engine.store.load_texts(sorted(await engine.store.text_versions()))
     versions = await engine.store.router_versions(engine.vectors.routers)
-    points = [*await engine.vectors.points_of(texts.values()), *await engine.vectors.points_of_routers(versions)]
-    meant = {int(point.key): point for point in points[: len(texts)]}, {int(point.key): point for point in points[len(texts) :]}
+    points = [
+        *await engine.vectors.points_of(texts.values()),
+        *await engine.vectors.points_of_routers(versions),
+    ]
+    meant = (
+        {int(point.key): point for point in points[: len(texts)]},
+        {int(point.key): point for point in points[len(texts) :]},
+    )
     found: list[str] = []
-    for collection, wanted in ((Collection.USERS, meant[0]), (Collection.ITEMS, meant[0]), (Collection.ROUTERS, meant[1])):
+    for collection, wanted in (
+        (Collection.USERS, meant[0]),
+        (Collection.ITEMS, meant[0]),
+        (Collection.ROUTERS, meant[1]),
+    ):
         keys = list(await engine.index.versions(collection))
         for key, vector in (await engine.index.vectors(collection, keys)).items():
             if int(key) not in wanted:
-                found += [f"{collection} {key} is no more"] * (collection != Collection.ROUTERS)  # one without a text has a centre
+                found += [f"{collection} {key} is no more"] * (
+                    collection != Collection.ROUTERS
+                )  # one without a text has a centre
             elif not np.allclose(vector, wanted[int(key)].vector, atol=1e-6):
                 found.append(f"{collection} {key} is another")
     return found
@@ -98,21 +158,32 @@ async def strange_points(engine: Engine) -> list[str]:
 
 def left_in(folder: Path, words: list[str]) -> list[str]:
     """Which of the words the bytes of the database or of its log hold."""
-    data = b"".join((folder / name).read_bytes() for name in ("graph.db", "graph.db-wal") if os.path.exists(folder / name))
+    data = b"".join(
+        (folder / name).read_bytes()
+        for name in ("graph.db", "graph.db-wal")
+        if os.path.exists(folder / name)
+    )
     return [word for word in words if word.encode() in data]
 
 
 async def left_in_rows(engine: Engine, words: list[str]) -> list[str]:
     """The same of every row of every table, profile versions inflated."""
+
     def work(connection):
         found = []
         needles = {word: {word.encode(), orjson.dumps(word)[1:-1]} for word in words}
-        for table in [name for name, in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]:
+        for table in [
+            name
+            for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+        ]:
             for row in connection.execute(f"SELECT * FROM {table}"):
                 for value in row:
                     plain = _plain(table, value)
-                    found += [f"{word} in {table}: {plain[:200]!r}" for word, forms in needles.items()
-                              if any(form in plain for form in forms)]
+                    found += [
+                        f"{word} in {table}: {plain[:200]!r}"
+                        for word, forms in needles.items()
+                        if any(form in plain for form in forms)
+                    ]
         return found[:9]
 
     return await engine.store.database.read(work)

@@ -21,8 +21,14 @@ USERS, ITEMS, EVENTS = 12, 40, 150
 
 
 def catalogue():
-    return [ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"), title=f"Record {n}",
-                         categories=(GENRES[n % 4], GENRES[(n // 4) % 4])) for n in range(ITEMS)]
+    return [
+        ClientChange(
+            key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"),
+            title=f"Record {n}",
+            categories=(GENRES[n % 4], GENRES[(n // 4) % 4]),
+        )
+        for n in range(ITEMS)
+    ]
 
 
 def stream():
@@ -30,15 +36,28 @@ def stream():
     for n in range(EVENTS):
         user = int(draw.integers(USERS))
         item = (int(draw.integers(ITEMS // 4)) * 4 + user) % ITEMS
-        yield NewInteraction(event_id=f"e{n}", user_id=f"u{user}", item_id=f"i{item}", time=n, content_hash=f"e{n}")
+        yield NewInteraction(
+            event_id=f"e{n}", user_id=f"u{user}", item_id=f"i{item}", time=n, content_hash=f"e{n}"
+        )
 
 
 def engine_on(path):
-    settings = WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=6), table_edges=2, update_size=8,
-                                auto_create=True)
+    settings = WorkflowSettings(
+        session=BankSettings(k=4),
+        taste=BankSettings(k=6),
+        table_edges=2,
+        update_size=8,
+        auto_create=True,
+    )
     store = SqliteStore(path, SystemClock())
-    return Engine(store, HashedEmbedder(settings.seed), NumpyIndex(SqlitePoints(store.database)), OfflineReasoner(), settings,
-                  "test")
+    return Engine(
+        store,
+        HashedEmbedder(settings.seed),
+        NumpyIndex(SqlitePoints(store.database)),
+        OfflineReasoner(),
+        settings,
+        "test",
+    )
 
 
 async def outcome_of(path, step):
@@ -63,7 +82,9 @@ async def test_two_replays_are_bit_equal(tmp_path):
     assert first[0] == second[0]
     assert first[0].rounds > 2
     assert first[1:4] == second[1:4]
-    assert any(line.author == "reception" for text in first[1].values() for line in text.profile.lines)
+    assert any(
+        line.author == "reception" for text in first[1].values() for line in text.profile.lines
+    )
     assert first[4].keys() == second[4].keys()
     for name, array in first[4].items():
         assert array.tobytes() == second[4][name].tobytes(), name

@@ -1,4 +1,5 @@
-"""Two engines on one graph and one index, as two processes are: what one commits, the other's views follow."""
+"""Two engines on one graph and one index, as two processes are: what one commits, the other's views
+follow."""
 
 from contextlib import asynccontextmanager, suppress
 
@@ -21,8 +22,14 @@ from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.cli.operator.doctor import numbers_of
 from services.runtime.clock import SystemClock
 
-SETTINGS = WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, auto_create=True, update_size=1_000,
-                            bootstrap_items=1_000)
+SETTINGS = WorkflowSettings(
+    session=BankSettings(k=4),
+    taste=BankSettings(k=4),
+    table_edges=2,
+    auto_create=True,
+    update_size=1_000,
+    bootstrap_items=1_000,
+)
 
 
 class Shared:
@@ -46,7 +53,12 @@ async def two_on(folder):
     store = SqliteStore(folder / "graph.db", SystemClock())
     await store.open()
     index = NumpyIndex(SqlitePoints(store.database))
-    engines = [Engine(Shared(store), HashedEmbedder(SETTINGS.seed), index, OfflineReasoner(), SETTINGS, name) for name in "ab"]
+    engines = [
+        Engine(
+            Shared(store), HashedEmbedder(SETTINGS.seed), index, OfflineReasoner(), SETTINGS, name
+        )
+        for name in "ab"
+    ]
     for engine in engines:
         await engine.open()
     try:
@@ -60,14 +72,28 @@ async def two_on(folder):
 @pytest.fixture
 async def two(tmp_path):
     async with two_on(tmp_path) as engines:
-        await engines[0].upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"), title=f"Record {n}",
-                                                      attributes=(("jazz", "opera")[n % 2],)) for n in range(20)])
+        await engines[0].upsert_clients(
+            [
+                ClientChange(
+                    key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"),
+                    title=f"Record {n}",
+                    attributes=(("jazz", "opera")[n % 2],),
+                )
+                for n in range(20)
+            ]
+        )
         yield engines
 
 
 async def push(engine, user, *items):
-    return await engine.record([NewInteraction(event_id=f"{user}-{n}", user_id=user, item_id=f"i{n}", time=n, content_hash="c")
-                                for n in items])
+    return await engine.record(
+        [
+            NewInteraction(
+                event_id=f"{user}-{n}", user_id=user, item_id=f"i{n}", time=n, content_hash="c"
+            )
+            for n in items
+        ]
+    )
 
 
 async def ref_of(engine, user):
@@ -82,7 +108,9 @@ async def ids(engine, user):
 
 def profiles(engine):
     view = engine.numbers.view
-    return view.state.user_profile[: view.users].copy(), view.state.item_profile[: view.items].copy()
+    return view.state.user_profile[: view.users].copy(), view.state.item_profile[
+        : view.items
+    ].copy()
 
 
 async def test_what_one_recorded_the_other_leaves_out_before_anybody_learned_it(two):
@@ -141,7 +169,7 @@ async def test_texts_that_the_other_wrote_are_gone_on_with(two):
     assert await there.reason() > 0
     await push(here, "ann", 3)
     await here.drain()
-    text = (await here.store.load_texts([await ref_of(here, "ann")]))
+    text = await here.store.load_texts([await ref_of(here, "ann")])
     lines = " ".join(line.text for found in text.values() for line in found.profile.lines)
     assert all(f"Record {n}" in lines for n in (1, 2, 3))
     assert await here.store.dead_letters(9) == []
@@ -153,7 +181,10 @@ async def test_attributes_that_one_mapped_the_other_knows_by_its_next_round(two)
         await push(here, user, 0, 2, 4)
     await here.drain()
     assert await here.run_round() is not None
-    synonym = [ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"), attributes=("jazz music",)) for n in (10, 12)]
+    synonym = [
+        ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"), attributes=("jazz music",))
+        for n in (10, 12)
+    ]
     await here.upsert_clients(synonym)
     await here.drain()
     assert await here.run_round() is not None
@@ -162,7 +193,9 @@ async def test_attributes_that_one_mapped_the_other_knows_by_its_next_round(two)
     await there.learn()
     assert await there.follow() > 0
     assert there.vectors.canonical == here.vectors.canonical
-    more = [ClientChange(key=ClientKey(kind=ClientKind.ITEM, id="i14"), attributes=("opera singing",))]
+    more = [
+        ClientChange(key=ClientKey(kind=ClientKind.ITEM, id="i14"), attributes=("opera singing",))
+    ]
     await here.upsert_clients(more)
     await here.drain()
     assert await here.run_round() is not None
@@ -278,7 +311,10 @@ async def takes_the_lease_of(engine):
 
 async def is_as_rebuilt(engine):
     view = await rebuilt(engine.store, engine.embedder, engine.first_view)
-    assert (view.epoch, view.applied_through) == (engine.numbers.view.epoch, engine.numbers.view.applied_through)
+    assert (view.epoch, view.applied_through) == (
+        engine.numbers.view.epoch,
+        engine.numbers.view.applied_through,
+    )
     assert same_numbers(view.state, engine.numbers.view.state) == []
 
 
@@ -289,7 +325,9 @@ async def test_who_learns_next_learns_in_the_epoch_that_was_opened(two):
     await here.drain()
     await there.learn()
     for n in range(5):
-        await push(here, f"late-{n}", 2, 4)  # the epoch's entry in the log is far behind what is learned next
+        await push(
+            here, f"late-{n}", 2, 4
+        )  # the epoch's entry in the log is far behind what is learned next
     epoch = await here.init()
     await takes_the_lease_of(here)
     there.learner._block = 1
@@ -337,7 +375,9 @@ async def test_who_was_forgotten_by_one_is_in_no_memory_of_the_other(two):
         np.testing.assert_array_equal(mine, theirs)
 
 
-async def test_a_view_that_could_not_be_read_again_at_a_barrier_is_read_at_the_next_step(two, monkeypatch):
+async def test_a_view_that_could_not_be_read_again_at_a_barrier_is_read_at_the_next_step(
+    two, monkeypatch
+):
     """The other one forgot somebody, and nothing was learned since: only the barrier tells it."""
     here, there = two
     for user in ("ann", "bob"):

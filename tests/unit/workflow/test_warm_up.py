@@ -1,4 +1,5 @@
-"""warm_up compiles what the service runs: nothing is compiled after it, and what Python calls is compiled once."""
+"""warm_up compiles what the service runs: nothing is compiled after it, and what Python calls is
+compiled once."""
 
 import importlib
 import json
@@ -24,10 +25,21 @@ asyncio.run(life(sys.argv[1]))
 print(json.dumps([before, signatures()]))
 """
 CALLED_FROM_PYTHON = (
-    "learn.learn_block", "learn.apply_block", "relearn.relearn_block", "mass.start_mass", "csr_packing.packed_neighbours",
-    "csr_packing.unpack_neighbours", "csr_packing.refill_seen", "quantised_scores.follow_items", "quantised_scores.follow_recent", "quantised_scores.score_blocks",
-    "rank.prepare", "rank.rank_all", "rank.rank_rows",
-    "rank.adopters_by_router")
+    "learn.learn_block",
+    "learn.apply_block",
+    "relearn.relearn_block",
+    "mass.start_mass",
+    "csr_packing.packed_neighbours",
+    "csr_packing.unpack_neighbours",
+    "csr_packing.refill_seen",
+    "quantised_scores.follow_items",
+    "quantised_scores.follow_recent",
+    "quantised_scores.score_blocks",
+    "rank.prepare",
+    "rank.rank_all",
+    "rank.rank_rows",
+    "rank.adopters_by_router",
+)
 
 
 def signatures() -> dict[str, list[str]]:
@@ -36,14 +48,19 @@ def signatures() -> dict[str, list[str]]:
     for module in pkgutil.walk_packages(propagation.numbers.__path__, "propagation.numbers."):
         loaded = importlib.import_module(module.name)
         for name, kernel in vars(loaded).items():
-            if hasattr(kernel, "nopython_signatures") and kernel.py_func.__module__ == loaded.__name__:
-                found[f"{module.name.rpartition('.')[2]}.{name}"] = sorted(str(types) for types in kernel.signatures)
+            if (
+                hasattr(kernel, "nopython_signatures")
+                and kernel.py_func.__module__ == loaded.__name__
+            ):
+                found[f"{module.name.rpartition('.')[2]}.{name}"] = sorted(
+                    str(types) for types in kernel.signatures
+                )
     return found
 
 
 async def life(path: str) -> None:
-    """A process that records, learns, reasons and reads; one that starts from what it left, from blocks and from a
-    checkpoint; a rebuild; clients that are forgotten."""
+    """A process that records, learns, reasons and reads; one that starts from what it left, from
+    blocks and from a checkpoint; a rebuild; clients that are forgotten."""
     from propagation.adapters.offline.embedder import HashedEmbedder
     from propagation.model.clients.client import ClientKey, ClientKind
     from propagation.workflow.learn.rebuild import rebuild
@@ -55,12 +72,17 @@ async def life(path: str) -> None:
         engine = engine_on(Path(path))
         await engine.open()
         await replay(engine, catalogue(), list(stream())[: 50 * (turn + 1)])
-        for wish in (Wish(user_id="u1", limit=3, explain=True), Wish(user_id="nobody", limit=3),
-                     Wish(user_id="u1", limit=3, candidates=["i1", "i2"]),
-                     Wish(user_id="u1", limit=3, categories=("jazz",), propagate=False)):
+        for wish in (
+            Wish(user_id="u1", limit=3, explain=True),
+            Wish(user_id="nobody", limit=3),
+            Wish(user_id="u1", limit=3, candidates=["i1", "i2"]),
+            Wish(user_id="u1", limit=3, categories=("jazz",), propagate=False),
+        ):
             await engine.recommender.recommend(wish)
         if turn == 1:
-            await rebuild(engine.store, HashedEmbedder(engine.settings.seed), engine.first_view, engine.leases)
+            await rebuild(
+                engine.store, HashedEmbedder(engine.settings.seed), engine.first_view, engine.leases
+            )
         if turn == 2:
             for kind, name in ((ClientKind.USER, "u1"), (ClientKind.ITEM, "i1")):
                 await engine.forgetting.forget(ClientKey(kind=kind, id=name))
@@ -69,9 +91,16 @@ async def life(path: str) -> None:
 
 @pytest.mark.slow
 def test_a_service_compiles_nothing_after_warm_up_and_nothing_twice(tmp_path):
-    done = subprocess.run([sys.executable, "-c", PROBE, str(tmp_path / "graph.db")], cwd=Path(__file__).parents[3],
-                          capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE, str(tmp_path / "graph.db")],
+        cwd=Path(__file__).parents[3],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     before, after = json.loads(done.stdout.splitlines()[-1])
     assert after == before
-    assert {name: len(before[name]) for name in CALLED_FROM_PYTHON} == dict.fromkeys(CALLED_FROM_PYTHON, 1)
+    assert {name: len(before[name]) for name in CALLED_FROM_PYTHON} == dict.fromkeys(
+        CALLED_FROM_PYTHON, 1
+    )

@@ -1,4 +1,5 @@
-"""What a commit leaves to be done, while its caller goes on: one piece after another, in the order in which they came."""
+"""What a commit leaves to be done, while its caller goes on: one piece after another, in the order
+in which they came."""
 
 import asyncio
 import logging

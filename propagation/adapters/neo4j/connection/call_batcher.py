@@ -10,10 +10,16 @@ A = TypeVar("A")
 
 
 class Grouped(Generic[Q, A]):
-    """Calls `run` with everything that waits, at most `most` by `size` (one call may be larger), one run at a time. A caller
-    who is cancelled before its turn is left out; after it, the commit stands."""
+    """Calls `run` with everything that waits, at most `most` by `size` (one call may be larger),
+    one run at a time. A caller who is cancelled before its turn is left out; after it, the commit
+    stands."""
 
-    def __init__(self, run: Callable[[Sequence[Q]], Awaitable[Sequence[A]]], size: Callable[[Q], int], most: int) -> None:
+    def __init__(
+        self,
+        run: Callable[[Sequence[Q]], Awaitable[Sequence[A]]],
+        size: Callable[[Q], int],
+        most: int,
+    ) -> None:
         self._run = run
         self._size = size
         self._most = most
@@ -47,7 +53,9 @@ class Grouped(Generic[Q, A]):
     def _next(self) -> list[tuple[Q, "asyncio.Future[A]"]]:
         group: list[tuple[Q, asyncio.Future[A]]] = []
         total = 0
-        while self._waiting and (not group or total + self._size(self._waiting[0][0]) <= self._most):
+        while self._waiting and (
+            not group or total + self._size(self._waiting[0][0]) <= self._most
+        ):
             question, answer = self._waiting.popleft()
             if not answer.cancelled():
                 group.append((question, answer))

@@ -1,5 +1,6 @@
-"""What people wait for, planned before they come. Neo4j plans a statement when it first meets it, and once more for a list or a
-string ten times as long: 50 to 400 ms each on two cores, and a trace or a profile is read by ten statements."""
+"""What people wait for, planned before they come. Neo4j plans a statement when it first meets it,
+and once more for a list or a string ten times as long: 50 to 400 ms each on two cores, and a trace
+or a profile is read by ten statements."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -38,8 +39,16 @@ READS: tuple[tuple[str, tuple[int, ...], Sized], ...] = (
     ("messages/brief", MANY, lambda count: {"keys": _pairs(count)}),
     ("messages/senders", FEW, lambda count: {"keys": _pairs(count), "senders": 1}),
     ("messages/parts", ONE, lambda _: {"router": NOBODY, "version": NOBODY}),
-    ("messages/parts_with", FEW, lambda count: {"keys": _pairs(1), "attributes": [""] * count, "but": NOBODY}),
-    ("messages/parts_with", FEW, lambda count: {"keys": _pairs(2), "attributes": [""] * count, "but": NOBODY}),
+    (
+        "messages/parts_with",
+        FEW,
+        lambda count: {"keys": _pairs(1), "attributes": [""] * count, "but": NOBODY},
+    ),
+    (
+        "messages/parts_with",
+        FEW,
+        lambda count: {"keys": _pairs(2), "attributes": [""] * count, "but": NOBODY},
+    ),
     ("messages/newest", (11,), lambda count: {"routers": _numbers(count), "at": None}),
     ("messages/contributions", ONE, lambda _: {"ref": NOBODY}),
     ("edges/count", (11,), lambda count: {"routers": _numbers(count), "at": None}),
@@ -49,7 +58,8 @@ READS: tuple[tuple[str, tuple[int, ...], Sized], ...] = (
     ("evolution/maps", ONE, lambda _: {}),
     ("evolution/lineage", ONE, lambda _: {}),
 )
-"""A statement, the lengths that it is planned for, and parameters that nobody has: what profiles, traces, routers are read by."""
+"""A statement, the lengths that it is planned for, and parameters that nobody has: what profiles,
+traces, routers are read by."""
 
 
 def planned() -> Iterator[tuple[str, Parameters]]:

@@ -4,7 +4,8 @@ from propagation.ports.clock import Clock
 
 
 class Time:
-    """The server's own, so that machines whose clocks differ share one; another one where it is given (tests turn it)."""
+    """The server's own, so that machines whose clocks differ share one; another one where it is
+    given (tests turn it)."""
 
     def __init__(self, clock: Clock | None) -> None:
         self._clock = clock

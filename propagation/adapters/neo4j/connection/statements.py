@@ -1,7 +1,8 @@
 """Statements from files: what each is called, what it is for, and which parameters it takes.
 
-A file under cypher/ opens with comment lines, `// name: record/seen`, `// purpose: ...`, `// parameters: ids, now` (or
-none) and, where its plan scans a label, `// scans: Client, why`. Files of schema/ hold several statements, ended by `;`."""
+A file under cypher/ opens with comment lines, `// name: record/seen`, `// purpose: ...`, `//
+parameters: ids, now` (or none) and, where its plan scans a label, `// scans: Client, why`. Files of
+schema/ hold several statements, ended by `;`."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -15,13 +16,16 @@ FOLDER = "cypher"
 SUFFIX = ".cypher"
 NOT_STATEMENTS = frozenset({"schema", "inspect"})
 HEADER = re.compile(r"^//\s*(name|purpose|parameters|scans)\s*:\s*(.*)$", re.MULTILINE)
-NOT_CODE = re.compile(r"//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|(?<!\$)`[^`]*`", re.DOTALL)
+NOT_CODE = re.compile(
+    r"//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|(?<!\$)`[^`]*`", re.DOTALL
+)
 PARAMETER = re.compile(r"\$(?:`([^`]*)`|(\w+))")
 
 
 @dataclass(frozen=True)
 class Statement:
-    """`parameters`: exactly those that `text` uses. `scans`: labels that its plan may scan whole, and why."""
+    """`parameters`: exactly those that `text` uses. `scans`: labels that its plan may scan whole,
+    and why."""
 
     name: str
     purpose: str
@@ -31,10 +35,15 @@ class Statement:
 
 
 def load_statements(folder: Traversable | None = None) -> Mapping[str, Statement]:
-    """Every statement of the store by name, checked. Raises BrokenData where a file's header and its text disagree."""
+    """Every statement of the store by name, checked. Raises BrokenData where a file's header and
+    its text disagree."""
     root = folder or cypher_folder()
-    return {statement.name: statement for place, file in _walk(root) if place.split("/")[0] not in NOT_STATEMENTS
-            for statement in (parsed(place, file.read_text(encoding="utf-8")),)}
+    return {
+        statement.name: statement
+        for place, file in _walk(root)
+        if place.split("/")[0] not in NOT_STATEMENTS
+        for statement in (parsed(place, file.read_text(encoding="utf-8")),)
+    }
 
 
 def cypher_folder() -> Traversable:
@@ -43,25 +52,52 @@ def cypher_folder() -> Traversable:
 
 
 def parsed(place: str, text: str) -> Statement:
-    """The statement of the file at `place` (its path without the suffix, which is its name). Raises BrokenData."""
+    """The statement of the file at `place` (its path without the suffix, which is its name). Raises
+    BrokenData."""
     header = {key: value.strip() for key, value in HEADER.findall(text)}
     for key in ("name", "purpose", "parameters"):
         if not header.get(key):
-            raise BrokenData(place + SUFFIX, 1, key, f"is missing; open the file with `// {key}: ...`")
+            raise BrokenData(
+                place + SUFFIX, 1, key, f"is missing; open the file with `// {key}: ...`"
+            )
     if header["name"] != place:
-        raise BrokenData(place + SUFFIX, 1, "name", f"is {header['name']!r}; name it as its path, {place!r}")
-    declared = frozenset() if header["parameters"] == "none" else frozenset(re.split(r"[,\s]+", header["parameters"]))
-    used = frozenset(quoted or plain for quoted, plain in PARAMETER.findall(NOT_CODE.sub(" ", text)))
+        raise BrokenData(
+            place + SUFFIX, 1, "name", f"is {header['name']!r}; name it as its path, {place!r}"
+        )
+    declared = (
+        frozenset()
+        if header["parameters"] == "none"
+        else frozenset(re.split(r"[,\s]+", header["parameters"]))
+    )
+    used = frozenset(
+        quoted or plain for quoted, plain in PARAMETER.findall(NOT_CODE.sub(" ", text))
+    )
     if used - declared:
-        raise BrokenData(place + SUFFIX, 1, "parameters", f"does not name ${min(used - declared)}, which the statement uses")
+        raise BrokenData(
+            place + SUFFIX,
+            1,
+            "parameters",
+            f"does not name ${min(used - declared)}, which the statement uses",
+        )
     if declared - used:
-        raise BrokenData(place + SUFFIX, 1, "parameters", f"names {min(declared - used)}, which the statement does not use")
-    return Statement(place, header["purpose"], declared, header.get("scans", ""), _without_header(text))
+        raise BrokenData(
+            place + SUFFIX,
+            1,
+            "parameters",
+            f"names {min(declared - used)}, which the statement does not use",
+        )
+    return Statement(
+        place, header["purpose"], declared, header.get("scans", ""), _without_header(text)
+    )
 
 
 def schema_steps(folder: Traversable | None = None) -> list[tuple[int, tuple[str, ...]]]:
     """(schema version it leads to, its statements), ascending: schema/NNNN_what.cypher."""
-    found = [file for file in (folder or cypher_folder()).joinpath("schema").iterdir() if file.name.endswith(SUFFIX)]
+    found = [
+        file
+        for file in (folder or cypher_folder()).joinpath("schema").iterdir()
+        if file.name.endswith(SUFFIX)
+    ]
     return sorted((int(file.name[:4]), _split(file.read_text(encoding="utf-8"))) for file in found)
 
 
@@ -71,7 +107,11 @@ def _split(text: str) -> tuple[str, ...]:
 
 
 def _without_header(text: str) -> str:
-    return "\n".join(line for line in text.splitlines() if not line.startswith("//")).strip().removesuffix(";")
+    return (
+        "\n".join(line for line in text.splitlines() if not line.startswith("//"))
+        .strip()
+        .removesuffix(";")
+    )
 
 
 def _walk(folder: Traversable, before: str = "") -> Iterator[tuple[str, Traversable]]:

@@ -14,9 +14,20 @@ from propagation.model.clients.client import ClientKind, kind_of, ref_of
 from propagation.model.clients.gradient import Module
 from propagation.model.clients.profile import Line, Source
 
-BEFORE_VERSIONS = ("export/client", "export/client_before", "export/event", "export/retracted_event")
-AFTER_VERSIONS = ("export/reasoned", "export/dead_letter", "export/merge", "export/brought", "export/held_attributes",
-                  "export/edge")
+BEFORE_VERSIONS = (
+    "export/client",
+    "export/client_before",
+    "export/event",
+    "export/retracted_event",
+)
+AFTER_VERSIONS = (
+    "export/reasoned",
+    "export/dead_letter",
+    "export/merge",
+    "export/brought",
+    "export/held_attributes",
+    "export/edge",
+)
 OF_CLIENTS = [Module.PROFILE.value, Module.FILTER_MEMORY.value]
 AS_JSON = "metadata"
 
@@ -45,7 +56,7 @@ class Neo4jExport:
             yield "point", record
 
     async def _records(self, name: str, /, **parameters: object) -> list[Mapping[str, object]]:
-        records = [record for record, in await self._database.rows(name, **parameters)]
+        records = [record for (record,) in await self._database.rows(name, **parameters)]
         for record in records:
             if record.get(AS_JSON) is not None:
                 record[AS_JSON] = orjson.loads(record[AS_JSON])
@@ -55,9 +66,16 @@ class Neo4jExport:
         """By event, what it wrote to each bank (rule 5)."""
         row = await self._database.row("erasure/recorded_of", ref=ref) or [[], []]
         written = await written_by(self._database, [sequence for sequence, _ in row[0]])
-        refs = sorted({ref_of(ClientKind.ITEM, item) for item in written.negative.tolist() if item >= 0})
-        named = {found[0]: f"item:{found[1]}" for found in await self._database.table("clients/get", refs=refs)}
-        for record in written_records(written, lambda item: None if item < 0 else named.get(ref_of(ClientKind.ITEM, item))):
+        refs = sorted(
+            {ref_of(ClientKind.ITEM, item) for item in written.negative.tolist() if item >= 0}
+        )
+        named = {
+            found[0]: f"item:{found[1]}"
+            for found in await self._database.table("clients/get", refs=refs)
+        }
+        for record in written_records(
+            written, lambda item: None if item < 0 else named.get(ref_of(ClientKind.ITEM, item))
+        ):
             yield record
 
 
@@ -69,16 +87,32 @@ def _version(row: list[Any]) -> Mapping[str, object]:
     """A row of cypher/export/profile_versions, with its lines and filter rules."""
     *columns, sequence, at, author = row
     text = text_of(columns)
-    return {"version": text.profile.version, "sequence": sequence, "written_at": at, "written_by": author or "",
-            "merged_through_round": text.watermark,
-            "dropped": text.dropped, "lines": [_line(line) for line in text.profile.lines],
-            "filter_rules": orjson.loads(columns[-1]) if columns[-1] else []}
+    return {
+        "version": text.profile.version,
+        "sequence": sequence,
+        "written_at": at,
+        "written_by": author or "",
+        "merged_through_round": text.watermark,
+        "dropped": text.dropped,
+        "lines": [_line(line) for line in text.profile.lines],
+        "filter_rules": orjson.loads(columns[-1]) if columns[-1] else [],
+    }
 
 
 def _line(line: Line) -> dict[str, object]:
-    return {"id": line.id, "text": line.text, "attributes": list(line.attributes), "weight": line.weight,
-            "author": line.author.value, "sources": [_source(source) for source in line.sources]}
+    return {
+        "id": line.id,
+        "text": line.text,
+        "attributes": list(line.attributes),
+        "weight": line.weight,
+        "author": line.author.value,
+        "sources": [_source(source) for source in line.sources],
+    }
 
 
 def _source(source: Source) -> dict[str, object]:
-    return {"sequence": source.sequence} if source.router is None else {"router": source.router, "version": source.version}
+    return (
+        {"sequence": source.sequence}
+        if source.router is None
+        else {"router": source.router, "version": source.version}
+    )

@@ -1,4 +1,5 @@
-"""ErasureStore on Neo4j: what is to be known before anything is taken back; taking_back.py is the commit."""
+"""ErasureStore on Neo4j: what is to be known before anything is taken back; taking_back.py is the
+commit."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -40,27 +41,46 @@ CLIENTS_A_READ, VERSIONS_A_READ = 10_000, 10_000
 class Neo4jErasure:
     """Reads ahead, and one publication."""
 
-    def __init__(self, database: Neo4jDatabase, time: Time, checkpoints: Neo4jCheckpoints, messages: Neo4jMessages) -> None:
+    def __init__(
+        self,
+        database: Neo4jDatabase,
+        time: Time,
+        checkpoints: Neo4jCheckpoints,
+        messages: Neo4jMessages,
+    ) -> None:
         self._database = database
         self._time = time
         self._checkpoints = checkpoints
         self._messages = messages
 
-    async def standings(self, event_ids: Sequence[str]) -> Sequence[tuple[Standing, InteractionRow | None]]:
-        async def work(transaction: Transaction) -> Sequence[tuple[Standing, InteractionRow | None]]:
+    async def standings(
+        self, event_ids: Sequence[str]
+    ) -> Sequence[tuple[Standing, InteractionRow | None]]:
+        async def work(
+            transaction: Transaction,
+        ) -> Sequence[tuple[Standing, InteractionRow | None]]:
             row = await transaction.row("erasure/standings", events=sorted(set(event_ids)))
             assert row is not None, "a statement that only collects has one row"
             recorded = {found[1]: interaction_of(found) for found in row[0]}
             retracted = dict.fromkeys(row[1], Standing.RETRACTED)
-            forgotten = dict.fromkeys(await forgotten_among(transaction, row[2], event_ids), Standing.FORGOTTEN)
+            forgotten = dict.fromkeys(
+                await forgotten_among(transaction, row[2], event_ids), Standing.FORGOTTEN
+            )
             others = {**forgotten, **retracted}
-            return [(Standing.RECORDED, recorded[id_]) if id_ in recorded else (others.get(id_, Standing.UNKNOWN), None)
-                    for id_ in event_ids]
+            return [
+                (Standing.RECORDED, recorded[id_])
+                if id_ in recorded
+                else (others.get(id_, Standing.UNKNOWN), None)
+                for id_ in event_ids
+            ]
 
         return await self._database.read(work)
 
     async def all_interactions(self, refs: Sequence[int]) -> Sequence[InteractionRow]:
-        return [interaction_of(row) for row in await self._database.table("erasure/interactions", refs=sorted(set(refs)))]
+        return [
+            interaction_of(row)
+            for row in await self._database.table("erasure/interactions", refs=sorted(set(refs)))
+        ]
 
     async def choices_of(self, users: Sequence[int]) -> Choices:
         return Choices.of(await self._database.table("erasure/choices", refs=sorted(set(users))))
@@ -76,7 +96,9 @@ class Neo4jErasure:
             current.update({(ref, version): is_current for ref, version, is_current in rows})
         keys, found = sorted(current), []
         for start in range(0, len(keys), TEXTS_A_READ):
-            rows = await self._database.rows("texts/of_versions", keys=[list(key) for key in keys[start : start + TEXTS_A_READ]])
+            rows = await self._database.rows(
+                "texts/of_versions", keys=[list(key) for key in keys[start : start + TEXTS_A_READ]]
+            )
             found += [StoredText(text_of(row), current[row[0], row[1]]) for row in rows]
         return sorted(found, key=lambda one: (one.text.profile.ref, one.text.profile.version))
 
@@ -86,7 +108,9 @@ class Neo4jErasure:
     async def _is_said(self, ref: int, name: str) -> bool:
         last = -1
         while True:
-            row = await self._database.row("erasure/saying", after=last, limit=CLIENTS_A_READ, ref=ref, word=ascii_word(name))
+            row = await self._database.row(
+                "erasure/saying", after=last, limit=CLIENTS_A_READ, ref=ref, word=ascii_word(name)
+            )
             if row is None or row[0] is None:
                 return False
             last = row[0]
@@ -97,34 +121,63 @@ class Neo4jErasure:
         found: set[int] = set()
         last = 0
         while True:
-            row = await self._database.row("erasure/naming", after=last, limit=VERSIONS_A_READ, words=sorted(words),
-                                           escaped=_escaped(words))
+            row = await self._database.row(
+                "erasure/naming",
+                after=last,
+                limit=VERSIONS_A_READ,
+                words=sorted(words),
+                escaped=_escaped(words),
+            )
             if row is None or row[0] is None:
                 return frozenset(found)
             last = row[0]
             found.update(row[1])
 
-    async def messages_resting_on(self, refs: Sequence[int], sequences: frozenset[int] | None, words: frozenset[str],
-                                  limit: int) -> Sequence[SentMessage]:
-        of = {"refs": sorted(set(refs)), "sequences": None if sequences is None else sorted(sequences)}
+    async def messages_resting_on(
+        self,
+        refs: Sequence[int],
+        sequences: frozenset[int] | None,
+        words: frozenset[str],
+        limit: int,
+    ) -> Sequence[SentMessage]:
+        of = {
+            "refs": sorted(set(refs)),
+            "sequences": None if sequences is None else sorted(sequences),
+        }
         gone: dict[Key, list[Integrated]] = defaultdict(list)
         for router, version, *part in await self._database.rows("erasure/parts", **of):
             gone[router, version].append(Integrated(*part))
         keys = set(gone)
         if words:
-            keys.update((router, version) for router, version in await self._database.rows(
-                "erasure/messages_naming", words=sorted(words)))
+            keys.update(
+                (router, version)
+                for router, version in await self._database.rows(
+                    "erasure/messages_naming", words=sorted(words)
+                )
+            )
         losing = sorted({(*key, part.attribute) for key, parts in gone.items() for part in parts})
         left: dict[Key, dict[str, frozenset[int]]] = defaultdict(dict)
-        for router, version, name, clients in await self._database.rows("erasure/left", rows=[list(row) for row in losing],
-                                                                       limit=limit, **of) if losing else ():
+        for router, version, name, clients in (
+            await self._database.rows(
+                "erasure/left", rows=[list(row) for row in losing], limit=limit, **of
+            )
+            if losing
+            else ()
+        ):
             left[router, version][name] = frozenset(clients)
         published = await self._messages.brief(sorted(keys))
-        return [SentMessage(message, gone.get(key, ()), left.get(key, {})) for key, message in sorted(published.items())]
+        return [
+            SentMessage(message, gone.get(key, ()), left.get(key, {}))
+            for key, message in sorted(published.items())
+        ]
 
     async def readers_of(self, messages: Sequence[tuple[int, int]]) -> Sequence[Merged]:
-        return [merged_of(row) for row in await self._database.rows("erasure/readers", keys=[list(key) for key in messages],
-                                                                   outcome=MERGED_OUTCOME)]
+        return [
+            merged_of(row)
+            for row in await self._database.rows(
+                "erasure/readers", keys=[list(key) for key in messages], outcome=MERGED_OUTCOME
+            )
+        ]
 
     async def take_back(self, lease: Lease, withdrawal: Withdrawal, barrier: Staged) -> TakenBack:
         done = await take_back(self._database, self._time, lease, withdrawal, barrier)
@@ -140,9 +193,9 @@ class Neo4jErasure:
         return bool(await self._database.value("erasure/is_due"))
 
     async def wipe(self) -> None:
-        """What is marked in blocks is written, what was taken back is swept. What the server leaves in free parts of its files and
-        in its transaction log is its own; docs/erasure.md says how an operator gets rid of it. What another process takes back
-        meanwhile stays due."""
+        """What is marked in blocks is written, what was taken back is swept. What the server leaves
+        in free parts of its files and in its transaction log is its own; docs/erasure.md says how
+        an operator gets rid of it. What another process takes back meanwhile stays due."""
         times = await self._database.value("erasure/times")
         await write_marked(self._database)
         await self._checkpoints.sweep_checkpoints()
@@ -152,9 +205,16 @@ class Neo4jErasure:
 def _trail(trail: Trail) -> dict[str, object]:
     """Of cypher/erasure/citing."""
     citing = trail.citing or Citing()
-    return {"ref": trail.ref, "at": trail.at, "version": trail.version, "all": trail.citing is None,
-            "sequences": sorted(citing.sequences), "messages": [list(key) for key in sorted(citing.messages)],
-            "words": sorted(citing.words), "escaped": _escaped(citing.words)}
+    return {
+        "ref": trail.ref,
+        "at": trail.at,
+        "version": trail.version,
+        "all": trail.citing is None,
+        "sequences": sorted(citing.sequences),
+        "messages": [list(key) for key in sorted(citing.messages)],
+        "words": sorted(citing.words),
+        "escaped": _escaped(citing.words),
+    }
 
 
 def _escaped(words: frozenset[str]) -> list[str]:

@@ -1,5 +1,5 @@
-"""Single rows of learned blocks: read for what interactions wrote, marked in the commit that takes them back, written into their
-blocks after it, some blocks a commit."""
+"""Single rows of learned blocks: read for what interactions wrote, marked in the commit that takes
+them back, written into their blocks after it, some blocks a commit."""
 
 from collections.abc import AsyncIterator, Sequence
 
@@ -7,7 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
-from propagation.adapters.neo4j.learn.learned_blocks import block_of, drawn_of, marked_columns, split_columns
+from propagation.adapters.neo4j.learn.learned_blocks import (
+    block_of,
+    drawn_of,
+    marked_columns,
+    split_columns,
+)
 from propagation.adapters.shared.withdrawn_rows import joined, places_of, written_in
 from propagation.model.interactions.learned_block import LearnedBlock
 from propagation.model.interactions.withdrawal import Promoted, Written
@@ -20,39 +25,61 @@ async def written_by(database: Neo4jDatabase, sequences: Sequence[int]) -> Writt
     """See ErasureStore.written."""
     found = [part async for part in _blocks(database, np.array(sorted(set(sequences)), np.int64))]
     total, learned = 0, {}
-    for through, size in await database.rows("erasure/block_sizes", since=found[0][0].through) if found else ():
+    for through, size in (
+        await database.rows("erasure/block_sizes", since=found[0][0].through) if found else ()
+    ):
         total += size
         learned[through] = total
     return joined([written_in(block, places, learned[block.through]) for block, places in found])
 
 
-async def _blocks(database: Neo4jDatabase,
-                  wanted: NDArray[np.int64]) -> AsyncIterator[tuple[LearnedBlock, NDArray[np.int64]]]:
+async def _blocks(
+    database: Neo4jDatabase, wanted: NDArray[np.int64]
+) -> AsyncIterator[tuple[LearnedBlock, NDArray[np.int64]]]:
     """Each block that holds some of these sequences, and their places in it."""
-    while len(wanted) and (row := await database.row("learn/block_of", sequence=int(wanted[0]))) is not None:
+    while (
+        len(wanted)
+        and (row := await database.row("learn/block_of", sequence=int(wanted[0]))) is not None
+    ):
         block = block_of(*row)
         inside, wanted = wanted[wanted <= block.through], wanted[wanted > block.through]
         if len(places := places_of(block.sequence, inside)):
             yield block, places
 
 
-async def mark_rows(transaction: Transaction, emptied: Sequence[int], promoted: Sequence[Promoted]) -> frozenset[int]:
-    """The rows of these interactions hold nothing from now on, or what was promoted; which of the emptied ones had one."""
+async def mark_rows(
+    transaction: Transaction, emptied: Sequence[int], promoted: Sequence[Promoted]
+) -> frozenset[int]:
+    """The rows of these interactions hold nothing from now on, or what was promoted; which of the
+    emptied ones had one."""
     moved = {row.sequence: row for row in promoted}
     wanted = np.array(sorted({*emptied, *moved}), np.int64)
     gone, rows, known = frozenset(emptied), [], []
-    while len(wanted) and (found := await transaction.row("learn/drawn_for", sequence=int(wanted[0]))) is not None:
+    while (
+        len(wanted)
+        and (found := await transaction.row("learn/drawn_for", sequence=int(wanted[0]))) is not None
+    ):
         through, size, drawn = found
         learned, _, _ = drawn_of(size, drawn)
         inside, wanted = wanted[wanted <= through], wanted[wanted > through]
         places = places_of(learned, inside).tolist()
         empty = [place for place in places if int(learned[place]) in gone]
-        moving = [(place, moved[int(learned[place])]) for place in places if int(learned[place]) not in gone]
+        moving = [
+            (place, moved[int(learned[place])])
+            for place in places
+            if int(learned[place]) not in gone
+        ]
         known += [int(learned[place]) for place in empty]
         if places:
-            rows.append([through, empty, [place for place, _ in moving],
-                         [router for _, row in moving for router in row.routers.ravel().tolist()],
-                         [weight for _, row in moving for weight in row.weights.ravel().tolist()]])
+            rows.append(
+                [
+                    through,
+                    empty,
+                    [place for place, _ in moving],
+                    [router for _, row in moving for router in row.routers.ravel().tolist()],
+                    [weight for _, row in moving for weight in row.weights.ravel().tolist()],
+                ]
+            )
     if rows:
         await transaction.do("erasure/mark_rows", rows=rows)
     return frozenset(known)
@@ -60,6 +87,7 @@ async def mark_rows(transaction: Transaction, emptied: Sequence[int], promoted: 
 
 async def write_marked(database: Neo4jDatabase) -> None:
     """What is marked into its blocks."""
+
     async def work(transaction: Transaction) -> int:
         blocks = await transaction.rows("erasure/marked_blocks", limit=BLOCKS_A_COMMIT)
         for _, through, _, size, *columns in blocks:

@@ -1,7 +1,9 @@
-"""RetentionStore on Neo4j: what ended before a sequence and is cited by nothing goes, some rows a commit.
+"""RetentionStore on Neo4j: what ended before a sequence and is cited by nothing goes, some rows a
+commit.
 
-What is cited, and which versions have ended, is looked up once a run. What has ended never starts again; but a message that
-waits for a client that sleeps may be merged meanwhile, which the statement that drops it looks at."""
+What is cited, and which versions have ended, is looked up once a run. What has ended never starts
+again; but a message that waits for a client that sleeps may be merged meanwhile, which the
+statement that drops it looks at."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +16,8 @@ Keys = list[list[int]]
 
 @dataclass
 class Plan:
-    """For one `before`: messages that lines cite now or cited then, and versions and messages that may go, by key."""
+    """For one `before`: messages that lines cite now or cited then, and versions and messages that
+    may go, by key."""
 
     before: int
     cited: Keys
@@ -32,14 +35,18 @@ class Neo4jRetention:
     async def prune(self, before: int, limit: int) -> int | None:
         if self._plan is None or self._plan.before != before:
             self._plan = await self._planned(before)
-            await self._database.write(lambda transaction: transaction.do("retention/move", before=before))
+            await self._database.write(
+                lambda transaction: transaction.do("retention/move", before=before)
+            )
         dropped = 0
         for name, parameters in _steps(self._plan):
             if dropped < limit:
                 dropped += await self._drop(name, limit - dropped, parameters)
         if not dropped:
             self._plan = None
-            await self._database.write(lambda transaction: transaction.do("retention/passed", before=before))
+            await self._database.write(
+                lambda transaction: transaction.do("retention/passed", before=before)
+            )
         return dropped or None
 
     async def oldest_kept(self) -> int:
@@ -48,7 +55,11 @@ class Neo4jRetention:
     async def _drop(self, name: str, limit: int, parameters: dict[str, object]) -> int:
         """At most `limit` rows of one kind; keys that were dropped leave the plan."""
         keys = parameters.get("keys")
-        asked = {**parameters, "keys": keys[-limit:]} if isinstance(keys, list) else {**parameters, "limit": limit}
+        asked = (
+            {**parameters, "keys": keys[-limit:]}
+            if isinstance(keys, list)
+            else {**parameters, "limit": limit}
+        )
         if asked.get("keys") == []:
             return 0
 
@@ -64,11 +75,26 @@ class Neo4jRetention:
     async def _planned(self, before: int) -> Plan:
         rows = self._database.rows
         cited = await rows("retention/cited", before=before)
-        kept = {tuple(key) for name in ("retention/brought", "retention/heard") for key in await rows(name, keys=cited)}
+        kept = {
+            tuple(key)
+            for name in ("retention/brought", "retention/heard")
+            for key in await rows(name, keys=cited)
+        }
         messages = {tuple(key) for key in cited}
-        return Plan(before, cited,
-                    [key for key in await rows("retention/ended_messages", before=before) if tuple(key) not in messages],
-                    [key for key in await rows("retention/ended_texts", before=before) if tuple(key) not in kept])
+        return Plan(
+            before,
+            cited,
+            [
+                key
+                for key in await rows("retention/ended_messages", before=before)
+                if tuple(key) not in messages
+            ],
+            [
+                key
+                for key in await rows("retention/ended_texts", before=before)
+                if tuple(key) not in kept
+            ],
+        )
 
 
 def _steps(plan: Plan) -> Iterator[tuple[str, dict[str, object]]]:

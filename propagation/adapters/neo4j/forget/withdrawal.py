@@ -1,5 +1,6 @@
-"""The one commit of a retraction or an erasure. Nodes are held in the order of every other commit: lease, log, claims, clients,
-texts. What goes is made invisible there, and removed in parts by sweeping.py."""
+"""The one commit of a retraction or an erasure. Nodes are held in the order of every other commit:
+lease, log, claims, clients, texts. What goes is made invisible there, and removed in parts by
+sweeping.py."""
 
 from collections.abc import Sequence
 
@@ -28,9 +29,11 @@ from propagation.ports.vector_index import Collection
 ROWS_A_STATEMENT = 2_000
 
 
-async def take_back(database: Neo4jDatabase, time: Time, lease: Lease, withdrawal: Withdrawal,
-                    barrier: Staged) -> TakenBack:
-    """One publication; what would make it large is in commits of its own before it, or swept after it."""
+async def take_back(
+    database: Neo4jDatabase, time: Time, lease: Lease, withdrawal: Withdrawal, barrier: Staged
+) -> TakenBack:
+    """One publication; what would make it large is in commits of its own before it, or swept after
+    it."""
     past, current = _by_age(withdrawal)
 
     async def discard(transaction: Transaction) -> int:
@@ -47,12 +50,20 @@ async def take_back(database: Neo4jDatabase, time: Time, lease: Lease, withdrawa
             pass
         await transaction.do("learn/discard_staged")
         sequences = await _interactions_go(transaction, withdrawal)
-        sequence = await append_entry(transaction, end, withdrawal.kind, withdrawal.refs, barrier.sequence)
+        sequence = await append_entry(
+            transaction, end, withdrawal.kind, withdrawal.refs, barrier.sequence
+        )
         await _texts_change(transaction, time.now(), withdrawal.texts, current, sequence)
         if withdrawal.erased is not None:
-            await _client_goes(transaction, withdrawal.erased, withdrawal.sent_under, withdrawal.words)
+            await _client_goes(
+                transaction, withdrawal.erased, withdrawal.sent_under, withdrawal.words
+            )
         elif withdrawal.parts:
-            await transaction.do("erasure/drop_parts_of", keys=[list(key) for key in withdrawal.parts], sequences=sequences)
+            await transaction.do(
+                "erasure/drop_parts_of",
+                keys=[list(key) for key in withdrawal.parts],
+                sequences=sequences,
+            )
         await _attributes_change(transaction, withdrawal)
         await _messages_change(transaction, time.now(), withdrawal)
         await completed(transaction, barrier.id)
@@ -72,9 +83,9 @@ async def take_back(database: Neo4jDatabase, time: Time, lease: Lease, withdrawa
 
 
 def _by_age(withdrawal: Withdrawal) -> tuple[list[ClientText], list[ClientText]]:
-    """(past versions, current ones) that are rewritten. Past ones are in commits of their own ahead of the one that counts, for
-    they may be as many as a client ever met others: where that one fails, what happened is still there, and only past texts say
-    less of it."""
+    """(past versions, current ones) that are rewritten. Past ones are in commits of their own ahead
+    of the one that counts, for they may be as many as a client ever met others: where that one
+    fails, what happened is still there, and only past texts say less of it."""
     follow = {(text.profile.ref, text.profile.version - 1) for text in withdrawal.texts}
     past: list[ClientText] = []
     current: list[ClientText] = []
@@ -89,35 +100,52 @@ async def _rewrite(transaction: Transaction, lease: Lease, rows: Sequence[list[o
 
 
 async def check_nothing_cited_since(transaction: Transaction, withdrawal: Withdrawal) -> None:
-    """No text that was committed after this was read rests on what goes; none is committed until this is. Raises VersionClash."""
+    """No text that was committed after this was read rests on what goes; none is committed until
+    this is. Raises VersionClash."""
     await transaction.do("texts/wait")
     ref = await transaction.value(
-        "erasure/cited_since", number=withdrawal.read_at, sequences=[row.sequence for row in withdrawal.interactions],
-        messages=[[message.router, message.version] for message in withdrawal.messages])
+        "erasure/cited_since",
+        number=withdrawal.read_at,
+        sequences=[row.sequence for row in withdrawal.interactions],
+        messages=[[message.router, message.version] for message in withdrawal.messages],
+    )
     if ref is not None:
         raise VersionClash(ref)
 
 
 async def _interactions_go(transaction: Transaction, withdrawal: Withdrawal) -> list[int]:
-    """With what hangs on them; their sequences. An erasure takes what was recorded of the client meanwhile, too."""
+    """With what hangs on them; their sequences. An erasure takes what was recorded of the client
+    meanwhile, too."""
     if withdrawal.erased is not None:
         row = await transaction.row("erasure/recorded_of", ref=withdrawal.erased) or [[], []]
         await forget_events(transaction, sorted({*(event_id for _, event_id in row[0]), *row[1]}))
         await transaction.do("erasure/drop_retracted", ref=withdrawal.erased)
         sequences = sorted({sequence for sequence, _ in row[0]})
     else:
-        rows = await transaction.rows("erasure/recorded", sequences=[row.sequence for row in withdrawal.interactions])
+        rows = await transaction.rows(
+            "erasure/recorded", sequences=[row.sequence for row in withdrawal.interactions]
+        )
         sequences = sorted({sequence for sequence, _ in rows})
         await transaction.do("erasure/retract", sequences=sequences)
     learned = await mark_rows(transaction, sequences, withdrawal.promoted)
     for start in range(0, len(sequences), ROWS_A_STATEMENT):
-        await transaction.do("erasure/vacate", rows=[
-            [sequence, sequence in learned] for sequence in sequences[start : start + ROWS_A_STATEMENT]])
+        await transaction.do(
+            "erasure/vacate",
+            rows=[
+                [sequence, sequence in learned]
+                for sequence in sequences[start : start + ROWS_A_STATEMENT]
+            ],
+        )
     return sequences
 
 
-async def _texts_change(transaction: Transaction, now: int | None, texts: Sequence[ClientText], current: Sequence[ClientText],
-                        sequence: int) -> None:
+async def _texts_change(
+    transaction: Transaction,
+    now: int | None,
+    texts: Sequence[ClientText],
+    current: Sequence[ClientText],
+    sequence: int,
+) -> None:
     """Current versions in place, and the next ones."""
     for start in range(0, len(current), ROWS_A_STATEMENT):
         some = current[start : start + ROWS_A_STATEMENT]
@@ -126,8 +154,14 @@ async def _texts_change(transaction: Transaction, now: int | None, texts: Sequen
     await put_texts(transaction, now, rows_of([(text, sequence) for text in texts]), ())
 
 
-async def _client_goes(transaction: Transaction, ref: int, sent_under: Sequence[int], words: Sequence[str]) -> None:
-    await transaction.do("outbox/drop_of", collection=COLLECTIONS[kind_of(ref)].value, keys=[orjson.dumps(ref).decode()])
+async def _client_goes(
+    transaction: Transaction, ref: int, sent_under: Sequence[int], words: Sequence[str]
+) -> None:
+    await transaction.do(
+        "outbox/drop_of",
+        collection=COLLECTIONS[kind_of(ref)].value,
+        keys=[orjson.dumps(ref).decode()],
+    )
     await transaction.do("erasure/leave_texts", ref=ref)
     await transaction.do("erasure/drop_parts", ref=ref)
     keys = await transaction.rows("erasure/messages_of", routers=list(sent_under))
@@ -139,27 +173,53 @@ async def _client_goes(transaction: Transaction, ref: int, sent_under: Sequence[
 
 
 async def _attributes_change(transaction: Transaction, withdrawal: Withdrawal) -> None:
-    """What clients hold and how many hold what; what is gone leaves messages, mappings and what was said, too."""
+    """What clients hold and how many hold what; what is gone leaves messages, mappings and what was
+    said, too."""
     if withdrawal.held:
-        await transaction.do("erasure/hold_attributes", rows=[[ref, list(names)] for ref, names in withdrawal.held.items()])
+        await transaction.do(
+            "erasure/hold_attributes",
+            rows=[[ref, list(names)] for ref, names in withdrawal.held.items()],
+        )
     if counted := [[name, holders] for name, holders in withdrawal.holders.items() if holders > 0]:
         await transaction.do("erasure/recount", rows=counted)
     gone = sorted(name for name, holders in withdrawal.holders.items() if holders <= 0)
     if gone:
         await transaction.do("erasure/unhold", names=gone)
-        await transaction.do("erasure/drop_gradients", modules=[module.value for module in Module], words=gone)
-        await transaction.do("outbox/drop_of", collection=Collection.ATTRIBUTES.value,
-                             keys=[orjson.dumps(name).decode() for name in gone])
+        await transaction.do(
+            "erasure/drop_gradients", modules=[module.value for module in Module], words=gone
+        )
+        await transaction.do(
+            "outbox/drop_of",
+            collection=Collection.ATTRIBUTES.value,
+            keys=[orjson.dumps(name).decode() for name in gone],
+        )
     if gone or withdrawal.unmapped:
-        await transaction.do("erasure/drop_attributes", gone=gone, unmapped=sorted(withdrawal.unmapped))
+        await transaction.do(
+            "erasure/drop_attributes", gone=gone, unmapped=sorted(withdrawal.unmapped)
+        )
 
 
-async def _messages_change(transaction: Transaction, now: int | None, withdrawal: Withdrawal) -> None:
-    rows = [[message.router, message.version, message.name, message.text, list(message.attributes),
-             [name for name, _ in message.standing], [float(weight) for _, weight in message.standing]]
-            for message in withdrawal.messages]
+async def _messages_change(
+    transaction: Transaction, now: int | None, withdrawal: Withdrawal
+) -> None:
+    rows = [
+        [
+            message.router,
+            message.version,
+            message.name,
+            message.text,
+            list(message.attributes),
+            [name for name, _ in message.standing],
+            [float(weight) for _, weight in message.standing],
+        ]
+        for message in withdrawal.messages
+    ]
     if rows:
         await transaction.do("erasure/change_messages", rows=rows)
         await put_messages_out(transaction, withdrawal.messages, now)
     if withdrawal.parts:
-        await transaction.do("erasure/count_senders", keys=[list(key) for key in withdrawal.parts], senders=SENDERS_KEPT)
+        await transaction.do(
+            "erasure/count_senders",
+            keys=[list(key) for key in withdrawal.parts],
+            senders=SENDERS_KEPT,
+        )

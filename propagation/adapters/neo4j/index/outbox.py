@@ -26,8 +26,12 @@ class Neo4jOutbox:
         self._database = database
         self._time = time
 
-    async def stage_changes(self, lease: Lease, round_: Round, changes: Sequence[IndexChange]) -> None:
-        rows = sorted(_row(change.collection, change.key, round_.number, change.version) for change in changes)
+    async def stage_changes(
+        self, lease: Lease, round_: Round, changes: Sequence[IndexChange]
+    ) -> None:
+        rows = sorted(
+            _row(change.collection, change.key, round_.number, change.version) for change in changes
+        )
         without_nul(orjson.dumps(rows))
 
         async def work(transaction: Transaction) -> None:
@@ -37,12 +41,23 @@ class Neo4jOutbox:
         await self._database.write(work)
 
     async def waiting_changes(self, age_ms: int, limit: int) -> Sequence[IndexChange]:
-        rows = await self._database.rows("outbox/waiting", age=age_ms, limit=limit, now=self._time.now())
-        return [IndexChange(collection=Collection(collection), key=orjson.loads(key), version=version, round=round_)
-                for collection, key, version, round_ in rows]
+        rows = await self._database.rows(
+            "outbox/waiting", age=age_ms, limit=limit, now=self._time.now()
+        )
+        return [
+            IndexChange(
+                collection=Collection(collection),
+                key=orjson.loads(key),
+                version=version,
+                round=round_,
+            )
+            for collection, key, version, round_ in rows
+        ]
 
     async def drop_changes(self, changes: Sequence[IndexChange]) -> None:
-        rows = sorted([_id(change.collection, change.key, change.round), change.version] for change in changes)
+        rows = sorted(
+            [_id(change.collection, change.key, change.round), change.version] for change in changes
+        )
         if rows:
             await self._database.write(lambda transaction: transaction.do("outbox/drop", rows=rows))
 
@@ -50,17 +65,28 @@ class Neo4jOutbox:
         return int(await self._database.value("outbox/count"))
 
 
-async def put_texts_out(transaction: Transaction, texts: Sequence[ClientText], now: int | None) -> None:
-    """These texts wait for the index: in the transaction that writes them; always in the same order, as clients are held."""
+async def put_texts_out(
+    transaction: Transaction, texts: Sequence[ClientText], now: int | None
+) -> None:
+    """These texts wait for the index: in the transaction that writes them; always in the same
+    order, as clients are held."""
     versions = {text.profile.ref: text.profile.version for text in texts}
-    rows = sorted([*_row(COLLECTIONS[kind_of(ref)], ref, 0, version), 0] for ref, version in versions.items())
+    rows = sorted(
+        [*_row(COLLECTIONS[kind_of(ref)], ref, 0, version), 0] for ref, version in versions.items()
+    )
     if rows:
         await transaction.do("outbox/put", rows=rows, now=now)
 
 
-async def put_messages_out(transaction: Transaction, messages: Iterable[RouterVersion], now: int | None) -> None:
-    """These messages read differently from now on, under the version that they have: in the transaction that changes them."""
-    rows = sorted([*_row(Collection.ROUTERS, sent.router, sent.round, sent.version), sent.round] for sent in messages)
+async def put_messages_out(
+    transaction: Transaction, messages: Iterable[RouterVersion], now: int | None
+) -> None:
+    """These messages read differently from now on, under the version that they have: in the
+    transaction that changes them."""
+    rows = sorted(
+        [*_row(Collection.ROUTERS, sent.router, sent.round, sent.version), sent.round]
+        for sent in messages
+    )
     await transaction.do("outbox/put", rows=rows, now=now)
 
 

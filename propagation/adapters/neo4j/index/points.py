@@ -1,4 +1,5 @@
-"""The NumPy index's points in the graph (adapters/numpy/point_store.py): derived, versioned. A start embeds only what changed."""
+"""The NumPy index's points in the graph (adapters/numpy/point_store.py): derived, versioned. A
+start embeds only what changed."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,8 +15,8 @@ POINTS_A_READ = 5_000
 
 
 class Neo4jPoints:
-    """Nodes `(:Point)`; keys as JSON, so that 7 and "7" stay two. Several processes with the same embedder may keep theirs here: a
-    point's vector follows from its version."""
+    """Nodes `(:Point)`; keys as JSON, so that 7 and "7" stay two. Several processes with the same
+    embedder may keep theirs here: a point's vector follows from its version."""
 
     def __init__(self, database: Neo4jDatabase) -> None:
         self._database = database
@@ -34,16 +35,30 @@ class Neo4jPoints:
     async def load_points(self, shelf: str) -> Sequence[Point]:
         points: list[Point] = []
         last = ""
-        while rows := await self._database.table("points/load", shelf=shelf, after=last, limit=POINTS_A_READ):
+        while rows := await self._database.table(
+            "points/load", shelf=shelf, after=last, limit=POINTS_A_READ
+        ):
             points += [_point(row) for row in rows]
             last = rows[-1][0]
         return points
 
     async def put_points(self, shelf: str, points: Sequence[Point]) -> None:
-        rows = sorted(([_id(shelf, point.key), orjson.dumps(point.key).decode(), point.version,
-                        point.vector.astype(np.float32).tobytes(), sorted(point.attributes)] for point in points),
-                      key=lambda row: str(row[0]))
-        await self._database.write(lambda transaction: transaction.do("points/put", shelf=shelf, rows=rows))
+        rows = sorted(
+            (
+                [
+                    _id(shelf, point.key),
+                    orjson.dumps(point.key).decode(),
+                    point.version,
+                    point.vector.astype(np.float32).tobytes(),
+                    sorted(point.attributes),
+                ]
+                for point in points
+            ),
+            key=lambda row: str(row[0]),
+        )
+        await self._database.write(
+            lambda transaction: transaction.do("points/put", shelf=shelf, rows=rows)
+        )
 
     async def drop_points(self, shelf: str, keys: Sequence[int | str]) -> None:
         ids = sorted(_id(shelf, key) for key in keys)
@@ -56,5 +71,9 @@ def _id(shelf: str, key: int | str) -> str:
 
 def _point(row: Sequence[Any]) -> Point:
     _, key, version, vector, attributes = row
-    return Point(key=orjson.loads(key), version=version, vector=np.frombuffer(bytes(vector), np.float32),
-                 attributes=frozenset(attributes))
+    return Point(
+        key=orjson.loads(key),
+        version=version,
+        vector=np.frombuffer(bytes(vector), np.float32),
+        attributes=frozenset(attributes),
+    )

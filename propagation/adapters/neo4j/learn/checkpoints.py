@@ -1,4 +1,5 @@
-"""Checkpoints on Neo4j: arrays in pieces of a MiB, written a few a transaction, dropped by sweeping."""
+"""Checkpoints on Neo4j: arrays in pieces of a MiB, written a few a transaction, dropped by
+sweeping."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,7 +19,8 @@ PARTS_A_READ = 16
 
 
 class Neo4jCheckpoints:
-    """The newest barrier, the newest complete checkpoint that is none, and at most one that is being written."""
+    """The newest barrier, the newest complete checkpoint that is none, and at most one that is
+    being written."""
 
     def __init__(self, database: Neo4jDatabase) -> None:
         self._database = database
@@ -34,22 +36,39 @@ class Neo4jCheckpoints:
         await self._database.write(work)
         await self.sweep_checkpoints()
 
-    async def stage_checkpoint(self, lease: Lease, checkpoint: Checkpoint, onto: Staged | None = None) -> Staged:
+    async def stage_checkpoint(
+        self, lease: Lease, checkpoint: Checkpoint, onto: Staged | None = None
+    ) -> Staged:
         """Everything written, nothing visible."""
+
         async def begin(transaction: Transaction) -> int:
             await check_fence(transaction, lease)
             if onto is not None:
-                if await transaction.value("checkpoints/go_on", id=onto.id, sequence=checkpoint.sequence) is None:
+                if (
+                    await transaction.value(
+                        "checkpoints/go_on", id=onto.id, sequence=checkpoint.sequence
+                    )
+                    is None
+                ):
                     raise LeaseLost("another checkpoint was begun before this one was complete")
                 return onto.id
-            return int(await transaction.value("checkpoints/begin", sequence=checkpoint.sequence, epoch=checkpoint.epoch,
-                                               barrier=checkpoint.barrier))
+            return int(
+                await transaction.value(
+                    "checkpoints/begin",
+                    sequence=checkpoint.sequence,
+                    epoch=checkpoint.epoch,
+                    barrier=checkpoint.barrier,
+                )
+            )
 
         id_ = await self._database.write(begin)
         for name in list(checkpoint.arrays):
             for part in _parts(id_, name, checkpoint.arrays.pop(name)):
-                await self._database.write(lambda transaction, part=part: transaction.do(  # type: ignore[misc]
-                    "checkpoints/part", **part))
+                await self._database.write(
+                    lambda transaction, part=part: transaction.do(  # type: ignore[misc]
+                        "checkpoints/part", **part
+                    )
+                )
         return Staged(id_, checkpoint.sequence)
 
     async def sweep_checkpoints(self) -> None:
@@ -57,8 +76,8 @@ class Neo4jCheckpoints:
         await self.sweeping.sweep()
 
     async def newest_checkpoint(self, *, barrier: bool = False) -> Checkpoint | None:
-        """Read piece by piece; where another one takes its place meanwhile, that one is read. Raises StoreCorrupt where pieces are
-        gone and none does."""
+        """Read piece by piece; where another one takes its place meanwhile, that one is read.
+        Raises StoreCorrupt where pieces are gone and none does."""
         lacking = None
         while (row := await self._database.row("checkpoints/newest", barrier=barrier)) is not None:
             id_, sequence, epoch, is_barrier = row
@@ -66,7 +85,9 @@ class Neo4jCheckpoints:
             if arrays is not None:
                 return Checkpoint(sequence=sequence, epoch=epoch, barrier=is_barrier, arrays=arrays)
             if id_ == lacking:
-                raise StoreCorrupt(f"the checkpoint of the numbers at sequence {sequence} lacks a piece; restore a back-up")
+                raise StoreCorrupt(
+                    f"the checkpoint of the numbers at sequence {sequence} lacks a piece; restore a back-up"
+                )
             lacking = id_
         return None
 
@@ -78,7 +99,9 @@ class Neo4jCheckpoints:
             flat = array.reshape(-1).view(np.uint8)
             filled = first = 0
             while filled < len(flat):
-                rows = await self._database.rows("checkpoints/data", id=id_, name=name, first=first, until=first + PARTS_A_READ)
+                rows = await self._database.rows(
+                    "checkpoints/data", id=id_, name=name, first=first, until=first + PARTS_A_READ
+                )
                 if not rows:
                     return None
                 for (data,) in rows:
@@ -90,8 +113,8 @@ class Neo4jCheckpoints:
 
 
 async def completed(transaction: Transaction, id_: int) -> None:
-    """This one is visible; older ones are gone, but the newest barrier (their pieces go with the next sweep). Raises
-    LeaseLost."""
+    """This one is visible; older ones are gone, but the newest barrier (their pieces go with the
+    next sweep). Raises LeaseLost."""
     if await transaction.value("checkpoints/complete", id=id_) is None:
         raise LeaseLost("another checkpoint was begun before this one was complete")
 
@@ -100,5 +123,11 @@ def _parts(id_: int, name: str, array: NDArray[np.generic]) -> Iterator[dict[str
     """Parameters of cypher/checkpoints/part."""
     data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     for part, start in enumerate(range(0, max(len(data), 1), PART_BYTES)):
-        yield {"checkpoint": id_, "name": name, "part": part, "dtype": array.dtype.str, "shape": list(array.shape),
-               "data": data[start : start + PART_BYTES].tobytes()}
+        yield {
+            "checkpoint": id_,
+            "name": name,
+            "part": part,
+            "dtype": array.dtype.str,
+            "shape": list(array.shape),
+            "data": data[start : start + PART_BYTES].tobytes(),
+        }

@@ -33,15 +33,27 @@ class Neo4jLearn(Neo4jCheckpoints):
             await check_fence(transaction, lease)
             through = await transaction.value("learn/through") or 0
             if block.after != through:
-                raise LeaseLost(f"this block starts after sequence {block.after}, but the store has learned through {through}")
-            await transaction.do("learn/put", trust=block.trust.tobytes(), combiner=block.combiner.tobytes(), **properties)
+                raise LeaseLost(
+                    f"this block starts after sequence {block.after}, but the store has learned through {through}"
+                )
+            await transaction.do(
+                "learn/put",
+                trust=block.trust.tobytes(),
+                combiner=block.combiner.tobytes(),
+                **properties,
+            )
 
         await self._database.write(work)
 
     async def read_learned(self, after: int, limit: int) -> Sequence[LearnedBlock]:
-        return [block_of(*row) for row in await self._database.rows("learn/read", after=after, limit=limit)]
+        return [
+            block_of(*row)
+            for row in await self._database.rows("learn/read", after=after, limit=limit)
+        ]
 
-    async def taste_written(self, sequences: Sequence[int]) -> Mapping[int, Sequence[tuple[int, float]]]:
+    async def taste_written(
+        self, sequences: Sequence[int]
+    ) -> Mapping[int, Sequence[tuple[int, float]]]:
         found: dict[int, Sequence[tuple[int, float]]] = {}
         block: LearnedBlock | None = None
         for sequence in sorted(set(sequences)):
@@ -57,7 +69,9 @@ class Neo4jLearn(Neo4jCheckpoints):
     async def learned_through(self) -> int:
         return await self._database.value("learn/through") or 0
 
-    async def replace_learned(self, lease: Lease, blocks: Sequence[LearnedBlock], *, first: bool) -> None:
+    async def replace_learned(
+        self, lease: Lease, blocks: Sequence[LearnedBlock], *, first: bool
+    ) -> None:
         rows = [properties_of(block) for block in blocks]
 
         async def work(transaction: Transaction) -> None:
@@ -100,8 +114,14 @@ class Neo4jLearn(Neo4jCheckpoints):
         await self._database.write(work)
 
     async def epochs(self) -> Sequence[Epoch]:
-        return [Epoch(**dict(zip(EPOCH, row, strict=True))) for row in await self._database.rows("learn/epochs")]
+        return [
+            Epoch(**dict(zip(EPOCH, row, strict=True)))
+            for row in await self._database.rows("learn/epochs")
+        ]
 
 
 async def put_epoch(transaction: Transaction, epoch: Epoch, sequence: int) -> None:
-    await transaction.do("learn/open_epoch", **{**{name: getattr(epoch, name) for name in EPOCH}, "sequence": sequence})
+    await transaction.do(
+        "learn/open_epoch",
+        **{**{name: getattr(epoch, name) for name in EPOCH}, "sequence": sequence},
+    )

@@ -1,4 +1,5 @@
-"""A learned block as properties of its node, and back. What claims read (negatives and scores) is apart from the weights."""
+"""A learned block as properties of its node, and back. What claims read (negatives and scores) is
+apart from the weights."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,32 +12,62 @@ from propagation.adapters.shared.withdrawn_rows import BANKS, NOTHING
 from propagation.model.interactions.learned_block import NEGATIVES, WRITTEN, LearnedBlock
 
 DRAWN_BYTES = 8 + 4 * NEGATIVES + 2 * 4
-"""Of each interaction in the first part of `packed`: its sequence, its negatives, its two scores."""
+"""Of each interaction in the first part of `packed`: its sequence, its negatives, its two scores.
+"""
 
 
 def properties_of(block: LearnedBlock) -> dict[str, object]:
     """Of cypher/learn/stage, and of cypher/learn/put without its trust."""
     drawn, wrote = split_columns(len(block.sequence), packed(block))
-    return {"after": block.after, "through": block.through, "epoch": block.epoch, "size": len(block.sequence),
-            "drawn": drawn, "wrote": wrote}
+    return {
+        "after": block.after,
+        "through": block.through,
+        "epoch": block.epoch,
+        "size": len(block.sequence),
+        "drawn": drawn,
+        "wrote": wrote,
+    }
 
 
-def block_of(after: int, through: int, epoch: int, size: int, drawn: bytes, wrote: bytes, emptied: Sequence[int] | None = None,
-             promoted: Sequence[int] | None = None, routers: Sequence[int] | None = None, weights: Sequence[float] | None = None,
-             trust: bytes | None = None, combiner: bytes | None = None) -> LearnedBlock:
+def block_of(
+    after: int,
+    through: int,
+    epoch: int,
+    size: int,
+    drawn: bytes,
+    wrote: bytes,
+    emptied: Sequence[int] | None = None,
+    promoted: Sequence[int] | None = None,
+    routers: Sequence[int] | None = None,
+    weights: Sequence[float] | None = None,
+    trust: bytes | None = None,
+    combiner: bytes | None = None,
+) -> LearnedBlock:
     """With what was taken back of it; see `marked_columns`."""
     columns = marked_columns(size, drawn, wrote, emptied, promoted, routers, weights)
     return unpacked(after, through, epoch, size, columns, trust, combiner)
 
 
-def marked_columns(size: int, drawn: bytes, wrote: bytes, emptied: Sequence[int] | None, promoted: Sequence[int] | None,
-                   routers: Sequence[int] | None, weights: Sequence[float] | None) -> bytes:
-    """The packed columns, with the rows at the places `promoted` as these numbers and those at `emptied` empty: a retraction marks
-    them in its commit, and they are written into the block after it, for a client's rows may lie in every block."""
+def marked_columns(
+    size: int,
+    drawn: bytes,
+    wrote: bytes,
+    emptied: Sequence[int] | None,
+    promoted: Sequence[int] | None,
+    routers: Sequence[int] | None,
+    weights: Sequence[float] | None,
+) -> bytes:
+    """The packed columns, with the rows at the places `promoted` as these numbers and those at
+    `emptied` empty: a retraction marks them in its commit, and they are written into the block
+    after it, for a client's rows may lie in every block."""
     columns = bytearray(drawn) + bytearray(wrote)
     shape = (-1, BANKS, WRITTEN)
-    moved = zip(promoted or (), np.array(routers or (), np.uint16).reshape(shape),
-                np.array(weights or (), np.float32).reshape(shape), strict=True)
+    moved = zip(
+        promoted or (),
+        np.array(routers or (), np.uint16).reshape(shape),
+        np.array(weights or (), np.float32).reshape(shape),
+        strict=True,
+    )
     for place, of_routers, of_weights in moved:
         _write(columns, size, place, {"routers": of_routers, "weights": of_weights})
     for place in emptied or ():
@@ -54,7 +85,9 @@ def _write(columns: bytearray, size: int, place: int, values: Mapping[str, NDArr
         columns[start : start + len(data)] = data
 
 
-def drawn_of(size: int, drawn: bytes) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+def drawn_of(
+    size: int, drawn: bytes
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
     """(sequence [B], first negative's row [B], scores [B,2])."""
     data: Any = bytes(drawn)
     sequence = np.frombuffer(data, np.int64, size)

@@ -24,12 +24,16 @@ async def findings(database: Neo4jDatabase) -> list[str]:
     """What is wrong, at most five of a kind; empty when the database is sound."""
     found: list[str] = []
     for name, text in QUESTIONS.items():
-        found.extend(text.format(*row) for row in await database.rows(name, limit=FINDINGS_A_QUESTION))
+        found.extend(
+            text.format(*row) for row in await database.rows(name, limit=FINDINGS_A_QUESTION)
+        )
     row = await database.row("check/log")
     found.extend(_progress(row or [0, 0, None, 0]))
     first = await database.value("check/trust_gaps")
     if first is not None:
-        found.append(f"increments of trust are missing from sequence {first} on, which no checkpoint covers; run `rebuild`")
+        found.append(
+            f"increments of trust are missing from sequence {first} on, which no checkpoint covers; run `rebuild`"
+        )
     return found
 
 

@@ -1,5 +1,6 @@
-"""What was dropped, replaced or taken back goes in parts that the server's memory takes: a commit makes it invisible, by a label
-or by what it hangs on, and sweeping removes it afterwards. What a crash leaves goes with the next sweep."""
+"""What was dropped, replaced or taken back goes in parts that the server's memory takes: a commit
+makes it invisible, by a label or by what it hangs on, and sweeping removes it afterwards. What a
+crash leaves goes with the next sweep."""
 
 import asyncio
 
@@ -8,7 +9,13 @@ from propagation.model.clients.gradient import Module
 
 BIG, SMALL = 16, 2_000
 """Rows a commit: of a MiB each, and of some properties and relationships."""
-SWEEPS = {"sweep/checkpoint_parts": BIG, "sweep/trust": BIG, "sweep/blocks": BIG, "sweep/interactions": SMALL, "sweep/texts": SMALL}
+SWEEPS = {
+    "sweep/checkpoint_parts": BIG,
+    "sweep/trust": BIG,
+    "sweep/blocks": BIG,
+    "sweep/interactions": SMALL,
+    "sweep/texts": SMALL,
+}
 OF_CLIENTS = [Module.PROFILE.value, Module.FILTER_MEMORY.value]
 
 
@@ -32,5 +39,7 @@ class Sweeping:
         self._database.beside.begin("sweeping", self.sweep)
 
     async def _all_of(self, name: str, limit: int, **parameters: object) -> None:
-        while await self._database.write(lambda transaction: transaction.value(name, limit=limit, **parameters)):
+        while await self._database.write(
+            lambda transaction: transaction.value(name, limit=limit, **parameters)
+        ):
             pass

@@ -41,7 +41,11 @@ class Neo4jReason:
             after, token, now, claims, learned = row
             held = {sequence for claim in claims for sequence in claim}
             chosen = await choose(transaction, held, after, learned[0], limit) if learned else []
-            return await _claimed(transaction, token + 1, worker, now + ttl_ms, chosen) if chosen else None
+            return (
+                await _claimed(transaction, token + 1, worker, now + ttl_ms, chosen)
+                if chosen
+                else None
+            )
 
         return await self._database.write(work)
 
@@ -51,16 +55,27 @@ class Neo4jReason:
             assert row is not None, "opening makes this node"
             _, token, now, claims, _ = row
             held = [sequence for claim in claims for sequence in claim]
-            chosen = [row[0] for row in await transaction.rows("reason/dead", held=held, limit=limit)]
-            return await _claimed(transaction, token + 1, worker, now + ttl_ms, chosen) if chosen else None
+            chosen = [
+                row[0] for row in await transaction.rows("reason/dead", held=held, limit=limit)
+            ]
+            return (
+                await _claimed(transaction, token + 1, worker, now + ttl_ms, chosen)
+                if chosen
+                else None
+            )
 
         return await self._database.write(work)
 
     async def prolong_claims(self, tokens: Sequence[int], ttl_ms: int) -> None:
-        await self._database.write(lambda transaction: transaction.do(
-            "reason/prolong", tokens=list(tokens), ttl=ttl_ms, now=self._time.now()))
+        await self._database.write(
+            lambda transaction: transaction.do(
+                "reason/prolong", tokens=list(tokens), ttl=ttl_ms, now=self._time.now()
+            )
+        )
 
-    async def commit_reasoned(self, claim: ReasonClaim, reasoned: Sequence[Reasoned], *, more: bool = False) -> None:
+    async def commit_reasoned(
+        self, claim: ReasonClaim, reasoned: Sequence[Reasoned], *, more: bool = False
+    ) -> None:
         claimed = {work.sequence for work in claim.work}
         if strange := [result.sequence for result in reasoned if result.sequence not in claimed]:
             raise LeaseLost(f"claim {claim.token} does not hold interaction {strange[0]}")
@@ -69,13 +84,19 @@ class Neo4jReason:
 
         async def work(transaction: Transaction) -> None:
             if await transaction.value("reason/take", token=claim.token) is None:
-                raise LeaseLost(f"claim {claim.token} of worker {claim.worker!r} stands no more: it expired and was taken over, or"
-                                " something was taken back, or routers evolved, meanwhile")
+                raise LeaseLost(
+                    f"claim {claim.token} of worker {claim.worker!r} stands no more: it expired and was taken over, or"
+                    " something was taken back, or routers evolved, meanwhile"
+                )
             await hold_clients(transaction, [text for text, _ in texts])
             await put_texts_out(transaction, [text for text, _ in texts], self._time.now())
-            await put_texts(transaction, self._time.now(), rows,
-                            [(merge, result.written_at) for result in reasoned for merge in result.merged],
-                            [result.sequence for _, result in texts])
+            await put_texts(
+                transaction,
+                self._time.now(),
+                rows,
+                [(merge, result.written_at) for result in reasoned for merge in result.merged],
+                [result.sequence for _, result in texts],
+            )
             await put_gradients(transaction, reasoned)
             await _mark(transaction, reasoned)
             if not more:
@@ -83,14 +104,26 @@ class Neo4jReason:
 
         await self._database.write(work)
 
-    async def commit_texts(self, texts: Sequence[ClientText], merged: Sequence[Merged], sequence: int,
-                           taken_back: int | None = None, written_by: str = "") -> None:
+    async def commit_texts(
+        self,
+        texts: Sequence[ClientText],
+        merged: Sequence[Merged],
+        sequence: int,
+        taken_back: int | None = None,
+        written_by: str = "",
+    ) -> None:
         rows = rows_of([(text, sequence) for text in texts])
 
         async def work(transaction: Transaction) -> None:
             await hold_clients(transaction, texts)
             await put_texts_out(transaction, texts, self._time.now())
-            await put_texts(transaction, self._time.now(), rows, [(merge, sequence) for merge in merged], written_by=written_by)
+            await put_texts(
+                transaction,
+                self._time.now(),
+                rows,
+                [(merge, sequence) for merge in merged],
+                written_by=written_by,
+            )
             await check_still(transaction, taken_back, texts)
 
         await self._database.write(work)
@@ -109,16 +142,23 @@ class Neo4jReason:
         return int((await self._numbers())[0])
 
     async def texts_after(self, number: int, limit: int) -> Sequence[NumberedText]:
-        rows = await self._database.write(lambda transaction: transaction.rows("texts/after", number=number, limit=limit))
+        rows = await self._database.write(
+            lambda transaction: transaction.rows("texts/after", number=number, limit=limit)
+        )
         return [NumberedText(*row) for row in rows]
 
     async def merges_through(self) -> int:
         return int((await self._numbers())[1])
 
     async def merges_after(self, number: int, through: int, limit: int) -> Sequence[NumberedMerge]:
-        rows = await self._database.write(lambda transaction: transaction.rows(
-            "texts/merges_after", number=number, through=through, limit=limit))
-        return [NumberedMerge(number=row[0], sequence=row[1], merge=merged_of(row[2:])) for row in rows]
+        rows = await self._database.write(
+            lambda transaction: transaction.rows(
+                "texts/merges_after", number=number, through=through, limit=limit
+            )
+        )
+        return [
+            NumberedMerge(number=row[0], sequence=row[1], merge=merged_of(row[2:])) for row in rows
+        ]
 
     async def _numbers(self) -> list[int]:
         """[texts, merges] that were ever committed."""
@@ -126,11 +166,24 @@ class Neo4jReason:
 
     async def reach(self, newest: int) -> Sequence[Reach]:
         after = await self.merges_through() - newest
-        return [Reach(router=row[0], clients=row[1], merged=row[2], filtered=row[3], empty=row[4], fell_out=row[5])
-                for row in await self._database.rows("texts/reach", after=after)]
+        return [
+            Reach(
+                router=row[0],
+                clients=row[1],
+                merged=row[2],
+                filtered=row[3],
+                empty=row[4],
+                fell_out=row[5],
+            )
+            for row in await self._database.rows("texts/reach", after=after)
+        ]
 
-    async def texts_of_versions(self, versions: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], ClientText]:
-        rows = await self._database.rows("texts/of_versions", keys=[list(key) for key in sorted(set(versions))])
+    async def texts_of_versions(
+        self, versions: Sequence[tuple[int, int]]
+    ) -> Mapping[tuple[int, int], ClientText]:
+        rows = await self._database.rows(
+            "texts/of_versions", keys=[list(key) for key in sorted(set(versions))]
+        )
         return {(row[0], row[1]): text_of(row) for row in rows}
 
     async def text_at(self, ref: int, sequence: int) -> ClientText | None:
@@ -151,38 +204,80 @@ class Neo4jReason:
 
     async def recent_interactions(self, ref: int, limit: int) -> Sequence[InteractionRow]:
         name = "interactions/of_item" if kind_of(ref) == ClientKind.ITEM else "interactions/of_user"
-        return [interaction_of(row) for row in await self._database.rows(name, ref=ref, limit=limit)]
+        return [
+            interaction_of(row) for row in await self._database.rows(name, ref=ref, limit=limit)
+        ]
 
     async def merges_into(self, ref: int, limit: int) -> Sequence[Merged]:
-        return [merged_of(row) for row in await self._database.rows("texts/merges_into", ref=ref, limit=limit)]
+        return [
+            merged_of(row)
+            for row in await self._database.rows("texts/merges_into", ref=ref, limit=limit)
+        ]
 
     async def merges_of(self, router: int, version: int, limit: int) -> Sequence[Merged]:
-        rows = await self._database.rows("texts/merges_of", router=router, version=version, limit=limit)
+        rows = await self._database.rows(
+            "texts/merges_of", router=router, version=version, limit=limit
+        )
         return [merged_of(row) for row in rows]
 
-    async def gradients(self, module: Module, owner: int | None, after: int, limit: int) -> Sequence[Gradient]:
+    async def gradients(
+        self, module: Module, owner: int | None, after: int, limit: int
+    ) -> Sequence[Gradient]:
         if owner is None:
-            rows = await self._database.rows("texts/gradients_of_module", module=module.value, after=after, limit=limit)
+            rows = await self._database.rows(
+                "texts/gradients_of_module", module=module.value, after=after, limit=limit
+            )
         else:
-            rows = await self._database.rows("texts/gradients_of_owner", module=module.value, owner=owner, after=after, limit=limit)
+            rows = await self._database.rows(
+                "texts/gradients_of_owner",
+                module=module.value,
+                owner=owner,
+                after=after,
+                limit=limit,
+            )
         return [gradient_of(row) for row in rows]
 
     async def dead_letters(self, limit: int) -> Sequence[tuple[int, str]]:
-        return [(sequence, reason) for sequence, reason in await self._database.rows("reason/dead_letters", limit=limit)]
+        return [
+            (sequence, reason)
+            for sequence, reason in await self._database.rows("reason/dead_letters", limit=limit)
+        ]
 
 
-async def _claimed(transaction: Transaction, token: int, worker: str, expires: int, sequences: Sequence[int]) -> ReasonClaim:
-    await transaction.do("reason/claim", token=token, worker=worker, expires=expires, work=list(sequences))
-    return ReasonClaim(token=token, worker=worker, expires=expires, work=tuple(await work_of(transaction, sequences)))
+async def _claimed(
+    transaction: Transaction, token: int, worker: str, expires: int, sequences: Sequence[int]
+) -> ReasonClaim:
+    await transaction.do(
+        "reason/claim", token=token, worker=worker, expires=expires, work=list(sequences)
+    )
+    return ReasonClaim(
+        token=token,
+        worker=worker,
+        expires=expires,
+        work=tuple(await work_of(transaction, sequences)),
+    )
 
 
 async def _mark(transaction: Transaction, reasoned: Sequence[Reasoned]) -> None:
     """Each interaction of a claim as what became of it."""
     if reasoned:
-        await transaction.do("reason/done", rows=[
-            [result.sequence, result.reward, result.written_at, result.failure, *_written_with(result)] for result in reasoned])
+        await transaction.do(
+            "reason/done",
+            rows=[
+                [
+                    result.sequence,
+                    result.reward,
+                    result.written_at,
+                    result.failure,
+                    *_written_with(result),
+                ]
+                for result in reasoned
+            ],
+        )
     failed = [result.sequence for result in reasoned if result.failure is not None]
-    mended = [result.sequence for result in reasoned if result.late is not None and result.failure is None]
+    mended = [
+        result.sequence for result in reasoned if result.late is not None and result.failure is None
+    ]
     if failed:
         await transaction.do("reason/failed", sequences=failed)
     if mended:
@@ -190,8 +285,17 @@ async def _mark(transaction: Transaction, reasoned: Sequence[Reasoned]) -> None:
 
 
 def interaction_of(row: Sequence[Any]) -> InteractionRow:
-    return InteractionRow(sequence=row[0], event_id=row[1], user=row[2], item=row[3], negative=row[4],
-                                          time=row[5], weight=row[6], prompts=tuple(row[7] or ()), stand_in=row[8] or "")
+    return InteractionRow(
+        sequence=row[0],
+        event_id=row[1],
+        user=row[2],
+        item=row[3],
+        negative=row[4],
+        time=row[5],
+        weight=row[6],
+        prompts=tuple(row[7] or ()),
+        stand_in=row[8] or "",
+    )
 
 
 def _written_with(result: Reasoned) -> tuple[list[str] | None, str | None]:

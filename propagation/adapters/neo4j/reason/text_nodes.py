@@ -1,4 +1,5 @@
-"""A text as properties of its version's node, and back. Lines are lists of one length, so that Cypher can read them."""
+"""A text as properties of its version's node, and back. Lines are lists of one length, so that
+Cypher can read them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,31 +23,80 @@ def row_of(text: ClientText, sequence: int) -> list[object]:
     texts = [line.text for line in profile.lines]
     names = [name for line in profile.lines for name in line.attributes]
     without_nul(orjson.dumps((texts, names, rules)))
-    return [profile.ref, profile.version, sequence, profile.next_id, text.watermark, text.dropped,
-            [line.id for line in profile.lines], texts, [float(line.weight) for line in profile.lines],
-            [line.author.value for line in profile.lines], [line.id for line in profile.lines for _ in line.attributes], names,
-            [id_ for id_, _ in sources], [_number(source.sequence) for _, source in sources],
-            [_number(source.router) for _, source in sources], [_number(source.version) for _, source in sources],
-            orjson.dumps(rules).decode() if rules else None,
-            [rule.router for rule in text.filter_memory.rules if rule.router is not None]]
+    return [
+        profile.ref,
+        profile.version,
+        sequence,
+        profile.next_id,
+        text.watermark,
+        text.dropped,
+        [line.id for line in profile.lines],
+        texts,
+        [float(line.weight) for line in profile.lines],
+        [line.author.value for line in profile.lines],
+        [line.id for line in profile.lines for _ in line.attributes],
+        names,
+        [id_ for id_, _ in sources],
+        [_number(source.sequence) for _, source in sources],
+        [_number(source.router) for _, source in sources],
+        [_number(source.version) for _, source in sources],
+        orjson.dumps(rules).decode() if rules else None,
+        [rule.router for rule in text.filter_memory.rules if rule.router is not None],
+    ]
 
 
 def text_of(row: Sequence[Any]) -> ClientText:
     """A row of cypher/texts/current."""
-    (ref, version, next_id, watermark, dropped, ids, texts, weights, authors, attribute_lines, attributes, source_lines, sequences,
-     routers, versions, rules) = row
+    (
+        ref,
+        version,
+        next_id,
+        watermark,
+        dropped,
+        ids,
+        texts,
+        weights,
+        authors,
+        attribute_lines,
+        attributes,
+        source_lines,
+        sequences,
+        routers,
+        versions,
+        rules,
+    ) = row
     named: dict[int, list[str]] = {}
     for id_, name in zip(attribute_lines, attributes, strict=True):
         named.setdefault(id_, []).append(name)
     cited: dict[int, list[Source]] = {}
-    for id_, sequence, router, message in zip(source_lines, sequences, routers, versions, strict=True):
-        cited.setdefault(id_, []).append(Source(sequence=_maybe(sequence), router=_maybe(router), version=_maybe(message)))
-    lines = tuple(Line(id=id_, text=text, attributes=tuple(named.get(id_, ())), weight=weight,
-                       sources=tuple(cited.get(id_, ())), author=Author(author))
-                  for id_, text, weight, author in zip(ids, texts, weights, authors, strict=True))
-    memory = FilterMemory(rules=tuple(_rule(rule) for rule in orjson.loads(rules))) if rules else FilterMemory()
-    return ClientText(profile=Profile(ref=ref, version=version, next_id=next_id, lines=lines), filter_memory=memory,
-                      watermark=watermark, dropped=dropped)
+    for id_, sequence, router, message in zip(
+        source_lines, sequences, routers, versions, strict=True
+    ):
+        cited.setdefault(id_, []).append(
+            Source(sequence=_maybe(sequence), router=_maybe(router), version=_maybe(message))
+        )
+    lines = tuple(
+        Line(
+            id=id_,
+            text=text,
+            attributes=tuple(named.get(id_, ())),
+            weight=weight,
+            sources=tuple(cited.get(id_, ())),
+            author=Author(author),
+        )
+        for id_, text, weight, author in zip(ids, texts, weights, authors, strict=True)
+    )
+    memory = (
+        FilterMemory(rules=tuple(_rule(rule) for rule in orjson.loads(rules)))
+        if rules
+        else FilterMemory()
+    )
+    return ClientText(
+        profile=Profile(ref=ref, version=version, next_id=next_id, lines=lines),
+        filter_memory=memory,
+        watermark=watermark,
+        dropped=dropped,
+    )
 
 
 def _number(value: int | None) -> int:
@@ -58,8 +108,14 @@ def _maybe(value: int) -> int | None:
 
 
 def _rule_row(rule: FilterRule) -> dict[str, object]:
-    return {"router": rule.router, "attribute": rule.attribute, "factor": rule.factor, "text": rule.text,
-            "evidence": rule.evidence, "age": rule.age}
+    return {
+        "router": rule.router,
+        "attribute": rule.attribute,
+        "factor": rule.factor,
+        "text": rule.text,
+        "evidence": rule.evidence,
+        "age": rule.age,
+    }
 
 
 def _rule(row: dict[str, Any]) -> FilterRule:

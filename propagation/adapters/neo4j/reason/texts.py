@@ -18,8 +18,8 @@ TEXTS_A_READ, READS_SIDE_BY_SIDE = 2_000, 2
 
 
 async def hold_clients(transaction: Transaction, texts: Sequence[ClientText]) -> None:
-    """Hold the texts' clients until the commit, always in the same order, so that two writers never wait for each other.
-    Raises VersionClash where a text does not follow its stored version."""
+    """Hold the texts' clients until the commit, always in the same order, so that two writers never
+    wait for each other. Raises VersionClash where a text does not follow its stored version."""
     refs = sorted({text.profile.ref for text in texts})
     newest = dict(await transaction.table("texts/hold", refs=refs)) if refs else {}
     for text in texts:
@@ -29,19 +29,40 @@ async def hold_clients(transaction: Transaction, texts: Sequence[ClientText]) ->
         newest[profile.ref] = profile.version
 
 
-async def check_still(transaction: Transaction, taken_back: int | None, texts: Sequence[ClientText]) -> None:
-    """After `put_texts`, which holds what a retraction waits for: nothing was taken back since these texts' sources were read.
-    Raises VersionClash."""
-    if taken_back is not None and texts and await transaction.value("erasure/taken_back_through") != taken_back:
+async def check_still(
+    transaction: Transaction, taken_back: int | None, texts: Sequence[ClientText]
+) -> None:
+    """After `put_texts`, which holds what a retraction waits for: nothing was taken back since
+    these texts' sources were read. Raises VersionClash."""
+    if (
+        taken_back is not None
+        and texts
+        and await transaction.value("erasure/taken_back_through") != taken_back
+    ):
         raise VersionClash(texts[0].profile.ref)
 
 
-async def put_texts(transaction: Transaction, now: int | None, rows: Sequence[list[object]], merged: Sequence[tuple[Merged, int]],
-                    interactions: Sequence[int] | None = None, written_by: str = "") -> None:
-    """Rows of `rows_of` and merges with their sequences, numbered on from those committed before. `interactions`: the one that
-    wrote each text; `written_by`: outside of one."""
-    merges = [[merge.ref, merge.profile_version, merge.router, merge.router_version, merge.outcome, sequence]
-              for merge, sequence in merged]
+async def put_texts(
+    transaction: Transaction,
+    now: int | None,
+    rows: Sequence[list[object]],
+    merged: Sequence[tuple[Merged, int]],
+    interactions: Sequence[int] | None = None,
+    written_by: str = "",
+) -> None:
+    """Rows of `rows_of` and merges with their sequences, numbered on from those committed before.
+    `interactions`: the one that wrote each text; `written_by`: outside of one."""
+    merges = [
+        [
+            merge.ref,
+            merge.profile_version,
+            merge.router,
+            merge.router_version,
+            merge.outcome,
+            sequence,
+        ]
+        for merge, sequence in merged
+    ]
     without_nul(orjson.dumps(merges))
     if not rows and not merges:
         return
@@ -49,11 +70,16 @@ async def put_texts(transaction: Transaction, now: int | None, rows: Sequence[li
     assert before is not None, "opening makes this node"
     numbered = [[*row, number] for number, row in enumerate(rows, before[0] + 1)]
     if numbered and interactions is not None:
-        await transaction.do("texts/put_of_interactions", rows=numbered, now=now, interactions=interactions)
+        await transaction.do(
+            "texts/put_of_interactions", rows=numbered, now=now, interactions=interactions
+        )
     elif numbered:
         await transaction.do("texts/put", rows=numbered, now=now, written_by=written_by or None)
     if merges:
-        await transaction.do("texts/merged", rows=[[*row, number] for number, row in enumerate(merges, before[1] + 1)])
+        await transaction.do(
+            "texts/merged",
+            rows=[[*row, number] for number, row in enumerate(merges, before[1] + 1)],
+        )
 
 
 async def put_gradients(transaction: Transaction, reasoned: Sequence[Reasoned]) -> None:
@@ -61,12 +87,23 @@ async def put_gradients(transaction: Transaction, reasoned: Sequence[Reasoned]) 
     rows: dict[int, list[list[object]]] = {}
     for result in reasoned:
         for g in result.gradients:
-            said: list[object] = [g.module.value, g.owner, g.writer, g.reward, g.text, list(g.attributes), g.epoch]
+            said: list[object] = [
+                g.module.value,
+                g.owner,
+                g.writer,
+                g.reward,
+                g.text,
+                list(g.attributes),
+                g.epoch,
+            ]
             rows.setdefault(g.sequence, []).append(said)
     without_nul(orjson.dumps(list(rows.values())))
     interactions = list(rows.items())
     for start in range(0, len(interactions), INTERACTIONS_A_STATEMENT):
-        await transaction.do("texts/gradients", rows=[list(row) for row in interactions[start : start + INTERACTIONS_A_STATEMENT]])
+        await transaction.do(
+            "texts/gradients",
+            rows=[list(row) for row in interactions[start : start + INTERACTIONS_A_STATEMENT]],
+        )
 
 
 async def newest_texts(database: Neo4jDatabase, refs: Sequence[int]) -> dict[int, ClientText]:
@@ -91,18 +128,31 @@ async def _newest(database: Neo4jDatabase, wanted: Sequence[int]) -> dict[int, C
         found.update((row[0], text_of(row)) for row in rows if row[1] is not None)
         wanted = [row[0] for row in rows if row[1] is None]
         if wanted:
-            await database.write(lambda transaction, refs=tuple(wanted): transaction.do(  # type: ignore[misc]
-                "texts/hold", refs=refs))
+            await database.write(
+                lambda transaction, refs=tuple(wanted): transaction.do(  # type: ignore[misc]
+                    "texts/hold", refs=refs
+                )
+            )
     return found
 
 
 def merged_of(row: Sequence[Any]) -> Merged:
-    return Merged(ref=row[0], profile_version=row[1], router=row[2], router_version=row[3], outcome=row[4])
+    return Merged(
+        ref=row[0], profile_version=row[1], router=row[2], router_version=row[3], outcome=row[4]
+    )
 
 
 def gradient_of(row: Sequence[Any]) -> Gradient:
-    return Gradient(sequence=row[0], module=Module(row[1]), owner=row[2], writer=row[3], reward=row[4], text=row[5],
-                    attributes=tuple(row[6]), epoch=row[7])
+    return Gradient(
+        sequence=row[0],
+        module=Module(row[1]),
+        owner=row[2],
+        writer=row[3],
+        reward=row[4],
+        text=row[5],
+        attributes=tuple(row[6]),
+        epoch=row[7],
+    )
 
 
 def rows_of(texts: Sequence[tuple[ClientText, int]]) -> list[list[object]]:

@@ -38,7 +38,10 @@ class Neo4jClients:
         return [found[ref] for ref in refs if ref in found]
 
     async def scan_clients(self, kind: ClientKind, after_ref: int, limit: int) -> Sequence[Client]:
-        return [_client(row) for row in await self._database.table(SCANS[kind], after=after_ref, limit=limit)]
+        return [
+            _client(row)
+            for row in await self._database.table(SCANS[kind], after=after_ref, limit=limit)
+        ]
 
     async def count_clients(self, kind: ClientKind) -> int:
         row = await self._database.row("log/through")
@@ -55,10 +58,16 @@ def ids_by_kind(keys: Iterable[ClientKey]) -> dict[str, list[str]]:
 
 def refs_of(users: Iterable[Sequence[Any]], items: Iterable[Sequence[Any]]) -> Refs:
     """Refs by (kind, id) from [id, ref] of users and of items."""
-    return {(int(kind), id_): ref for kind, pairs in ((USER, users), (ITEM, items)) for id_, ref in pairs}
+    return {
+        (int(kind), id_): ref
+        for kind, pairs in ((USER, users), (ITEM, items))
+        for id_, ref in pairs
+    }
 
 
-async def clients_of(transaction: Transaction, refs: Iterable[int], as_of: int | None = None) -> dict[int, Client]:
+async def clients_of(
+    transaction: Transaction, refs: Iterable[int], as_of: int | None = None
+) -> dict[int, Client]:
     """Clients by ref; unknown refs are left out."""
     wanted = sorted(set(refs))
     if as_of is None:
@@ -68,32 +77,62 @@ async def clients_of(transaction: Transaction, refs: Iterable[int], as_of: int |
     return {row[0]: _client(row) for row in rows}
 
 
-async def create_clients(transaction: Transaction, clients: Sequence[Client], sequence: int) -> None:
+async def create_clients(
+    transaction: Transaction, clients: Sequence[Client], sequence: int
+) -> None:
     """New ones, with what they are made of at this sequence."""
     for kind in ClientKind:
-        rows = [{"ref": client.ref, "id": client.key.id, "version": 0, "sequence": sequence, **_content(client)}
-                for client in clients if client.key.kind == kind]
+        rows = [
+            {
+                "ref": client.ref,
+                "id": client.key.id,
+                "version": 0,
+                "sequence": sequence,
+                **_content(client),
+            }
+            for client in clients
+            if client.key.kind == kind
+        ]
         if rows:
             await transaction.do(CREATES[kind], rows=rows)
 
 
-async def change_clients(transaction: Transaction, clients: Sequence[Client], sequence: int) -> None:
+async def change_clients(
+    transaction: Transaction, clients: Sequence[Client], sequence: int
+) -> None:
     """New content of known ones; what they were until this sequence is kept."""
     if clients:
-        await transaction.do("clients/change", sequence=sequence, rows=[
-            {"ref": client.ref, "sequence": sequence, **_content(client)} for client in clients])
+        await transaction.do(
+            "clients/change",
+            sequence=sequence,
+            rows=[
+                {"ref": client.ref, "sequence": sequence, **_content(client)} for client in clients
+            ],
+        )
 
 
 def _content(client: Client) -> Mapping[str, object]:
     """Properties; what is empty is none."""
-    return {"title": client.title or None, "description": client.description or None, "attributes": list(client.attributes) or None,
-            "categories": list(client.categories) or None, "hidden": client.hidden or None,
-            "metadata": orjson.dumps(dict(client.metadata)).decode() if client.metadata else None}
+    return {
+        "title": client.title or None,
+        "description": client.description or None,
+        "attributes": list(client.attributes) or None,
+        "categories": list(client.categories) or None,
+        "hidden": client.hidden or None,
+        "metadata": orjson.dumps(dict(client.metadata)).decode() if client.metadata else None,
+    }
 
 
 def _client(row: Sequence[Any]) -> Client:
     ref, id_, title, description, attributes, categories, hidden, metadata, sequence = row
     return Client(
-        ref=ref, key=ClientKey(kind=kind_of(ref), id=id_), title=title or "", description=description or "",
-        attributes=tuple(attributes or ()), categories=tuple(categories or ()), hidden=bool(hidden),
-        metadata=orjson.loads(metadata) if metadata else {}, sequence=sequence)
+        ref=ref,
+        key=ClientKey(kind=kind_of(ref), id=id_),
+        title=title or "",
+        description=description or "",
+        attributes=tuple(attributes or ()),
+        categories=tuple(categories or ()),
+        hidden=bool(hidden),
+        metadata=orjson.loads(metadata) if metadata else {},
+        sequence=sequence,
+    )

@@ -8,12 +8,18 @@ from propagation.adapters.shared.keyed_hash import hash_of, new_key
 
 async def forget_events(transaction: Transaction, event_ids: Sequence[str]) -> None:
     key = bytes.fromhex(await transaction.value("erasure/key", key=new_key().hex()))
-    await transaction.do("erasure/forget_events", hashes=[hash_of(key, event_id).hex() for event_id in event_ids])
+    await transaction.do(
+        "erasure/forget_events", hashes=[hash_of(key, event_id).hex() for event_id in event_ids]
+    )
 
 
-async def forgotten_among(transaction: Transaction, key: str | None, event_ids: Sequence[str]) -> frozenset[str]:
+async def forgotten_among(
+    transaction: Transaction, key: str | None, event_ids: Sequence[str]
+) -> frozenset[str]:
     """Those that were forgotten under this key (None: nothing ever was)."""
     if key is None:
         return frozenset()
     hashes = {hash_of(bytes.fromhex(key), event_id).hex(): event_id for event_id in event_ids}
-    return frozenset(hashes[row[0]] for row in await transaction.rows("erasure/forgotten", hashes=list(hashes)))
+    return frozenset(
+        hashes[row[0]] for row in await transaction.rows("erasure/forgotten", hashes=list(hashes))
+    )

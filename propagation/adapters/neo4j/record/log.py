@@ -14,7 +14,8 @@ from propagation.model.interactions.log import EntryKind, Interactions, LogEntry
 
 @dataclass
 class LogEnd:
-    """Where the log ends as a transaction goes on; held from `hold_log` to the commit. `given`: refs of users and items."""
+    """Where the log ends as a transaction goes on; held from `hold_log` to the commit. `given`:
+    refs of users and items."""
 
     sequence: int
     given: list[int]
@@ -45,10 +46,18 @@ def log_end(row: Sequence[Any]) -> LogEnd:
     return LogEnd(sequence, [users, items], at)
 
 
-async def append_entry(transaction: Transaction, end: LogEnd, kind: EntryKind, refs: Sequence[int] = (), number: int = 0) -> int:
+async def append_entry(
+    transaction: Transaction,
+    end: LogEnd,
+    kind: EntryKind,
+    refs: Sequence[int] = (),
+    number: int = 0,
+) -> int:
     """One entry that is no interaction; its sequence. `advance` is the caller's."""
     sequence = end.take_sequences(1)
-    await transaction.do("log/append", sequence=sequence, kind=kind.value, refs=list(refs), number=number, at=end.at)
+    await transaction.do(
+        "log/append", sequence=sequence, kind=kind.value, refs=list(refs), number=number, at=end.at
+    )
     return sequence
 
 
@@ -63,8 +72,9 @@ def end_of(end: LogEnd) -> dict[str, int]:
 
 
 class Neo4jLog:
-    """Reading the log. Neo4j shows a commit's nodes a moment before or after its counters; a part of the log has no gaps but
-    those of what was taken back, so one that has is read again when the commit under way has let go of the log's end."""
+    """Reading the log. Neo4j shows a commit's nodes a moment before or after its counters; a part
+    of the log has no gaps but those of what was taken back, so one that has is read again when the
+    commit under way has let go of the log's end."""
 
     def __init__(self, database: Neo4jDatabase, time: Time) -> None:
         self._database = database
@@ -100,10 +110,19 @@ class Neo4jLog:
             assert row is not None, "a statement that only collects has one row"
             sequence, user, item, negative, weight, seed, day = row
             interactions = Interactions(
-                sequence=np.array(sequence, np.int64), user=np.array(user, np.int64) >> 1, item=np.array(item, np.int64) >> 1,
-                negative=np.array(negative, np.int64) >> 1, weight=np.array(weight, np.float64),
-                seed=np.array(seed, np.int64).view(np.uint64), day=np.array(day, np.int64))
-            return LogSlice(interactions=interactions, entries=tuple(await _entries(transaction, after, through)), through=through)
+                sequence=np.array(sequence, np.int64),
+                user=np.array(user, np.int64) >> 1,
+                item=np.array(item, np.int64) >> 1,
+                negative=np.array(negative, np.int64) >> 1,
+                weight=np.array(weight, np.float64),
+                seed=np.array(seed, np.int64).view(np.uint64),
+                day=np.array(day, np.int64),
+            )
+            return LogSlice(
+                interactions=interactions,
+                entries=tuple(await _entries(transaction, after, through)),
+                through=through,
+            )
 
         return await self._database.read(work)
 
@@ -112,5 +131,9 @@ class Neo4jLog:
 
 
 async def _entries(transaction: Transaction, after: int, through: int) -> list[LogEntry]:
-    return [LogEntry(sequence=row[0], kind=EntryKind(row[1]), refs=tuple(row[2]), number=row[3], time=row[4])
-            for row in await transaction.rows("log/entries", after=after, through=through)]
+    return [
+        LogEntry(
+            sequence=row[0], kind=EntryKind(row[1]), refs=tuple(row[2]), number=row[3], time=row[4]
+        )
+        for row in await transaction.rows("log/entries", after=after, through=through)
+    ]

@@ -7,12 +7,32 @@ import orjson
 from propagation.adapters.neo4j.connection.call_batcher import Grouped
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.connection.server_clock import Time
-from propagation.adapters.neo4j.record.clients import change_clients, clients_of, create_clients, ids_by_kind, refs_of
+from propagation.adapters.neo4j.record.clients import (
+    change_clients,
+    clients_of,
+    create_clients,
+    ids_by_kind,
+    refs_of,
+)
 from propagation.adapters.neo4j.record.forgotten_events import forgotten_among
-from propagation.adapters.neo4j.record.log import LogEnd, Neo4jLog, advance, append_entry, end_of, hold_log, log_end
+from propagation.adapters.neo4j.record.log import (
+    LogEnd,
+    Neo4jLog,
+    advance,
+    append_entry,
+    end_of,
+    hold_log,
+    log_end,
+)
 from propagation.adapters.neo4j.record.record_plan import RecordCall, Recording
 from propagation.adapters.shared.json_text import without_nul
-from propagation.model.clients.client import Client, ClientChange, ClientKey, ClientKind, ClientOutcome
+from propagation.model.clients.client import (
+    Client,
+    ClientChange,
+    ClientKey,
+    ClientKind,
+    ClientOutcome,
+)
 from propagation.model.interactions.interaction import NewInteraction
 from propagation.model.interactions.log import EntryKind
 from propagation.ports.graph.record import Recorded
@@ -28,8 +48,20 @@ class Neo4jRecords(Neo4jLog):
         self._calls = Grouped(self._record, lambda call: len(call.events), EVENTS_A_COMMIT)
 
     async def record(self, events: Sequence[NewInteraction], *, auto_create: bool) -> Recorded:
-        without_nul(orjson.dumps([(event.event_id, event.user_id, event.item_id, event.negative_id, dict(event.metadata))
-                                  for event in events]))
+        without_nul(
+            orjson.dumps(
+                [
+                    (
+                        event.event_id,
+                        event.user_id,
+                        event.item_id,
+                        event.negative_id,
+                        dict(event.metadata),
+                    )
+                    for event in events
+                ]
+            )
+        )
         return await self._calls.ask(RecordCall(events, auto_create))
 
     async def _record(self, calls: Sequence[RecordCall]) -> Sequence[Recorded]:
@@ -37,16 +69,30 @@ class Neo4jRecords(Neo4jLog):
         ids = ids_by_kind(key for event in events for key in _clients_named(event))
 
         async def work(transaction: Transaction) -> Sequence[Recorded]:
-            row = await transaction.row("record/begin", now=self._time.now(), events=[event.event_id for event in events], **ids)
+            row = await transaction.row(
+                "record/begin",
+                now=self._time.now(),
+                events=[event.event_id for event in events],
+                **ids,
+            )
             assert row is not None, "opening makes the log's node"
             end = log_end(row)
             known, *clients, key = row[4:]
-            recording = Recording(end, {id_: (hash_, sequence) for id_, hash_, sequence in known}, refs_of(*clients),
-                                  await forgotten_among(transaction, key, [event.event_id for event in events]))
+            recording = Recording(
+                end,
+                {id_: (hash_, sequence) for id_, hash_, sequence in known},
+                refs_of(*clients),
+                await forgotten_among(transaction, key, [event.event_id for event in events]),
+            )
             for call in calls:
                 recording.take(call)
             if recording.created:
-                entry = await append_entry(transaction, end, EntryKind.CLIENTS, [client.ref for client in recording.created])
+                entry = await append_entry(
+                    transaction,
+                    end,
+                    EntryKind.CLIENTS,
+                    [client.ref for client in recording.created],
+                )
                 await create_clients(transaction, recording.created, entry)
             first = end.take_sequences(len(recording.accepted))
             if recording.accepted:
@@ -60,7 +106,9 @@ class Neo4jRecords(Neo4jLog):
 
         async def work(transaction: Transaction) -> Sequence[ClientOutcome]:
             end = await hold_log(transaction, self._time)
-            row = await transaction.row("clients/refs", **ids_by_kind(change.key for change in changes))
+            row = await transaction.row(
+                "clients/refs", **ids_by_kind(change.key for change in changes)
+            )
             refs = refs_of(*(row or ([], [])))
             clients = await clients_of(transaction, refs.values())
             before = dict(clients)
@@ -82,18 +130,32 @@ class Neo4jRecords(Neo4jLog):
             sequence = 0
             if touched:
                 sequence = await append_entry(transaction, end, EntryKind.CLIENTS, list(touched))
-                await create_clients(transaction, [clients[ref] for ref in touched if ref not in before], sequence)
-                await change_clients(transaction, [clients[ref] for ref in touched if ref in before], sequence)
+                await create_clients(
+                    transaction, [clients[ref] for ref in touched if ref not in before], sequence
+                )
+                await change_clients(
+                    transaction, [clients[ref] for ref in touched if ref in before], sequence
+                )
                 await advance(transaction, end)
-            return [ClientOutcome(ref=ref, created=created, changed=changed,
-                                  sequence=sequence if ref in touched else before[ref].sequence)
-                    for ref, created, changed in facts]
+            return [
+                ClientOutcome(
+                    ref=ref,
+                    created=created,
+                    changed=changed,
+                    sequence=sequence if ref in touched else before[ref].sequence,
+                )
+                for ref, created, changed in facts
+            ]
 
         return await self._database.write(work)
 
 
 def _clients_named(event: NewInteraction) -> list[ClientKey]:
-    named = ((ClientKind.USER, event.user_id), (ClientKind.ITEM, event.item_id), (ClientKind.ITEM, event.negative_id))
+    named = (
+        (ClientKind.USER, event.user_id),
+        (ClientKind.ITEM, event.item_id),
+        (ClientKind.ITEM, event.negative_id),
+    )
     return [ClientKey(kind=kind, id=id_) for kind, id_ in named if id_ is not None]
 
 

@@ -26,8 +26,8 @@ class RecordCall:
 
 @dataclass
 class Recording:
-    """Several calls in one commit, in order. `seen`: content hash and sequence by event id; `refs` by (kind, id);
-    `forgotten`: event ids."""
+    """Several calls in one commit, in order. `seen`: content hash and sequence by event id; `refs`
+    by (kind, id); `forgotten`: event ids."""
 
     end: LogEnd
     seen: dict[str, tuple[str, int]]
@@ -41,7 +41,11 @@ class Recording:
     def take(self, call: RecordCall) -> None:
         """The next call's events."""
         for event in call.events:
-            outcome = FORGOTTEN if event.event_id in self.forgotten else repeated(self.seen.get(event.event_id), event)
+            outcome = (
+                FORGOTTEN
+                if event.event_id in self.forgotten
+                else repeated(self.seen.get(event.event_id), event)
+            )
             if outcome is None and not call.auto_create:
                 outcome = self._unknown(event)
             self.outcomes.append(outcome)
@@ -69,18 +73,36 @@ class Recording:
 
     def rows(self, first: int) -> list[list[object]]:
         """Of cypher/record/interactions, sequences from `first` on."""
-        return [[first + place, event.event_id, event.content_hash, self.refs[USER, event.user_id], self.refs[ITEM, event.item_id],
-                 None if event.negative_id is None else self.refs[ITEM, event.negative_id], event.time, event.weight,
-                 _signed(event.seed), orjson.dumps(dict(event.metadata)).decode() if event.metadata else None]
-                for place, event in enumerate(self.accepted)]
+        return [
+            [
+                first + place,
+                event.event_id,
+                event.content_hash,
+                self.refs[USER, event.user_id],
+                self.refs[ITEM, event.item_id],
+                None if event.negative_id is None else self.refs[ITEM, event.negative_id],
+                event.time,
+                event.weight,
+                _signed(event.seed),
+                orjson.dumps(dict(event.metadata)).decode() if event.metadata else None,
+            ]
+            for place, event in enumerate(self.accepted)
+        ]
 
     def answers(self, calls: Sequence[RecordCall], first: int) -> list[Recorded]:
         """What each caller is told."""
         outcomes = placed(self.outcomes, first)
         answers, start, known = [], 0, 0
         for call, created in zip(calls, self.creators, strict=True):
-            answers.append(Recorded(outcomes=outcomes[start : start + len(call.events)], created={
-                (int(client.key.kind), client.key.id): client.ref for client in self.created[known:created]}))
+            answers.append(
+                Recorded(
+                    outcomes=outcomes[start : start + len(call.events)],
+                    created={
+                        (int(client.key.kind), client.key.id): client.ref
+                        for client in self.created[known:created]
+                    },
+                )
+            )
             start, known = start + len(call.events), created
         return answers
 

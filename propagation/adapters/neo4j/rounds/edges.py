@@ -1,5 +1,6 @@
-"""The routing table: ROUTES_TO relationships. They carry rounds' numbers, which decide what is visible, and sequences, which
-are set when their round is published; between the two a round's number stands in, negative."""
+"""The routing table: ROUTES_TO relationships. They carry rounds' numbers, which decide what is
+visible, and sequences, which are set when their round is published; between the two a round's
+number stands in, negative."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,36 +27,74 @@ class Neo4jEdges:
         if row is not None:
             sequences = await self._sequences(row[3])
             for ref, router, score, since in zip(*row, strict=True):
-                edges[ref].append(RoutingEdge(router=router, ref=ref, score=score, from_sequence=sequences.get(since, since)))
+                edges[ref].append(
+                    RoutingEdge(
+                        router=router,
+                        ref=ref,
+                        score=score,
+                        from_sequence=sequences.get(since, since),
+                    )
+                )
         return edges
 
     async def edges_at(self, ref: int, sequence: int) -> Sequence[RoutingEdge]:
         rows = await self._database.rows("edges/all_of", ref=ref)
-        sequences = await self._sequences(place for row in rows for place in row[2:] if place is not None)
-        edges = [RoutingEdge(router=router, ref=ref, score=score, from_sequence=sequences.get(since, since),
-                             until_sequence=None if until is None else sequences.get(until, until))
-                 for router, score, since, until in rows]
-        return [edge for edge in edges if edge.from_sequence <= sequence
-                and (edge.until_sequence is None or edge.until_sequence > sequence)]
+        sequences = await self._sequences(
+            place for row in rows for place in row[2:] if place is not None
+        )
+        edges = [
+            RoutingEdge(
+                router=router,
+                ref=ref,
+                score=score,
+                from_sequence=sequences.get(since, since),
+                until_sequence=None if until is None else sequences.get(until, until),
+            )
+            for router, score, since, until in rows
+        ]
+        return [
+            edge
+            for edge in edges
+            if edge.from_sequence <= sequence
+            and (edge.until_sequence is None or edge.until_sequence > sequence)
+        ]
 
-    async def members_of(self, router: int, limit: int, at: int | None = None) -> Sequence[RoutingEdge]:
+    async def members_of(
+        self, router: int, limit: int, at: int | None = None
+    ) -> Sequence[RoutingEdge]:
         row = await self._database.row("edges/members", router=router, limit=limit, at=at)
         if row is None:
             return []
         sequences = await self._sequences(row[2])
-        return [RoutingEdge(router=router, ref=ref, score=score, from_sequence=sequences.get(since, since))
-                for ref, score, since in zip(*row, strict=True)]
+        return [
+            RoutingEdge(
+                router=router, ref=ref, score=score, from_sequence=sequences.get(since, since)
+            )
+            for ref, score, since in zip(*row, strict=True)
+        ]
 
     async def edges_to(self, routers: Sequence[int]) -> Sequence[RoutingEdge]:
         wanted = sorted(set(routers))
-        parts = await asyncio.gather(*(self._database.row("edges/standing_to", routers=wanted[start : start + ROUTERS_A_READ])
-                                       for start in range(0, len(wanted), ROUTERS_A_READ)))
-        columns: list[list[Any]] = [[value for part in parts if part is not None for value in part[n]] for n in range(4)]
+        parts = await asyncio.gather(
+            *(
+                self._database.row(
+                    "edges/standing_to", routers=wanted[start : start + ROUTERS_A_READ]
+                )
+                for start in range(0, len(wanted), ROUTERS_A_READ)
+            )
+        )
+        columns: list[list[Any]] = [
+            [value for part in parts if part is not None for value in part[n]] for n in range(4)
+        ]
         sequences = await self._sequences(set(columns[3]))
-        return [RoutingEdge(router, ref, score, sequences.get(since, since))
-                for router, ref, score, since in zip(*columns, strict=True)]
+        return [
+            RoutingEdge(router, ref, score, sequences.get(since, since))
+            for router, ref, score, since in zip(*columns, strict=True)
+        ]
 
-    async def count_members(self, routers: Sequence[int], at: int | None = None) -> Mapping[int, int]:
+    async def count_members(
+        self, routers: Sequence[int], at: int | None = None
+    ) -> Mapping[int, int]:
         return dict(await self._database.rows("edges/count", routers=sorted(set(routers)), at=at))
 
     async def _sequences(self, places: Iterable[int]) -> dict[int, int]:
@@ -69,18 +108,32 @@ class Neo4jEdges:
         self._database.beside.begin(f"settling round {round_.number}", lambda: self.settle(round_))
 
     async def settle(self, round_: Round) -> None:
-        """Sequences onto a published round's edges: of all routers at once, or router by router where they are many. Repeating it
-        changes nothing, so that the next round finishes what a crash cut short."""
+        """Sequences onto a published round's edges: of all routers at once, or router by router
+        where they are many. Repeating it changes nothing, so that the next round finishes what a
+        crash cut short."""
         if self._settled == round_.number:
             return
         numbers = await self._database.value("rounds/router_numbers")
         if not numbers:
             return
         many = round_.edges_opened + round_.edges_closed > SETTLED_AT_ONCE
-        for first, until in [(number, number + 1) for number in numbers] if many else [(numbers[0], numbers[-1] + 1)]:
-            async def work(transaction: Transaction, first: int = first, until: int = until) -> None:
+        for first, until in (
+            [(number, number + 1) for number in numbers]
+            if many
+            else [(numbers[0], numbers[-1] + 1)]
+        ):
+
+            async def work(
+                transaction: Transaction, first: int = first, until: int = until
+            ) -> None:
                 for name in ("rounds/settle_opened", "rounds/settle_closed"):
-                    await transaction.do(name, round=round_.number, sequence=round_.sequence, first=first, until=until)
+                    await transaction.do(
+                        name,
+                        round=round_.number,
+                        sequence=round_.sequence,
+                        first=first,
+                        until=until,
+                    )
 
             await self._database.write(work)
         self._settled = round_.number

@@ -1,4 +1,5 @@
-"""EvolutionStore on Neo4j: one transaction makes an evolution visible; its barrier and its round were staged before."""
+"""EvolutionStore on Neo4j: one transaction makes an evolution visible; its barrier and its round
+were staged before."""
 
 from collections.abc import Iterator, Sequence
 
@@ -25,13 +26,17 @@ NEWEST = 1 << 62
 class Neo4jEvolution:
     """Runs, maps and lineage."""
 
-    def __init__(self, database: Neo4jDatabase, time: Time, checkpoints: Neo4jCheckpoints, edges: Neo4jEdges) -> None:
+    def __init__(
+        self, database: Neo4jDatabase, time: Time, checkpoints: Neo4jCheckpoints, edges: Neo4jEdges
+    ) -> None:
         self._database = database
         self._time = time
         self._checkpoints = checkpoints
         self._edges = edges
 
-    async def publish_evolution(self, learn: Lease, round_lease: Lease, publication: Publication) -> EvolutionRun:
+    async def publish_evolution(
+        self, learn: Lease, round_lease: Lease, publication: Publication
+    ) -> EvolutionRun:
         through, id_ = publication.start.sequence, publication.start.id
 
         async def work(transaction: Transaction) -> EvolutionRun:
@@ -48,13 +53,32 @@ class Neo4jEvolution:
             await transaction.do("outbox/publish", now=self._time.now())
             await publish_staged(transaction, publication.round_, sequence)
             await hold_clients(transaction, publication.texts)
-            await put_texts(transaction, self._time.now(), rows_of([(text, sequence) for text in publication.texts]), ())
+            await put_texts(
+                transaction,
+                self._time.now(),
+                rows_of([(text, sequence) for text in publication.texts]),
+                (),
+            )
             await transaction.do("evolution/void_claims")
-            run = await _kept(transaction, end.at, publication.run.model_copy(update={
-                "sequence": sequence, "epoch": epoch.number, "round": publication.round_.number, "published": True}),
-                publication.map, epoch.number)
+            run = await _kept(
+                transaction,
+                end.at,
+                publication.run.model_copy(
+                    update={
+                        "sequence": sequence,
+                        "epoch": epoch.number,
+                        "round": publication.round_.number,
+                        "published": True,
+                    }
+                ),
+                publication.map,
+                epoch.number,
+            )
             steps = list(_steps(run))
-            await transaction.do("rounds/routers", rows=sorted({number for step in steps for number in (step[1], step[2])}))
+            await transaction.do(
+                "rounds/routers",
+                rows=sorted({number for step in steps for number in (step[1], step[2])}),
+            )
             await transaction.do("evolution/lineage_step", rows=[list(step) for step in steps])
             return run
 
@@ -70,28 +94,56 @@ class Neo4jEvolution:
         return await self._database.write(work)
 
     async def evolution_runs(self, limit: int, before: int | None = None) -> Sequence[EvolutionRun]:
-        rows = await self._database.rows("evolution/runs", before=NEWEST if before is None else before, limit=limit)
-        return [EvolutionRun.model_validate_json(report) for report, in rows]
+        rows = await self._database.rows(
+            "evolution/runs", before=NEWEST if before is None else before, limit=limit
+        )
+        return [EvolutionRun.model_validate_json(report) for (report,) in rows]
 
     async def router_maps(self) -> RouterMaps:
-        return RouterMaps([map_of(run, from_epoch, to_epoch, bytes(body))
-                           for run, from_epoch, to_epoch, body in await self._database.rows("evolution/maps")])
+        return RouterMaps(
+            [
+                map_of(run, from_epoch, to_epoch, bytes(body))
+                for run, from_epoch, to_epoch, body in await self._database.rows("evolution/maps")
+            ]
+        )
 
     async def router_lineage(self) -> Sequence[EvolvedInto]:
-        return [EvolvedInto(run=run, before=before, after=after, kind=kind)
-                for run, before, after, kind in await self._database.rows("evolution/lineage")]
+        return [
+            EvolvedInto(run=run, before=before, after=after, kind=kind)
+            for run, before, after, kind in await self._database.rows("evolution/lineage")
+        ]
 
     async def clients_with_rules(self, routers: Sequence[int]) -> Sequence[int]:
-        return [row[0] for row in await self._database.rows("evolution/clients_with_rules", routers=list(routers))]
+        return [
+            row[0]
+            for row in await self._database.rows(
+                "evolution/clients_with_rules", routers=list(routers)
+            )
+        ]
 
 
-async def _kept(transaction: Transaction, time: int, run: EvolutionRun, map_: RouterMap | None = None,
-                to_epoch: int | None = None) -> EvolutionRun:
+async def _kept(
+    transaction: Transaction,
+    time: int,
+    run: EvolutionRun,
+    map_: RouterMap | None = None,
+    to_epoch: int | None = None,
+) -> EvolutionRun:
     """The run with its number and time, stored."""
-    numbered = run.model_copy(update={"run": await transaction.value("evolution/number"), "time": time})
-    await transaction.do("evolution/keep", run=numbered.run, sequence=numbered.sequence, published=numbered.published, time=time,
-                         report=numbered.model_dump_json(), from_epoch=map_.from_epoch if map_ else None, to_epoch=to_epoch,
-                         map=map_body(map_) if map_ else None)
+    numbered = run.model_copy(
+        update={"run": await transaction.value("evolution/number"), "time": time}
+    )
+    await transaction.do(
+        "evolution/keep",
+        run=numbered.run,
+        sequence=numbered.sequence,
+        published=numbered.published,
+        time=time,
+        report=numbered.model_dump_json(),
+        from_epoch=map_.from_epoch if map_ else None,
+        to_epoch=to_epoch,
+        map=map_body(map_) if map_ else None,
+    )
     return numbered
 
 

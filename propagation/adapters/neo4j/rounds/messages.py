@@ -1,11 +1,19 @@
-"""Router versions, which are the messages, as nodes; and who is waiting for which (DESIGN, "Copies are not needed")."""
+"""Router versions, which are the messages, as nodes; and who is waiting for which (DESIGN, "Copies
+are not needed")."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
 from typing import Any
 
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
-from propagation.adapters.neo4j.rounds.waiting_messages import Sent, covers_by_client, first_edges, sent_in, spans_of, waiting_keys
+from propagation.adapters.neo4j.rounds.waiting_messages import (
+    Sent,
+    covers_by_client,
+    first_edges,
+    sent_in,
+    spans_of,
+    waiting_keys,
+)
 from propagation.model.routers.router import Integrated, RouterVersion
 
 SENDERS_KEPT = 2
@@ -18,10 +26,15 @@ class Neo4jMessages:
     def __init__(self, database: Neo4jDatabase) -> None:
         self._database = database
 
-    async def waiting_messages(self, refs_after: Mapping[int, int],
-                               through: int | None = None) -> Mapping[int, Sequence[RouterVersion]]:
+    async def waiting_messages(
+        self, refs_after: Mapping[int, int], through: int | None = None
+    ) -> Mapping[int, Sequence[RouterVersion]]:
         waiting: dict[int, list[RouterVersion]] = {ref: [] for ref in refs_after}
-        keys = await self._database.read(lambda transaction: _keys(transaction, refs_after, through)) if refs_after else {}
+        keys = (
+            await self._database.read(lambda transaction: _keys(transaction, refs_after, through))
+            if refs_after
+            else {}
+        )
         versions = await self.brief(sorted({key for found in keys.values() for key in found}))
         for ref, found in keys.items():
             waiting[ref] = [versions[key] for key in found]
@@ -31,21 +44,34 @@ class Neo4jMessages:
         found = await self.brief(sorted(set(keys)))
         parts: dict[Key, list[Integrated]] = {key: [] for key in found}
         if found and senders:
-            for router, version, part in await self._database.rows("messages/senders", keys=[list(key) for key in found],
-                                                                   senders=senders):
+            for router, version, part in await self._database.rows(
+                "messages/senders", keys=[list(key) for key in found], senders=senders
+            ):
                 parts[router, version].append(_part(part))
-        return {key: replace(version, integrated=tuple(parts[key])) for key, version in found.items()}
+        return {
+            key: replace(version, integrated=tuple(parts[key])) for key, version in found.items()
+        }
 
     async def messages_of(self, number: int) -> Sequence[RouterVersion]:
         keys = await self._database.rows("messages/of_round", round=number)
         return list((await self.brief([(router, version) for router, version in keys])).values())
 
-    async def router_versions(self, routers: Sequence[int], at: int | None = None) -> Sequence[RouterVersion]:
+    async def router_versions(
+        self, routers: Sequence[int], at: int | None = None
+    ) -> Sequence[RouterVersion]:
         newest = await self._database.table("messages/newest", routers=sorted(set(routers)), at=at)
-        return list((await self.brief([(router, version) for router, version, current in newest if current])).values())
+        return list(
+            (
+                await self.brief(
+                    [(router, version) for router, version, current in newest if current]
+                )
+            ).values()
+        )
 
     async def version_numbers(self, routers: Sequence[int]) -> Mapping[int, int]:
-        newest = await self._database.table("messages/newest", routers=sorted(set(routers)), at=None)
+        newest = await self._database.table(
+            "messages/newest", routers=sorted(set(routers)), at=None
+        )
         return {router: version for router, version, _ in newest}
 
     async def router_version(self, router: int, version: int) -> RouterVersion | None:
@@ -55,12 +81,15 @@ class Neo4jMessages:
         parts = await self._database.rows("messages/parts", router=router, version=version)
         return replace(brief, integrated=tuple(_part(part) for part in parts))
 
-    async def parts_with(self, keys: Sequence[Key], attributes: Sequence[str], but: int) -> Mapping[Key, Sequence[Integrated]]:
+    async def parts_with(
+        self, keys: Sequence[Key], attributes: Sequence[str], but: int
+    ) -> Mapping[Key, Sequence[Integrated]]:
         parts: dict[Key, list[Integrated]] = {}
         if keys and attributes:
             asked = [list(key) for key in sorted(set(keys))]
-            for router, version, *part in await self._database.table("messages/parts_with", keys=asked,
-                                                                     attributes=sorted(set(attributes)), but=but):
+            for router, version, *part in await self._database.table(
+                "messages/parts_with", keys=asked, attributes=sorted(set(attributes)), but=but
+            ):
                 parts.setdefault((router, version), []).append(_part(part))
         return parts
 
@@ -74,26 +103,58 @@ class Neo4jMessages:
 
     async def brief(self, keys: Sequence[Key]) -> dict[Key, RouterVersion]:
         """Published messages by key, in this order, with at most two of their senders."""
-        rows = await self._database.table("messages/brief", keys=[list(key) for key in keys]) if keys else []
+        rows = (
+            await self._database.table("messages/brief", keys=[list(key) for key in keys])
+            if keys
+            else []
+        )
         return {(row[0], row[1]): _version(row) for row in rows}
 
 
-async def _keys(transaction: Transaction, refs_after: Mapping[int, int], through: int | None) -> dict[int, list[Key]]:
+async def _keys(
+    transaction: Transaction, refs_after: Mapping[int, int], through: int | None
+) -> dict[int, list[Key]]:
     """(router, version) of what waits for each client."""
     last = await transaction.value("rounds/last", limit=1) or 0
     through = last if through is None else min(through, last)
-    covers = covers_by_client(*(await transaction.rows("messages/edges", refs=sorted(refs_after), through=through))[0])
-    spans = {ref: list(spans_of(ref, refs_after[ref], found, through)) for ref, found in covers.items()}
+    covers = covers_by_client(
+        *(await transaction.rows("messages/edges", refs=sorted(refs_after), through=through))[0]
+    )
+    spans = {
+        ref: list(spans_of(ref, refs_after[ref], found, through)) for ref, found in covers.items()
+    }
     firsts = {ref: first_edges(refs_after[ref], found) for ref, found in covers.items()}
-    pairs = {*((span.router, span.until) for found in spans.values() for span in found),
-             *(pair for found in firsts.values() for pair in found)}
-    current = {(router, round_): Sent(*message) for router, round_, *message in
-               (await transaction.rows("messages/current_at", pairs=[list(pair) for pair in sorted(pairs)]) if pairs else ())}
-    own = sorted(span for found in spans.values() for span in found
-                 if (message := sent_in(span, current)) is not None and message.lone == span.ref)
-    before = {own[place]: Sent(*message) for place, *message in
-              (await transaction.rows("messages/not_from", spans=[list(astuple(span)) for span in own]) if own else ())}
-    return {ref: waiting_keys(found, firsts[ref], ref, current, before) for ref, found in spans.items()}
+    pairs = {
+        *((span.router, span.until) for found in spans.values() for span in found),
+        *(pair for found in firsts.values() for pair in found),
+    }
+    current = {
+        (router, round_): Sent(*message)
+        for router, round_, *message in (
+            await transaction.rows(
+                "messages/current_at", pairs=[list(pair) for pair in sorted(pairs)]
+            )
+            if pairs
+            else ()
+        )
+    }
+    own = sorted(
+        span
+        for found in spans.values()
+        for span in found
+        if (message := sent_in(span, current)) is not None and message.lone == span.ref
+    )
+    before = {
+        own[place]: Sent(*message)
+        for place, *message in (
+            await transaction.rows("messages/not_from", spans=[list(astuple(span)) for span in own])
+            if own
+            else ()
+        )
+    }
+    return {
+        ref: waiting_keys(found, firsts[ref], ref, current, before) for ref, found in spans.items()
+    }
 
 
 def properties_of(version: RouterVersion, round_: int) -> dict[str, object]:
@@ -104,28 +165,54 @@ def properties_of(version: RouterVersion, round_: int) -> dict[str, object]:
             first[part.ref] = part
     senders = list(first.values())
     return {
-        "router": version.router, "version": version.version, "round": round_, "epoch": version.epoch, "name": version.name,
-        "text": version.text, "attributes": list(version.attributes),
+        "router": version.router,
+        "version": version.version,
+        "round": round_,
+        "epoch": version.epoch,
+        "name": version.name,
+        "text": version.text,
+        "attributes": list(version.attributes),
         "standing_names": [name for name, _ in version.standing],
         "standing_weights": [float(weight) for _, weight in version.standing],
         "lone": next(iter(version.senders)) if len(version.senders) == 1 else None,
-        "sender_attributes": [part.attribute for part in senders], "sender_refs": [part.ref for part in senders],
-        "sender_versions": [part.profile_version for part in senders], "sender_sequences": [part.sequence for part in senders],
-        "written_by": version.written_by or None}
+        "sender_attributes": [part.attribute for part in senders],
+        "sender_refs": [part.ref for part in senders],
+        "sender_versions": [part.profile_version for part in senders],
+        "sender_sequences": [part.sequence for part in senders],
+        "written_by": version.written_by or None,
+    }
 
 
 def parts_of(version: RouterVersion) -> list[list[object]]:
     """For cypher/rounds/stage_parts, in order."""
-    return [[version.router, version.version, part.attribute, part.ref, part.profile_version, part.sequence, place]
-            for place, part in enumerate(version.integrated)]
+    return [
+        [
+            version.router,
+            version.version,
+            part.attribute,
+            part.ref,
+            part.profile_version,
+            part.sequence,
+            place,
+        ]
+        for place, part in enumerate(version.integrated)
+    ]
 
 
 def _version(row: Sequence[Any]) -> RouterVersion:
     return RouterVersion(
-        router=row[0], version=row[1], round=row[2], epoch=row[3], name=row[4], text=row[5], attributes=tuple(row[6]),
-        standing=tuple(zip(row[7], row[8], strict=True)), sequence=row[9],
+        router=row[0],
+        version=row[1],
+        round=row[2],
+        epoch=row[3],
+        name=row[4],
+        text=row[5],
+        attributes=tuple(row[6]),
+        standing=tuple(zip(row[7], row[8], strict=True)),
+        sequence=row[9],
         integrated=tuple(_part(part) for part in zip(*row[10:14], strict=True)),
-        written_by=row[14] or "")
+        written_by=row[14] or "",
+    )
 
 
 def _part(row: Sequence[Any]) -> Integrated:

@@ -1,4 +1,5 @@
-"""RoundStore on Neo4j: what a round stages carries its number; what is above the last published one is invisible."""
+"""RoundStore on Neo4j: what a round stages carries its number; what is above the last published one
+is invisible."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,7 +13,13 @@ from propagation.adapters.neo4j.connection.server_clock import Time
 from propagation.adapters.neo4j.record.log import advance, append_entry, hold_log
 from propagation.adapters.neo4j.rounds.edges import Neo4jEdges
 from propagation.adapters.neo4j.rounds.messages import Neo4jMessages, parts_of, properties_of
-from propagation.adapters.neo4j.rounds.staged_rows import StageCall, Staged, by_attribute, by_client, in_commits
+from propagation.adapters.neo4j.rounds.staged_rows import (
+    StageCall,
+    Staged,
+    by_attribute,
+    by_client,
+    in_commits,
+)
 from propagation.adapters.shared.json_text import without_nul
 from propagation.model.clients.attribute import Attribute
 from propagation.model.errors import LeaseLost
@@ -25,10 +32,25 @@ ROWS_A_COMMIT = 10_000
 ROWS_A_GROUP = 1 << 31
 SIDE_BY_SIDE = 2
 DISCARDS: Mapping[str, Sequence[str]] = {
-    "rounds/discard_parts": ("last",), "rounds/discard_messages": ("last",), "rounds/discard_attributes": (),
-    "rounds/discard_held": (), "outbox/discard": (), "rounds/discard_opened": ("last",), "rounds/discard_closed": ("last",)}
+    "rounds/discard_parts": ("last",),
+    "rounds/discard_messages": ("last",),
+    "rounds/discard_attributes": (),
+    "rounds/discard_held": (),
+    "outbox/discard": (),
+    "rounds/discard_opened": ("last",),
+    "rounds/discard_closed": ("last",),
+}
 """In order, each with the parameters that it takes beside its limit."""
-ROUND = ("number", "boundary", "sequence", "changed", "touched", "edges_opened", "edges_closed", "reached")
+ROUND = (
+    "number",
+    "boundary",
+    "sequence",
+    "changed",
+    "touched",
+    "edges_opened",
+    "edges_closed",
+    "reached",
+)
 
 
 class Neo4jRounds(Neo4jEdges, Neo4jMessages):
@@ -47,7 +69,9 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
 
     async def last_rounds(self, limit: int) -> Sequence[Round]:
         rows = await self._database.rows("rounds/last", limit=limit)
-        return [Round.model_construct(**dict(zip(ROUND, row, strict=True))) for row in reversed(rows)]
+        return [
+            Round.model_construct(**dict(zip(ROUND, row, strict=True))) for row in reversed(rows)
+        ]
 
     async def rounds_after(self, number: int, limit: int) -> Sequence[Round]:
         rows = await self._database.rows("rounds/after", number=number, limit=limit)
@@ -71,23 +95,49 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
             await self.settle(last)
         return Round(number=number + 1, boundary=boundary)
 
-    async def stage_attributes(self, lease: Lease, round_: Round, attributes: Sequence[Attribute],
-                               held: Mapping[int, Sequence[str]]) -> None:
+    async def stage_attributes(
+        self,
+        lease: Lease,
+        round_: Round,
+        attributes: Sequence[Attribute],
+        held: Mapping[int, Sequence[str]],
+    ) -> None:
         rows = [[a.name, a.router, a.holders, a.canonical] for a in attributes]
         without_nul(orjson.dumps(rows))
-        await self._staging.ask(StageCall(lease, round_.number, held=held, first=[
-            Staged("rounds/stage_attributes", rows, {"round": round_.number})]))
+        await self._staging.ask(
+            StageCall(
+                lease,
+                round_.number,
+                held=held,
+                first=[Staged("rounds/stage_attributes", rows, {"round": round_.number})],
+            )
+        )
 
-    async def stage_routers(self, lease: Lease, round_: Round, versions: Sequence[RouterVersion]) -> None:
+    async def stage_routers(
+        self, lease: Lease, round_: Round, versions: Sequence[RouterVersion]
+    ) -> None:
         rows = [properties_of(version, round_.number) for version in versions]
         parts = [part for version in versions for part in parts_of(version)]
         without_nul(orjson.dumps(rows))
-        await self._staging.ask(StageCall(
-            lease, round_.number, first=[_routers(version.router for version in versions), Staged("rounds/stage_messages", rows)],
-            then=[Staged("rounds/stage_parts", parts, packed=by_attribute)]))
+        await self._staging.ask(
+            StageCall(
+                lease,
+                round_.number,
+                first=[
+                    _routers(version.router for version in versions),
+                    Staged("rounds/stage_messages", rows),
+                ],
+                then=[Staged("rounds/stage_parts", parts, packed=by_attribute)],
+            )
+        )
 
-    async def stage_edges(self, lease: Lease, round_: Round, closed: Sequence[tuple[int, int]],
-                          opened: Sequence[RoutingEdge]) -> None:
+    async def stage_edges(
+        self,
+        lease: Lease,
+        round_: Round,
+        closed: Sequence[tuple[int, int]],
+        opened: Sequence[RoutingEdge],
+    ) -> None:
         await self._staging.ask(StageCall(lease, round_.number, closed=closed, opened=opened))
 
     async def publish_round(self, lease: Lease, round_: Round) -> Round:
@@ -112,17 +162,26 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
         return [_attribute(*row) for row in await self._database.rows("attributes/all")]
 
     async def held_attributes(self, refs: Sequence[int]) -> Mapping[int, Sequence[str]]:
-        held = {ref: tuple(names) for ref, names in await self._database.table("attributes/held", refs=list(refs))}
+        held = {
+            ref: tuple(names)
+            for ref, names in await self._database.table("attributes/held", refs=list(refs))
+        }
         return {ref: held.get(ref, ()) for ref in refs}
 
     async def holders_of(self, attribute: str, limit: int) -> Sequence[int]:
-        return [row[0] for row in await self._database.rows("attributes/holders", name=attribute, limit=limit)]
+        return [
+            row[0]
+            for row in await self._database.rows("attributes/holders", name=attribute, limit=limit)
+        ]
 
     async def _stage(self, calls: Sequence[StageCall]) -> Sequence[None]:
-        """In one commit where it fits, for the fences even where there is nothing; else in several: first what the rest hangs on,
-        then what touches no client, one commit after another, beside what changes at clients. Raises LeaseLost."""
-        first = [*(some for call in calls for some in call.first),
-                 _routers(edge.router for call in calls for edge in call.opened)]
+        """In one commit where it fits, for the fences even where there is nothing; else in several:
+        first what the rest hangs on, then what touches no client, one commit after another, beside
+        what changes at clients. Raises LeaseLost."""
+        first = [
+            *(some for call in calls for some in call.first),
+            _routers(edge.router for call in calls for edge in call.opened),
+        ]
         then = [some for call in calls for some in call.then]
         leases = list({call.lease.token: call.lease for call in calls}.values())
         if sum(call.rows for call in calls) <= ROWS_A_COMMIT:
@@ -131,9 +190,13 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
             return [None] * len(calls)
         await self._one_by_one(leases, in_commits(first, ROWS_A_COMMIT))
         commits = by_client(calls, ROWS_A_COMMIT)
-        abreast = 1 if any(call.closed for call in calls) else SIDE_BY_SIDE  # who closes an edge holds what others open beside it
-        lanes = [asyncio.create_task(self._one_by_one(leases, lane)) for lane in (
-            in_commits(then, ROWS_A_COMMIT), *([commits] * abreast))]
+        abreast = (
+            1 if any(call.closed for call in calls) else SIDE_BY_SIDE
+        )  # who closes an edge holds what others open beside it
+        lanes = [
+            asyncio.create_task(self._one_by_one(leases, lane))
+            for lane in (in_commits(then, ROWS_A_COMMIT), *([commits] * abreast))
+        ]
         try:
             await asyncio.gather(*lanes)
         finally:
@@ -142,13 +205,16 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
             await asyncio.gather(*lanes, return_exceptions=True)
         return [None] * len(calls)
 
-    async def _one_by_one(self, leases: Sequence[Lease], commits: Iterator[Sequence[Staged]]) -> None:
+    async def _one_by_one(
+        self, leases: Sequence[Lease], commits: Iterator[Sequence[Staged]]
+    ) -> None:
         """Those that nobody else took."""
         for commit in commits:
             await self._commit(leases, commit)
 
     async def _commit(self, leases: Sequence[Lease], staged: Sequence[Staged]) -> None:
         """The fence comes last, so that others can write at the same time until then."""
+
         async def work(transaction: Transaction) -> None:
             for some in staged:
                 await transaction.do(some.name, rows=some.packed(some.rows), **some.parameters)
@@ -179,7 +245,8 @@ async def publish_staged(transaction: Transaction, round_: Round, sequence: int)
 
 
 async def discard_unpublished(transaction: Transaction) -> int:
-    """What an unfinished round staged goes, at most 10,000 pieces of it; how many went or are as they were."""
+    """What an unfinished round staged goes, at most 10,000 pieces of it; how many went or are as
+    they were."""
     row = await transaction.row("rounds/last", limit=1)
     last = row[0] if row else 0
     gone = 0

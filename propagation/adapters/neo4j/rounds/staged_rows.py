@@ -10,7 +10,8 @@ from propagation.ports.graph.leases import Lease
 
 @dataclass(frozen=True)
 class Staged:
-    """Rows for one statement, and its other parameters. `packed`: the rows of one commit as the statement takes them."""
+    """Rows for one statement, and its other parameters. `packed`: the rows of one commit as the
+    statement takes them."""
 
     name: str
     rows: Sequence[Any]
@@ -20,8 +21,9 @@ class Staged:
 
 @dataclass(frozen=True)
 class StageCall:
-    """What one call stages for a round: `first`, on which the rest hangs; `then`, which touches no client; and what changes at
-    clients: the attributes that they hold, edges to close by (router, ref), edges to open."""
+    """What one call stages for a round: `first`, on which the rest hangs; `then`, which touches no
+    client; and what changes at clients: the attributes that they hold, edges to close by (router,
+    ref), edges to open."""
 
     lease: Lease
     round: int
@@ -34,7 +36,12 @@ class StageCall:
     @property
     def rows(self) -> int:
         """How many it writes."""
-        return sum(len(some.rows) for some in (*self.first, *self.then)) + len(self.held) + len(self.closed) + len(self.opened)
+        return (
+            sum(len(some.rows) for some in (*self.first, *self.then))
+            + len(self.held)
+            + len(self.closed)
+            + len(self.opened)
+        )
 
 
 def in_commits(staged: Sequence[Staged], most: int) -> Iterator[list[Staged]]:
@@ -55,9 +62,11 @@ def in_commits(staged: Sequence[Staged], most: int) -> Iterator[list[Staged]]:
 
 
 def by_client(calls: Sequence[StageCall], most: int) -> Iterator[list[Staged]]:
-    """What changes at clients, in order of their refs: all that changes at one is in one commit, of some `most` rows. Commits
-    share no client, so that they can be made side by side."""
-    held: dict[int, Sequence[str]] = {ref: names for call in calls for ref, names in call.held.items()}
+    """What changes at clients, in order of their refs: all that changes at one is in one commit, of
+    some `most` rows. Commits share no client, so that they can be made side by side."""
+    held: dict[int, Sequence[str]] = {
+        ref: names for call in calls for ref, names in call.held.items()
+    }
     leaving: dict[int, list[int]] = {}
     for call in calls:
         for router, ref in call.closed:
@@ -78,22 +87,44 @@ def by_client(calls: Sequence[StageCall], most: int) -> Iterator[list[Staged]]:
         yield _at_clients(calls[0].round, refs, held, leaving, entering)
 
 
-def _at_clients(round_: int, refs: Sequence[int], held: Mapping[int, Sequence[str]], leaving: Mapping[int, Sequence[int]],
-                entering: Mapping[int, Sequence[RoutingEdge]]) -> list[Staged]:
-    """Rows of cypher/rounds/stage_held [ref, [name, ...]], close_edges [ref, [router, ...]] and open_edges
-    [ref, [[place, score], ...]], places among its parameter `routers`."""
+def _at_clients(
+    round_: int,
+    refs: Sequence[int],
+    held: Mapping[int, Sequence[str]],
+    leaving: Mapping[int, Sequence[int]],
+    entering: Mapping[int, Sequence[RoutingEdge]],
+) -> list[Staged]:
+    """Rows of cypher/rounds/stage_held [ref, [name, ...]], close_edges [ref, [router, ...]] and
+    open_edges [ref, [[place, score], ...]], places among its parameter `routers`."""
     routers = sorted({edge.router for ref in refs for edge in entering.get(ref, ())})
     places = {router: place for place, router in enumerate(routers)}
     staged = [
-        Staged("rounds/stage_held", [[ref, list(held[ref])] for ref in refs if ref in held], {"round": round_}),
-        Staged("rounds/close_edges", [[ref, leaving[ref]] for ref in refs if ref in leaving], {"round": round_}),
-        Staged("rounds/open_edges", [[ref, [[places[edge.router], edge.score] for edge in entering[ref]]]
-                                     for ref in refs if ref in entering], {"round": round_, "routers": routers})]
+        Staged(
+            "rounds/stage_held",
+            [[ref, list(held[ref])] for ref in refs if ref in held],
+            {"round": round_},
+        ),
+        Staged(
+            "rounds/close_edges",
+            [[ref, leaving[ref]] for ref in refs if ref in leaving],
+            {"round": round_},
+        ),
+        Staged(
+            "rounds/open_edges",
+            [
+                [ref, [[places[edge.router], edge.score] for edge in entering[ref]]]
+                for ref in refs
+                if ref in entering
+            ],
+            {"round": round_, "routers": routers},
+        ),
+    ]
     return [some for some in staged if some.rows]
 
 
 def by_attribute(parts: Sequence[Sequence[Any]]) -> list[list[object]]:
-    """Rows of cypher/rounds/stage_parts: [router, version, [[attribute, [[ref, profile version, sequence, place], ...]], ...]]."""
+    """Rows of cypher/rounds/stage_parts: [router, version, [[attribute, [[ref, profile version,
+    sequence, place], ...]], ...]]."""
     rows: dict[tuple[int, int], dict[str, list[list[object]]]] = {}
     for router, version, name, *part in parts:
         rows.setdefault((router, version), {}).setdefault(name, []).append(part)

@@ -1,4 +1,5 @@
-"""Answers to equal inputs, kept in the graph: as many places as told, the newer answer in the place of the older."""
+"""Answers to equal inputs, kept in the graph: as many places as told, the newer answer in the place
+of the older."""
 
 import asyncio
 import logging
@@ -14,7 +15,8 @@ log = logging.getLogger(__name__)
 
 
 class KeptAnswers:
-    """`places` 0: none are kept. A place holds the digest of what was asked, so that another question never gets its answer."""
+    """`places` 0: none are kept. A place holds the digest of what was asked, so that another
+    question never gets its answer."""
 
     def __init__(self, store: BlobStore, places: int) -> None:
         self._store = store

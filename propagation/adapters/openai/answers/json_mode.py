@@ -1,4 +1,5 @@
-"""How a server can be made to answer in JSON: found out once by asking, and remembered for the endpoint and model."""
+"""How a server can be made to answer in JSON: found out once by asking, and remembered for the
+endpoint and model."""
 
 import asyncio
 import secrets
@@ -17,12 +18,17 @@ from propagation.ports.graph.blobs import BlobStore
 LABEL = "probe@1"
 TOKENS = 200
 LOOK_SECONDS = 300.0
-ASKED = [{"role": "user", "content": "Answer with a JSON object of one member, named word, whose value is a word of your choice."}]
+ASKED = [
+    {
+        "role": "user",
+        "content": "Answer with a JSON object of one member, named word, whose value is a word of your choice.",
+    }
+]
 
 
 class Mode(StrEnum):
-    """BOUNDED: the server enforces a schema, and takes bounds of texts and lists in it · SCHEMA: it enforces one · JSON: it
-    promises an object · PLAIN: it promises nothing."""
+    """BOUNDED: the server enforces a schema, and takes bounds of texts and lists in it · SCHEMA: it
+    enforces one · JSON: it promises an object · PLAIN: it promises nothing."""
 
     BOUNDED = "bounded"
     SCHEMA = "schema"
@@ -35,12 +41,22 @@ class Mode(StrEnum):
 
 
 ENFORCED = frozenset({Mode.BOUNDED, Mode.SCHEMA})
-BOUND = {"list": {"type": "array", "items": {"type": "string", "maxLength": 8}, "minItems": 1, "maxItems": 1}}
+BOUND = {
+    "list": {
+        "type": "array",
+        "items": {"type": "string", "maxLength": 8},
+        "minItems": 1,
+        "maxItems": 1,
+    }
+}
+
 
 class Structured:
     """The endpoint's mode. `after` is told when a server gives nothing in what it took before."""
 
-    def __init__(self, endpoint: Endpoint, store: BlobStore, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, endpoint: Endpoint, store: BlobStore, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._endpoint = endpoint
         self._store = store
         self._mode: Mode | None = None
@@ -48,7 +64,10 @@ class Structured:
         self._clock = clock
         self._looked_at = -LOOK_SECONDS
         options = endpoint.options
-        self._place = "structured:" + blake2b(f"{options.base_url} {options.model}".encode(), digest_size=8).hexdigest()
+        self._place = (
+            "structured:"
+            + blake2b(f"{options.base_url} {options.model}".encode(), digest_size=8).hexdigest()
+        )
 
     async def mode(self) -> Mode:
         """Raises ReasonerUnavailable where nobody answers."""
@@ -59,9 +78,10 @@ class Structured:
         return self._mode
 
     async def after(self, given_up: Mode, *, refused: bool) -> Mode:
-        """What to ask in, where a question was given up in that mode: a simpler one where the server `refused` the form; else what
-        another look finds, which is taken at most once in LOOK_SECONDS: servers are exchanged behind their address. Raises
-        ReasonerUnavailable where nobody answers."""
+        """What to ask in, where a question was given up in that mode: a simpler one where the
+        server `refused` the form; else what another look finds, which is taken at most once in
+        LOOK_SECONDS: servers are exchanged behind their address. Raises ReasonerUnavailable where
+        nobody answers."""
         async with self._lock:
             if self._mode is given_up and refused and given_up is not Mode.PLAIN:
                 self._mode = await self._keep(given_up.simpler)
@@ -79,13 +99,23 @@ class Structured:
         return mode
 
     async def _probed(self) -> Mode:
-        """A schema is obeyed where a word comes back that no model says unasked. Bounds may be refused, and need not be kept to by
-        those who take them."""
+        """A schema is obeyed where a word comes back that no model says unasked. Bounds may be
+        refused, and need not be kept to by those who take them."""
         for mode, bound in ((Mode.BOUNDED, BOUND), (Mode.SCHEMA, {})):
             word = "".join(secrets.choice(string.ascii_lowercase) for _ in range(10))
             asked = {"word": {"type": "string", "const": word}, **bound}
-            if (await self._answer(schema_format({"type": "object", "properties": asked, "required": list(asked),
-                                                  "additionalProperties": False}))).get("word") == word:
+            if (
+                await self._answer(
+                    schema_format(
+                        {
+                            "type": "object",
+                            "properties": asked,
+                            "required": list(asked),
+                            "additionalProperties": False,
+                        }
+                    )
+                )
+            ).get("word") == word:
                 return mode
         return Mode.JSON if await self._answer({"type": "json_object"}) else Mode.PLAIN
 
@@ -105,4 +135,7 @@ class Structured:
 
 
 def schema_format(schema: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": "answer", "strict": True, "schema": schema},
+    }

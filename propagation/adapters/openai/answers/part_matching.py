@@ -1,4 +1,5 @@
-"""The parts that were asked for, in whatever a model named and wrapped them, and what is wrong with those that are not usable."""
+"""The parts that were asked for, in whatever a model named and wrapped them, and what is wrong with
+those that are not usable."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -15,23 +16,36 @@ WRAPPINGS_MAX = 8
 
 
 def names_of(wanted: Mapping[str, Wanted]) -> Collection[str]:
-    """What an answer to this is known by: its parts, and where there is one, what that holds: it may stand for the whole."""
-    return [*wanted, *(name for one in wanted.values() if len(wanted) == 1 for name in one.model.model_fields)]
+    """What an answer to this is known by: its parts, and where there is one, what that holds: it
+    may stand for the whole."""
+    return [
+        *wanted,
+        *(name for one in wanted.values() if len(wanted) == 1 for name in one.model.model_fields),
+    ]
 
 
 def matched(said: Said, wanted: Mapping[str, Wanted]) -> Said:
-    """Parts by the names that were asked for: out of an object around the answer ({"answer": {...}}), whatever their case and
-    signs; an object that is the one part itself is that part."""
+    """Parts by the names that were asked for: out of an object around the answer ({"answer":
+    {...}}), whatever their case and signs; an object that is the one part itself is that part."""
     by_plain = {plain(name): name for name in wanted}
     value: Mapping[str, Any] = said.value
     for _ in range(WRAPPINGS_MAX):
-        found = {by_plain[plain(name)]: part for name, part in value.items() if plain(name) in by_plain}
+        found = {
+            by_plain[plain(name)]: part for name, part in value.items() if plain(name) in by_plain
+        }
         if found:
-            return Said({**found, **{name: value[name] for name in wanted if name in value}}, said.fault)
+            return Said(
+                {**found, **{name: value[name] for name in wanted if name in value}}, said.fault
+            )
         if len(wanted) == 1:
             [(name, one)] = wanted.items()
-            fields, given = {plain(field) for field in one.model.model_fields}, {plain(field) for field in value}
-            if fields & given and (not said.fault or fields <= given):  # what is cut may lack what matters
+            fields, given = (
+                {plain(field) for field in one.model.model_fields},
+                {plain(field) for field in value},
+            )
+            if fields & given and (
+                not said.fault or fields <= given
+            ):  # what is cut may lack what matters
                 return Said({name: value}, said.fault)
         inner = [part for part in value.values() if isinstance(part, dict)]
         if len(inner) != 1:
@@ -43,7 +57,9 @@ def matched(said: Said, wanted: Mapping[str, Wanted]) -> Said:
 def checked(said: Said, name: str, wanted: Wanted) -> Part[Any]:
     """A part of an answer as what was asked for, or what is wrong with it in words for the model."""
     if name not in said.value:
-        return ReasonerFailed(f"{name}: the answer is {said.fault}" if said.fault else f"{name} is missing")
+        return ReasonerFailed(
+            f"{name}: the answer is {said.fault}" if said.fault else f"{name} is missing"
+        )
     try:
         return wanted.read(wanted.model.model_validate(said.value[name]))
     except ValidationError as error:

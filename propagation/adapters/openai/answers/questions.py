@@ -1,4 +1,5 @@
-"""A question and its answer: asked, read, checked part by part, asked once more with what was wrong, and kept."""
+"""A question and its answer: asked, read, checked part by part, asked once more with what was
+wrong, and kept."""
 
 import json
 from collections.abc import Mapping
@@ -31,7 +32,8 @@ class Answered:
 
 
 class Asking:
-    """One re-ask a question, for its unusable parts alone. A model that was cut while it thought gets more room from then on."""
+    """One re-ask a question, for its unusable parts alone. A model that was cut while it thought
+    gets more room from then on."""
 
     def __init__(self, endpoint: Endpoint, structured: Structured, kept: KeptAnswers) -> None:
         self._endpoint = endpoint
@@ -47,7 +49,9 @@ class Asking:
         """Raises ReasonerFailed where no part is usable, ReasonerUnavailable where nobody answers."""
         data = document(question.data)
         label = question.prompt.label
-        asked = f"{self._endpoint.options.model}\n{label}\n{sorted(question.parts)}\n{data}".encode()
+        asked = (
+            f"{self._endpoint.options.model}\n{label}\n{sorted(question.parts)}\n{data}".encode()
+        )
         found = await self._from_kept(question, asked)
         if found is not None:
             return Answered(found, self._endpoint.spending.note(Usage(((label, Spent(cached=1)),))))
@@ -60,9 +64,13 @@ class Asking:
             hopeless = any(isinstance(part, ReasonerGaveUp) for part in failed.values())
             kind = ReasonerGaveUp if hopeless else ReasonerFailed
             raise kind("; ".join(dict.fromkeys(str(part) for part in failed.values())), usage)
-        return Answered(parts, usage + self._endpoint.spending.note(Usage(((label, Spent(lost=len(failed))),))))
+        return Answered(
+            parts, usage + self._endpoint.spending.note(Usage(((label, Spent(lost=len(failed))),)))
+        )
 
-    async def _asked(self, question: Question, data: str) -> tuple[dict[str, Any], dict[str, Part[Any]], Usage]:
+    async def _asked(
+        self, question: Question, data: str
+    ) -> tuple[dict[str, Any], dict[str, Part[Any]], Usage]:
         """(the answer's usable parts as they came, all parts as they were read, what it cost)."""
         raw: dict[str, Any] = {}
         parts: dict[str, Part[Any]] = {}
@@ -79,7 +87,9 @@ class Asking:
                 parts.update({name: error for name in missing if name not in raw})
                 break
             usage += reply.usage
-            said = matched(read(reply.text, reply.finish, reply.refusal, names_of(missing)), missing)
+            said = matched(
+                read(reply.text, reply.finish, reply.refusal, names_of(missing)), missing
+            )
             for name, wanted in missing.items():
                 parts[name] = checked(said, name, wanted)
                 if not isinstance(parts[name], ReasonerFailed):
@@ -94,15 +104,29 @@ class Asking:
             before = _again(reply, said, {name: str(parts[name]) for name in missing})
         return raw, parts, usage
 
-    async def _reply(self, question: Question, data: str, missing: Mapping[str, Wanted], before: Messages, tokens: int) -> Reply:
+    async def _reply(
+        self,
+        question: Question,
+        data: str,
+        missing: Mapping[str, Wanted],
+        before: Messages,
+        tokens: int,
+    ) -> Reply:
         async def asked(mode: Mode) -> Reply:
             messages = _messages(question, data, missing, before, mode)
             about = sum(tokens_in(message["content"]) for message in messages)
             room = self._endpoint.options.context_tokens - about
             if room < min(tokens, 100):
-                raise ReasonerGaveUp(f"the prompt has about {about} tokens; openai.context_tokens leaves no room for an answer")
-            return await self._endpoint.chat(question.prompt.label, messages, min(tokens, room), _format(mode, missing),
-                                             least_temperature=AGAIN_TEMPERATURE if before else 0.0)
+                raise ReasonerGaveUp(
+                    f"the prompt has about {about} tokens; openai.context_tokens leaves no room for an answer"
+                )
+            return await self._endpoint.chat(
+                question.prompt.label,
+                messages,
+                min(tokens, room),
+                _format(mode, missing),
+                least_temperature=AGAIN_TEMPERATURE if before else 0.0,
+            )
 
         mode, usage = await self._structured.mode(), NOTHING
         while True:
@@ -129,34 +153,52 @@ class Asking:
         value = await self._kept.get(asked)
         if value is None:
             return None
-        parts = {name: checked(Said(value), name, wanted) for name, wanted in question.parts.items()}
+        parts = {
+            name: checked(Said(value), name, wanted) for name, wanted in question.parts.items()
+        }
         return None if any(isinstance(part, ReasonerFailed) for part in parts.values()) else parts
 
 
-def _messages(question: Question, data: str, missing: Mapping[str, Wanted], before: Messages, mode: Mode) -> Messages:
-    """Instructions first, which are the same every time, then the data. Without a grammar the form is told in words."""
+def _messages(
+    question: Question, data: str, missing: Mapping[str, Wanted], before: Messages, mode: Mode
+) -> Messages:
+    """Instructions first, which are the same every time, then the data. Without a grammar the form
+    is told in words."""
     told = question.prompt.instructions
     if mode not in ENFORCED or before:
-        told += f"\nAnswer with one JSON object and nothing else, in this form:\n{shape_of(missing)}"
+        told += (
+            f"\nAnswer with one JSON object and nothing else, in this form:\n{shape_of(missing)}"
+        )
     else:
         told += "\nAnswer in JSON."
     asked = [{"role": "user", "content": data}, *before]
-    if before and before[0]["role"] == "user":  # of an empty answer nothing is shown, and some models take no two of one role
+    if (
+        before and before[0]["role"] == "user"
+    ):  # of an empty answer nothing is shown, and some models take no two of one role
         asked = [{"role": "user", "content": f"{data}\n{before[0]['content']}"}]
     return [{"role": "system", "content": told}, *asked]
 
 
 def _again(reply: Reply, said: Said, wrong: Mapping[str, str]) -> Messages:
     """What was answered and what is wrong with it; what is asked again is only what was not usable."""
-    why = {Fault.REFUSED: "Your answer was a refusal. The data is harmless: judge it, whatever it says.",
-           Fault.EMPTY: "Your answer was empty.", Fault.THINKING: "Your answer held thoughts only.",
-           Fault.TRUNCATED: "Your answer was cut: be shorter.",
-           Fault.BROKEN: "Your answer is no valid JSON: a sign in it is missing or too many.",
-           Fault.NO_JSON: "Your answer held no JSON object."}.get(said.fault) if said.fault else None
+    why = (
+        {
+            Fault.REFUSED: "Your answer was a refusal. The data is harmless: judge it, whatever it says.",
+            Fault.EMPTY: "Your answer was empty.",
+            Fault.THINKING: "Your answer held thoughts only.",
+            Fault.TRUNCATED: "Your answer was cut: be shorter.",
+            Fault.BROKEN: "Your answer is no valid JSON: a sign in it is missing or too many.",
+            Fault.NO_JSON: "Your answer held no JSON object.",
+        }.get(said.fault)
+        if said.fault
+        else None
+    )
     wanted = ", ".join(json.dumps(name) for name in wrong)
     text = f"{why or 'Not usable: ' + '; '.join(wrong.values()) + '.'} Answer again with one JSON object of {wanted} only."
     shown = (reply.text or "").strip()[:SHOWN_AGAIN]
-    return ([{"role": "assistant", "content": shown}] if shown else []) + [{"role": "user", "content": text}]
+    return ([{"role": "assistant", "content": shown}] if shown else []) + [
+        {"role": "user", "content": text}
+    ]
 
 
 def _format(mode: Mode, parts: Mapping[str, Wanted]) -> dict[str, Any] | None:

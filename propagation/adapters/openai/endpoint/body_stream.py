@@ -1,5 +1,5 @@
-"""Bodies as they come over the wire: bounded, and at an end where nothing more comes, whatever was announced. Whether what came
-is an answer, its reader judges."""
+"""Bodies as they come over the wire: bounded, and at an end where nothing more comes, whatever was
+announced. Whether what came is an answer, its reader judges."""
 
 import asyncio
 import json
@@ -27,7 +27,8 @@ def bounded(most: int) -> Callable[[httpx2.Response], Awaitable[None]]:
 
 
 class Body(httpx2.AsyncByteStream):
-    """One body. Some servers close the connection before the length that they told, or never end what is whole already."""
+    """One body. Some servers close the connection before the length that they told, or never end
+    what is whole already."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, most: int) -> None:
         self._stream = stream
@@ -46,7 +47,8 @@ class Body(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
     async def _next(self, coming: AsyncIterator[bytes], came: bytearray) -> bytes | None:
-        """None at the end: where the connection says so or breaks, and where what came is whole and nothing but blanks follows."""
+        """None at the end: where the connection says so or breaks, and where what came is whole and
+        nothing but blanks follows."""
         waiting = asyncio.ensure_future(anext(coming, None))
         try:
             while not (await asyncio.wait({waiting}, timeout=STILL_SECONDS))[0]:

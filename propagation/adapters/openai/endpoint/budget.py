@@ -1,7 +1,9 @@
-"""What reasoning may cost and has cost: budgets that all processes on one graph share, and sums by prompt.
+"""What reasoning may cost and has cost: budgets that all processes on one graph share, and sums by
+prompt.
 
-A process takes its budgets in grants (a twentieth of the limit) under a lease, so that most calls ask nobody, and gives back
-what it did not need. What a killed process held of a grant counts as spent."""
+A process takes its budgets in grants (a twentieth of the limit) under a lease, so that most calls
+ask nobody, and gives back what it did not need. What a killed process held of a grant counts as
+spent."""
 
 import asyncio
 import time
@@ -33,7 +35,8 @@ class SpendingStore(BlobStore, LeaseStore, Protocol):
 
 @dataclass
 class Pot:
-    """One budget of this process: what it may still spend of what it was granted in the period `key`."""
+    """One budget of this process: what it may still spend of what it was granted in the period
+    `key`."""
 
     name: str
     period: Period
@@ -47,14 +50,22 @@ class Pot:
 class Spending:
     """`holder` names this process. `now`: the wall clock, UTC."""
 
-    def __init__(self, store: SpendingStore, options: OpenAIOptions, holder: str,
-                 now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+    def __init__(
+        self,
+        store: SpendingStore,
+        options: OpenAIOptions,
+        holder: str,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
         self._store = store
         self._options = options
         self._holder = f"{holder}:spending"
         self._now = now
-        self._pots = [Pot(name, name.rsplit("_", 1)[1], name.split("_")[0], limit)  # type: ignore[arg-type]
-                      for name, limit in options.budget if limit is not None]
+        self._pots = [
+            Pot(name, name.rsplit("_", 1)[1], name.split("_")[0], limit)  # type: ignore[arg-type]
+            for name, limit in options.budget
+            if limit is not None
+        ]
         self._lock = asyncio.Lock()
         self._unsaved: Usage = NOTHING
         self._saved_at = 0.0
@@ -64,15 +75,25 @@ class Spending:
     @property
     def expenses(self) -> Expenses:
         """As this process knows it: what others spent since it last saved is not in it."""
-        return Expenses(self.this_run, self.earlier + self._unsaved,
-                        tuple(BudgetState(pot.name, pot.used - pot.left, pot.limit) for pot in self._pots))
+        return Expenses(
+            self.this_run,
+            self.earlier + self._unsaved,
+            tuple(BudgetState(pot.name, pot.used - pot.left, pot.limit) for pot in self._pots),
+        )
 
     def money(self, prompt_tokens: int, completion_tokens: int) -> float:
-        return (prompt_tokens * self._options.price_prompt + completion_tokens * self._options.price_completion) / MILLION
+        return (
+            prompt_tokens * self._options.price_prompt
+            + completion_tokens * self._options.price_completion
+        ) / MILLION
 
     async def reserve(self, prompt_tokens: int, completion_tokens: int) -> Mapping[str, float]:
-        """Set aside what a call may cost; `settle` gets the answer. Raises ReasonerUnavailable at a limit."""
-        need = {"tokens": float(prompt_tokens + completion_tokens), "money": self.money(prompt_tokens, completion_tokens)}
+        """Set aside what a call may cost; `settle` gets the answer. Raises ReasonerUnavailable at a
+        limit."""
+        need = {
+            "tokens": float(prompt_tokens + completion_tokens),
+            "money": self.money(prompt_tokens, completion_tokens),
+        }
         async with self._lock:
             for pot in self._pots:
                 key = self._key(pot.period)
@@ -86,7 +107,10 @@ class Spending:
 
     def settle(self, label: str, reserved: Mapping[str, float], spent: Spent) -> Usage:
         """What a call took in truth; what was set aside beyond it is free again."""
-        used = {"tokens": float(spent.prompt_tokens + spent.completion_tokens), "money": spent.money}
+        used = {
+            "tokens": float(spent.prompt_tokens + spent.completion_tokens),
+            "money": spent.money,
+        }
         for pot in self._pots:
             pot.left += reserved[pot.unit] - used[pot.unit]
         return self.note(Usage(((label, spent),)))
@@ -97,8 +121,8 @@ class Spending:
         return usage
 
     async def save(self, *, closing: bool = False) -> None:
-        """Add this process' sums to the graph's, at most every SAVE_SECONDS; when closing, give unspent grants
-        back. A kill loses what was not added yet."""
+        """Add this process' sums to the graph's, at most every SAVE_SECONDS; when closing, give
+        unspent grants back. A kill loses what was not added yet."""
         if not closing and (not self._unsaved or time.monotonic() - self._saved_at < SAVE_SECONDS):
             return
         async with self._lock:
@@ -108,7 +132,10 @@ class Spending:
             lease, ledger = await self._taken()
             before, usage = self.earlier, self._unsaved
             self.earlier, self._unsaved = usage_of(ledger.get("prompts", {})) + usage, NOTHING
-            ledger["prompts"] = {label: [getattr(spent, name) for name in SPENT] for label, spent in self.earlier.by_prompt}
+            ledger["prompts"] = {
+                label: [getattr(spent, name) for name in SPENT]
+                for label, spent in self.earlier.by_prompt
+            }
             returned = [pot for pot in self._pots if closing and pot.period != "run" and pot.key]
             for pot in returned:
                 granted = ledger["periods"].setdefault(pot.key, {})
@@ -131,14 +158,18 @@ class Spending:
             pot.used = period.get(pot.unit, 0.0)
             granted = max(min(wish, pot.limit - pot.used), 0.0)
             period[pot.unit] = pot.used + granted
-            for old in [key for key in sorted(ledger["periods"]) if key.split()[0] == pot.period][:-KEPT_KEYS]:
+            for old in [key for key in sorted(ledger["periods"]) if key.split()[0] == pot.period][
+                :-KEPT_KEYS
+            ]:
                 del ledger["periods"][old]
             await self._give(lease, ledger)
         pot.used += granted
         pot.left += granted
         if pot.left < need:
-            raise ReasonerUnavailable(f"the budget {pot.name} of {pot.limit:g} has {max(pot.left, 0):g} left and this call may"
-                                      f" take {need:g}: raise openai.budget.{pot.name}, or wait for {self._anew(pot.period)}")
+            raise ReasonerUnavailable(
+                f"the budget {pot.name} of {pot.limit:g} has {max(pot.left, 0):g} left and this call may"
+                f" take {need:g}: raise openai.budget.{pot.name}, or wait for {self._anew(pot.period)}"
+            )
 
     async def _taken(self) -> tuple[Lease, dict[str, Any]]:
         for _ in range(WAITS):
@@ -146,7 +177,9 @@ class Spending:
             if lease is not None:
                 return lease, await self._read()
             await asyncio.sleep(WAIT_SECONDS)
-        raise ReasonerUnavailable("the ledger of what was spent is held by another process; it is tried again")
+        raise ReasonerUnavailable(
+            "the ledger of what was spent is held by another process; it is tried again"
+        )
 
     async def _give(self, lease: Lease, ledger: Mapping[str, Any]) -> None:
         """Raises ReasonerUnavailable where the lease was lost: nothing is written then."""
@@ -154,7 +187,9 @@ class Spending:
             await self._store.put_blob(PLACE, orjson.dumps(ledger), lease)
             await self._store.release_lease(lease)
         except LeaseLost as error:
-            raise ReasonerUnavailable("another process took over the ledger of what was spent; it is tried again") from error
+            raise ReasonerUnavailable(
+                "another process took over the ledger of what was spent; it is tried again"
+            ) from error
 
     async def _read(self) -> dict[str, Any]:
         ledger: dict[str, Any] = orjson.loads(await self._store.get_blob(PLACE) or b"{}")
@@ -163,7 +198,14 @@ class Spending:
 
     def _key(self, period: Period) -> str:
         now = self._now()
-        return now.strftime({"hour": "hour %Y-%m-%dT%H", "day": "day %Y-%m-%d", "month": "month %Y-%m", "run": "run"}[period])
+        return now.strftime(
+            {
+                "hour": "hour %Y-%m-%dT%H",
+                "day": "day %Y-%m-%d",
+                "month": "month %Y-%m",
+                "run": "run",
+            }[period]
+        )
 
     def _anew(self, period: Period) -> str:
         now = self._now()
@@ -173,4 +215,9 @@ class Spending:
 
 
 def usage_of(prompts: Mapping[str, list[Any]]) -> Usage:
-    return Usage(tuple((label, Spent(**dict(zip(SPENT, values, strict=True)))) for label, values in prompts.items()))
+    return Usage(
+        tuple(
+            (label, Spent(**dict(zip(SPENT, values, strict=True))))
+            for label, values in prompts.items()
+        )
+    )

@@ -11,10 +11,13 @@ FIRST_SECONDS, LONGEST_SECONDS = 2.0, 5.0
 
 
 class Breaker:
-    """Opens after so many failures in a row, of whatever calls; each failed trial doubles the time it stays open, up to
-    LONGEST_SECONDS: one call so often costs a server nothing, and work goes on soon after it is back."""
+    """Opens after so many failures in a row, of whatever calls; each failed trial doubles the time
+    it stays open, up to LONGEST_SECONDS: one call so often costs a server nothing, and work goes on
+    soon after it is back."""
 
-    def __init__(self, failures: int = FAILURES, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, failures: int = FAILURES, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._most = failures
         self._clock = clock
         self._failed = 0
@@ -28,13 +31,15 @@ class Breaker:
         return self._failed >= self._most
 
     async def admitted(self) -> bool:
-        """Before a call; whether it is the trial, which others wait for: they go on or fail as it ends. Raises ReasonerAway
-        while open."""
+        """Before a call; whether it is the trial, which others wait for: they go on or fail as it
+        ends. Raises ReasonerAway while open."""
         while self.open:
             left = self._until - self._clock()
             if left > 0:
-                raise ReasonerAway(f"the endpoint answered none of the last {self._failed} calls (the last: {self._reason}); "
-                                   f"it is asked again in {left:.0f} s")
+                raise ReasonerAway(
+                    f"the endpoint answered none of the last {self._failed} calls (the last: {self._reason}); "
+                    f"it is asked again in {left:.0f} s"
+                )
             if self._trial is None:
                 self._trial = asyncio.Event()
                 return True
@@ -48,7 +53,8 @@ class Breaker:
             self._trial = asyncio.Event()
 
     def left(self, *, trial: bool) -> None:
-        """A call ended, however: `answered` or `failed` follows where that says something of the endpoint."""
+        """A call ended, however: `answered` or `failed` follows where that says something of the
+        endpoint."""
         if trial and self._trial is not None:
             self._trial.set()
             self._trial = None

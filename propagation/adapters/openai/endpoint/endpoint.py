@@ -1,4 +1,5 @@
-"""One call of the endpoint, until it is answered or given up: the only place that retries, waits and counts."""
+"""One call of the endpoint, until it is answered or given up: the only place that retries, waits
+and counts."""
 
 import asyncio
 import logging
@@ -15,14 +16,27 @@ from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 from propagation.adapters.openai.endpoint.body_stream import bounded, most_bytes
 from propagation.adapters.openai.endpoint.budget import Spending
 from propagation.adapters.openai.endpoint.circuit_breaker import Breaker
-from propagation.adapters.openai.endpoint.failures import SYSTEM, TIMED_OUT, Failure, Next, asked_pause, failure_of, has_system
+from propagation.adapters.openai.endpoint.failures import (
+    SYSTEM,
+    TIMED_OUT,
+    Failure,
+    Next,
+    asked_pause,
+    failure_of,
+    has_system,
+)
 from propagation.adapters.openai.endpoint.messages import PING, PLAIN, WITH_SYSTEM, Messages, merged
 from propagation.adapters.openai.endpoint.rate_limiter import Limiter
 from propagation.adapters.openai.endpoint.response_body import body_of, choice_of, counted
 from propagation.adapters.openai.endpoint.shutdown import Leaving
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.adapters.openai.prompting.prompt_data import tokens_in
-from propagation.model.errors import PropagationError, ReasonerAway, ReasonerGaveUp, ReasonerUnavailable
+from propagation.model.errors import (
+    PropagationError,
+    ReasonerAway,
+    ReasonerGaveUp,
+    ReasonerUnavailable,
+)
 from propagation.model.usage import NOTHING, Spent, Usage
 
 REDIRECTS = 2
@@ -48,7 +62,8 @@ class Reply:
 
 @dataclass(frozen=True)
 class Came:
-    """A body that is what was asked for. `said`: text, finish reason and refusal of its choice, where it has any."""
+    """A body that is what was asked for. `said`: text, finish reason and refusal of its choice,
+    where it has any."""
 
     body: Mapping[str, Any]
     said: tuple[str | None, str | None, str | None] = (None, None, None)
@@ -56,8 +71,8 @@ class Came:
 
 @dataclass(frozen=True)
 class Call:
-    """What is asked: about how many tokens it has, and how many its answer may have; `parameters` as they are now,
-    of this call."""
+    """What is asked: about how many tokens it has, and how many its answer may have; `parameters`
+    as they are now, of this call."""
 
     label: str
     about: int
@@ -76,7 +91,9 @@ class Endpoint:
     def __init__(self, options: OpenAIOptions, key: str | None, spending: Spending) -> None:
         self.options = options
         self.spending = spending
-        self.limiter = Limiter(options.in_flight, options.calls_per_minute, options.tokens_per_minute)
+        self.limiter = Limiter(
+            options.in_flight, options.calls_per_minute, options.tokens_per_minute
+        )
         self.breaker = Breaker()
         self.leaving = Leaving()
         self._key = key
@@ -92,28 +109,48 @@ class Endpoint:
     def client(self) -> AsyncOpenAI:
         if self._client is None:
             longest = bounded(most_bytes(self.options.embeddings.dimension))
-            self._client = AsyncOpenAI(base_url=self.options.base_url, api_key=self._key or NO_KEY, max_retries=0,
-                                       timeout=self.options.timeout, default_headers=UNCOMPRESSED,
-                                       http_client=DefaultAsyncHttpxClient(max_redirects=REDIRECTS,
-                                                                           event_hooks={"response": [longest]}))
+            self._client = AsyncOpenAI(
+                base_url=self.options.base_url,
+                api_key=self._key or NO_KEY,
+                max_retries=0,
+                timeout=self.options.timeout,
+                default_headers=UNCOMPRESSED,
+                http_client=DefaultAsyncHttpxClient(
+                    max_redirects=REDIRECTS, event_hooks={"response": [longest]}
+                ),
+            )
         return self._client
 
     def elsewhere(self, base_url: str) -> "Endpoint":
         """Another address under the same options, key and budgets."""
-        return Endpoint(self.options.model_copy(update={"base_url": base_url}), self._key, self.spending)
+        return Endpoint(
+            self.options.model_copy(update={"base_url": base_url}), self._key, self.spending
+        )
 
     async def close(self) -> None:
         if self._client is not None:
             client, self._client = self._client, None
             await client.close()
 
-    async def chat(self, label: str, messages: Messages, tokens: int, response_format: Mapping[str, Any] | None = None,
-                   attempts: int | None = None, least_temperature: float = 0.0) -> Reply:
-        """An answer, however it reads. Raises ReasonerFailed (this will not be answered) and ReasonerUnavailable (nothing is,
-        now), with what it cost all the same."""
+    async def chat(
+        self,
+        label: str,
+        messages: Messages,
+        tokens: int,
+        response_format: Mapping[str, Any] | None = None,
+        attempts: int | None = None,
+        least_temperature: float = 0.0,
+    ) -> Reply:
+        """An answer, however it reads. Raises ReasonerFailed (this will not be answered) and
+        ReasonerUnavailable (nothing is, now), with what it cost all the same."""
         about = sum(tokens_in(message["content"]) + 4 for message in messages)
-        call = Call(label, about, min(tokens, self._most_tokens),
-                    lambda call: self._parameters(messages, call, response_format, least_temperature), self._chat)
+        call = Call(
+            label,
+            about,
+            min(tokens, self._most_tokens),
+            lambda call: self._parameters(messages, call, response_format, least_temperature),
+            self._chat,
+        )
         async with self.leaving.staying():
             answered, usage = await self._until_answered(call, attempts)
         if self._takes_system is None and messages[0]["role"] == SYSTEM:
@@ -126,7 +163,8 @@ class Endpoint:
             return (await self._until_answered(self._embedding_of(model, texts), None))[0].body
 
     async def _until_answered(self, call: "Call", attempts: int | None) -> tuple[Came, Usage]:
-        """`attempts` None: as many as the options say. Where all failed, a ping tells whose fault it is."""
+        """`attempts` None: as many as the options say. Where all failed, a ping tells whose fault
+        it is."""
         usage, failure = NOTHING, None
         most, attempt, left_out = attempts or self.options.attempts, 0, set[str]()
         while attempt < most:
@@ -141,9 +179,15 @@ class Endpoint:
                 break
             if failure.shorter and call.tokens > LEAST_TOKENS:
                 call = replace(call, tokens=max(call.tokens // 2, LEAST_TOKENS))
-                self._most_tokens = min(self._most_tokens, call.tokens) if failure.bound else self._most_tokens
+                self._most_tokens = (
+                    min(self._most_tokens, call.tokens) if failure.bound else self._most_tokens
+                )
                 continue
-            if failure.unsaid and self._takes_system is None and has_system(call.parameters(call).get("messages")):
+            if (
+                failure.unsaid
+                and self._takes_system is None
+                and has_system(call.parameters(call).get("messages"))
+            ):
                 alive = await self._look_at_roles()
                 if SYSTEM in self._refused:
                     continue
@@ -155,7 +199,9 @@ class Endpoint:
                 if call.ask != self._chat or failure.sure:
                     raise ReasonerGaveUp(failure.reason, usage)
                 break
-            attempt += not failure.parameter or failure.parameter in left_out  # a parameter is refused once, then left out
+            attempt += (
+                not failure.parameter or failure.parameter in left_out
+            )  # a parameter is refused once, then left out
             left_out.add(failure.parameter)
         assert failure is not None
         if failure.parameter == "response_format":
@@ -166,8 +212,8 @@ class Endpoint:
         raise ReasonerGaveUp(f"{failure.reason}{times}", usage)
 
     async def _look_at_roles(self) -> bool:
-        """Whether this model takes messages of the system, where a first question fails: some servers do not say that it is
-        this. False where nobody answers."""
+        """Whether this model takes messages of the system, where a first question fails: some
+        servers do not say that it is this. False where nobody answers."""
         async with self._looking:
             if self._takes_system is None:
                 if await self._answers(WITH_SYSTEM):
@@ -184,7 +230,13 @@ class Endpoint:
         return await self._answers(PING)
 
     async def _answers(self, messages: Messages) -> bool:
-        ping = Call("ping@1", 16, PING_TOKENS, lambda call: self._parameters(messages, call, None), self._chat)
+        ping = Call(
+            "ping@1",
+            16,
+            PING_TOKENS,
+            lambda call: self._parameters(messages, call, None),
+            self._chat,
+        )
         return await self._answered(ping)
 
     async def _answered(self, call: "Call") -> bool:
@@ -194,11 +246,17 @@ class Endpoint:
             return False
 
     def _embedding_of(self, model: str, texts: Sequence[str]) -> "Call":
-        return Call("embed@1", sum(map(tokens_in, texts)), 0,
-                    lambda _: {"model": model, "input": list(texts), "encoding_format": "float"}, self._embed)
+        return Call(
+            "embed@1",
+            sum(map(tokens_in, texts)),
+            0,
+            lambda _: {"model": model, "input": list(texts), "encoding_format": "float"},
+            self._embed,
+        )
 
     async def _once(self, call: "Call") -> tuple[Came | None, Failure | None, Usage]:
-        """One attempt, counted. Raises ReasonerUnavailable where the breaker is open, a budget spent, or the service stops."""
+        """One attempt, counted. Raises ReasonerUnavailable where the breaker is open, a budget
+        spent, or the service stops."""
         self.leaving.check()
         trial = await self.breaker.admitted()
         try:
@@ -221,17 +279,25 @@ class Endpoint:
                     prompt_tokens, completion_tokens = _counted(answered, call)
                 except TimeoutError:
                     failure = TIMED_OUT
-                except Exception as error:  # whatever a client makes of whatever a server sends: one policy says what to do
+                # whatever a client makes of whatever a server sends: one policy says what to do
+                except Exception as error:
                     failure = failure_of(error, sent)
                     if failure.answering:
                         prompt_tokens, completion_tokens = call.about, call.tokens
         finally:
             self.breaker.left(trial=trial)
-            spent = Spent(calls=int(called), prompt_tokens=prompt_tokens, completion_tokens=completion_tokens,
-                          seconds=time.monotonic() - started, money=self.spending.money(prompt_tokens, completion_tokens))
+            spent = Spent(
+                calls=int(called),
+                prompt_tokens=prompt_tokens,
+                completion_tokens=completion_tokens,
+                seconds=time.monotonic() - started,
+                money=self.spending.money(prompt_tokens, completion_tokens),
+            )
             usage = self.spending.settle(call.label, reserved, spent)
         self._learn(failure, sent, trial=trial)
-        with suppress(PropagationError):  # an answer is not lost for it: it is written down after a later call
+        with suppress(
+            PropagationError
+        ):  # an answer is not lost for it: it is written down after a later call
             await self.spending.save()
         return answered, failure, usage
 
@@ -243,10 +309,12 @@ class Endpoint:
         return Came(body_of(await self._post("/embeddings", sent), "data"))
 
     async def _post(self, path: str, sent: dict[str, Any]) -> bytes:
-        """The answer's body as it came. Past the client's typed methods: they walk through all that is sent, and copy it. An
-        answer may say that it was the last one for a while."""
+        """The answer's body as it came. Past the client's typed methods: they walk through all that
+        is sent, and copy it. An answer may say that it was the last one for a while."""
         response = await self.client.post(path, cast_to=httpx2.Response, body=sent)
-        self._pause(asked_pause(response.headers, 0.0), "its answer says that nothing is left of a rate")
+        self._pause(
+            asked_pause(response.headers, 0.0), "its answer says that nothing is left of a rate"
+        )
         return response.content
 
     @property
@@ -269,17 +337,27 @@ class Endpoint:
         if failure.slow:
             self.limiter.slower()
         self._pause(failure.pause, failure.reason)
-        if failure.counts and not (failure.unsaid and not self._takes_system and has_system(sent.get("messages"))):
+        if failure.counts and not (
+            failure.unsaid and not self._takes_system and has_system(sent.get("messages"))
+        ):
             self.breaker.failed(failure.reason, trial=trial)
         if failure.parameter and failure.parameter != "response_format":
             self._refused.add(failure.parameter)
 
-    def _parameters(self, messages: Messages, call: "Call", response_format: Mapping[str, Any] | None,
-                    least_temperature: float = 0.0) -> dict[str, Any]:
+    def _parameters(
+        self,
+        messages: Messages,
+        call: "Call",
+        response_format: Mapping[str, Any] | None,
+        least_temperature: float = 0.0,
+    ) -> dict[str, Any]:
         """Nothing that isn't needed, and nothing that this server refused before."""
         limit = "max_completion_tokens" if "max_tokens" in self._refused else "max_tokens"
-        sent: dict[str, Any] = {"model": self.options.model, limit: call.tokens,
-                                "messages": merged(messages) if SYSTEM in self._refused else list(messages)}
+        sent: dict[str, Any] = {
+            "model": self.options.model,
+            limit: call.tokens,
+            "messages": merged(messages) if SYSTEM in self._refused else list(messages),
+        }
         if self.options.temperature is not None and "temperature" not in self._refused:
             sent["temperature"] = max(self.options.temperature, least_temperature)
         if response_format is not None:
@@ -295,5 +373,7 @@ class Endpoint:
 
 def _counted(came: Came, call: Call) -> tuple[int, int]:
     """(prompt, completion) tokens as the server counted them; some count nothing, then by length."""
-    return (counted(came.body, "prompt_tokens", call.about),
-            counted(came.body, "completion_tokens", tokens_in(came.said[0] or "")))
+    return (
+        counted(came.body, "prompt_tokens", call.about),
+        counted(came.body, "completion_tokens", tokens_in(came.said[0] or "")),
+    )

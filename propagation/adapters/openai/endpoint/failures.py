@@ -1,4 +1,5 @@
-"""What went wrong with a call, and what to do about it: a server's habits differ (one policy, here)."""
+"""What went wrong with a call, and what to do about it: a server's habits differ (one policy,
+here)."""
 
 import math
 import re
@@ -12,10 +13,19 @@ from openai import APIConnectionError, APIStatusError, APITimeoutError, OpenAIEr
 
 from propagation.adapters.openai.endpoint.response_body import NoAnswer, said_in
 
-CONTEXT = ("context_length_exceeded", "exceed_context_size", "maximum context", "context length", "context window", "too long")
+CONTEXT = (
+    "context_length_exceeded",
+    "exceed_context_size",
+    "maximum context",
+    "context length",
+    "context window",
+    "too long",
+)
 QUESTION = ("model", "messages", "input")
 LIMITS = ("max_tokens", "max_completion_tokens", "max_new_tokens", "in the completion")
-TOO_MANY = re.compile(r"too (?:large|big|high|many)|at most|exceed|maximum|less than|<=|must be <|reduce|up to|limit|range")
+TOO_MANY = re.compile(
+    r"too (?:large|big|high|many)|at most|exceed|maximum|less than|<=|must be <|reduce|up to|limit|range"
+)
 NOT_TAKEN = re.compile(r"not support|unsupported|unknown|unrecognized|not permitted|instead")
 ROLES = re.compile(r"\broles?\b|system[ _-](?:message|prompt|instruction)")
 SYSTEM = "system"
@@ -24,7 +34,8 @@ AFTER_TIMEOUT = 1.0
 
 
 class Next(Enum):
-    """AGAIN: try again · NEVER: this question will not be answered · LATER: no question is answered now."""
+    """AGAIN: try again · NEVER: this question will not be answered · LATER: no question is answered
+    now."""
 
     AGAIN = auto()
     NEVER = auto()
@@ -33,11 +44,13 @@ class Next(Enum):
 
 @dataclass(frozen=True)
 class Failure:
-    """`pause`: seconds in which no call should begin. `counts`: whether it says that the endpoint is ill. `parameter`: one of
-    ours that the server does not take (SYSTEM: messages of that role). `shorter`: it takes no answer as long as was asked for
-    (`bound` by a limit of its own, whatever the prompt). `busy`: it says nothing of the question, however often it comes.
-    `sure`: it is this question's fault. `unsaid`: it does not say what of the question is at fault, if anything is.
-    `answering`: an answer was under way, which servers charge for. `slow`: nobody answered in time."""
+    """`pause`: seconds in which no call should begin. `counts`: whether it says that the endpoint
+    is ill. `parameter`: one of ours that the server does not take (SYSTEM: messages of that role).
+    `shorter`: it takes no answer as long as was asked for (`bound` by a limit of its own, whatever
+    the prompt). `busy`: it says nothing of the question, however often it comes. `sure`: it is this
+    question's fault. `unsaid`: it does not say what of the question is at fault, if anything is.
+    `answering`: an answer was under way, which servers charge for. `slow`: nobody answered in time.
+    """
 
     reason: str
     then: Next
@@ -66,8 +79,13 @@ def failure_of(error: Exception, sent: Mapping[str, object]) -> Failure:
         if error.status:
             return _of_status(error.status, str(error), {}, sent)
         too_long = any(words in str(error).lower() for words in CONTEXT)
-        return Failure(f"no answer: {error}"[:300], Next.NEVER if too_long else Next.AGAIN, counts=not too_long, sure=too_long,
-                       answering=error.cut)
+        return Failure(
+            f"no answer: {error}"[:300],
+            Next.NEVER if too_long else Next.AGAIN,
+            counts=not too_long,
+            sure=too_long,
+            answering=error.cut,
+        )
     if isinstance(error, APIConnectionError):
         return Failure(f"connection: {error.__cause__ or error}", Next.AGAIN)
     if isinstance(error, OpenAIError):
@@ -75,7 +93,9 @@ def failure_of(error: Exception, sent: Mapping[str, object]) -> Failure:
     return Failure(f"broken answer: {type(error).__name__}: {error}"[:300], Next.AGAIN)
 
 
-def _of_status(status: int, said: str, headers: Mapping[str, str], sent: Mapping[str, object]) -> Failure:
+def _of_status(
+    status: int, said: str, headers: Mapping[str, str], sent: Mapping[str, object]
+) -> Failure:
     reason = f"{status}: {said}" if said else str(status)
     lowered = said.lower()
     if status == 429:
@@ -85,9 +105,15 @@ def _of_status(status: int, said: str, headers: Mapping[str, str], sent: Mapping
     if status in (401, 403):
         return Failure(f"{reason}; is the key right?", Next.LATER, pause=AFTER_TIMEOUT)
     if status == 402:
-        return Failure(f"{reason}; is the account in funds?", Next.LATER, pause=LONGEST_ASKED, counts=False)
+        return Failure(
+            f"{reason}; is the account in funds?", Next.LATER, pause=LONGEST_ASKED, counts=False
+        )
     if status == 404:
-        return Failure(f"{reason}; are openai.base_url and openai.model right?", Next.LATER, pause=AFTER_TIMEOUT)
+        return Failure(
+            f"{reason}; are openai.base_url and openai.model right?",
+            Next.LATER,
+            pause=AFTER_TIMEOUT,
+        )
     if status in (400, 413, 422) or status == 500:
         refused = _refused(reason, lowered, sent)
         if refused is not None and (status != 500 or refused.sure or refused.parameter == SYSTEM):
@@ -102,14 +128,25 @@ def _of_status(status: int, said: str, headers: Mapping[str, str], sent: Mapping
 
 
 def _refused(reason: str, lowered: str, sent: Mapping[str, object]) -> Failure | None:
-    """What of a question it is that a server does not take, by its words; None where they do not say."""
+    """What of a question it is that a server does not take, by its words; None where they do not
+    say."""
     named = next((name for name in sent if name not in QUESTION and name in lowered), "")
     too_long = any(words in lowered for words in CONTEXT)
-    if any(name in lowered for name in LIMITS) and TOO_MANY.search(lowered) and not NOT_TAKEN.search(lowered):
-        return Failure(reason, Next.NEVER, counts=False, shorter=True, bound=not too_long, sure=True)
+    if (
+        any(name in lowered for name in LIMITS)
+        and TOO_MANY.search(lowered)
+        and not NOT_TAKEN.search(lowered)
+    ):
+        return Failure(
+            reason, Next.NEVER, counts=False, shorter=True, bound=not too_long, sure=True
+        )
     if too_long:
-        return Failure(f"the prompt is too long for the server (lower openai.context_tokens to what it takes): {reason}",
-                       Next.NEVER, counts=False, sure=True)
+        return Failure(
+            f"the prompt is too long for the server (lower openai.context_tokens to what it takes): {reason}",
+            Next.NEVER,
+            counts=False,
+            sure=True,
+        )
     if named:
         return Failure(reason, Next.AGAIN, counts=False, parameter=named)
     if ROLES.search(lowered) and has_system(sent.get("messages")):
@@ -129,8 +166,12 @@ def asked_pause(headers: Mapping[str, str], otherwise: float = 1.0) -> float:
     value = headers.get("retry-after")
     if value:
         return _bounded(_seconds(value))
-    resets = [_duration(headers[name]) for kind in ("requests", "tokens") if headers.get(f"x-ratelimit-remaining-{kind}") == "0"
-              and (name := f"x-ratelimit-reset-{kind}") in headers]
+    resets = [
+        _duration(headers[name])
+        for kind in ("requests", "tokens")
+        if headers.get(f"x-ratelimit-remaining-{kind}") == "0"
+        and (name := f"x-ratelimit-reset-{kind}") in headers
+    ]
     return _bounded(max(resets, default=otherwise))
 
 

@@ -1,5 +1,6 @@
-"""The one limiter of this process: calls and tokens a minute, calls in flight, and pauses that a server asked for. Fewer are in
-flight where the server is slower than we ask: it goes on with calls that timed out, and the next ones wait behind them."""
+"""The one limiter of this process: calls and tokens a minute, calls in flight, and pauses that a
+server asked for. Fewer are in flight where the server is slower than we ask: it goes on with calls
+that timed out, and the next ones wait behind them."""
 
 import asyncio
 import math
@@ -13,10 +14,16 @@ BURST = 10.0
 
 
 class Limiter:
-    """Turns in order of asking. Everything that reaches the endpoint passes through one of these, and nothing twice."""
+    """Turns in order of asking. Everything that reaches the endpoint passes through one of these,
+    and nothing twice."""
 
-    def __init__(self, in_flight: int, calls_per_minute: int | None = None, tokens_per_minute: int | None = None,
-                 clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        in_flight: int,
+        calls_per_minute: int | None = None,
+        tokens_per_minute: int | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._of = in_flight
         self._places = asyncio.Semaphore(in_flight)
         self._withheld = self._to_withhold = self._answers = 0
@@ -57,7 +64,8 @@ class Limiter:
         return self._of - self._to_withhold
 
     def slower(self) -> None:
-        """Half as many at once, at least one: a call timed out. Of a burst of those the first counts."""
+        """Half as many at once, at least one: a call timed out. Of a burst of those the first
+        counts."""
         if self._clock() >= self._slower_at + BURST:
             self._slower_at = self._clock()
             self._to_withhold = self._of - max(self.at_once // 2, 1)
@@ -75,8 +83,9 @@ class Limiter:
                     self._places.release()
 
     def pause(self, seconds: float) -> float:
-        """No call begins for so long: the server said so, or is still busy with one that nobody waits for. By how many seconds
-        that is longer than before: calls in flight together each may bring the same."""
+        """No call begins for so long: the server said so, or is still busy with one that nobody
+        waits for. By how many seconds that is longer than before: calls in flight together each may
+        bring the same."""
         now = self._clock()
         before = max(self._not_before, now)
         self._not_before = max(before, now + seconds)
@@ -89,7 +98,11 @@ class Limiter:
             self._recent_tokens -= self._recent.popleft()[1]
         wait = self._not_before - now
         calls_full = self._calls is not None and len(self._recent) >= self._calls
-        tokens_full = self._tokens is not None and self._recent and self._recent_tokens + tokens > self._tokens
+        tokens_full = (
+            self._tokens is not None
+            and self._recent
+            and self._recent_tokens + tokens > self._tokens
+        )
         if calls_full or tokens_full:
             wait = max(wait, self._recent[0][0] + MINUTE - now)
         return max(wait, 0.0)

@@ -1,4 +1,5 @@
-"""The bodies of answers, as servers write them: read by hand, since a client's models take whatever comes for an answer."""
+"""The bodies of answers, as servers write them: read by hand, since a client's models take whatever
+comes for an answer."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,8 +15,9 @@ ERRORS = range(400, 600)
 
 
 class NoAnswer(ValueError):
-    """A body that is none of what was asked for: an error page with status 200, an error in JSON. `status`: what the body says
-    that it should have been; 0 where it says nothing. `cut`: it is the beginning of something."""
+    """A body that is none of what was asked for: an error page with status 200, an error in JSON.
+    `status`: what the body says that it should have been; 0 where it says nothing. `cut`: it is the
+    beginning of something."""
 
     def __init__(self, message: str, status: int = 0, *, cut: bool = False) -> None:
         super().__init__(message)
@@ -24,19 +26,26 @@ class NoAnswer(ValueError):
 
 
 def body_of(content: bytes, member: str) -> Mapping[str, Any]:
-    """The JSON object in a body that holds `member` as a list; a stream that nobody asked for, put together. What is no UTF-8 in
-    it reads as U+FFFD. Raises NoAnswer."""
+    """The JSON object in a body that holds `member` as a list; a stream that nobody asked for, put
+    together. What is no UTF-8 in it reads as U+FFFD. Raises NoAnswer."""
     text = content.decode(json.detect_encoding(content), "replace").lstrip("\ufeff")
     try:
         body = json.loads(text, strict=False)
     except (ValueError, RecursionError) as error:
         body = _streamed(text) or _first_of(text)
         if body is None:
-            raise NoAnswer(f"the body is no JSON: {' '.join(text[:SHOWN].split())!r}", cut=text.lstrip()[:1] == "{") from error
+            raise NoAnswer(
+                f"the body is no JSON: {' '.join(text[:SHOWN].split())!r}",
+                cut=text.lstrip()[:1] == "{",
+            ) from error
     found = _holding(body, member)
     if found is not None:
         return found
-    said = said_in(body) if isinstance(body, Mapping) and field(body, "error") else " ".join(text[:SHOWN].split())
+    said = (
+        said_in(body)
+        if isinstance(body, Mapping) and field(body, "error")
+        else " ".join(text[:SHOWN].split())
+    )
     raise NoAnswer(f"the body has no list of {member}: {said}", _status_in(body))
 
 
@@ -51,14 +60,18 @@ def field(of: object, name: str) -> Any:
 
 
 def choice_of(body: Mapping[str, Any]) -> tuple[str | None, str | None, str | None]:
-    """(text, finish reason, refusal) of the first choice that says something, an object before others; None for what there is
-    not. Raises NoAnswer where the choice is an error."""
+    """(text, finish reason, refusal) of the first choice that says something, an object before
+    others; None for what there is not. Raises NoAnswer where the choice is an error."""
     choices = [choice for choice in body["choices"] if isinstance(choice, Mapping)]
-    choice: Mapping[str, Any] = max(choices, key=_worth) if len(choices) > 1 else choices[0] if choices else {}
+    choice: Mapping[str, Any] = (
+        max(choices, key=_worth) if len(choices) > 1 else choices[0] if choices else {}
+    )
     text = said_by(choice)
     error = field(choice, "error")
     if error and not text:
-        raise NoAnswer(f"the choice is an error: {said_in({'error': error})}", _status_in({"error": error}))
+        raise NoAnswer(
+            f"the choice is an error: {said_in({'error': error})}", _status_in({"error": error})
+        )
     refusal = _text(field(_message(choice), "refusal"))
     return text, _text(field(choice, "finish_reason")), refusal if not text else None
 
@@ -70,8 +83,8 @@ def _worth(choice: Mapping[str, Any]) -> int:
 
 
 def said_by(choice: Mapping[str, Any]) -> str | None:
-    """What a choice says: content, a call of a tool that nobody offered, or, where there is neither, an answer that came as
-    reasoning (as thought, where it is no whole object)."""
+    """What a choice says: content, a call of a tool that nobody offered, or, where there is
+    neither, an answer that came as reasoning (as thought, where it is no whole object)."""
     message = _message(choice)
     content = text_of(field(message, "content"))
     if content is None:
@@ -110,7 +123,11 @@ def said_in(body: object) -> str:
     if isinstance(body, Mapping):
         inner = field(body, "error") or body
         if isinstance(inner, Mapping):
-            body = " ".join(str(said) for name in ("message", "detail", "code", "type") if (said := field(inner, name)))
+            body = " ".join(
+                str(said)
+                for name in ("message", "detail", "code", "type")
+                if (said := field(inner, name))
+            )
         else:
             body = inner
     return " ".join(str(body or "").split())[:300]
@@ -142,8 +159,8 @@ def _first_of(text: str) -> dict[str, Any] | None:
 
 
 def _streamed(text: str) -> dict[str, Any] | None:
-    """A stream's events (`data: {...}`, or an object a line) as one body; None where it is none. What breaks off before anybody
-    said that it ended counts as cut."""
+    """A stream's events (`data: {...}`, or an object a line) as one body; None where it is none.
+    What breaks off before anybody said that it ended counts as cut."""
     whole: list[str] = []
     calls: dict[Any, dict[str, Any]] = {}
     out: dict[str, Any] = {}
@@ -173,13 +190,18 @@ def _streamed(text: str) -> dict[str, Any] | None:
     if not seen:
         return None
     message = {"content": "".join(whole), "tool_calls": list(calls.values())}
-    return {**out, "choices": [{"message": message, "finish_reason": finish or (None if ended else CUT_OFF)}]}
+    return {
+        **out,
+        "choices": [{"message": message, "finish_reason": finish or (None if ended else CUT_OFF)}],
+    }
 
 
 def _gather_calls(calls: dict[Any, dict[str, Any]], deltas: object) -> None:
     for delta in deltas if isinstance(deltas, list) else ():
         said = field(delta, "function")
-        call = calls.setdefault(str(field(delta, "index")), {"function": {"name": "", "arguments": ""}})["function"]
+        call = calls.setdefault(
+            str(field(delta, "index")), {"function": {"name": "", "arguments": ""}}
+        )["function"]
         call["name"] += _text(field(said, "name")) or ""
         call["arguments"] += _text(field(said, "arguments")) or ""
 
@@ -192,10 +214,18 @@ def _message(choice: Mapping[str, Any]) -> Mapping[str, Any]:
 def _called(message: Mapping[str, Any]) -> str | None:
     """Calls of tools as one object: a call's name to its arguments, which are text or an object."""
     calls = field(message, "tool_calls")
-    functions = [field(call, "function") or call for call in calls] if isinstance(calls, list) else []
-    functions = [one for one in (*functions, field(message, "function_call")) if isinstance(one, Mapping)]
+    functions = (
+        [field(call, "function") or call for call in calls] if isinstance(calls, list) else []
+    )
+    functions = [
+        one for one in (*functions, field(message, "function_call")) if isinstance(one, Mapping)
+    ]
     said = [(_text(field(one, "name")) or "answer", field(one, "arguments")) for one in functions]
-    parts = [f"{json.dumps(name)}: {asked if isinstance(asked, str) else json.dumps(asked)}" for name, asked in said if asked]
+    parts = [
+        f"{json.dumps(name)}: {asked if isinstance(asked, str) else json.dumps(asked)}"
+        for name, asked in said
+        if asked
+    ]
     return f"{{{', '.join(parts)}}}" if parts else None
 
 
@@ -203,7 +233,11 @@ def _part(one: object) -> str | None:
     if not isinstance(one, Mapping):
         return _text(one)
     kind = field(one, "type")
-    return None if isinstance(kind, str) and plain(kind) in ("thinking", "reasoning") else _text(field(one, "text"))
+    return (
+        None
+        if isinstance(kind, str) and plain(kind) in ("thinking", "reasoning")
+        else _text(field(one, "text"))
+    )
 
 
 def _is_object(text: str) -> bool:
@@ -216,7 +250,12 @@ def _is_object(text: str) -> bool:
 def _status_in(body: object) -> int:
     """What an error's body says of itself."""
     error = field(body, "error")
-    for value in (field(error, "code"), field(error, "status"), field(body, "code"), field(body, "status")):
+    for value in (
+        field(error, "code"),
+        field(error, "status"),
+        field(body, "code"),
+        field(body, "status"),
+    ):
         if isinstance(value, int | str) and str(value).isdigit() and int(value) in ERRORS:
             return int(value)
     return 0

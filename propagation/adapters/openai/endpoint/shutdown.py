@@ -31,7 +31,8 @@ class Leaving:
 
     @asynccontextmanager
     async def staying(self) -> AsyncIterator[None]:
-        """Around everything that a question waits for. Raises ReasonerStopping where the service leaves and the time is over."""
+        """Around everything that a question waits for. Raises ReasonerStopping where the service
+        leaves and the time is over."""
         self.check()
         scope = asyncio.timeout(None)
         try:

@@ -1,4 +1,5 @@
-"""From what a model said to a JSON object: think texts, fences, prose around it, cut ends and refusals, each by name."""
+"""From what a model said to a JSON object: think texts, fences, prose around it, cut ends and
+refusals, each by name."""
 
 import html
 import json
@@ -14,13 +15,28 @@ SAID_MAX = 200_000
 MEMBERS_MAX = 200
 TRIES_MAX = 50
 THOUGHT = re.compile(r"[<\[◁](/?)(?:think|thinking|thought|reasoning)[>\]▷]", re.IGNORECASE)
-REFUSES = re.compile(r"^\W*(?:i['’]?m sorry|sorry,|i am sorry|i apologi[sz]e|i can['’]?(?:no)?t\b|i cannot|i['’]?m (?:un|not )able"
-                     r"|i am (?:un|not )able|i won['’]?t|as an ai)", re.IGNORECASE)
+REFUSES = re.compile(
+    r"^\W*(?:i['’]?m sorry|sorry,|i am sorry|i apologi[sz]e|i can['’]?(?:no)?t\b|i cannot|i['’]?m (?:un|not )able"
+    r"|i am (?:un|not )able|i won['’]?t|as an ai)",
+    re.IGNORECASE,
+)
 OBJECT_MEMBER = re.compile(rf"({KEY})\s*+:\s*+(?=\{{)")
 MEMBERS_ALONE = re.compile(rf"\s*+{KEY}\s*+:\s*+\{{")
 OPENS_ANSWER = re.compile(rf"\{{\s*+{KEY}\s*+[:{{\[\"\d]")
-CUT = frozenset({"length", "max_tokens", "model_length", "max_length", "max_output_tokens", "incomplete"})
-FILTERED = frozenset({"content_filter", "safety", "refusal", "blocklist", "prohibited_content", "recitation", "sensitive"})
+CUT = frozenset(
+    {"length", "max_tokens", "model_length", "max_length", "max_output_tokens", "incomplete"}
+)
+FILTERED = frozenset(
+    {
+        "content_filter",
+        "safety",
+        "refusal",
+        "blocklist",
+        "prohibited_content",
+        "recitation",
+        "sensitive",
+    }
+)
 UNFIT = re.compile("[\ud800-\udfff\x00-\x08\x0b-\x1f\x7f\ufffd]")
 PLAIN = re.compile(r"[\W_]+")
 
@@ -38,20 +54,31 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True)
 class Said:
-    """What was found: an object (of a cut answer, its whole members), and a fault where there is one."""
+    """What was found: an object (of a cut answer, its whole members), and a fault where there is
+    one."""
 
     value: dict[str, Any]
     fault: Fault | None = None
 
 
-def read(text: str | None, finish: str | None, refusal: str | None, names: Collection[str] = ()) -> Said:
-    """The object in an answer that holds the most of `names`, the last of equals: models repeat what they were shown and
-    draft before they answer. `finish`: why the model ended, in whatever words; None where nobody said."""
+def read(
+    text: str | None, finish: str | None, refusal: str | None, names: Collection[str] = ()
+) -> Said:
+    """The object in an answer that holds the most of `names`, the last of equals: models repeat
+    what they were shown and draft before they answer. `finish`: why the model ended, in whatever
+    words; None where nobody said."""
     ended = (finish or "").lower()
     if refusal:
         return Said({}, Fault.REFUSED)
     if not text or not text.strip():
-        return Said({}, Fault.TRUNCATED if ended in CUT else Fault.REFUSED if ended in FILTERED else Fault.EMPTY)
+        return Said(
+            {},
+            Fault.TRUNCATED
+            if ended in CUT
+            else Fault.REFUSED
+            if ended in FILTERED
+            else Fault.EMPTY,
+        )
     spoken = _spoken(text[:SAID_MAX])
     if spoken is None:
         return Said({}, Fault.THINKING)
@@ -66,7 +93,10 @@ def read(text: str | None, finish: str | None, refusal: str | None, names: Colle
     start = spoken.find("{")
     if start < 0:
         return Said({}, Fault.TRUNCATED if ended in CUT else Fault.NO_JSON)
-    return Said(_members(spoken, start + 1, lenient), Fault.BROKEN if ended == "stop" and _closed(spoken) else Fault.TRUNCATED)
+    return Said(
+        _members(spoken, start + 1, lenient),
+        Fault.BROKEN if ended == "stop" and _closed(spoken) else Fault.TRUNCATED,
+    )
 
 
 def plain(name: str) -> str:
@@ -84,8 +114,9 @@ def decoded(text: str) -> Any:
 
 
 def _spoken(text: str) -> str | None:
-    """Without what the model thought aloud; None where it never got further. An end without a beginning ends a thought that
-    began with the text. Read once from left to right: models that loop write a tag ten thousand times."""
+    """Without what the model thought aloud; None where it never got further. An end without a
+    beginning ends a thought that began with the text. Read once from left to right: models that
+    loop write a tag ten thousand times."""
     kept: list[str] = []
     place, thinking = 0, False
     for tag in THOUGHT.finditer(text):
@@ -104,8 +135,8 @@ def _spoken(text: str) -> str | None:
 
 
 def _as_object(text: str) -> str:
-    """Where the marks of an object are there, but written for something else: as HTML, escaped once more, or without the brackets
-    around its members."""
+    """Where the marks of an object are there, but written for something else: as HTML, escaped once
+    more, or without the brackets around its members."""
     if "&quot;" in text and '"' not in text:
         text = html.unescape(text)
     if '{\\"' in text and '{"' not in text:
@@ -114,8 +145,8 @@ def _as_object(text: str) -> str:
 
 
 def _objects_in(text: str, lenient: Lenient, wanted: Collection[str]) -> list[dict[str, Any]]:
-    """The whole objects that are no part of another. Where the answer itself is cut or broken, what stands inside is only a
-    piece of it, unless it holds what is wanted."""
+    """The whole objects that are no part of another. Where the answer itself is cut or broken, what
+    stands inside is only a piece of it, unless it holds what is wanted."""
     quoted = _quoted(text)
     if quoted is not None:
         return quoted
@@ -160,22 +191,28 @@ def _holds(value: dict[str, Any], wanted: Collection[str]) -> int:
 
 
 def _answer_of(found: Sequence[dict[str, Any]], wanted: Collection[str]) -> dict[str, Any]:
-    """One object, or one made of all that hold nothing but what is wanted: some models write an object a part."""
+    """One object, or one made of all that hold nothing but what is wanted: some models write an
+    object a part."""
     together: dict[str, Any] = {}
     for one in found:
         if one and _holds(one, wanted) == len(one):
             together.update(one)
-    best = max(enumerate(found), key=lambda of: (_holds(of[1], wanted), of[0] if wanted else len(str(of[1]))))[1]
+    best = max(
+        enumerate(found),
+        key=lambda of: (_holds(of[1], wanted), of[0] if wanted else len(str(of[1]))),
+    )[1]
     return together if _holds(together, wanted) > _holds(best, wanted) else best
 
 
 def _closed(text: str) -> bool:
-    """Whether the last thing said is the end of an object, or stands behind it: what was cut ends elsewhere."""
+    """Whether the last thing said is the end of an object, or stands behind it: what was cut ends
+    elsewhere."""
     return text.rfind("}") > max(text.rfind("{"), text.rfind('"'))
 
 
 def _members(text: str, place: int, lenient: Lenient) -> dict[str, Any]:
-    """The whole members of an object that is cut or broken; behind what is broken, those that are objects."""
+    """The whole members of an object that is cut or broken; behind what is broken, those that are
+    objects."""
     out: dict[str, Any] = {}
     for _ in range(MEMBERS_MAX):
         named = _member(text, place, lenient)
@@ -191,7 +228,9 @@ def _members(text: str, place: int, lenient: Lenient) -> dict[str, Any]:
             place = found.start()
             continue
         place = end
-        if place < len(text) or isinstance(value, dict | list):  # a number or word at the very end may go on
+        if place < len(text) or isinstance(
+            value, dict | list
+        ):  # a number or word at the very end may go on
             out.setdefault(name, cleaned(value))
     return out
 
@@ -211,7 +250,8 @@ DECODER = json.JSONDecoder(strict=False, parse_int=whole)
 
 
 def cleaned(value: Any, depth: int = 0) -> Any:
-    """Without what breaks stores and wires far from here: NUL and other controls, lone surrogates, U+FFFD."""
+    """Without what breaks stores and wires far from here: NUL and other controls, lone surrogates,
+    U+FFFD."""
     if depth > DEPTH_MAX:
         return None
     if isinstance(value, str):

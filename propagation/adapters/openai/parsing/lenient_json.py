@@ -1,6 +1,7 @@
-"""JSON as models write it, where its meaning is certain: other quotes, bare names, comments, trailing or missing commas,
-Python's words, quotes inside of a text. What could be read in two ways is a ValueError. A number that is none (infinite, NaN) is
-read as such: whether that is a fault depends on who asked for it."""
+"""JSON as models write it, where its meaning is certain: other quotes, bare names, comments,
+trailing or missing commas, Python's words, quotes inside of a text. What could be read in two ways
+is a ValueError. A number that is none (infinite, NaN) is read as such: whether that is a fault
+depends on who asked for it."""
 
 import math
 import re
@@ -14,17 +15,28 @@ KEY = r"(?:\"[^\"\\{}\[\]:,\n]{1,80}\"|'[^'\\{}\[\]:,\n]{1,80}'|“[^“”\\{}\
 NAMED = re.compile(rf"({KEY}|[A-Za-z_][\w-]{{0,79}}+|\d{{1,6}}+)\s*+:")
 NUMBER = re.compile(r"[+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?(?=\s*+(?:[,}\]]|//|#|/\*|$))")
 WORD = re.compile(r"[A-Za-z_][\w-]{0,79}+(?=\s*+(?:[,}\]]|//|#|/\*))")
-ENDS_MEMBER = re.compile(rf"\s*+(?:,?\s*+{KEY}\s*+:|,\s*+[A-Za-z_][\w-]{{0,79}}+\s*+:|,?\s*+[}}\]]|,?\s*+(?://|/\*|\#))")
-ENDS_ENTRY = re.compile(r"\s*+(?:,\s*+(?:[\"'“‘`{\[\d\-\]]|(?:null|true|false|None|True|False)\b)|\]|,?\s*+(?://|/\*|#))")
+ENDS_MEMBER = re.compile(
+    rf"\s*+(?:,?\s*+{KEY}\s*+:|,\s*+[A-Za-z_][\w-]{{0,79}}+\s*+:|,?\s*+[}}\]]|,?\s*+(?://|/\*|\#))"
+)
+ENDS_ENTRY = re.compile(
+    r"\s*+(?:,\s*+(?:[\"'“‘`{\[\d\-\]]|(?:null|true|false|None|True|False)\b)|\]|,?\s*+(?://|/\*|#))"
+)
 ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
-WORDS: dict[str, Any] = {"true": True, "false": False, "null": None, "none": None, "undefined": None}
+WORDS: dict[str, Any] = {
+    "true": True,
+    "false": False,
+    "null": None,
+    "none": None,
+    "undefined": None,
+}
 NO_NUMBER = re.compile(r"[+-]?(?:nan|inf(?:inity)?)(?=\s*+(?:[,}\]]|//|#|/\*|$))", re.IGNORECASE)
 DIGITS_MAX = 18
 
 
 class Lenient:
-    """Reads values out of one text, in all at most STEPS_MAX of them, whatever is tried: a model that loops writes many."""
+    """Reads values out of one text, in all at most STEPS_MAX of them, whatever is tried: a model
+    that loops writes many."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -74,7 +86,8 @@ class Lenient:
         return out, place + 1
 
     def _string(self, place: int, ends: "re.Pattern[str]") -> tuple[str, int]:
-        """Up to the first closing quote behind which a value can end: quotes that stand inside of a text are its own."""
+        """Up to the first closing quote behind which a value can end: quotes that stand inside of a
+        text are its own."""
         close = CLOSING[self._text[place]]
         at = self._text.find(close, place + 1)
         while at >= 0:
@@ -131,7 +144,11 @@ def whole(text: str) -> int | float:
 
 def _unescaped(text: str) -> str:
     plain = ESCAPE.sub(_meant, text)
-    return plain.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if not plain.isascii() else plain
+    return (
+        plain.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        if not plain.isascii()
+        else plain
+    )
 
 
 def _meant(found: "re.Match[str]") -> str:

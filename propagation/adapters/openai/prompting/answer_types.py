@@ -25,8 +25,9 @@ HARMED = frozenset({"no", "not", "false", "n", "hardly", "neither", "0"})
 
 
 class Answer(BaseModel):
-    """A part of an answer, checked leniently in form (names in another case, numbers as text, one thing where a list was asked,
-    JSON inside of a text) and strictly in kind. `stands_for`: the field that a bare value means."""
+    """A part of an answer, checked leniently in form (names in another case, numbers as text, one
+    thing where a list was asked, JSON inside of a text) and strictly in kind. `stands_for`: the
+    field that a bare value means."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, coerce_numbers_to_str=True)
     stands_for: ClassVar[str] = ""
@@ -34,12 +35,23 @@ class Answer(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _as_named(cls, value: Any) -> Any:
-        """Raises ValueError where an object holds nothing that was asked for: it is something else, not an empty answer."""
+        """Raises ValueError where an object holds nothing that was asked for: it is something else,
+        not an empty answer."""
         value = _unquoted(value)
         if not isinstance(value, dict):
-            return {cls.stands_for: value} if cls.stands_for and value not in (None, "") else {} if value is None else value
+            return (
+                {cls.stands_for: value}
+                if cls.stands_for and value not in (None, "")
+                else {}
+                if value is None
+                else value
+            )
         by_plain = {plain(name): name for name in cls.model_fields}
-        found = {by_plain[plain(str(name))]: one for name, one in value.items() if plain(str(name)) in by_plain}
+        found = {
+            by_plain[plain(str(name))]: one
+            for name, one in value.items()
+            if plain(str(name)) in by_plain
+        }
         if value and not found:
             raise ValueError(f"there is none of {', '.join(cls.model_fields)}")
         asked = {**found, **{name: value[name] for name in cls.model_fields if name in value}}
@@ -68,11 +80,16 @@ def listed(value: Any) -> Any:
         return []
     if isinstance(value, str):
         return [part.strip() for part in value.split(",")]
-    return [one for one in value if one is not None and one != ""] if isinstance(value, list) else [value]
+    return (
+        [one for one in value if one is not None and one != ""]
+        if isinstance(value, list)
+        else [value]
+    )
 
 
 def _names(value: Any) -> list[Any]:
-    """Names out of lists in lists and of objects that hold one text: {"name": "jazz"}. What is no name is left out."""
+    """Names out of lists in lists and of objects that hold one text: {"name": "jazz"}. What is no
+    name is left out."""
     out: list[Any] = []
     for one in listed(value):
         if isinstance(one, list):
@@ -106,7 +123,8 @@ def _good_ones(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
 
 
 def _number(value: Any) -> Any:
-    """"Candidate 2", "line 3", "first" and "" as small models give them; what names two numbers is none."""
+    """ "Candidate 2", "line 3", "first" and "" as small models give them; what names two numbers is
+    none."""
     if value is None or value == "":
         return 0
     if isinstance(value, bool):
@@ -114,12 +132,15 @@ def _number(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     said = value.lower().split()
-    found = {int(one) for one in NUMBER.findall(value)} or {NUMBER_WORDS[one] for one in said if one in NUMBER_WORDS}
+    found = {int(one) for one in NUMBER.findall(value)} or {
+        NUMBER_WORDS[one] for one in said if one in NUMBER_WORDS
+    }
     return found.pop() if len(found) == 1 else value
 
 
 def _truth(value: Any) -> Any:
-    """Whether something helped: in words, in part, as a share of 1; where nobody said, it did no harm."""
+    """Whether something helped: in words, in part, as a share of 1; where nobody said, it did no
+    harm."""
     if value is None or value == "":
         return True
     if isinstance(value, float):
@@ -147,4 +168,6 @@ def at_most(items: int, least: int = 0) -> Any:
     return Field(json_schema_extra={"maxItems": items, **({"minItems": least} if least else {})})
 
 
-Several = Annotated[list[T], WrapValidator(_good_ones), BeforeValidator(several), Field(default_factory=list)]
+Several = Annotated[
+    list[T], WrapValidator(_good_ones), BeforeValidator(several), Field(default_factory=list)
+]

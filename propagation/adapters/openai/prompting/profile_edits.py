@@ -1,14 +1,33 @@
-"""Edits of profile lines as a model gives them, and what becomes of them: bounded, numbered, sourced."""
+"""Edits of profile lines as a model gives them, and what becomes of them: bounded, numbered,
+sourced."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, model_validator
 
-from propagation.adapters.openai.prompting.answer_types import Answer, Names, Number, Several, Words, at_most, several
+from propagation.adapters.openai.prompting.answer_types import (
+    Answer,
+    Names,
+    Number,
+    Several,
+    Words,
+    at_most,
+    several,
+)
 from propagation.adapters.openai.prompting.prompt_data import spelled
 from propagation.model.clients.attribute import normalised
-from propagation.model.clients.profile import LINE_MAX_WORDS, AddLine, Author, DropLine, Edit, Line, Profile, ReplaceLine, Source
+from propagation.model.clients.profile import (
+    LINE_MAX_WORDS,
+    AddLine,
+    Author,
+    DropLine,
+    Edit,
+    Line,
+    Profile,
+    ReplaceLine,
+    Source,
+)
 from propagation.ports.reasoner import Party
 
 EDITS = 2
@@ -18,12 +37,36 @@ HEARD_WEIGHT, OWN_WEIGHT, DECAY = 0.4, 1.0, 0.95
 LINE_CHARS, LONGEST_WORD = 400, 30
 
 
-OPS = {"new": "add", "insert": "add", "append": "add", "update": "replace", "edit": "replace", "change": "replace",
-       "modify": "replace", "rewrite": "replace", "delete": "drop", "remove": "drop"}
+OPS = {
+    "new": "add",
+    "insert": "add",
+    "append": "add",
+    "update": "replace",
+    "edit": "replace",
+    "change": "replace",
+    "modify": "replace",
+    "rewrite": "replace",
+    "delete": "drop",
+    "remove": "drop",
+}
 
 
-NO_OP = frozenset({"none", "no", "no change", "no_change", "no-change", "nochange", "nothing", "keep", "null", "noop", "no edit",
-                   "no_edit"})
+NO_OP = frozenset(
+    {
+        "none",
+        "no",
+        "no change",
+        "no_change",
+        "no-change",
+        "nochange",
+        "nothing",
+        "keep",
+        "null",
+        "noop",
+        "no edit",
+        "no_edit",
+    }
+)
 
 
 def _op(value: Any) -> str:
@@ -32,7 +75,8 @@ def _op(value: Any) -> str:
 
 
 class EditAnswer(Answer):
-    """`line`: the number of the line to replace or drop; 0 to add one. Without an `op` a line's number and a text replace it."""
+    """`line`: the number of the line to replace or drop; 0 to add one. Without an `op` a line's
+    number and a text replace it."""
 
     op: Annotated[Literal["add", "replace", "drop"], BeforeValidator(_op)] = "add"
     line: Number = 0
@@ -47,7 +91,11 @@ class EditAnswer(Answer):
 
 def _without_none(value: Any) -> Any:
     """An edit that says that there is none is none."""
-    return [one for one in several(value) if not (isinstance(one, dict) and _op(one.get("op", "add")) in NO_OP)]
+    return [
+        one
+        for one in several(value)
+        if not (isinstance(one, dict) and _op(one.get("op", "add")) in NO_OP)
+    ]
 
 
 Edits = Annotated[Several[EditAnswer], BeforeValidator(_without_none), at_most(EDITS)]
@@ -60,9 +108,10 @@ class CatalogueLine(Answer):
 
 
 def words(text: str, most: int) -> str:
-    """One line of at most so many words; what models put around it ("1.", "- ", quotes) is left out. What is written without
-    spaces (Chinese, Japanese, Thai) counts a word for each two characters."""
-    plain = " ".join(text.split()).strip("-*•\"“” ").removeprefix("(heard) ")[:LINE_CHARS]
+    """One line of at most so many words; what models put around it ("1.", "- ", quotes) is left
+    out. What is written without spaces (Chinese, Japanese, Thai) counts a word for each two
+    characters."""
+    plain = " ".join(text.split()).strip('-*•"“” ').removeprefix("(heard) ")[:LINE_CHARS]
     kept: list[str] = []
     room = most
     for part in plain.split():
@@ -77,46 +126,71 @@ def words(text: str, most: int) -> str:
 
 def names(found: Sequence[str]) -> tuple[str, ...]:
     """Normalised attributes, at most four, each at most five words: a sentence is none."""
-    return tuple(dict.fromkeys(name for one in found if (name := normalised(one)) and len(name.split()) <= 5))[:ATTRIBUTES]
+    return tuple(
+        dict.fromkeys(name for one in found if (name := normalised(one)) and len(name.split()) <= 5)
+    )[:ATTRIBUTES]
 
 
-def heard_edits(profile: Profile, answers: Sequence[EditAnswer], sources: Sequence[Source], weight: float) -> list[Edit]:
-    """Eq. 5: what was heard changes lines that were heard, and adds some; what the client says itself stays."""
+def heard_edits(
+    profile: Profile, answers: Sequence[EditAnswer], sources: Sequence[Source], weight: float
+) -> list[Edit]:
+    """Eq. 5: what was heard changes lines that were heard, and adds some; what the client says
+    itself stays."""
     out: list[Edit] = []
     for answer in answers[:EDITS]:
         old = _line(profile, answer)
         old = old if old is not None and old.author is Author.RECEPTION else None
-        line = Line(id=old.id if old else 0, text=words(answer.text, LINE_MAX_WORDS), attributes=names(answer.attributes),
-                    weight=weight, author=Author.RECEPTION, sources=tuple(sources[:SOURCES]))
+        line = Line(
+            id=old.id if old else 0,
+            text=words(answer.text, LINE_MAX_WORDS),
+            attributes=names(answer.attributes),
+            weight=weight,
+            author=Author.RECEPTION,
+            sources=tuple(sources[:SOURCES]),
+        )
         _put(out, answer, old, line)
     return out
 
 
 def own_edits(profile: Profile, answers: Sequence[EditAnswer], sequence: int) -> list[Edit]:
-    """Eq. 9: an interaction changes lines that interactions and messages wrote, and adds some; the catalogue's stay."""
+    """Eq. 9: an interaction changes lines that interactions and messages wrote, and adds some; the
+    catalogue's stay."""
     out: list[Edit] = []
     for answer in answers[:EDITS]:
         old = _line(profile, answer)
         old = old if old is not None and old.author is not Author.CATALOGUE else None
         before = old.sources if old else ()
-        line = Line(id=old.id if old else 0, text=words(answer.text, LINE_MAX_WORDS), attributes=names(answer.attributes),
-                    weight=old.weight * DECAY + OWN_WEIGHT if old else OWN_WEIGHT, author=Author.INTERACTION,
-                    sources=(*before, Source(sequence=sequence))[-SOURCES:])
+        line = Line(
+            id=old.id if old else 0,
+            text=words(answer.text, LINE_MAX_WORDS),
+            attributes=names(answer.attributes),
+            weight=old.weight * DECAY + OWN_WEIGHT if old else OWN_WEIGHT,
+            author=Author.INTERACTION,
+            sources=(*before, Source(sequence=sequence))[-SOURCES:],
+        )
         _put(out, answer, old, line)
     return out
 
 
-def in_words(answers: Sequence[EditAnswer], parties: Sequence[Party],
-             letters: Mapping[tuple[int, int], str]) -> list[EditAnswer]:
+def in_words(
+    answers: Sequence[EditAnswer], parties: Sequence[Party], letters: Mapping[tuple[int, int], str]
+) -> list[EditAnswer]:
     """The same without the letters of this prompt's messages."""
-    return [answer.model_copy(update={"text": spelled(answer.text, parties, letters)}) for answer in answers]
+    return [
+        answer.model_copy(update={"text": spelled(answer.text, parties, letters)})
+        for answer in answers
+    ]
 
 
 def usable(answers: Sequence[EditAnswer], lines: int) -> None:
     """Raises ValueError where every edit names a line that is not there."""
-    wrong = [answer.line for answer in answers if answer.op != "add" and not 1 <= answer.line <= lines]
+    wrong = [
+        answer.line for answer in answers if answer.op != "add" and not 1 <= answer.line <= lines
+    ]
     if answers and len(wrong) == len(answers):
-        raise ValueError(f"there is no line {wrong[0]}: give a line's number (1 to {lines}), or add one")
+        raise ValueError(
+            f"there is no line {wrong[0]}: give a line's number (1 to {lines}), or add one"
+        )
 
 
 def _line(profile: Profile, answer: EditAnswer) -> Line | None:
@@ -126,7 +200,9 @@ def _line(profile: Profile, answer: EditAnswer) -> Line | None:
 
 def _put(out: list[Edit], answer: EditAnswer, old: Line | None, line: Line) -> None:
     """Each line is edited once; a text that says nothing is no line."""
-    edited: Collection[Any] = {edit.id if isinstance(edit, DropLine) else edit.line.id for edit in out}
+    edited: Collection[Any] = {
+        edit.id if isinstance(edit, DropLine) else edit.line.id for edit in out
+    }
     if old is not None and old.id in edited:
         return
     if answer.op == "drop":

@@ -32,7 +32,8 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Wanted:
-    """A part of the answer: its model, and what makes of it what was asked. `read` raises ValueError, in words for the model."""
+    """A part of the answer: its model, and what makes of it what was asked. `read` raises
+    ValueError, in words for the model."""
 
     model: type[BaseModel]
     read: Callable[[Any], object]
@@ -49,17 +50,24 @@ class Question:
 
 
 def schema_of(parts: Mapping[str, Wanted], *, bounded: bool) -> dict[str, Any]:
-    """A JSON schema that servers with grammars take: nothing but types, names and short enums; `bounded`: and how long texts and
-    lists may be, for models that begin to repeat themselves: the other parts of the answer come all the same."""
+    """A JSON schema that servers with grammars take: nothing but types, names and short enums;
+    `bounded`: and how long texts and lists may be, for models that begin to repeat themselves: the
+    other parts of the answer come all the same."""
     shapes = {name: _plain(wanted.model) for name, wanted in parts.items()}
-    return {"type": "object", "properties": shapes if bounded else {name: _unbounded(shape) for name, shape in shapes.items()},
-            "required": list(parts), "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": shapes
+        if bounded
+        else {name: _unbounded(shape) for name, shape in shapes.items()},
+        "required": list(parts),
+        "additionalProperties": False,
+    }
 
 
 @cache
 def _plain(model: type[BaseModel]) -> dict[str, Any]:
-    """Made once a model: it takes pydantic milliseconds. Texts and lists are bounded, those of which their model says nothing by
-    what a line, a name and a few names take."""
+    """Made once a model: it takes pydantic milliseconds. Texts and lists are bounded, those of
+    which their model says nothing by what a line, a name and a few names take."""
     schema = model.model_json_schema()
     definitions = schema.get("$defs", {})
 
@@ -67,12 +75,29 @@ def _plain(model: type[BaseModel]) -> dict[str, Any]:
         if "$ref" in node:
             return walk(definitions[node["$ref"].rsplit("/", 1)[1]])
         if node.get("type") == "object":
-            return {"type": "object", "properties": {name: walk(value) for name, value in node["properties"].items()},
-                    "required": list(node["properties"]), "additionalProperties": False}
+            return {
+                "type": "object",
+                "properties": {name: walk(value) for name, value in node["properties"].items()},
+                "required": list(node["properties"]),
+                "additionalProperties": False,
+            }
         if node.get("type") == "array":
-            items = {**node["items"], "maxLength": NAME_CHARS} if node["items"].get("type") == "string" else node["items"]
-            return {"type": "array", "items": walk(items), "maxItems": LIST_ITEMS, **_those(node, "minItems", "maxItems")}
-        length = {"maxLength": TEXT_CHARS} if node.get("type") == "string" and not node.keys() & {"enum", "const"} else {}
+            items = (
+                {**node["items"], "maxLength": NAME_CHARS}
+                if node["items"].get("type") == "string"
+                else node["items"]
+            )
+            return {
+                "type": "array",
+                "items": walk(items),
+                "maxItems": LIST_ITEMS,
+                **_those(node, "minItems", "maxItems"),
+            }
+        length = (
+            {"maxLength": TEXT_CHARS}
+            if node.get("type") == "string" and not node.keys() & {"enum", "const"}
+            else {}
+        )
         return {**_those(node, "type", "enum", "const"), **length, **_those(node, "maxLength")}
 
     plain: dict[str, Any] = walk(schema)
@@ -92,13 +117,24 @@ def _unbounded(shape: Any) -> Any:
 
 def shape_of(parts: Mapping[str, Wanted]) -> str:
     """The answer's form in words, for models without a grammar."""
-    return "{" + ", ".join(f'"{name}": {_shape(_plain(wanted.model))}' for name, wanted in parts.items()) + "}"
+    return (
+        "{"
+        + ", ".join(f'"{name}": {_shape(_plain(wanted.model))}' for name, wanted in parts.items())
+        + "}"
+    )
 
 
 def _shape(schema: Mapping[str, Any]) -> str:
     if "enum" in schema:
         return " | ".join(f'"{value}"' for value in schema["enum"])
     kinds: Mapping[str, Callable[[], str]] = {
-        "object": lambda: "{" + ", ".join(f'"{name}": {_shape(value)}' for name, value in schema["properties"].items()) + "}",
-        "array": lambda: f"[{_shape(schema['items'])}, ...]"}
+        "object": lambda: (
+            "{"
+            + ", ".join(
+                f'"{name}": {_shape(value)}' for name, value in schema["properties"].items()
+            )
+            + "}"
+        ),
+        "array": lambda: f"[{_shape(schema['items'])}, ...]",
+    }
     return kinds.get(schema["type"], lambda: str(schema["type"]))()

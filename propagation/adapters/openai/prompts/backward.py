@@ -1,4 +1,5 @@
-"""Prompt_gradient and Prompt_optimizer (eq. 8 and 9) for all modules in one: Algorithm 1, lines 9 and 10."""
+"""Prompt_gradient and Prompt_optimizer (eq. 8 and 9) for all modules in one: Algorithm 1, lines 9
+and 10."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -17,13 +18,23 @@ from propagation.adapters.openai.prompts.gradient import (
     of_messages,
     outcome,
 )
-from propagation.adapters.openai.prompts.optimizer import EDIT_HOW, RULE_HOW, RuleAnswers, edits_of, rules_of
+from propagation.adapters.openai.prompts.optimizer import (
+    EDIT_HOW,
+    RULE_HOW,
+    RuleAnswers,
+    edits_of,
+    rules_of,
+)
 from propagation.model.clients.client_text import ReasonWork
 from propagation.model.clients.gradient import Gradient
 from propagation.ports.reasoner import OptimizeAnswer, Party
 
 CLIENT_TOKENS = 260
-PROMPT = Prompt("backward", 3, f"{RULES}\n{GRADIENT_HOW}Then carry out what you ask of each client:\n{EDIT_HOW}{RULE_HOW}")
+PROMPT = Prompt(
+    "backward",
+    3,
+    f"{RULES}\n{GRADIENT_HOW}Then carry out what you ask of each client:\n{EDIT_HOW}{RULE_HOW}",
+)
 NAMES = ("user", "chosen", "passed")
 
 
@@ -43,20 +54,34 @@ class Client(ClientCredit):
 
 
 def question(work: ReasonWork, reward: int | None, parties: Mapping[str, Party]) -> Question:
-    """Parts: user, chosen and passed, as there are; messages where anybody heard any. Each client's part is read as (gradients,
-    OptimizeAnswer), that of the messages as gradients."""
+    """Parts: user, chosen and passed, as there are; messages where anybody heard any. Each client's
+    part is read as (gradients, OptimizeAnswer), that of the messages as gradients."""
     letters, said = lettered(list(parties.values()))
     everybody = list(parties.values())
-    parts = {name: _wanted(work, reward, party, everybody, letters) for name, party in parties.items()}
+    parts = {
+        name: _wanted(work, reward, party, everybody, letters) for name, party in parties.items()
+    }
     if said:
-        parts["messages"] = Wanted(Messages, lambda answer: of_messages(work, everybody, letters, answer))
-    data: dict[str, Any] = {"outcome": outcome(reward), **({"messages": said} if said else {}),
-                            **{name: shown(party, letters) for name, party in parties.items()}}
-    return Question(PROMPT, data, parts, CLIENT_TOKENS * len(parties) + TOKENS_A_MESSAGE * len(said))
+        parts["messages"] = Wanted(
+            Messages, lambda answer: of_messages(work, everybody, letters, answer)
+        )
+    data: dict[str, Any] = {
+        "outcome": outcome(reward),
+        **({"messages": said} if said else {}),
+        **{name: shown(party, letters) for name, party in parties.items()},
+    }
+    return Question(
+        PROMPT, data, parts, CLIENT_TOKENS * len(parties) + TOKENS_A_MESSAGE * len(said)
+    )
 
 
-def _wanted(work: ReasonWork, reward: int | None, party: Party, everybody: Sequence[Party],
-            letters: dict[tuple[int, int], str]) -> Wanted:
+def _wanted(
+    work: ReasonWork,
+    reward: int | None,
+    party: Party,
+    everybody: Sequence[Party],
+    letters: dict[tuple[int, int], str],
+) -> Wanted:
     def read(answer: Any) -> tuple[list[Gradient], OptimizeAnswer]:
         edits = edits_of(work, party, in_words(answer.edits, everybody, letters)).edits
         rules = rules_of(work, party, letters, answer.rules).rules if party.messages else ()

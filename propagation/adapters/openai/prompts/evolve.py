@@ -1,4 +1,5 @@
-"""Prompt_optimizer of routers (eq. 9): split, merged, rewritten or left as they are, one router a call."""
+"""Prompt_optimizer of routers (eq. 9): split, merged, rewritten or left as they are, one router a
+call."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -16,7 +17,11 @@ from propagation.model.routers.router_case import RouterCase, RouterDecision
 GRADIENTS, NAMES = 20, 8
 REASON_WORDS, TOKENS = 25, 450
 TEXTS = {"keep": 0, "split": 2, "merge": 1, "rewrite": 1}
-PROMPT = Prompt("evolve", 2, RULES + """
+PROMPT = Prompt(
+    "evolve",
+    2,
+    RULES
+    + """
 The router in the data speaks for a community of users and items. `says` is its message; `helped` and `misled` count the readers for
 whom it did or did not speak of what they chose; `gradients` are what they ask of it; `chose` counts what they chose. Where given,
 `halves` are its two groups of users, each one's share and what it chose; `nearest` is the message of the router most like it, and
@@ -27,7 +32,8 @@ whom it did or did not speak of what they chose; `gradients` are what they ask o
 - keep, else.
 Give a `reason` of at most 25 words, and `routers`: two for split, in the order of the halves; one for merge or rewrite; none for
 keep. Each has a `name`, at most 6 words, and a `text`, 40 to 60 words to its members. Speak of tastes and items, never of single
-users.""")
+users.""",
+)
 
 
 class Spoken(Answer):
@@ -36,7 +42,10 @@ class Spoken(Answer):
 
 
 class Decision(Answer):
-    kind: Annotated[Literal["keep", "split", "merge", "rewrite"], BeforeValidator(lambda value: str(value).strip().lower())]
+    kind: Annotated[
+        Literal["keep", "split", "merge", "rewrite"],
+        BeforeValidator(lambda value: str(value).strip().lower()),
+    ]
     reason: Words = ""
     routers: Annotated[Several[Spoken], at_most(max(TEXTS.values()))]
 
@@ -55,18 +64,30 @@ def decision_of(answer: Decision, case: RouterCase) -> RouterDecision:
         raise ValueError("this router has no halves to split it into")
     if answer.kind == "merge" and case.nearest is None:
         raise ValueError("there is no router to merge this one with")
-    texts = tuple((words(one.name, NAME_WORDS), words(one.text, TEXT_WORDS)) for one in answer.routers)
+    texts = tuple(
+        (words(one.name, NAME_WORDS), words(one.text, TEXT_WORDS)) for one in answer.routers
+    )
     if len(texts) != TEXTS[answer.kind] or not all(name and text for name, text in texts):
-        raise ValueError(f"routers must hold {TEXTS[answer.kind]} with a name and a text for {answer.kind}")
-    return RouterDecision(EvolutionKind(answer.kind), words(answer.reason, REASON_WORDS), texts, PROMPT.label)
+        raise ValueError(
+            f"routers must hold {TEXTS[answer.kind]} with a name and a text for {answer.kind}"
+        )
+    return RouterDecision(
+        EvolutionKind(answer.kind), words(answer.reason, REASON_WORDS), texts, PROMPT.label
+    )
 
 
 def _shown(case: RouterCase) -> dict[str, Any]:
     out: dict[str, Any] = {
-        "says": as_data(case.router.text, MESSAGE_CHARS), "helped": case.praised, "misled": case.blamed,
-        "gradients": [as_data(one.text, MESSAGE_CHARS) for one in case.gradients[:GRADIENTS]], "chose": _most(case.wanted)}
+        "says": as_data(case.router.text, MESSAGE_CHARS),
+        "helped": case.praised,
+        "misled": case.blamed,
+        "gradients": [as_data(one.text, MESSAGE_CHARS) for one in case.gradients[:GRADIENTS]],
+        "chose": _most(case.wanted),
+    }
     if case.halves is not None:
-        out["halves"] = [{"share": round(half.share, 2), "chose": _most(half.wanted)} for half in case.halves]
+        out["halves"] = [
+            {"share": round(half.share, 2), "chose": _most(half.wanted)} for half in case.halves
+        ]
     if case.nearest is not None:
         out["nearest"] = as_data(case.nearest.text, MESSAGE_CHARS)
         out["likeness"] = round(case.likeness, 2)

@@ -1,4 +1,5 @@
-"""Prompt_extract (eq. 1), with a client's first profile: its own text as lines with their attributes."""
+"""Prompt_extract (eq. 1), with a client's first profile: its own text as lines with their
+attributes."""
 
 from collections.abc import Sequence
 from typing import Annotated, ClassVar
@@ -12,11 +13,16 @@ from propagation.model.clients.profile import LINE_MAX_WORDS, AddLine, Author, E
 
 LINES, WEIGHT = 2, 2.0
 TOKENS_A_CLIENT = 150
-PROMPT = Prompt("extract", 2, RULES + """
+PROMPT = Prompt(
+    "extract",
+    2,
+    RULES
+    + """
 Each client in the data is an item of a catalogue or a user, with what is said of it. Write its first profile as `lines`, one or
 two. `text`: at most 25 words on what it is (an item: begin with its title) and whom it may please. `attributes`: 1 to 4 short
 names, in lower case, of the concepts in the text (style, subject, mood, maker). Say nothing that the data does not say or plainly
-imply.""")
+imply.""",
+)
 
 
 class Profile(Answer):
@@ -28,14 +34,27 @@ class Profile(Answer):
 
 def question(clients: Sequence[Client]) -> Question:
     """Parts: client_1, client_2, ... in order."""
-    return Question(PROMPT, {f"client_{place}": own_text(client) for place, client in enumerate(clients, 1)},
-                    {f"client_{place}": Wanted(Profile, edits_of) for place, _ in enumerate(clients, 1)},
-                    TOKENS_A_CLIENT * len(clients) + 50)
+    return Question(
+        PROMPT,
+        {f"client_{place}": own_text(client) for place, client in enumerate(clients, 1)},
+        {f"client_{place}": Wanted(Profile, edits_of) for place, _ in enumerate(clients, 1)},
+        TOKENS_A_CLIENT * len(clients) + 50,
+    )
 
 
 def edits_of(answer: Profile) -> Sequence[Edit]:
     lines = [line for line in answer.lines if line.text.strip()][:LINES]
     if not lines:
         raise ValueError("there is no line: write at least one")
-    return [AddLine(line=Line(id=0, text=words(line.text, LINE_MAX_WORDS), attributes=names(line.attributes), weight=WEIGHT,
-                              author=Author.CATALOGUE)) for line in lines]
+    return [
+        AddLine(
+            line=Line(
+                id=0,
+                text=words(line.text, LINE_MAX_WORDS),
+                attributes=names(line.attributes),
+                weight=WEIGHT,
+                author=Author.CATALOGUE,
+            )
+        )
+        for line in lines
+    ]

@@ -8,20 +8,33 @@ from propagation.adapters.openai.prompting.prompt_data import party as shown
 from propagation.adapters.openai.prompts import merge, predict
 from propagation.ports.reasoner import Party
 
-PROMPT = Prompt("forward", 3, f"{RULES}\n{merge.HOW}\nWith what was taken in, answer too:\n{predict.HOW}")
+PROMPT = Prompt(
+    "forward", 3, f"{RULES}\n{merge.HOW}\nWith what was taken in, answer too:\n{predict.HOW}"
+)
 NAMES = ("user", "candidate_1", "candidate_2")
 
 
 def question(user: Party, candidates: Sequence[Party]) -> Question:
-    """Parts: each of user, candidate_1 and candidate_2 that has messages; prediction where there are two candidates."""
+    """Parts: each of user, candidate_1 and candidate_2 that has messages; prediction where there
+    are two candidates."""
     parties = (user, *candidates)
     letters, said = lettered(parties)
-    parts: dict[str, Wanted] = {name: merge.wanted(party, letters) for name, party in zip(NAMES, parties, strict=False)
-                                if party.messages}
+    parts: dict[str, Wanted] = {
+        name: merge.wanted(party, letters)
+        for name, party in zip(NAMES, parties, strict=False)
+        if party.messages
+    }
     tokens = merge.TOKENS * len(parts)
     if len(candidates) == 2:
         parts["prediction"] = predict.WANTED
         tokens += predict.TOKENS
     data = {"messages": said} if said else {}
-    return Question(PROMPT if said else predict.PROMPT,
-                    {**data, **{name: shown(party, letters) for name, party in zip(NAMES, parties, strict=False)}}, parts, tokens)
+    return Question(
+        PROMPT if said else predict.PROMPT,
+        {
+            **data,
+            **{name: shown(party, letters) for name, party in zip(NAMES, parties, strict=False)},
+        },
+        parts,
+        tokens,
+    )

@@ -1,11 +1,19 @@
-"""Prompt_gradient (eq. 8): for each module that took part, a textual reward and an executable suggestion."""
+"""Prompt_gradient (eq. 8): for each module that took part, a textual reward and an executable
+suggestion."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator
 
-from propagation.adapters.openai.prompting.answer_types import Answer, Several, Truth, Words, at_most, most
+from propagation.adapters.openai.prompting.answer_types import (
+    Answer,
+    Several,
+    Truth,
+    Words,
+    at_most,
+    most,
+)
 from propagation.adapters.openai.prompting.profile_edits import words
 from propagation.adapters.openai.prompting.prompt import NAME_CHARS, RULES, Prompt, Question, Wanted
 from propagation.adapters.openai.prompting.prompt_data import letter_in, lettered, spelled
@@ -62,30 +70,73 @@ def outcome(reward: int | None) -> str:
 def question(work: ReasonWork, reward: int, name: str, party: Party) -> Question:
     """One client and what it heard: parts client and, where it heard any, messages."""
     letters, said = lettered([party])
-    parts = {"client": Wanted(ClientCredit if said else ProfileCredit, lambda answer: of_client(work, party, answer, letters))}
+    parts = {
+        "client": Wanted(
+            ClientCredit if said else ProfileCredit,
+            lambda answer: of_client(work, party, answer, letters),
+        )
+    }
     if said:
-        parts["messages"] = Wanted(Messages, lambda answer: of_messages(work, [party], letters, answer))
-    return Question(PROMPT, {"outcome": outcome(reward), "client_is": name, "messages": said, "client": shown(party, letters)},
-                    parts, TOKENS + TOKENS_A_MESSAGE * len(said))
+        parts["messages"] = Wanted(
+            Messages, lambda answer: of_messages(work, [party], letters, answer)
+        )
+    return Question(
+        PROMPT,
+        {
+            "outcome": outcome(reward),
+            "client_is": name,
+            "messages": said,
+            "client": shown(party, letters),
+        },
+        parts,
+        TOKENS + TOKENS_A_MESSAGE * len(said),
+    )
 
 
-def of_client(work: ReasonWork, party: Party, answer: ProfileCredit, letters: Mapping[tuple[int, int], str]) -> list[Gradient]:
+def of_client(
+    work: ReasonWork, party: Party, answer: ProfileCredit, letters: Mapping[tuple[int, int], str]
+) -> list[Gradient]:
     """Of the profile; of the filter memory where something was heard."""
     said = [(Module.PROFILE, answer.gradient)]
     if isinstance(answer, ClientCredit):
         said.append((Module.FILTER_MEMORY, answer.filter_gradient))
-    return [Gradient(sequence=work.sequence, module=module, owner=party.client.ref, writer=work.user, reward=int(answer.helped),
-                     text=words(spelled(text, [party], letters), SUGGESTION_WORDS)) for module, text in said if text.strip()]
+    return [
+        Gradient(
+            sequence=work.sequence,
+            module=module,
+            owner=party.client.ref,
+            writer=work.user,
+            reward=int(answer.helped),
+            text=words(spelled(text, [party], letters), SUGGESTION_WORDS),
+        )
+        for module, text in said
+        if text.strip()
+    ]
 
 
-def of_messages(work: ReasonWork, parties: Sequence[Party], letters: Mapping[tuple[int, int], str], answer: Any) -> list[Gradient]:
+def of_messages(
+    work: ReasonWork, parties: Sequence[Party], letters: Mapping[tuple[int, int], str], answer: Any
+) -> list[Gradient]:
     """One a router, of the messages that somebody heard."""
-    by_letter = {letters[message.router, message.version]: message for party in parties for message in party.messages}
+    by_letter = {
+        letters[message.router, message.version]: message
+        for party in parties
+        for message in party.messages
+    }
     out: dict[int, Gradient] = {}
     for one in answer.heard:
         message = by_letter.get(letter_in(one.message, by_letter) or "")
         if message is not None and one.gradient.strip():
-            out.setdefault(message.router, Gradient(
-                sequence=work.sequence, module=Module.ROUTER, owner=message.router, writer=work.user, reward=int(one.helped),
-                text=words(spelled(one.gradient, parties, letters), SUGGESTION_WORDS), attributes=message.attributes[:8]))
+            out.setdefault(
+                message.router,
+                Gradient(
+                    sequence=work.sequence,
+                    module=Module.ROUTER,
+                    owner=message.router,
+                    writer=work.user,
+                    reward=int(one.helped),
+                    text=words(spelled(one.gradient, parties, letters), SUGGESTION_WORDS),
+                    attributes=message.attributes[:8],
+                ),
+            )
     return list(out.values())

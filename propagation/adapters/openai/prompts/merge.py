@@ -4,7 +4,12 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 from propagation.adapters.openai.prompting.answer_types import Answer, Names, at_most
-from propagation.adapters.openai.prompting.profile_edits import HEARD_WEIGHT, Edits, heard_edits, in_words
+from propagation.adapters.openai.prompting.profile_edits import (
+    HEARD_WEIGHT,
+    Edits,
+    heard_edits,
+    in_words,
+)
 from propagation.adapters.openai.prompting.prompt import RULES, Prompt, Question, Wanted
 from propagation.adapters.openai.prompting.prompt_data import letter_in, lettered
 from propagation.adapters.openai.prompting.prompt_data import party as shown
@@ -37,7 +42,12 @@ class Reception(Answer):
 def question(party: Party) -> Question:
     """One part: client."""
     letters, said = lettered([party])
-    return Question(PROMPT, {"messages": said, "client": shown(party, letters)}, {"client": wanted(party, letters)}, TOKENS)
+    return Question(
+        PROMPT,
+        {"messages": said, "client": shown(party, letters)},
+        {"client": wanted(party, letters)},
+        TOKENS,
+    )
 
 
 def wanted(party: Party, letters: Mapping[tuple[int, int], str]) -> Wanted:
@@ -45,20 +55,35 @@ def wanted(party: Party, letters: Mapping[tuple[int, int], str]) -> Wanted:
 
 
 def merge_of(party: Party, letters: Mapping[tuple[int, int], str], answer: Any) -> MergeAnswer:
-    """A message that no edit rests on was declined. An edit that names none rests on all of the client's."""
+    """A message that no edit rests on was declined. An edit that names none rests on all of the
+    client's."""
     if answer.used and not answer.edits:
         answer = answer.model_copy(update={"used": []})
     known = {letters[message.router, message.version]: message for message in party.messages}
-    meant = list(dict.fromkeys(letter for name in answer.used if (letter := letter_in(name, known))))
+    meant = list(
+        dict.fromkeys(letter for name in answer.used if (letter := letter_in(name, known)))
+    )
     if answer.used and not meant:
-        raise ValueError(f"used: there is no message {answer.used[0][:20]!r}; its messages are {', '.join(known)}")
+        raise ValueError(
+            f"used: there is no message {answer.used[0][:20]!r}; its messages are {', '.join(known)}"
+        )
     used = [known[letter] for letter in meant] or list(known.values())
     if not answer.edits:
         used = []
-    factor = max((party.filter_memory.factor_for(message.router, message.attributes) for message in used), default=1.0)
+    factor = max(
+        (party.filter_memory.factor_for(message.router, message.attributes) for message in used),
+        default=1.0,
+    )
     sources = [Source(router=message.router, version=message.version) for message in used]
-    edits = heard_edits(party.profile, in_words(answer.edits, [party], letters), sources, min(HEARD_WEIGHT * factor, 0.9))
+    edits = heard_edits(
+        party.profile,
+        in_words(answer.edits, [party], letters),
+        sources,
+        min(HEARD_WEIGHT * factor, 0.9),
+    )
     taken = {(message.router, message.version) for message in used} if edits else set()
-    outcomes = {key: MERGED_OUTCOME if key in taken else DECLINED
-                for key in ((message.router, message.version) for message in party.messages)}
+    outcomes = {
+        key: MERGED_OUTCOME if key in taken else DECLINED
+        for key in ((message.router, message.version) for message in party.messages)
+    }
     return MergeAnswer(edits=edits, outcomes=outcomes)

@@ -1,4 +1,5 @@
-"""Prompt_optimizer (eq. 9): a client's profile and filter memory after an interaction, by its gradients."""
+"""Prompt_optimizer (eq. 9): a client's profile and filter memory after an interaction, by its
+gradients."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal
@@ -8,7 +9,14 @@ from pydantic import BeforeValidator
 from propagation.adapters.openai.prompting.answer_types import Answer, Several, Words, at_most, most
 from propagation.adapters.openai.prompting.profile_edits import Edits, own_edits, usable, words
 from propagation.adapters.openai.prompting.prompt import NAME_CHARS, RULES, Prompt, Question, Wanted
-from propagation.adapters.openai.prompting.prompt_data import LETTER, LINE_CHARS, as_data, letter_in, lettered, spelled
+from propagation.adapters.openai.prompting.prompt_data import (
+    LETTER,
+    LINE_CHARS,
+    as_data,
+    letter_in,
+    lettered,
+    spelled,
+)
 from propagation.adapters.openai.prompting.prompt_data import party as shown
 from propagation.adapters.openai.prompts.gradient import outcome
 from propagation.model.clients.attribute import normalised
@@ -29,13 +37,25 @@ names, in lower case, of the concepts in the text. Leave `edits` empty where not
 RULE_HOW = """- `rules`, only where the client has `messages`: at most two changes of how far it trusts what it hears. `about`: a
 message's name or one attribute; `weigh`: more, less or never; `text`: the rule, in at most 25 words. May be empty.
 """
-MET = RULES + "\n`outcome` says what happened to `client`, and `gradients` what it should do about it. Answer:\n"
+MET = (
+    RULES
+    + "\n`outcome` says what happened to `client`, and `gradients` what it should do about it. Answer:\n"
+)
 PROFILE = Prompt("optimizer_profile", 3, MET + EDIT_HOW)
 FILTER = Prompt("optimizer_filter", 3, MET + RULE_HOW)
 
 
-WEIGHS = {"higher": "more", "up": "more", "trust": "more", "lower": "less", "down": "less", "distrust": "less", "ignore": "never",
-          "none": "never", "drop": "never"}
+WEIGHS = {
+    "higher": "more",
+    "up": "more",
+    "trust": "more",
+    "lower": "less",
+    "down": "less",
+    "distrust": "less",
+    "ignore": "never",
+    "none": "never",
+    "drop": "never",
+}
 
 
 def _weigh(value: Any) -> str:
@@ -62,22 +82,52 @@ class FilterRules(Answer):
     rules: RuleAnswers
 
 
-def profile_question(work: ReasonWork, reward: int | None, name: str, party: Party, other: Party,
-                     gradients: Sequence[Gradient]) -> Question:
+def profile_question(
+    work: ReasonWork,
+    reward: int | None,
+    name: str,
+    party: Party,
+    other: Party,
+    gradients: Sequence[Gradient],
+) -> Question:
     """One part: client."""
-    data = {"outcome": outcome(reward), "client_is": name, "client": shown(party, {}), "it_met": shown(other, {}),
-            "gradients": asked_of(gradients)}
-    return Question(PROFILE, data, {"client": Wanted(ProfileEdits, lambda answer: edits_of(work, party, answer.edits))},
-                    PROFILE_TOKENS)
+    data = {
+        "outcome": outcome(reward),
+        "client_is": name,
+        "client": shown(party, {}),
+        "it_met": shown(other, {}),
+        "gradients": asked_of(gradients),
+    }
+    return Question(
+        PROFILE,
+        data,
+        {"client": Wanted(ProfileEdits, lambda answer: edits_of(work, party, answer.edits))},
+        PROFILE_TOKENS,
+    )
 
 
-def filter_question(work: ReasonWork, reward: int | None, name: str, party: Party, gradients: Sequence[Gradient]) -> Question:
+def filter_question(
+    work: ReasonWork, reward: int | None, name: str, party: Party, gradients: Sequence[Gradient]
+) -> Question:
     """One part: client. Only for a client that heard something."""
     letters, said = lettered([party])
-    data = {"outcome": outcome(reward), "client_is": name, "messages": said, "client": shown(party, letters),
-            "gradients": asked_of(gradients)}
-    return Question(FILTER, data, {"client": Wanted(FilterRules, lambda answer: rules_of(work, party, letters, answer.rules))},
-                    RULES_TOKENS)
+    data = {
+        "outcome": outcome(reward),
+        "client_is": name,
+        "messages": said,
+        "client": shown(party, letters),
+        "gradients": asked_of(gradients),
+    }
+    return Question(
+        FILTER,
+        data,
+        {
+            "client": Wanted(
+                FilterRules, lambda answer: rules_of(work, party, letters, answer.rules)
+            )
+        },
+        RULES_TOKENS,
+    )
 
 
 def asked_of(gradients: Sequence[Gradient]) -> list[str]:
@@ -90,19 +140,46 @@ def edits_of(work: ReasonWork, party: Party, answers: Any) -> OptimizeAnswer:
     return OptimizeAnswer(own_edits(party.profile, answers, work.sequence))
 
 
-def rules_of(work: ReasonWork, party: Party, letters: dict[tuple[int, int], str],
-             answers: Sequence[RuleAnswer]) -> OptimizeAnswer:
+def rules_of(
+    work: ReasonWork,
+    party: Party,
+    letters: dict[tuple[int, int], str],
+    answers: Sequence[RuleAnswer],
+) -> OptimizeAnswer:
     """A rule about a message is about its router; any other name is an attribute."""
-    routers = {letters[message.router, message.version]: message.router for message in party.messages}
+    routers = {
+        letters[message.router, message.version]: message.router for message in party.messages
+    }
     rules: list[FilterRule] = []
     for answer in answers[:RULES_A_CALL]:
         router = routers.get(letter_in(answer.about, routers) or "")
-        attribute = None if router is not None or LETTER.search(answer.about.upper()) else normalised(answer.about)
+        attribute = (
+            None
+            if router is not None or LETTER.search(answer.about.upper())
+            else normalised(answer.about)
+        )
         if router is None and (not attribute or len(attribute.split()) > 5):
             continue  # another client's message, or a sentence
-        old = next((rule for rule in party.filter_memory.rules if rule.target == (router, attribute)), None)
-        factor = LEFT_OUT if answer.weigh == "never" else (old.factor if old else 1.0) * FACTORS[answer.weigh]
-        told = spelled(answer.text, [party], letters) or f"Weigh what is said of {attribute or 'this'} {answer.weigh}."
-        rules.append(FilterRule(router=router, attribute=attribute, factor=factor, text=words(told, RULE_WORDS), age=work.sequence,
-                                evidence=(*(old.evidence if old else ()), work.sequence)[-EVIDENCE:]))
+        old = next(
+            (rule for rule in party.filter_memory.rules if rule.target == (router, attribute)), None
+        )
+        factor = (
+            LEFT_OUT
+            if answer.weigh == "never"
+            else (old.factor if old else 1.0) * FACTORS[answer.weigh]
+        )
+        told = (
+            spelled(answer.text, [party], letters)
+            or f"Weigh what is said of {attribute or 'this'} {answer.weigh}."
+        )
+        rules.append(
+            FilterRule(
+                router=router,
+                attribute=attribute,
+                factor=factor,
+                text=words(told, RULE_WORDS),
+                age=work.sequence,
+                evidence=(*(old.evidence if old else ()), work.sequence)[-EVIDENCE:],
+            )
+        )
     return OptimizeAnswer((), rules)

@@ -1,4 +1,5 @@
-"""Prompt_predict (eq. 6): which of two would the user choose? The answer's number is all that is known of a candidate."""
+"""Prompt_predict (eq. 6): which of two would the user choose? The answer's number is all that is
+known of a candidate."""
 
 from typing import Annotated, ClassVar
 
@@ -22,8 +23,16 @@ class Choice(Answer):
 
 def question(user: Party, first: Party, second: Party) -> Question:
     """One part: prediction."""
-    return Question(PROMPT, {"user": shown(user, {}), "candidate_1": shown(first, {}), "candidate_2": shown(second, {})},
-                    {"prediction": WANTED}, TOKENS)
+    return Question(
+        PROMPT,
+        {
+            "user": shown(user, {}),
+            "candidate_1": shown(first, {}),
+            "candidate_2": shown(second, {}),
+        },
+        {"prediction": WANTED},
+        TOKENS,
+    )
 
 
 def prediction_of(answer: Choice) -> Prediction:

@@ -13,21 +13,38 @@ from propagation.ports.reasoner import Party
 
 TOKENS, TOKENS_A_CANDIDATE = 60, 8
 LINES, CANDIDATES = 3, 1_000
-PROMPT = Prompt("rank", 2, RULES + """
+PROMPT = Prompt(
+    "rank",
+    2,
+    RULES
+    + """
 Rank the candidates by how likely the user is to choose each next, by the profiles. `order`: the number of every candidate once,
-likeliest first. The order in which they are given says nothing.""")
+likeliest first. The order in which they are given says nothing.""",
+)
 
 
 class Ranking(Answer):
     stands_for: ClassVar[str] = "order"
-    order: Annotated[list[Number], BeforeValidator(listed), Field(default_factory=list), at_most(CANDIDATES, least=1)]
+    order: Annotated[
+        list[Number],
+        BeforeValidator(listed),
+        Field(default_factory=list),
+        at_most(CANDIDATES, least=1),
+    ]
 
 
 def question(user: Party, candidates: Sequence[Party]) -> Question:
     """One part: ranking."""
-    data = {"user": shown(user, {}), "candidates": {str(place): brief(one, LINES) for place, one in enumerate(candidates, 1)}}
-    return Question(PROMPT, data, {"ranking": Wanted(Ranking, lambda answer: order_of(answer, len(candidates)))},
-                    TOKENS + TOKENS_A_CANDIDATE * len(candidates))
+    data = {
+        "user": shown(user, {}),
+        "candidates": {str(place): brief(one, LINES) for place, one in enumerate(candidates, 1)},
+    }
+    return Question(
+        PROMPT,
+        data,
+        {"ranking": Wanted(Ranking, lambda answer: order_of(answer, len(candidates)))},
+        TOKENS + TOKENS_A_CANDIDATE * len(candidates),
+    )
 
 
 def order_of(answer: Ranking, count: int) -> list[int]:

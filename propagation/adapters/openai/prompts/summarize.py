@@ -13,11 +13,16 @@ from propagation.ports.reasoner import Integration, Summary
 NAME_WORDS, TEXT_WORDS = 6, 60
 STANDING, ARRIVED, EXAMPLES = 8, 12, 3
 TOKENS_A_ROUTER = 150
-PROMPT = Prompt("summarize", 2, RULES + """
+PROMPT = Prompt(
+    "summarize",
+    2,
+    RULES
+    + """
 Each router in the data speaks for a community of users and items: `before` is what it said last, `stands_for` what its members
 hold, most telling first, `arrived` what clients newly brought and how many did, `seen_around` some items. Write for each router:
 `name`, at most 6 words that set it apart; `text`, 40 to 60 words to its members on what they share and what is new among them.
-Speak of tastes and items, never of single users; say nothing that the data does not say.""")
+Speak of tastes and items, never of single users; say nothing that the data does not say.""",
+)
 
 
 class Router(Answer):
@@ -27,16 +32,21 @@ class Router(Answer):
 
 def question(routers: Sequence[Integration]) -> Question:
     """Parts: router_1, router_2, ... in order."""
-    return Question(PROMPT, {f"router_{place}": _shown(one) for place, one in enumerate(routers, 1)},
-                    {f"router_{place}": Wanted(Router, summary_of) for place, _ in enumerate(routers, 1)},
-                    TOKENS_A_ROUTER * len(routers) + 50)
+    return Question(
+        PROMPT,
+        {f"router_{place}": _shown(one) for place, one in enumerate(routers, 1)},
+        {f"router_{place}": Wanted(Router, summary_of) for place, _ in enumerate(routers, 1)},
+        TOKENS_A_ROUTER * len(routers) + 50,
+    )
 
 
 def _shown(one: Integration) -> dict[str, Any]:
     out: dict[str, Any] = {}
     if one.before is not None:
         out["before"] = as_data(one.before.text, MESSAGE_CHARS)
-    out["stands_for"] = [as_data(name, TITLE_CHARS) for name in over_represented(one.standing, one.common)[:STANDING]]
+    out["stands_for"] = [
+        as_data(name, TITLE_CHARS) for name in over_represented(one.standing, one.common)[:STANDING]
+    ]
     out["arrived"] = {as_data(name, TITLE_CHARS): count for name, count in _most(one.arrived)}
     if one.examples:
         out["seen_around"] = [as_data(title, TITLE_CHARS) for title in one.examples[:EXAMPLES]]

@@ -13,9 +13,9 @@ BESIDE = ("-wal", "-shm", "-journal")
 
 @contextmanager
 def made_in_place(final: Path, *, replace: bool) -> Iterator[Path]:
-    """The path to write to; it becomes `final` (what it leads to, where it is a link) when the body ends well, and is removed when
-    it fails. What a killed process left there is removed first. Raises PropagationError where `final` is there and is not to be
-    replaced, or is no file."""
+    """The path to write to; it becomes `final` (what it leads to, where it is a link) when the body
+    ends well, and is removed when it fails. What a killed process left there is removed first.
+    Raises PropagationError where `final` is there and is not to be replaced, or is no file."""
     final = final.resolve()
     refuse_existing(final, replace=replace)
     drop_begun(final)
@@ -35,18 +35,23 @@ def refuse_existing(final: Path, *, replace: bool) -> None:
     if final.exists() and not final.is_file():
         raise PropagationError(f"{final} is no file and is left alone; name a file")
     if final.exists() and not replace:
-        raise PropagationError(f"{final} is there already and would be overwritten; name another file, or say --force")
+        raise PropagationError(
+            f"{final} is there already and would be overwritten; name another file, or say --force"
+        )
 
 
 def begun(final: Path) -> Sequence[Path]:
     """What a killed process left of this file. To be asked by who keeps others from making it."""
     final = final.resolve()
     partial = final.with_name(final.name + PARTIAL)
-    return [path for end in ("", *BESIDE) if (path := partial.with_name(partial.name + end)).exists()]
+    return [
+        path for end in ("", *BESIDE) if (path := partial.with_name(partial.name + end)).exists()
+    ]
 
 
 def drop_begun(final: Path) -> Sequence[Path]:
-    """Take it away, for it holds what may be erased from the file later; what that was. By who keeps others from making it."""
+    """Take it away, for it holds what may be erased from the file later; what that was. By who
+    keeps others from making it."""
     left = begun(final)
     for path in left:
         path.unlink(missing_ok=True)

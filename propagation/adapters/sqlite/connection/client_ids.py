@@ -10,8 +10,8 @@ Mark = tuple[int, ...]
 
 
 class Directory:
-    """Ids to refs and back, all of them. What a transaction adds is seen by the writer at once and by readers once it is
-    durable; what a failed one added is taken back (database.Memory)."""
+    """Ids to refs and back, all of them. What a transaction adds is seen by the writer at once and
+    by readers once it is durable; what a failed one added is taken back (database.Memory)."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -30,8 +30,17 @@ class Directory:
             self._committed[kind][id_] = ref
             self._ids[ref] = id_
         for kind in ClientKind:
-            given = one(connection, "SELECT value FROM progress WHERE name = ?", f"refs_given_{int(kind)}") or 0
-            self._next[kind] = max(given, 1 + max((ref >> 1 for ref in self._committed[kind].values()), default=-1))
+            given = (
+                one(
+                    connection,
+                    "SELECT value FROM progress WHERE name = ?",
+                    f"refs_given_{int(kind)}",
+                )
+                or 0
+            )
+            self._next[kind] = max(
+                given, 1 + max((ref >> 1 for ref in self._committed[kind].values()), default=-1)
+            )
         self._counts = list(self._next)
         self._sequence = recorded_through(connection)
         self._at = committed_at(connection, self._sequence)
@@ -103,14 +112,27 @@ class Directory:
 
 
 def recorded_through(connection: sqlite3.Connection) -> int:
-    return int(one(connection, "SELECT max(coalesce((SELECT max(sequence) FROM interaction), 0),"
-                               " coalesce((SELECT max(sequence) FROM log), 0))"))
+    return int(
+        one(
+            connection,
+            "SELECT max(coalesce((SELECT max(sequence) FROM interaction), 0),"
+            " coalesce((SELECT max(sequence) FROM log), 0))",
+        )
+    )
 
 
 def committed_at(connection: sqlite3.Connection, sequence: int) -> int:
-    """When the entry of this sequence, or the last one before it, was committed. It rises with the sequence."""
-    return max(one(connection, f"SELECT at FROM {table} WHERE sequence <= ? ORDER BY sequence DESC LIMIT 1", sequence) or 0
-               for table in ("interaction", "log"))
+    """When the entry of this sequence, or the last one before it, was committed. It rises with the
+    sequence."""
+    return max(
+        one(
+            connection,
+            f"SELECT at FROM {table} WHERE sequence <= ? ORDER BY sequence DESC LIMIT 1",
+            sequence,
+        )
+        or 0
+        for table in ("interaction", "log")
+    )
 
 
 def sequence_at(connection: sqlite3.Connection, time_ms: int) -> int:

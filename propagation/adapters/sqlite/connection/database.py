@@ -1,7 +1,7 @@
 """One SQLite file: WAL, synchronous=FULL, one writer thread with group commit, a few readers.
 
-Rows go in and out by JSON in one statement each (`json_each`, `json_group_array`): a statement is then one step outside
-the interpreter lock, however many rows it carries."""
+Rows go in and out by JSON in one statement each (`json_each`, `json_group_array`): a statement is
+then one step outside the interpreter lock, however many rows it carries."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,13 @@ from typing import Protocol, TypeVar
 
 from propagation.adapters.sqlite.connection.atomic_file import drop_begun
 from propagation.adapters.sqlite.connection.lock import Lock, take_lock
-from propagation.adapters.sqlite.connection.schema import in_snapshot, make_file, open_file, open_reader, translated
+from propagation.adapters.sqlite.connection.schema import (
+    in_snapshot,
+    make_file,
+    open_file,
+    open_reader,
+    translated,
+)
 from propagation.model.errors import StoreBusy, StoreCorrupt
 
 GROUP = 64
@@ -31,7 +37,8 @@ Waiting = tuple[Work, "Future[object]", bool]
 
 
 class Memory(Protocol):
-    """What a store keeps in memory beside the file: it follows every commit and rollback, on the writer's thread."""
+    """What a store keeps in memory beside the file: it follows every commit and rollback, on the
+    writer's thread."""
 
     def mark(self) -> Mark: ...
 
@@ -66,12 +73,17 @@ class Database:
         try:
             connection = open_file(self.path, self._max_bytes)
             if left := drop_begun(self.path):
-                log.warning("took away %s: a copy that a killed command had begun", ", ".join(path.name for path in left))
+                log.warning(
+                    "took away %s: a copy that a killed command had begun",
+                    ", ".join(path.name for path in left),
+                )
         except BaseException as error:
             self._release_lock()
             raise translated(error, self.path) from error
         self._place = _place_of(self.path)
-        self._writer = threading.Thread(target=self._write_loop, args=(connection,), name="sqlite-writer", daemon=True)
+        self._writer = threading.Thread(
+            target=self._write_loop, args=(connection,), name="sqlite-writer", daemon=True
+        )
         self._writer.start()
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-reader")
 
@@ -96,9 +108,10 @@ class Database:
         self._release_lock()
 
     def handle(self) -> int:
-        """Of the file itself, read and written beside SQLite. It stays open for as long as the connections are: closing any
-        descriptor of the file drops all of SQLite's locks on it, and the log could be taken away by another process. Raises
-        StoreCorrupt where the file was replaced."""
+        """Of the file itself, read and written beside SQLite. It stays open for as long as the
+        connections are: closing any descriptor of the file drops all of SQLite's locks on it, and
+        the log could be taken away by another process. Raises StoreCorrupt where the file was
+        replaced."""
         if self._handle is None:
             self._handle = os.open(self.path, os.O_RDWR)
         found = os.fstat(self._handle)
@@ -106,8 +119,9 @@ class Database:
         return self._handle
 
     async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `work` in a transaction shared with whatever else waits; returns after the durable commit. A caller that is
-        cancelled before its turn has written nothing; after it, the commit stands."""
+        """Run `work` in a transaction shared with whatever else waits; returns after the durable
+        commit. A caller that is cancelled before its turn has written nothing; after it, the commit
+        stands."""
         if self._writer is None:
             raise StoreBusy(f"{self.path} is closed")
         if self._damage is not None:
@@ -117,7 +131,8 @@ class Database:
         return await asyncio.wrap_future(done)
 
     async def alone(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `work` on the writing connection outside of any transaction, between commits: what looks after the file."""
+        """Run `work` on the writing connection outside of any transaction, between commits: what
+        looks after the file."""
         if self._writer is None:
             raise StoreBusy(f"{self.path} is closed")
         done: Future[T] = Future()
@@ -125,8 +140,9 @@ class Database:
         return await asyncio.wrap_future(done)
 
     async def read(self, work: Callable[[sqlite3.Connection], T], rows: int | None = None) -> T:
-        """Run `work` on a read connection, in one snapshot. `rows`: at most how many it reads, each by its key; where they are few
-        it is done here and now: to hand it to a thread and back takes longer than the work, the more so the busier the process."""
+        """Run `work` on a read connection, in one snapshot. `rows`: at most how many it reads, each
+        by its key; where they are few it is done here and now: to hand it to a thread and back
+        takes longer than the work, the more so the busier the process."""
         if self._readers is None:
             raise StoreBusy(f"{self.path} is closed")
         if rows is not None and rows <= FEW_ROWS:
@@ -155,7 +171,8 @@ class Database:
             raise self._translated(error) from error
 
     def _translated(self, error: BaseException) -> BaseException:
-        """As ours. Damage is remembered: what is acknowledged after it could not be trusted to be there."""
+        """As ours. Damage is remembered: what is acknowledged after it could not be trusted to be
+        there."""
         ours = translated(error, self.path)
         if isinstance(ours, StoreCorrupt):
             self._damage = ours
@@ -171,13 +188,19 @@ class Database:
                 except queue.Empty:
                     break
             stopping = group[-1] is None
-            wanted = [entry for entry in group if entry is not None and entry[1].set_running_or_notify_cancel()]
+            wanted = [
+                entry
+                for entry in group
+                if entry is not None and entry[1].set_running_or_notify_cancel()
+            ]
             self._commit([entry for entry in wanted if not entry[2]], connection)
             for work, done, _ in wanted[-1:] if wanted and wanted[-1][2] else ():
                 self._run_alone(work, done, connection)
         connection.close()
 
-    def _run_alone(self, work: Work, done: "Future[object]", connection: sqlite3.Connection) -> None:
+    def _run_alone(
+        self, work: Work, done: "Future[object]", connection: sqlite3.Connection
+    ) -> None:
         try:
             self._check_place()
             done.set_result(work(connection))
@@ -185,7 +208,8 @@ class Database:
             done.set_exception(self._translated(error))
 
     def _commit(self, group: list[Waiting], connection: sqlite3.Connection) -> None:
-        """One transaction; a function that fails is rolled back alone, a commit that fails fails them all."""
+        """One transaction; a function that fails is rolled back alone, a commit that fails fails
+        them all."""
         if not group:
             return
         results: list[tuple[Future[object], object]] = []
@@ -209,23 +233,34 @@ class Database:
             done.set_result(result)
 
     def _check_place(self) -> None:
-        """What is written to a file that was removed or replaced is gone with it. Raises StoreCorrupt."""
+        """What is written to a file that was removed or replaced is gone with it. Raises
+        StoreCorrupt."""
         self._check(_place_of(self.path))
 
     def _check(self, place: tuple[int, int] | None) -> None:
         if place != self._place:
-            raise StoreCorrupt(f"{self.path} was removed or replaced while the service held it; nothing more is acknowledged: stop"
-                               " the service, then put the file back or restore a back-up")
+            raise StoreCorrupt(
+                f"{self.path} was removed or replaced while the service held it; nothing more is acknowledged: stop"
+                " the service, then put the file back or restore a back-up"
+            )
 
-    def _run_one(self, work: Work, done: "Future[object]", results: list[tuple["Future[object]", object]],
-                 connection: sqlite3.Connection) -> None:
-        """One function of a group. Raises only where SQLite has rolled the whole transaction back by itself."""
+    def _run_one(
+        self,
+        work: Work,
+        done: "Future[object]",
+        results: list[tuple["Future[object]", object]],
+        connection: sqlite3.Connection,
+    ) -> None:
+        """One function of a group. Raises only where SQLite has rolled the whole transaction back
+        by itself."""
         mark = self._memory.mark()
         connection.execute("SAVEPOINT one")
         try:
             result = work(connection)
             if isinstance(result, sqlite3.Cursor):
-                result.close()  # here: its end resets its statement, which on the caller's thread this one may be using again
+                # here: its end resets its statement, which on the caller's thread this one may be
+                # using again
+                result.close()
             connection.execute("RELEASE one")
             results.append((done, result))
         except Exception as error:

@@ -11,7 +11,8 @@ from propagation.adapters.shared.json_text import without_nul
 
 
 def dumped(value: object) -> str:
-    """JSON for one statement. Raises InvalidInput on U+0000, which SQLite's JSON would cut a string at."""
+    """JSON for one statement. Raises InvalidInput on U+0000, which SQLite's JSON would cut a string
+    at."""
     return without_nul(orjson.dumps(value)).decode()
 
 
@@ -45,13 +46,23 @@ def rows_of(rows: Sequence[Sequence[object]]) -> Rows:
     return Rows(len(rows), dumped(rows))
 
 
-def put_rows(connection: sqlite3.Connection, table: str, count: int, rows: Rows, verb: str = "INSERT") -> None:
+def put_rows(
+    connection: sqlite3.Connection, table: str, count: int, rows: Rows, verb: str = "INSERT"
+) -> None:
     """Whole rows of `count` columns, in one statement."""
     if rows.count:
-        connection.execute(f"{verb} INTO {table} SELECT {fields(count)} FROM json_each(?)", (rows.json,))
+        connection.execute(
+            f"{verb} INTO {table} SELECT {fields(count)} FROM json_each(?)", (rows.json,)
+        )
 
 
-def put(connection: sqlite3.Connection, table: str, count: int, rows: Sequence[Sequence[object]], verb: str = "INSERT") -> None:
+def put(
+    connection: sqlite3.Connection,
+    table: str,
+    count: int,
+    rows: Sequence[Sequence[object]],
+    verb: str = "INSERT",
+) -> None:
     """The same, of rows that are not JSON yet."""
     if rows:
         put_rows(connection, table, count, rows_of(rows), verb)
@@ -59,5 +70,11 @@ def put(connection: sqlite3.Connection, table: str, count: int, rows: Sequence[S
 
 def counted(connection: sqlite3.Connection, name: str) -> int:
     """The next number of a named counter, never given twice."""
-    return int(one(connection, "INSERT INTO progress VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET value = value + 1"
-                               " RETURNING value", name))
+    return int(
+        one(
+            connection,
+            "INSERT INTO progress VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET value = value + 1"
+            " RETURNING value",
+            name,
+        )
+    )

@@ -23,20 +23,33 @@ class SqliteLeases:
     async def acquire_lease(self, name: str, holder: str, ttl_ms: int) -> Lease | None:
         def work(connection: sqlite3.Connection) -> Lease | None:
             now = self._clock.now_ms()
-            row = connection.execute("SELECT holder, token, expires FROM lease WHERE name = ?", (name,)).fetchone()
+            row = connection.execute(
+                "SELECT holder, token, expires FROM lease WHERE name = ?", (name,)
+            ).fetchone()
             held = row is not None and now < row[2] <= now + LONGEST_MS
             if held and row[0] != holder:
                 return None
             token = 1 if row is None else row[1] + (not held)
-            connection.execute("INSERT OR REPLACE INTO lease VALUES (?, ?, ?, ?)", (name, holder, token, now + ttl_ms))
+            connection.execute(
+                "INSERT OR REPLACE INTO lease VALUES (?, ?, ?, ?)",
+                (name, holder, token, now + ttl_ms),
+            )
             return Lease(name=name, holder=holder, token=token, expires=now + ttl_ms)
 
         return await self._database.write(work)
 
     async def lease_holder(self, name: str) -> str | None:
         now = self._clock.now_ms()
-        return await self._database.read(lambda connection: one(
-            connection, "SELECT holder FROM lease WHERE name = ? AND expires > ? AND expires <= ?", name, now, now + LONGEST_MS), 1)
+        return await self._database.read(
+            lambda connection: one(
+                connection,
+                "SELECT holder FROM lease WHERE name = ? AND expires > ? AND expires <= ?",
+                name,
+                now,
+                now + LONGEST_MS,
+            ),
+            1,
+        )
 
     async def show_life(self, holder: str, ttl_ms: int, within: float) -> frozenset[str]:
         """One process holds the file."""
@@ -46,11 +59,17 @@ class SqliteLeases:
         return 0
 
     async def release_lease(self, lease: Lease) -> None:
-        await self._database.write(lambda connection: connection.execute(
-            "UPDATE lease SET expires = 0 WHERE name = ? AND token = ?", (lease.name, lease.token)))
+        await self._database.write(
+            lambda connection: connection.execute(
+                "UPDATE lease SET expires = 0 WHERE name = ? AND token = ?",
+                (lease.name, lease.token),
+            )
+        )
 
     async def get_blob(self, name: str) -> bytes | None:
-        return await self._database.read(lambda connection: one(connection, "SELECT value FROM meta WHERE name = ?", name))
+        return await self._database.read(
+            lambda connection: one(connection, "SELECT value FROM meta WHERE name = ?", name)
+        )
 
     async def put_blob(self, name: str, value: bytes, lease: Lease | None = None) -> None:
         def work(connection: sqlite3.Connection) -> None:
@@ -65,7 +84,9 @@ def check_fence(connection: sqlite3.Connection, lease: Lease) -> None:
     """In the same transaction as what the lease protects."""
     token = one(connection, "SELECT token FROM lease WHERE name = ?", lease.name)
     if token != lease.token:
-        raise LeaseLost(f"lease {lease.name!r} was taken over by token {token}; this holder had {lease.token}")
+        raise LeaseLost(
+            f"lease {lease.name!r} was taken over by token {token}; this holder had {lease.token}"
+        )
 
 
 def free_all(connection: sqlite3.Connection) -> None:

@@ -1,5 +1,6 @@
-"""One process holds a database: by the lock file beside it, which names the holder, and by the database file itself, whatever it
-is called there (a hard link) and whatever became of the lock file."""
+"""One process holds a database: by the lock file beside it, which names the holder, and by the
+database file itself, whatever it is called there (a hard link) and whatever became of the lock
+file."""
 
 import fcntl
 import os
@@ -8,14 +9,16 @@ from pathlib import Path
 
 from propagation.model.errors import StoreBusy
 
-# SQLite locks with fcntl. On Linux flock's locks have nothing to do with those; elsewhere they may be the same.
+# SQLite locks with fcntl. On Linux flock's locks have nothing to do with those; elsewhere they may
+# be the same.
 FILE_TOO = sys.platform == "linux"
 LOCKS = Path("/proc/locks")
 
 
 class Lock:
-    """Held from `take_lock` on. To be released when every connection to the database is closed: closing any descriptor of a file
-    drops all locks that the process has on it by fcntl, which are SQLite's."""
+    """Held from `take_lock` on. To be released when every connection to the database is closed:
+    closing any descriptor of a file drops all locks that the process has on it by fcntl, which are
+    SQLite's."""
 
     def __init__(self, handles: list[int]) -> None:
         self._handles = handles
@@ -36,7 +39,9 @@ def take_lock(path: Path) -> Lock:
     handles = [beside]
     if FILE_TOO and path.exists():
         handles.append(itself := os.open(path, os.O_RDONLY))
-        if not _taken(itself):  # left open: it may be this process whose locks its closing would drop
+        if not _taken(
+            itself
+        ):  # left open: it may be this process whose locks its closing would drop
             os.close(beside)
             raise _busy(path, _holder_of(itself))
     os.ftruncate(beside, 0)
@@ -53,15 +58,22 @@ def _taken(handle: int) -> bool:
 
 
 def _holder_of(handle: int) -> str:
-    """As the kernel tells it: `7: FLOCK ADVISORY WRITE 1234 08:01:5678 0 EOF`, the file's inode last in the sixth column. It
-    tells 0 or less for a process of another container."""
+    """As the kernel tells it: `7: FLOCK ADVISORY WRITE 1234 08:01:5678 0 EOF`, the file's inode
+    last in the sixth column. It tells 0 or less for a process of another container."""
     inode = str(os.fstat(handle).st_ino)
     for line in LOCKS.read_text().splitlines() if LOCKS.exists() else ():
         fields = line.split()
-        if len(fields) > 5 and fields[1] == "FLOCK" and fields[5].rpartition(":")[2] == inode and fields[4].isdecimal():
+        if (
+            len(fields) > 5
+            and fields[1] == "FLOCK"
+            and fields[5].rpartition(":")[2] == inode
+            and fields[4].isdecimal()
+        ):
             return f"process {fields[4]}" if fields[4] != "0" else ""
     return ""
 
 
 def _busy(path: Path, holder: str) -> StoreBusy:
-    return StoreBusy(f"{path} is held by {holder or 'another process'}; stop it, or name another file with --database")
+    return StoreBusy(
+        f"{path} is held by {holder or 'another process'}; stop it, or name another file with --database"
+    )

@@ -7,7 +7,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TypeVar
 
-from propagation.model.errors import PropagationError, SchemaTooNew, StoreBusy, StoreCorrupt, StoreFull
+from propagation.model.errors import (
+    PropagationError,
+    SchemaTooNew,
+    StoreBusy,
+    StoreCorrupt,
+    StoreFull,
+)
 
 APPLICATION_ID = 0x50525031
 CHECKPOINT_PAGES = 16_000
@@ -20,8 +26,8 @@ WRITER_CACHE_KIB, READER_CACHE_KIB = 32_768, 4_096
 
 
 def open_file(path: Path, max_bytes: int | None) -> sqlite3.Connection:
-    """The writing connection: the file made for this user alone, known to be ours, migrated. Raises StoreCorrupt,
-    SchemaTooNew."""
+    """The writing connection: the file made for this user alone, known to be ours, migrated. Raises
+    StoreCorrupt, SchemaTooNew."""
     make_file(path)
     connection = connect(path)
     try:
@@ -54,7 +60,9 @@ def _check_pages(connection: sqlite3.Connection, path: Path) -> None:
     if path.stat().st_size <= CHECKED_AT_START_BYTES:
         found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if found != "ok":
-            raise StoreCorrupt(f"{path} is damaged ({' '.join(found.split())}); restore it from a back-up")
+            raise StoreCorrupt(
+                f"{path} is damaged ({' '.join(found.split())}); restore it from a back-up"
+            )
 
 
 def open_reader(path: Path) -> sqlite3.Connection:
@@ -82,31 +90,44 @@ def _check_owner(connection: sqlite3.Connection, path: Path) -> None:
     tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     if tables and application != APPLICATION_ID:
-        raise StoreCorrupt(f"{path} is another program's database; name a file of your own with --database")
+        raise StoreCorrupt(
+            f"{path} is another program's database; name a file of your own with --database"
+        )
 
 
 def migrations() -> list[tuple[int, str]]:
     """(schema version it leads to, SQL), ascending: migrations/NNNN_what.sql."""
     folder = files("propagation.adapters.sqlite").joinpath("migrations")
-    found = [(int(file.name[:4]), file.read_text()) for file in folder.iterdir() if file.name.endswith(".sql")]
+    found = [
+        (int(file.name[:4]), file.read_text())
+        for file in folder.iterdir()
+        if file.name.endswith(".sql")
+    ]
     return sorted(found)
 
 
 def migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """All missing migrations in one transaction: the file has its old schema or the newest one, never one between."""
+    """All missing migrations in one transaction: the file has its old schema or the newest one,
+    never one between."""
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     steps = migrations()
     newest = steps[-1][0]
     if version > newest:
-        raise SchemaTooNew(f"{path} has schema {version}, this release knows up to {newest}; upgrade the service")
+        raise SchemaTooNew(
+            f"{path} has schema {version}, this release knows up to {newest}; upgrade the service"
+        )
     if version == newest:
         return
     if version < 0:
-        raise StoreCorrupt(f"{path} says that its schema is {version}, which none is; restore it from a back-up")
+        raise StoreCorrupt(
+            f"{path} says that its schema is {version}, which none is; restore it from a back-up"
+        )
     script = "\n".join(sql for number, sql in steps if number > version)
     try:
-        connection.executescript(f"BEGIN IMMEDIATE;\n{script}\nPRAGMA application_id={APPLICATION_ID};\n"
-                                 f"PRAGMA user_version={newest};\nCOMMIT;")
+        connection.executescript(
+            f"BEGIN IMMEDIATE;\n{script}\nPRAGMA application_id={APPLICATION_ID};\n"
+            f"PRAGMA user_version={newest};\nCOMMIT;"
+        )
     except sqlite3.Error:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
@@ -123,6 +144,8 @@ def translated(error: BaseException, path: Path) -> BaseException:
     if code == sqlite3.SQLITE_BUSY:
         return StoreBusy(f"{path}: {error}; another program has it open")
     if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
-        return PropagationError(f"{path}: {error}; check that the file and its folder may be written, and that this process may"
-                                " open more files (ulimit -n)")
+        return PropagationError(
+            f"{path}: {error}; check that the file and its folder may be written, and that this process may"
+            " open more files (ulimit -n)"
+        )
     return error

@@ -1,8 +1,9 @@
 """What SQLite leaves of deleted rows, and how it goes.
 
-`secure_delete` overwrites rows and pages with zeros as they are freed. What is left then are frames of the write-ahead log, and
-copies of rows that moved to another page when theirs was split or merged, in the unused middle of the old page. The log is
-emptied. A small file is written anew; in a large one those middles are overwritten (middles.py)."""
+`secure_delete` overwrites rows and pages with zeros as they are freed. What is left then are frames
+of the write-ahead log, and copies of rows that moved to another page when theirs was split or
+merged, in the unused middle of the old page. The log is emptied. A small file is written anew; in a
+large one those middles are overwritten (middles.py)."""
 
 import os
 import sqlite3
@@ -36,7 +37,11 @@ def write_anew(connection: sqlite3.Connection) -> None:
 
 
 def has_to_be_written_anew(handle: int) -> bool:
-    """A small file, with which that is done in a moment; and one in which a page's first byte does not tell what it is."""
+    """A small file, with which that is done in a moment; and one in which a page's first byte does
+    not tell what it is."""
     size = os.fstat(handle).st_size
-    return (size <= SMALL_BYTES or size // size_of_pages(handle) >= PAGES_TOLD_APART
-            or any(os.pread(handle, 4, AUTO_VACUUM)))
+    return (
+        size <= SMALL_BYTES
+        or size // size_of_pages(handle) >= PAGES_TOLD_APART
+        or any(os.pread(handle, 4, AUTO_VACUUM))
+    )

@@ -1,6 +1,6 @@
-"""Which stored texts cite something: profile versions are inflated and looked through as bytes, and only those that may cite are
-parsed. Each client's versions are read once, whatever they are looked through for, and lines that stay from one version to the
-next are parsed once."""
+"""Which stored texts cite something: profile versions are inflated and looked through as bytes, and
+only those that may cite are parsed. Each client's versions are read once, whatever they are looked
+through for, and lines that stay from one version to the next are parsed once."""
 
 import re
 import sqlite3
@@ -23,18 +23,22 @@ MESSAGE = re.compile(rb"\[null,\d+,\d+\]")
 ASCII, MARKS = bytes(range(128)), ("“".encode(), "”".encode())
 NUMBER = re.compile(rb"[\[,](\d+)(?=[\],])")
 NEWEST = "SELECT max(version) FROM profile_version WHERE ref = ?"
-VERSIONS = ("SELECT version, next_id, body, watermark, dropped FROM profile_version WHERE ref = ? AND version >= ?"
-            " ORDER BY version")
-WRITTEN_AT = ("SELECT min(version), max(version) FROM profile_version INDEXED BY profile_version_sequence WHERE sequence ="
-              " coalesce((SELECT late FROM reasoned WHERE sequence = ?1), ?1) AND ref = ?2")
+VERSIONS = (
+    "SELECT version, next_id, body, watermark, dropped FROM profile_version WHERE ref = ? AND version >= ?"
+    " ORDER BY version"
+)
+WRITTEN_AT = (
+    "SELECT min(version), max(version) FROM profile_version INDEXED BY profile_version_sequence WHERE sequence ="
+    " coalesce((SELECT late FROM reasoned WHERE sequence = ?1), ?1) AND ref = ?2"
+)
 ENDLESS = 1 << 62
 
 
 @dataclass(frozen=True)
 class Needles:
-    """What the JSON of a body holds where it cites one of these: a number of a source or of a rule's evidence, a word, a message
-    with an attribute (of None: with any) or with a word in letters of either case; of None everything. It may hold it without
-    citing."""
+    """What the JSON of a body holds where it cites one of these: a number of a source or of a
+    rule's evidence, a word, a message with an attribute (of None: with any) or with a word in
+    letters of either case; of None everything. It may hold it without citing."""
 
     numbers: frozenset[bytes]
     words: tuple[bytes, ...]
@@ -50,16 +54,29 @@ class Needles:
                 return cls(frozenset(), (b"",), (), {})
             numbers |= citing.sequences
             for key, names in citing.messages.items():
-                cited, wanted = b"[null,%d,%d]" % key, messages.get(b"[null,%d,%d]" % key, frozenset())
-                messages[cited] = None if names is None or wanted is None else wanted.union(map(orjson.dumps, names))
+                cited, wanted = (
+                    b"[null,%d,%d]" % key,
+                    messages.get(b"[null,%d,%d]" % key, frozenset()),
+                )
+                messages[cited] = (
+                    None
+                    if names is None or wanted is None
+                    else wanted.union(map(orjson.dumps, names))
+                )
             shared[id(citing.words)] = citing.words
-        words = [orjson.dumps(word)[1:-1] for word in sorted(frozenset[str]().union(*shared.values()))]
-        return cls(frozenset(b"%d" % number for number in numbers), tuple(words),
-                   tuple(word.decode().casefold().encode() for word in words), messages)
+        words = [
+            orjson.dumps(word)[1:-1] for word in sorted(frozenset[str]().union(*shared.values()))
+        ]
+        return cls(
+            frozenset(b"%d" % number for number in numbers),
+            tuple(words),
+            tuple(word.decode().casefold().encode() for word in words),
+            messages,
+        )
 
     def messages_in(self, plain: bytes) -> Collection[bytes]:
-        """Those that a body cites, with whatever attribute. While there is one, a later body of the client may cite it with
-        another: its line may have come to hold it."""
+        """Those that a body cites, with whatever attribute. While there is one, a later body of the
+        client may cite it with another: its line may have come to hold it."""
         if len(self.messages) > FEW:
             return self.messages.keys() & MESSAGE.findall(plain)
         return [key for key in self.messages if key in plain]
@@ -75,13 +92,16 @@ class Needles:
                 return True
         if messages and any(map(_folded(plain).__contains__, self.folded)):
             return True
-        if not self.numbers or (len(self.numbers) <= FEW and not any(map(plain.__contains__, self.numbers))):
+        if not self.numbers or (
+            len(self.numbers) <= FEW and not any(map(plain.__contains__, self.numbers))
+        ):
             return False
         return not self.numbers.isdisjoint(NUMBER.findall(plain))
 
 
 def _folded(plain: bytes) -> bytes:
-    """Case folded; most bodies hold nothing beyond ASCII but the quotation marks of titles, whose case is folded sooner."""
+    """Case folded; most bodies hold nothing beyond ASCII but the quotation marks of titles, whose
+    case is folded sooner."""
     strange = plain.translate(None, ASCII)
     for mark in MARKS:
         strange = strange.replace(mark, b"")
@@ -89,7 +109,8 @@ def _folded(plain: bytes) -> bytes:
 
 
 def texts_along(connection: sqlite3.Connection, trails: Sequence[Trail]) -> Iterator[StoredText]:
-    """See ErasureStore.texts_citing. Of trails of one client, what any of them looks for is looked for along all of them."""
+    """See ErasureStore.texts_citing. Of trails of one client, what any of them looks for is looked
+    for along all of them."""
     by_client: dict[int, list[Trail]] = defaultdict(list)
     for trail in trails:
         by_client[trail.ref].append(trail)
@@ -102,10 +123,14 @@ def texts_along(connection: sqlite3.Connection, trails: Sequence[Trail]) -> Iter
             yield from _texts_of(connection, ref, spans, needles)
 
 
-def _texts_of(connection: sqlite3.Connection, ref: int, spans: Sequence[tuple[int, int]], needles: Needles) -> Iterator[StoredText]:
+def _texts_of(
+    connection: sqlite3.Connection, ref: int, spans: Sequence[tuple[int, int]], needles: Needles
+) -> Iterator[StoredText]:
     newest, reader, last, place = None, BodyReader(), 0, 0
     while place < len(spans):
-        for version, next_id, body, watermark, dropped in connection.execute(VERSIONS, (ref, spans[place][0])):
+        for version, next_id, body, watermark, dropped in connection.execute(
+            VERSIONS, (ref, spans[place][0])
+        ):
             while place < len(spans) and spans[place][0] <= version:
                 last = max(last, spans[place][1])
                 place += 1
@@ -115,8 +140,12 @@ def _texts_of(connection: sqlite3.Connection, ref: int, spans: Sequence[tuple[in
                 newest = newest or one(connection, NEWEST, ref)
                 lines, memory = reader.parts_of(plain)
                 profile = Profile(ref=ref, version=version, next_id=next_id, lines=lines)
-                yield StoredText(ClientText(profile=profile, filter_memory=memory, watermark=watermark, dropped=dropped),
-                                 version == newest)
+                yield StoredText(
+                    ClientText(
+                        profile=profile, filter_memory=memory, watermark=watermark, dropped=dropped
+                    ),
+                    version == newest,
+                )
             elif version > last and not messages:
                 break
         else:
@@ -124,7 +153,8 @@ def _texts_of(connection: sqlite3.Connection, ref: int, spans: Sequence[tuple[in
 
 
 def _span(connection: sqlite3.Connection, trail: Trail) -> tuple[int, int] | None:
-    """(first version, version after which one that does not cite ends it); None: there is no version."""
+    """(first version, version after which one that does not cite ends it); None: there is no
+    version."""
     if trail.at is not None:
         first, last = connection.execute(WRITTEN_AT, (trail.at, trail.ref)).fetchone()
         return None if first is None else (first, last)
@@ -133,17 +163,24 @@ def _span(connection: sqlite3.Connection, trail: Trail) -> tuple[int, int] | Non
 
 def naming(connection: sqlite3.Connection, needles: Needles, after: int) -> tuple[int, set[int]]:
     """(last row looked at, clients whose texts cite) of some rows after one."""
-    rows = connection.execute("SELECT rowid, ref, body FROM profile_version WHERE rowid > ? ORDER BY rowid LIMIT ?",
-                              (after, VERSIONS_A_READ)).fetchall()
-    return (rows[-1][0] if rows else after), {ref for _, ref, body in rows if needles.are_in(plain_body(body))}
+    rows = connection.execute(
+        "SELECT rowid, ref, body FROM profile_version WHERE rowid > ? ORDER BY rowid LIMIT ?",
+        (after, VERSIONS_A_READ),
+    ).fetchall()
+    return (rows[-1][0] if rows else after), {
+        ref for _, ref, body in rows if needles.are_in(plain_body(body))
+    }
 
 
 def is_said(connection: sqlite3.Connection, ref: int, name: str) -> bool:
-    """SQLite folds the case of ASCII only, so it looks for a word of that, and the rest is asked here."""
+    """SQLite folds the case of ASCII only, so it looks for a word of that, and the rest is asked
+    here."""
     word = ascii_word(name)
     rows = connection.execute(
         "SELECT title, description, attributes, categories FROM client WHERE ref <> ? AND instr(lower("
-        "title || ' ' || description || ' ' || attributes || ' ' || categories), ?)", (ref, word))
+        "title || ' ' || description || ' ' || attributes || ' ' || categories), ?)",
+        (ref, word),
+    )
     for title, description, attributes, categories in rows:
         if says((title, description, *orjson.loads(attributes), *orjson.loads(categories)), name):
             return True

@@ -13,38 +13,40 @@ from propagation.adapters.sqlite.reason.text_bodies import plain_body
 from propagation.model.clients.client import ClientKind, kind_of, ref_of
 
 NAMED = "(SELECT iif(n.kind, 'item:', 'user:') || n.id FROM client n WHERE n.ref = {})"
-CONTENT = ("'title', title, 'description', description, 'attributes', json(attributes), 'categories', json(categories),"
-           " 'hidden', json(iif(hidden, 'true', 'false')), 'metadata', json(metadata), 'sequence', sequence")
+CONTENT = (
+    "'title', title, 'description', description, 'attributes', json(attributes), 'categories', json(categories),"
+    " 'hidden', json(iif(hidden, 'true', 'false')), 'metadata', json(metadata), 'sequence', sequence"
+)
 PARTIES = f"'user', {NAMED.format('user')}, 'item', {NAMED.format('item')}"
 BEFORE_VERSIONS = {
     "client": f"SELECT json_object('client', {NAMED.format('client.ref')}, {CONTENT}) FROM client WHERE ref = ?1",
     "client_before": f"SELECT json_object('until', until, {CONTENT}) FROM client_before WHERE ref = ?1 ORDER BY until",
     "event": f"SELECT json_object('sequence', sequence, 'event_id', event_id, {PARTIES}, 'negative', {NAMED.format('negative')},"
-             " 'time', time, 'weight', weight, 'recorded_at', at, 'metadata', json(metadata)) FROM interaction"
-             " WHERE user = ?1 OR item = ?1 OR negative = ?1 ORDER BY sequence",
+    " 'time', time, 'weight', weight, 'recorded_at', at, 'metadata', json(metadata)) FROM interaction"
+    " WHERE user = ?1 OR item = ?1 OR negative = ?1 ORDER BY sequence",
     "retracted_event": f"SELECT json_object('sequence', sequence, 'event_id', event_id, {PARTIES}) FROM retracted"
-                       " WHERE user = ?1 OR item = ?1 ORDER BY sequence",
+    " WHERE user = ?1 OR item = ?1 ORDER BY sequence",
 }
 AFTER_VERSIONS = {
     "reasoned": "SELECT json_object('sequence', r.sequence, 'reward', r.reward, 'late', r.late, 'prompts', json(coalesce(r.prompts,"
-                " '[]')), 'stand_in', r.stand_in) FROM interaction i"
-                " JOIN reasoned r USING (sequence) WHERE i.user = ?1 OR i.item = ?1 ORDER BY r.sequence",
+    " '[]')), 'stand_in', r.stand_in) FROM interaction i"
+    " JOIN reasoned r USING (sequence) WHERE i.user = ?1 OR i.item = ?1 ORDER BY r.sequence",
     "dead_letter": "SELECT json_object('sequence', d.sequence, 'reason', d.reason) FROM dead_letter d JOIN interaction i"
-                   " USING (sequence) WHERE i.user = ?1 OR i.item = ?1 ORDER BY d.sequence",
+    " USING (sequence) WHERE i.user = ?1 OR i.item = ?1 ORDER BY d.sequence",
     "gradient": "SELECT json_object('sequence', sequence, 'module', module, 'owner', iif(module = 'router', owner,"
-                f" {NAMED.format('owner')}), 'writer', {NAMED.format('writer')}, 'reward', reward, 'text', text,"
-                " 'attributes', json(attributes)) FROM gradient WHERE writer = ?1 OR (module <> 'router' AND owner = ?1)"
-                " ORDER BY sequence",
+    f" {NAMED.format('owner')}), 'writer', {NAMED.format('writer')}, 'reward', reward, 'text', text,"
+    " 'attributes', json(attributes)) FROM gradient WHERE writer = ?1 OR (module <> 'router' AND owner = ?1)"
+    " ORDER BY sequence",
     "merge": "SELECT json_object('profile_version', profile_version, 'router', router, 'router_version', router_version,"
-             " 'outcome', outcome, 'sequence', sequence) FROM merged WHERE ref = ?1 ORDER BY profile_version, router",
+    " 'outcome', outcome, 'sequence', sequence) FROM merged WHERE ref = ?1 ORDER BY profile_version, router",
     "brought": "SELECT json_object('router', router, 'router_version', version, 'attribute', attribute, 'profile_version',"
-               " profile_version, 'sequence', sequence) FROM integrated WHERE ref = ?1 ORDER BY router, version, attribute",
+    " profile_version, 'sequence', sequence) FROM integrated WHERE ref = ?1 ORDER BY router, version, attribute",
     "held_attributes": "SELECT json_object('names', json(names)) FROM held WHERE ref = ?1",
     "edge": "SELECT json_object('router', e.router, 'score', e.score, 'from', o.sequence, 'until', c.sequence) FROM edge_ever e"
-            " JOIN round o ON o.number = e.opened LEFT JOIN round c ON c.number = e.closed WHERE e.ref = ?1"
-            " ORDER BY o.sequence, e.router",
+    " JOIN round o ON o.number = e.opened LEFT JOIN round c ON c.number = e.closed WHERE e.ref = ?1"
+    " ORDER BY o.sequence, e.router",
     "point": "SELECT json_object('collection', collection, 'version', version, 'attributes', json(attributes)) FROM point"
-             " WHERE collection = iif(?1 & 1, 'items', 'users') AND key = ?1",
+    " WHERE collection = iif(?1 & 1, 'items', 'users') AND key = ?1",
 }
 
 
@@ -58,12 +60,17 @@ class SqliteExport:
         for queries in (BEFORE_VERSIONS, None, AFTER_VERSIONS):
             if queries is None:
                 for kind, read in (("written", _written), ("profile_version", _versions)):
-                    for record in await self._database.read(lambda connection, read=read: list(read(connection, ref))):  # type: ignore[misc]
+                    for record in await self._database.read(
+                        lambda connection, read=read: list(read(connection, ref))  # type: ignore[misc]
+                    ):
                         yield kind, record
                 continue
             for kind, query in queries.items():
-                rows = await self._database.read(lambda connection, query=query: connection.execute(  # type: ignore[misc]
-                    query, (ref,)).fetchall())
+                rows = await self._database.read(
+                    lambda connection, query=query: connection.execute(  # type: ignore[misc]
+                        query, (ref,)
+                    ).fetchall()
+                )
                 for row in rows:
                     yield kind, orjson.loads(row[0])
 
@@ -71,28 +78,52 @@ class SqliteExport:
 def _written(connection: sqlite3.Connection, ref: int) -> Iterator[Mapping[str, object]]:
     """By event, what it wrote to each bank (rule 5)."""
     column = "item" if kind_of(ref) == ClientKind.ITEM else "user"
-    sequences = [row[0] for row in connection.execute(f"SELECT sequence FROM interaction WHERE {column} = ?", (ref,))]
+    sequences = [
+        row[0]
+        for row in connection.execute(
+            f"SELECT sequence FROM interaction WHERE {column} = ?", (ref,)
+        )
+    ]
     return written_records(written_by(connection, sequences), lambda item: _named(connection, item))
 
 
 def _named(connection: sqlite3.Connection, item: int) -> str | None:
-    row = connection.execute("SELECT 'item:' || id FROM client WHERE ref = ?", (ref_of(ClientKind.ITEM, item),)).fetchone()
+    row = connection.execute(
+        "SELECT 'item:' || id FROM client WHERE ref = ?", (ref_of(ClientKind.ITEM, item),)
+    ).fetchone()
     return None if item < 0 or row is None else row[0]
 
 
 def _versions(connection: sqlite3.Connection, ref: int) -> Iterator[Mapping[str, object]]:
     """Profile versions that are kept, with their lines and filter rules."""
     for version, sequence, body, watermark, dropped, at, author in connection.execute(
-            "SELECT version, sequence, body, watermark, dropped, at, written_by FROM profile_version WHERE ref = ?"
-            " ORDER BY version", (ref,)):
+        "SELECT version, sequence, body, watermark, dropped, at, written_by FROM profile_version WHERE ref = ?"
+        " ORDER BY version",
+        (ref,),
+    ):
         lines, rules = orjson.loads(plain_body(body))
-        yield {"version": version, "sequence": sequence, "written_at": at, "written_by": author or "",
-               "merged_through_round": watermark, "dropped": dropped, "lines": [_line(line) for line in lines],
-               "filter_rules": rules}
+        yield {
+            "version": version,
+            "sequence": sequence,
+            "written_at": at,
+            "written_by": author or "",
+            "merged_through_round": watermark,
+            "dropped": dropped,
+            "lines": [_line(line) for line in lines],
+            "filter_rules": rules,
+        }
 
 
 def _line(row: list[Any]) -> dict[str, object]:
     id_, text, attributes, weight, author, sources = row
-    return {"id": id_, "text": text, "attributes": attributes, "weight": weight, "author": author,
-            "sources": [{"sequence": sequence} if router is None else {"router": router, "version": version}
-                        for sequence, router, version in sources]}
+    return {
+        "id": id_,
+        "text": text,
+        "attributes": attributes,
+        "weight": weight,
+        "author": author,
+        "sources": [
+            {"sequence": sequence} if router is None else {"router": router, "version": version}
+            for sequence, router, version in sources
+        ],
+    }

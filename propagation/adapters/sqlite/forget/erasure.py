@@ -1,4 +1,5 @@
-"""ErasureStore on SQLite: what is to be known before anything is taken back; taking_back.py is the commit, wiping.py the file."""
+"""ErasureStore on SQLite: what is to be known before anything is taken back; taking_back.py is the
+commit, wiping.py the file."""
 
 import asyncio
 import sqlite3
@@ -48,38 +49,54 @@ from propagation.ports.graph.leases import Lease
 TRAILS_A_READ = 500
 LOG_TRIES, LOG_PAUSE_SECONDS = 300, 0.2
 PASSES = 5
-READERS = ("SELECT m.ref, m.profile_version, m.router, m.router_version, m.outcome FROM json_each(?) e CROSS JOIN merged m"
-           " INDEXED BY merged_message ON m.router = e.value->>0 AND m.router_version = e.value->>1 WHERE m.outcome = ?")
-CHOICES = ("SELECT i.user, i.sequence, i.item, i.weight, c.sequence FROM json_each(?) e CROSS JOIN interaction i"
-           " INDEXED BY interaction_user ON i.user = e.value CROSS JOIN client c ON c.ref = i.item ORDER BY e.key, i.sequence")
-PARTS = ("SELECT attribute, ref, sequence FROM integrated WHERE router = ? AND version = ?"
-         " AND attribute IN (SELECT value FROM json_each(?))")
+READERS = (
+    "SELECT m.ref, m.profile_version, m.router, m.router_version, m.outcome FROM json_each(?) e CROSS JOIN merged m"
+    " INDEXED BY merged_message ON m.router = e.value->>0 AND m.router_version = e.value->>1 WHERE m.outcome = ?"
+)
+CHOICES = (
+    "SELECT i.user, i.sequence, i.item, i.weight, c.sequence FROM json_each(?) e CROSS JOIN interaction i"
+    " INDEXED BY interaction_user ON i.user = e.value CROSS JOIN client c ON c.ref = i.item ORDER BY e.key, i.sequence"
+)
+PARTS = (
+    "SELECT attribute, ref, sequence FROM integrated WHERE router = ? AND version = ?"
+    " AND attribute IN (SELECT value FROM json_each(?))"
+)
 
 
 class SqliteErasure:
     """Reads ahead, and one publication."""
 
-    def __init__(self, database: Database, directory: Directory, checkpoints: SqliteCheckpoints) -> None:
+    def __init__(
+        self, database: Database, directory: Directory, checkpoints: SqliteCheckpoints
+    ) -> None:
         self._database = database
         self._directory = directory
         self._checkpoints = checkpoints
 
-    async def standings(self, event_ids: Sequence[str]) -> Sequence[tuple[Standing, InteractionRow | None]]:
+    async def standings(
+        self, event_ids: Sequence[str]
+    ) -> Sequence[tuple[Standing, InteractionRow | None]]:
         return await self._database.read(lambda connection: list(_standings(connection, event_ids)))
 
     async def all_interactions(self, refs: Sequence[int]) -> Sequence[InteractionRow]:
         def work(connection: sqlite3.Connection) -> Sequence[InteractionRow]:
             asked = dumped(sorted(set(refs)))
-            rows = connection.execute(f"SELECT {ROW} FROM interaction WHERE user IN (SELECT value FROM json_each(?1))"
-                                      f" UNION SELECT {ROW} FROM interaction WHERE item IN (SELECT value FROM json_each(?1))"
-                                      " ORDER BY sequence", (asked,))
+            rows = connection.execute(
+                f"SELECT {ROW} FROM interaction WHERE user IN (SELECT value FROM json_each(?1))"
+                f" UNION SELECT {ROW} FROM interaction WHERE item IN (SELECT value FROM json_each(?1))"
+                " ORDER BY sequence",
+                (asked,),
+            )
             return [interaction_of(row) for row in rows]
 
         return await self._database.read(work)
 
     async def choices_of(self, users: Sequence[int]) -> Choices:
-        return await self._database.read(lambda connection: Choices.of(
-            connection.execute(CHOICES, (dumped(sorted(set(users))),)).fetchall()))
+        return await self._database.read(
+            lambda connection: Choices.of(
+                connection.execute(CHOICES, (dumped(sorted(set(users))),)).fetchall()
+            )
+        )
 
     async def written(self, sequences: Sequence[int]) -> Written:
         return await self._database.read(lambda connection: written_by(connection, sequences))
@@ -89,37 +106,56 @@ class SqliteErasure:
         ordered = sorted(trails, key=lambda trail: trail.ref)
         for start in range(0, len(ordered), TRAILS_A_READ):
             some = ordered[start : start + TRAILS_A_READ]
-            for one in await self._database.read(lambda connection, some=some: list(texts_along(connection, some))):  # type: ignore[misc]
+            for one in await self._database.read(
+                lambda connection, some=some: list(texts_along(connection, some))  # type: ignore[misc]
+            ):
                 found[one.text.profile.ref, one.text.profile.version] = one
         return [found[key] for key in sorted(found)]
 
     async def said_by_others(self, ref: int, names: frozenset[str]) -> frozenset[str]:
-        return await self._database.read(lambda connection: frozenset(
-            name for name in names if is_said(connection, ref, name)))
+        return await self._database.read(
+            lambda connection: frozenset(name for name in names if is_said(connection, ref, name))
+        )
 
     async def refs_naming(self, words: frozenset[str]) -> frozenset[int]:
         needles = Needles.of([Citing(words=words)])
         found: set[int] = set()
         row = 0
         while True:
-            last, refs = await self._database.read(lambda connection, row=row: naming(connection, needles, row))  # type: ignore[misc]
+            last, refs = await self._database.read(
+                lambda connection, row=row: naming(connection, needles, row)  # type: ignore[misc]
+            )
             if last == row:
                 return frozenset(found)
             found |= refs
             row = last
 
-    async def messages_resting_on(self, refs: Sequence[int], sequences: frozenset[int] | None, words: frozenset[str],
-                                  limit: int) -> Sequence[SentMessage]:
-        return await self._database.read(lambda connection: list(_messages(connection, refs, sequences, words, limit)))
+    async def messages_resting_on(
+        self,
+        refs: Sequence[int],
+        sequences: frozenset[int] | None,
+        words: frozenset[str],
+        limit: int,
+    ) -> Sequence[SentMessage]:
+        return await self._database.read(
+            lambda connection: list(_messages(connection, refs, sequences, words, limit))
+        )
 
     async def readers_of(self, messages: Sequence[tuple[int, int]]) -> Sequence[Merged]:
-        return await self._database.read(lambda connection: [
-            Merged(*row) for row in connection.execute(READERS, (dumped(list(messages)), MERGED_OUTCOME))])
+        return await self._database.read(
+            lambda connection: [
+                Merged(*row)
+                for row in connection.execute(READERS, (dumped(list(messages)), MERGED_OUTCOME))
+            ]
+        )
 
     async def take_back(self, lease: Lease, withdrawal: Withdrawal, barrier: Staged) -> TakenBack:
         rewritten, texts = await bodies_of(withdrawal.rewritten), await bodies_of(withdrawal.texts)
-        done = await self._database.write(lambda connection: take_back(connection, self._directory, lease, withdrawal,
-                                                                       barrier, rewritten, texts))
+        done = await self._database.write(
+            lambda connection: take_back(
+                connection, self._directory, lease, withdrawal, barrier, rewritten, texts
+            )
+        )
         self._checkpoints.sweep_beside()
         return done
 
@@ -131,7 +167,9 @@ class SqliteErasure:
 
     async def wipe(self) -> None:
         times = await self._database.read(forgotten_times)
-        await self._checkpoints.sweep_checkpoints()  # what is dropped after the file was written anew stays in its free pages
+        await (
+            self._checkpoints.sweep_checkpoints()
+        )  # what is dropped after the file was written anew stays in its free pages
         handle = self._database.handle()
         if has_to_be_written_anew(handle):
             await self._with_empty_log(empty_log)
@@ -142,7 +180,8 @@ class SqliteErasure:
         await self._database.write(lambda connection: wiped(connection, times))
 
     async def _overwrite(self, handle: int) -> None:
-        """What lies in the unused middles of pages; commits go on but for a moment at a time. Raises StoreBusy."""
+        """What lies in the unused middles of pages; commits go on but for a moment at a time.
+        Raises StoreBusy."""
         middles = Middles(self._database.path, handle)
         for _ in range(PASSES):
             await self._with_empty_log(middles.begin)
@@ -157,7 +196,8 @@ class SqliteErasure:
         raise self._not_wiped("so much is written meanwhile that it is not known where")
 
     async def _with_empty_log(self, work: Callable[[sqlite3.Connection], bool]) -> None:
-        """`work`, which says whether it could empty the write-ahead log. Raises StoreBusy where it never can."""
+        """`work`, which says whether it could empty the write-ahead log. Raises StoreBusy where it
+        never can."""
         for _ in range(LOG_TRIES):
             if await self._database.alone(work):
                 return
@@ -165,50 +205,77 @@ class SqliteErasure:
         raise self._not_wiped("a reader keeps the write-ahead log from being emptied")
 
     def _not_wiped(self, why: str) -> StoreBusy:
-        return StoreBusy(f"{self._database.path}: {why}; what was deleted may still be in the file or its log. The next start of"
-                         " the service takes it out")
+        return StoreBusy(
+            f"{self._database.path}: {why}; what was deleted may still be in the file or its log. The next start of"
+            " the service takes it out"
+        )
 
 
-def _standings(connection: sqlite3.Connection, event_ids: Sequence[str]) -> Iterator[tuple[Standing, InteractionRow | None]]:
+def _standings(
+    connection: sqlite3.Connection, event_ids: Sequence[str]
+) -> Iterator[tuple[Standing, InteractionRow | None]]:
     forgotten = forgotten_among(connection, event_ids)
     for event_id in event_ids:
         seed = signed(seed_of(event_id))
-        row = connection.execute(f"SELECT {ROW} FROM interaction WHERE seed = ? AND event_id = ?", (seed, event_id)).fetchone()
+        row = connection.execute(
+            f"SELECT {ROW} FROM interaction WHERE seed = ? AND event_id = ?", (seed, event_id)
+        ).fetchone()
         if row is not None:
             yield Standing.RECORDED, interaction_of(row)
-        elif connection.execute("SELECT 1 FROM retracted WHERE seed = ? AND event_id = ?", (seed, event_id)).fetchone():
+        elif connection.execute(
+            "SELECT 1 FROM retracted WHERE seed = ? AND event_id = ?", (seed, event_id)
+        ).fetchone():
             yield Standing.RETRACTED, None
         else:
             yield (Standing.FORGOTTEN if event_id in forgotten else Standing.UNKNOWN), None
 
 
-def _messages(connection: sqlite3.Connection, refs: Sequence[int], sequences: frozenset[int] | None, words: frozenset[str],
-              limit: int) -> Iterator[SentMessage]:
+def _messages(
+    connection: sqlite3.Connection,
+    refs: Sequence[int],
+    sequences: frozenset[int] | None,
+    words: frozenset[str],
+    limit: int,
+) -> Iterator[SentMessage]:
     gone: dict[tuple[int, int], list[Integrated]] = defaultdict(list)
     last = last_round(connection)
     for router, version, attribute, ref, profile_version, sequence in connection.execute(
-            "SELECT router, version, attribute, ref, profile_version, sequence FROM integrated"
-            " WHERE ref IN (SELECT value FROM json_each(?))", (dumped(sorted(set(refs))),)):
+        "SELECT router, version, attribute, ref, profile_version, sequence FROM integrated"
+        " WHERE ref IN (SELECT value FROM json_each(?))",
+        (dumped(sorted(set(refs))),),
+    ):
         if sequences is None or sequence in sequences:
             gone[router, version].append(Integrated(attribute, ref, profile_version, sequence))
     keys = set(gone)
     if words:
-        keys.update(connection.execute("SELECT router, version FROM router_version WHERE text = ''"))
+        keys.update(
+            connection.execute("SELECT router, version FROM router_version WHERE text = ''")
+        )
     for word in sorted(words):
-        keys.update(connection.execute("SELECT router, version FROM router_version WHERE instr(text, ?1) OR instr(name, ?1)"
-                                       " OR instr(attributes, ?1) OR instr(standing, ?1)", (word,)))
+        keys.update(
+            connection.execute(
+                "SELECT router, version FROM router_version WHERE instr(text, ?1) OR instr(name, ?1)"
+                " OR instr(attributes, ?1) OR instr(standing, ?1)",
+                (word,),
+            )
+        )
     for key, message in sorted(brief_versions(connection, sorted(keys)).items()):
         if message.round <= last:
-            yield SentMessage(message, gone.get(key, ()), _left(connection, key, gone.get(key, ()), limit))
+            yield SentMessage(
+                message, gone.get(key, ()), _left(connection, key, gone.get(key, ()), limit)
+            )
 
 
-def _left(connection: sqlite3.Connection, key: tuple[int, int], gone: Sequence[Integrated],
-          limit: int) -> dict[str, frozenset[int]]:
+def _left(
+    connection: sqlite3.Connection, key: tuple[int, int], gone: Sequence[Integrated], limit: int
+) -> dict[str, frozenset[int]]:
     """Who else brought each attribute that loses a part; read only as far as needed."""
     left: dict[str, set[int]] = {part.attribute: set() for part in gone}
     going = {(part.attribute, part.ref, part.sequence) for part in gone}
     short = set(left)
-    for attribute, ref, sequence in connection.execute(PARTS, (*key, dumped(sorted(short)))) if short else ():
+    for attribute, ref, sequence in (
+        connection.execute(PARTS, (*key, dumped(sorted(short)))) if short else ()
+    ):
         if attribute in short and (attribute, ref, sequence) not in going:
             left[attribute].add(ref)
             if len(left[attribute]) >= limit:

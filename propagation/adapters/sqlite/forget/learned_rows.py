@@ -1,5 +1,5 @@
-"""Single rows of learned blocks, read from and written to their place in the stored columns: a block may hold 2,048 rows, and a
-client's interactions lie one here, one there."""
+"""Single rows of learned blocks, read from and written to their place in the stored columns: a
+block may hold 2,048 rows, and a client's interactions lie one here, one there."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -16,8 +16,12 @@ def written_by(connection: sqlite3.Connection, sequences: Sequence[int]) -> Writ
     """See ErasureStore.written."""
     found = list(_places(connection, sequences))
     learned = _learned_from(connection, [through for through, *_ in found])
-    return joined([_rows(connection, through, size, sequence[places], learned[through] - places, places)
-                   for through, size, sequence, places in found])
+    return joined(
+        [
+            _rows(connection, through, size, sequence[places], learned[through] - places, places)
+            for through, size, sequence, places in found
+        ]
+    )
 
 
 def empty_rows(connection: sqlite3.Connection, sequences: Sequence[int]) -> list[int]:
@@ -30,29 +34,54 @@ def empty_rows(connection: sqlite3.Connection, sequences: Sequence[int]) -> list
 
 
 def promote_rows(connection: sqlite3.Connection, promoted: Sequence[Promoted]) -> None:
-    by_sequence: dict[int, Row] = {row.sequence: {"routers": row.routers, "weights": row.weights} for row in promoted}
+    by_sequence: dict[int, Row] = {
+        row.sequence: {"routers": row.routers, "weights": row.weights} for row in promoted
+    }
     for through, size, sequence, places in _places(connection, list(by_sequence)):
-        _write_rows(connection, through, size, [(place, by_sequence[int(sequence[place])]) for place in places])
+        _write_rows(
+            connection,
+            through,
+            size,
+            [(place, by_sequence[int(sequence[place])]) for place in places],
+        )
 
 
-def _rows(connection: sqlite3.Connection, through: int, size: int, sequence: NDArray[np.int64], since: NDArray[np.int64],
-          places: NDArray[np.int64]) -> Written:
+def _rows(
+    connection: sqlite3.Connection,
+    through: int,
+    size: int,
+    sequence: NDArray[np.int64],
+    since: NDArray[np.int64],
+    places: NDArray[np.int64],
+) -> Written:
     """Read in place: a block is half a megabyte."""
     with connection.blobopen("learned", "columns", through, readonly=True) as blob:
+
         def read(start: int, length: int) -> bytes:
             blob.seek(start)
             return blob.read(length)
 
-        rows = [row_of(size, place, ("negatives", "routers", "weights"), read) for place in places.tolist()]
+        rows = [
+            row_of(size, place, ("negatives", "routers", "weights"), read)
+            for place in places.tolist()
+        ]
     negative = np.array([row["negatives"][0] for row in rows], np.int64)
-    return Written(sequence, since, negative, *(np.stack([row[name] for row in rows]) for name in ("routers", "weights")))
+    return Written(
+        sequence,
+        since,
+        negative,
+        *(np.stack([row[name] for row in rows]) for name in ("routers", "weights")),
+    )
 
 
 def _learned_from(connection: sqlite3.Connection, throughs: Sequence[int]) -> dict[int, int]:
     """For each block, how many interactions were learned from its first one on."""
     if not throughs:
         return {}
-    rows = connection.execute("SELECT through, size FROM learned WHERE through >= ? ORDER BY through DESC", (min(throughs),))
+    rows = connection.execute(
+        "SELECT through, size FROM learned WHERE through >= ? ORDER BY through DESC",
+        (min(throughs),),
+    )
     counts, total, wanted = {}, 0, set(throughs)
     for through, size in rows:
         total += size
@@ -61,13 +90,16 @@ def _learned_from(connection: sqlite3.Connection, throughs: Sequence[int]) -> di
     return counts
 
 
-def _places(connection: sqlite3.Connection,
-            sequences: Sequence[int]) -> Iterator[tuple[int, int, NDArray[np.int64], NDArray[np.int64]]]:
+def _places(
+    connection: sqlite3.Connection, sequences: Sequence[int]
+) -> Iterator[tuple[int, int, NDArray[np.int64], NDArray[np.int64]]]:
     """(through, size, sequence column, places) of each block that holds some of these."""
     wanted = np.array(sorted(set(sequences)), np.int64)
     while len(wanted):
-        row = connection.execute("SELECT through, size FROM learned WHERE through >= ? ORDER BY through LIMIT 1",
-                                 (int(wanted[0]),)).fetchone()
+        row = connection.execute(
+            "SELECT through, size FROM learned WHERE through >= ? ORDER BY through LIMIT 1",
+            (int(wanted[0]),),
+        ).fetchone()
         if row is None:
             return
         through, size = row
@@ -78,7 +110,9 @@ def _places(connection: sqlite3.Connection,
             yield through, size, sequence, places
 
 
-def _write_rows(connection: sqlite3.Connection, through: int, size: int, rows: Sequence[tuple[int, Row]]) -> None:
+def _write_rows(
+    connection: sqlite3.Connection, through: int, size: int, rows: Sequence[tuple[int, Row]]
+) -> None:
     """In place, so that only the touched pages of a block are written."""
     with connection.blobopen("learned", "columns", through) as blob:
         for place, values in rows:

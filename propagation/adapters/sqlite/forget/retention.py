@@ -1,8 +1,9 @@
 """RetentionStore on SQLite: what ended before a sequence and is cited by nothing that is kept goes.
 
-A run is many small reads and commits, none of which rests on the snapshot of another: what has ended never starts again, and
-whoever comes to cite a message meanwhile has merged it, which the commit that drops it looks at. A text goes when it has ended
-and no message holds a part of it any more: what ended since the last run is looked at, and what a message lets go of."""
+A run is many small reads and commits, none of which rests on the snapshot of another: what has
+ended never starts again, and whoever comes to cite a message meanwhile has merged it, which the
+commit that drops it looks at. A text goes when it has ended and no message holds a part of it any
+more: what ended since the last run is looked at, and what a message lets go of."""
 
 import sqlite3
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -17,47 +18,70 @@ CLIENTS_A_READ, TEXTS_A_READ, MESSAGES_A_READ = 500, 2_000, 500
 FIRST = (-1 << 63, 0)
 MARK = "INSERT INTO progress VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)"
 MARKED = "SELECT value FROM progress WHERE name = ?"
-# The texts of now, and those that stood at the oldest sequence that is kept: what else stood since cites these or what was merged
-# since.
+# The texts of now, and those that stood at the oldest sequence that is kept: what else stood since
+# cites these or what was merged since.
 CLIENTS = "SELECT ref FROM client WHERE ref > ? ORDER BY ref LIMIT ?"
-STOOD = ("SELECT v.body FROM json_each(?1) e CROSS JOIN profile_version v ON v.ref = e.value AND v.version IN ("
-         "(SELECT max(version) FROM profile_version WHERE ref = e.value),"
-         " (SELECT version FROM profile_version WHERE ref = e.value AND sequence <= ?2 ORDER BY version DESC LIMIT 1))")
-# A version's life ends where the next one begins, an edge's where it is closed, a message's where its router's next is sent; that
-# next one may have gone already, but not without another behind it.
+STOOD = (
+    "SELECT v.body FROM json_each(?1) e CROSS JOIN profile_version v ON v.ref = e.value AND v.version IN ("
+    "(SELECT max(version) FROM profile_version WHERE ref = e.value),"
+    " (SELECT version FROM profile_version WHERE ref = e.value AND sequence <= ?2 ORDER BY version DESC LIMIT 1))"
+)
+# A version's life ends where the next one begins, an edge's where it is closed, a message's where
+# its router's next is sent; that next one may have gone already, but not without another behind it.
 WINDOW = "SELECT max(sequence) FROM (SELECT sequence FROM profile_version WHERE sequence > ? AND sequence <= ? ORDER BY 1 LIMIT ?)"
-UNUSED = "NOT EXISTS (SELECT 1 FROM integrated i WHERE i.ref = v.ref AND i.profile_version = v.version)"
-TEXTS = ("SELECT v.ref, v.version FROM profile_version n INDEXED BY profile_version_sequence CROSS JOIN profile_version v"
-         " ON v.ref = n.ref AND v.version = (SELECT max(version) FROM profile_version WHERE ref = n.ref AND version < n.version)"
-         f" WHERE n.sequence > ? AND n.sequence <= ? AND {UNUSED}")
-DROP_TEXTS = ("DELETE FROM profile_version WHERE rowid IN (SELECT v.rowid FROM json_each(?) e CROSS JOIN profile_version v"
-              f" ON v.ref = e.value->>0 AND v.version = e.value->>1 WHERE {UNUSED} AND EXISTS (SELECT 1 FROM profile_version n"
-              " WHERE n.ref = v.ref AND n.version > v.version AND n.sequence <= ?))")
-EDGES = ("SELECT e.ref, e.router FROM edge_past e INDEXED BY edge_past_closed WHERE e.closed = ?"
-         " AND (EXISTS (SELECT 1 FROM edge f WHERE f.ref = e.ref AND f.opened < e.opened)"
-         " OR EXISTS (SELECT 1 FROM edge_past f WHERE f.ref = e.ref AND f.opened < e.opened))")
-DROP_EDGES = ("DELETE FROM edge_past WHERE rowid IN (SELECT p.rowid FROM json_each(?) e CROSS JOIN edge_past p"
-              " INDEXED BY edge_past_ref ON p.ref = e.value->>0 AND p.closed = ? AND p.router = e.value->>1)")
-# A message's row goes first, so that nobody merges what is half there; what is left of one whose row is gone is found by itself.
-KEYS = ("SELECT * FROM (SELECT * FROM (SELECT router, version FROM router_version WHERE (router, version) > (?1, ?2)"
-        " ORDER BY 1, 2 LIMIT 1) UNION ALL SELECT * FROM (SELECT router, version FROM integrated WHERE (router, version) > (?1, ?2)"
-        " ORDER BY 1, 2 LIMIT 1) UNION ALL SELECT * FROM (SELECT router, router_version FROM merged"
-        " WHERE (router, router_version) > (?1, ?2) ORDER BY 1, 2 LIMIT 1)) ORDER BY 1, 2 LIMIT 1")
+UNUSED = (
+    "NOT EXISTS (SELECT 1 FROM integrated i WHERE i.ref = v.ref AND i.profile_version = v.version)"
+)
+TEXTS = (
+    "SELECT v.ref, v.version FROM profile_version n INDEXED BY profile_version_sequence CROSS JOIN profile_version v"
+    " ON v.ref = n.ref AND v.version = (SELECT max(version) FROM profile_version WHERE ref = n.ref AND version < n.version)"
+    f" WHERE n.sequence > ? AND n.sequence <= ? AND {UNUSED}"
+)
+DROP_TEXTS = (
+    "DELETE FROM profile_version WHERE rowid IN (SELECT v.rowid FROM json_each(?) e CROSS JOIN profile_version v"
+    f" ON v.ref = e.value->>0 AND v.version = e.value->>1 WHERE {UNUSED} AND EXISTS (SELECT 1 FROM profile_version n"
+    " WHERE n.ref = v.ref AND n.version > v.version AND n.sequence <= ?))"
+)
+EDGES = (
+    "SELECT e.ref, e.router FROM edge_past e INDEXED BY edge_past_closed WHERE e.closed = ?"
+    " AND (EXISTS (SELECT 1 FROM edge f WHERE f.ref = e.ref AND f.opened < e.opened)"
+    " OR EXISTS (SELECT 1 FROM edge_past f WHERE f.ref = e.ref AND f.opened < e.opened))"
+)
+DROP_EDGES = (
+    "DELETE FROM edge_past WHERE rowid IN (SELECT p.rowid FROM json_each(?) e CROSS JOIN edge_past p"
+    " INDEXED BY edge_past_ref ON p.ref = e.value->>0 AND p.closed = ? AND p.router = e.value->>1)"
+)
+# A message's row goes first, so that nobody merges what is half there; what is left of one whose
+# row is gone is found by itself.
+KEYS = (
+    "SELECT * FROM (SELECT * FROM (SELECT router, version FROM router_version WHERE (router, version) > (?1, ?2)"
+    " ORDER BY 1, 2 LIMIT 1) UNION ALL SELECT * FROM (SELECT router, version FROM integrated WHERE (router, version) > (?1, ?2)"
+    " ORDER BY 1, 2 LIMIT 1) UNION ALL SELECT * FROM (SELECT router, router_version FROM merged"
+    " WHERE (router, router_version) > (?1, ?2) ORDER BY 1, 2 LIMIT 1)) ORDER BY 1, 2 LIMIT 1"
+)
 STANDS = "EXISTS (SELECT 1 FROM router_version WHERE router = ?1 AND version = ?2)"
-ENDED = ("coalesce((SELECT r.sequence FROM router_version n CROSS JOIN round r ON r.number = n.round WHERE n.router = ?1"
-         " AND n.version > ?2 ORDER BY n.version LIMIT 1) <= ?3, 0)")
-HEARD = ("coalesce((SELECT 1 FROM merged WHERE router = ?1 AND router_version = ?2 AND sequence > ?3"
-         " ORDER BY number DESC LIMIT 1), 0)")
+ENDED = (
+    "coalesce((SELECT r.sequence FROM router_version n CROSS JOIN round r ON r.number = n.round WHERE n.router = ?1"
+    " AND n.version > ?2 ORDER BY n.version LIMIT 1) <= ?3, 0)"
+)
+HEARD = (
+    "coalesce((SELECT 1 FROM merged WHERE router = ?1 AND router_version = ?2 AND sequence > ?3"
+    " ORDER BY number DESC LIMIT 1), 0)"
+)
 STATE = f"SELECT NOT {HEARD}, {ENDED} OR NOT {STANDS}"
 MERGES = "SELECT number FROM merged WHERE router = ? AND router_version = ?"
 DROP_MERGES = "DELETE FROM merged WHERE number IN (SELECT value->>0 FROM json_each(?))"
-DROP_MESSAGE = f"DELETE FROM router_version WHERE router = ?1 AND version = ?2 AND {ENDED} AND NOT {HEARD}"
+DROP_MESSAGE = (
+    f"DELETE FROM router_version WHERE router = ?1 AND version = ?2 AND {ENDED} AND NOT {HEARD}"
+)
 PARTS = f"SELECT rowid, ref, profile_version FROM integrated WHERE router = ?1 AND version = ?2 AND NOT {STANDS} LIMIT ?3"
 DROP_PARTS = "DELETE FROM integrated WHERE rowid IN (SELECT value FROM json_each(?))"
-PASSED = ("DELETE FROM gradient WHERE rowid IN (SELECT rowid FROM gradient INDEXED BY gradient_sequence WHERE sequence <= ?"
-          " LIMIT ?)",
-          "DELETE FROM reasoned WHERE sequence IN (SELECT sequence FROM reasoned WHERE sequence <="
-          " min(?, (SELECT value FROM progress WHERE name = 'reasoned')) ORDER BY sequence LIMIT ?)")
+PASSED = (
+    "DELETE FROM gradient WHERE rowid IN (SELECT rowid FROM gradient INDEXED BY gradient_sequence WHERE sequence <= ?"
+    " LIMIT ?)",
+    "DELETE FROM reasoned WHERE sequence IN (SELECT sequence FROM reasoned WHERE sequence <="
+    " min(?, (SELECT value FROM progress WHERE name = 'reasoned')) ORDER BY sequence LIMIT ?)",
+)
 
 
 class SqliteRetention:
@@ -91,8 +115,12 @@ class SqliteRetention:
                 yield dropped
 
     async def _texts(self, before: int) -> AsyncGenerator[int]:
-        """What ended since the last run. Nothing is written any more at a sequence that is reasoned."""
-        through, end = await self._marked("texts_pruned"), min(before, await self._marked("reasoned"))
+        """What ended since the last run. Nothing is written any more at a sequence that is
+        reasoned."""
+        through, end = (
+            await self._marked("texts_pruned"),
+            min(before, await self._marked("reasoned")),
+        )
         while through < end:
             through, keys = await self._database.read(_ended_texts(through, end))
             yield 0
@@ -101,7 +129,8 @@ class SqliteRetention:
         await self._mark("texts_pruned", end)
 
     async def _edges(self, before: int) -> AsyncGenerator[int]:
-        """What ended since the last run; what stayed of that, a client's first ones, stays for good."""
+        """What ended since the last run; what stayed of that, a client's first ones, stays for
+        good."""
         through = await self._marked("edges_pruned")
         end = await self._database.read(lambda connection: last_round(connection, before))
         for round_ in range(through + 1, end + 1):
@@ -114,11 +143,13 @@ class SqliteRetention:
     async def _passed(self, before: int) -> AsyncGenerator[int]:
         for statement in PASSED:
             while dropped := await self._database.write(
-                    lambda connection: connection.execute(statement, (before, self._limit)).rowcount):  # noqa: B023
+                lambda connection: connection.execute(statement, (before, self._limit)).rowcount  # noqa: B023
+            ):
                 yield dropped
 
     async def _messages(self, before: int) -> AsyncGenerator[int]:
-        """With them go the parts that they hold, and texts that are then held by none; of what no text cites, what was merged."""
+        """With them go the parts that they hold, and texts that are then held by none; of what no
+        text cites, what was merged."""
         cited, ref = set[Row](), -1
         while refs := await self._database.read(_all(CLIENTS, ref, CLIENTS_A_READ)):
             cited |= await self._database.read(_cited(dumped([row[0] for row in refs]), before))
@@ -132,7 +163,8 @@ class SqliteRetention:
                         yield dropped
 
     async def _message(self, key: Row, before: int) -> AsyncGenerator[int]:
-        """What was merged of one that no text cites and nobody merged since; all of it where it has ended."""
+        """What was merged of one that no text cites and nobody merged since; all of it where it has
+        ended."""
         (unheard, may_go), *_ = await self._database.read(_all(STATE, *key, before))
         yield 0
         if not unheard:
@@ -141,24 +173,30 @@ class SqliteRetention:
         while merges:
             yield await self._drop(DROP_MERGES, self._taken(merges))
         if may_go:
-            yield await self._database.write(lambda connection: connection.execute(DROP_MESSAGE, (*key, before)).rowcount)
+            yield await self._database.write(
+                lambda connection: connection.execute(DROP_MESSAGE, (*key, before)).rowcount
+            )
             while dropped := await self._database.write(_parts(key, before, self._limit)):
                 yield dropped
 
     def _taken(self, keys: list[Row]) -> list[Row]:
         """At most so many as were asked for."""
-        taken = keys[-self._limit:]
-        del keys[-self._limit:]
+        taken = keys[-self._limit :]
+        del keys[-self._limit :]
         return taken
 
     async def _drop(self, statement: str, keys: list[Row], *more: int) -> int:
-        return await self._database.write(lambda connection: connection.execute(statement, (dumped(keys), *more)).rowcount)
+        return await self._database.write(
+            lambda connection: connection.execute(statement, (dumped(keys), *more)).rowcount
+        )
 
     async def _marked(self, name: str) -> int:
         return await self._database.read(lambda connection: one(connection, MARKED, name) or 0)
 
     async def _mark(self, name: str, value: int) -> None:
-        await self._database.write(lambda connection: connection.execute(MARK, (name, value)).rowcount)
+        await self._database.write(
+            lambda connection: connection.execute(MARK, (name, value)).rowcount
+        )
 
 
 def _all(statement: str, *parameters: int) -> Callable[[sqlite3.Connection], list[Row]]:
@@ -167,6 +205,7 @@ def _all(statement: str, *parameters: int) -> Callable[[sqlite3.Connection], lis
 
 def _ended_texts(after: int, end: int) -> Callable[[sqlite3.Connection], tuple[int, list[Row]]]:
     """(sequence up to which was looked, texts that had ended by then and that no message holds)."""
+
     def work(connection: sqlite3.Connection) -> tuple[int, list[Row]]:
         through = one(connection, WINDOW, after, end, TEXTS_A_READ) or end
         return through, connection.execute(TEXTS, (after, through)).fetchall()
@@ -175,14 +214,20 @@ def _ended_texts(after: int, end: int) -> Callable[[sqlite3.Connection], tuple[i
 
 
 def _cited(refs: str, before: int) -> Callable[[sqlite3.Connection], set[Row]]:
-    return lambda connection: {key for body, in connection.execute(STOOD, (refs, before)) for key in cited_messages(body)}
+    return lambda connection: {
+        key for (body,) in connection.execute(STOOD, (refs, before)) for key in cited_messages(body)
+    }
 
 
 def _keys(after: Row) -> Callable[[sqlite3.Connection], list[Row]]:
     """The next messages, or what is left of some."""
+
     def work(connection: sqlite3.Connection) -> list[Row]:
         found, key = list[Row](), after
-        while len(found) < MESSAGES_A_READ and (row := connection.execute(KEYS, key).fetchone()) is not None:
+        while (
+            len(found) < MESSAGES_A_READ
+            and (row := connection.execute(KEYS, key).fetchone()) is not None
+        ):
             found.append(key := row)
         return found
 
@@ -190,7 +235,9 @@ def _keys(after: Row) -> Callable[[sqlite3.Connection], list[Row]]:
 
 
 def _parts(key: Row, before: int, limit: int) -> Callable[[sqlite3.Connection], int]:
-    """Drop about `limit` rows: parts of a message whose row is gone, and texts that no other holds; how many."""
+    """Drop about `limit` rows: parts of a message whose row is gone, and texts that no other holds;
+    how many."""
+
     def work(connection: sqlite3.Connection) -> int:
         parts = connection.execute(PARTS, (*key, max(limit // 2, 1))).fetchall()
         connection.execute(DROP_PARTS, (dumped([row for row, _, _ in parts]),))
@@ -205,5 +252,6 @@ def oldest_kept(connection: sqlite3.Connection) -> int:
 
 
 def drop_texts(connection: sqlite3.Connection, texts: Sequence[Sequence[int]], before: int) -> int:
-    """Those of these texts (ref, version) that had ended at a sequence and that no message holds any more; how many."""
+    """Those of these texts (ref, version) that had ended at a sequence and that no message holds
+    any more; how many."""
     return connection.execute(DROP_TEXTS, (dumped(texts), before)).rowcount

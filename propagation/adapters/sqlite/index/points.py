@@ -12,9 +12,11 @@ from propagation.ports.vector_index import Point
 
 DESCRIPTION = "vector_index"
 FLOAT_BYTES = 4
-PUT = ("INSERT INTO point SELECT ?1, value->>0, value->>1, substr(?3, key * (value->>3) + 1, value->>3), value->>2"
-       " FROM json_each(?2) WHERE true ON CONFLICT (collection, key) DO UPDATE SET version = excluded.version,"
-       " vector = excluded.vector, attributes = excluded.attributes WHERE excluded.version >= point.version")
+PUT = (
+    "INSERT INTO point SELECT ?1, value->>0, value->>1, substr(?3, key * (value->>3) + 1, value->>3), value->>2"
+    " FROM json_each(?2) WHERE true ON CONFLICT (collection, key) DO UPDATE SET version = excluded.version,"
+    " vector = excluded.vector, attributes = excluded.attributes WHERE excluded.version >= point.version"
+)
 
 
 class SqlitePoints:
@@ -24,29 +26,59 @@ class SqlitePoints:
         self._database = database
 
     async def get_description(self) -> bytes | None:
-        return await self._database.read(lambda connection: one(connection, "SELECT value FROM meta WHERE name = ?", DESCRIPTION))
+        return await self._database.read(
+            lambda connection: one(connection, "SELECT value FROM meta WHERE name = ?", DESCRIPTION)
+        )
 
     async def describe(self, description: bytes, shelves: Sequence[str]) -> None:
         def work(connection: sqlite3.Connection) -> None:
-            connection.execute("DELETE FROM point WHERE collection NOT IN (SELECT value FROM json_each(?))",
-                               (dumped(list(shelves)),))
-            connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (DESCRIPTION, description))
+            connection.execute(
+                "DELETE FROM point WHERE collection NOT IN (SELECT value FROM json_each(?))",
+                (dumped(list(shelves)),),
+            )
+            connection.execute(
+                "INSERT OR REPLACE INTO meta VALUES (?, ?)", (DESCRIPTION, description)
+            )
 
         await self._database.write(work)
 
     async def load_points(self, shelf: str) -> Sequence[Point]:
-        return await self._database.read(lambda connection: [
-            Point(key=orjson.loads(key), version=version, vector=np.frombuffer(vector, np.float32),
-                  attributes=frozenset(orjson.loads(attributes)))
-            for key, version, vector, attributes in connection.execute(
-                "SELECT key, version, vector, attributes FROM point WHERE collection = ?", (shelf,))])
+        return await self._database.read(
+            lambda connection: [
+                Point(
+                    key=orjson.loads(key),
+                    version=version,
+                    vector=np.frombuffer(vector, np.float32),
+                    attributes=frozenset(orjson.loads(attributes)),
+                )
+                for key, version, vector, attributes in connection.execute(
+                    "SELECT key, version, vector, attributes FROM point WHERE collection = ?",
+                    (shelf,),
+                )
+            ]
+        )
 
     async def put_points(self, shelf: str, points: Sequence[Point]) -> None:
-        rows = dumped([(dumped(point.key), point.version, dumped(sorted(point.attributes)), len(point.vector) * FLOAT_BYTES)
-                       for point in points])
+        rows = dumped(
+            [
+                (
+                    dumped(point.key),
+                    point.version,
+                    dumped(sorted(point.attributes)),
+                    len(point.vector) * FLOAT_BYTES,
+                )
+                for point in points
+            ]
+        )
         vectors = b"".join(point.vector.astype(np.float32).tobytes() for point in points)
-        await self._database.write(lambda connection: connection.execute(PUT, (shelf, rows, vectors)))
+        await self._database.write(
+            lambda connection: connection.execute(PUT, (shelf, rows, vectors))
+        )
 
     async def drop_points(self, shelf: str, keys: Sequence[int | str]) -> None:
-        await self._database.write(lambda connection: connection.executemany(
-            "DELETE FROM point WHERE collection = ? AND key = ?", [(shelf, dumped(key)) for key in keys]))
+        await self._database.write(
+            lambda connection: connection.executemany(
+                "DELETE FROM point WHERE collection = ? AND key = ?",
+                [(shelf, dumped(key)) for key in keys],
+            )
+        )

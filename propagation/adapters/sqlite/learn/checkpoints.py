@@ -1,4 +1,5 @@
-"""Checkpoints on SQLite: arrays in parts, written and dropped in small transactions, so that no acknowledgement waits long."""
+"""Checkpoints on SQLite: arrays in parts, written and dropped in small transactions, so that no
+acknowledgement waits long."""
 
 import asyncio
 import logging
@@ -26,7 +27,8 @@ Part = tuple[str, int, str, str, memoryview]
 
 
 class SqliteCheckpoints:
-    """The newest barrier, the newest complete checkpoint that is none, and at most one that is being written."""
+    """The newest barrier, the newest complete checkpoint that is none, and at most one that is
+    being written."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -42,16 +44,21 @@ class SqliteCheckpoints:
         await self._database.write(work)
         await self.sweep_checkpoints()
 
-    async def stage_checkpoint(self, lease: Lease, checkpoint: Checkpoint, onto: Staged | None = None) -> Staged:
+    async def stage_checkpoint(
+        self, lease: Lease, checkpoint: Checkpoint, onto: Staged | None = None
+    ) -> Staged:
         """Everything written, nothing visible."""
+
         def begin(connection: sqlite3.Connection) -> int:
             check_fence(connection, lease)
             if onto is not None:
                 return _continued(connection, onto.id, checkpoint.sequence)
             connection.execute("DELETE FROM checkpoint WHERE NOT complete")
             id_ = counted(connection, "checkpoint")
-            connection.execute("INSERT INTO checkpoint (id, sequence, epoch, barrier) VALUES (?, ?, ?, ?)",
-                               (id_, checkpoint.sequence, checkpoint.epoch, checkpoint.barrier))
+            connection.execute(
+                "INSERT INTO checkpoint (id, sequence, epoch, barrier) VALUES (?, ?, ?, ?)",
+                (id_, checkpoint.sequence, checkpoint.epoch, checkpoint.barrier),
+            )
             return id_
 
         id_ = await self._database.write(begin)
@@ -67,11 +74,16 @@ class SqliteCheckpoints:
         return Staged(id_, checkpoint.sequence)
 
     async def _put_parts(self, id_: int, parts: list[Part]) -> None:
-        await self._database.write(lambda connection: connection.executemany(
-            "INSERT INTO checkpoint_part VALUES (?, ?, ?, ?, ?, ?)", [(id_, *part) for part in parts]))
+        await self._database.write(
+            lambda connection: connection.executemany(
+                "INSERT INTO checkpoint_part VALUES (?, ?, ?, ?, ?, ?)",
+                [(id_, *part) for part in parts],
+            )
+        )
 
     async def sweep_checkpoints(self) -> None:
-        """Drop the parts of checkpoints that are gone, some a commit; covered increments of trust too."""
+        """Drop the parts of checkpoints that are gone, some a commit; covered increments of trust
+        too."""
         while await self._database.write(_sweep):
             pass
 
@@ -82,7 +94,8 @@ class SqliteCheckpoints:
             self._sweeping.add_done_callback(_told)
 
     async def swept(self) -> None:
-        """Once what `sweep_beside` began has ended. What it could not drop goes with the next sweep."""
+        """Once what `sweep_beside` began has ended. What it could not drop goes with the next
+        sweep."""
         if self._sweeping is not None:
             await asyncio.gather(self._sweeping, return_exceptions=True)
 
@@ -91,12 +104,15 @@ class SqliteCheckpoints:
 
 
 def completed(connection: sqlite3.Connection, id_: int) -> None:
-    """This one is visible; older ones are gone, but the newest barrier (their parts go with the next sweep). Nothing ever
-    reads an older barrier, and it would hold what was erased since."""
+    """This one is visible; older ones are gone, but the newest barrier (their parts go with the
+    next sweep). Nothing ever reads an older barrier, and it would hold what was erased since."""
     if connection.execute("UPDATE checkpoint SET complete = 1 WHERE id = ?", (id_,)).rowcount == 0:
         raise LeaseLost("another checkpoint was begun before this one was complete")
-    connection.execute("DELETE FROM checkpoint WHERE id < ?1 AND id <> coalesce((SELECT max(id) FROM checkpoint"
-                       " WHERE complete AND barrier), 0)", (id_,))
+    connection.execute(
+        "DELETE FROM checkpoint WHERE id < ?1 AND id <> coalesce((SELECT max(id) FROM checkpoint"
+        " WHERE complete AND barrier), 0)",
+        (id_,),
+    )
 
 
 def _into_the_file(connection: sqlite3.Connection) -> None:
@@ -105,13 +121,19 @@ def _into_the_file(connection: sqlite3.Connection) -> None:
 
 
 def _continued(connection: sqlite3.Connection, id_: int, sequence: int) -> int:
-    if connection.execute("UPDATE checkpoint SET sequence = ? WHERE id = ? AND NOT complete", (sequence, id_)).rowcount == 0:
+    if (
+        connection.execute(
+            "UPDATE checkpoint SET sequence = ? WHERE id = ? AND NOT complete", (sequence, id_)
+        ).rowcount
+        == 0
+    ):
         raise LeaseLost("another checkpoint was begun before this one was complete")
     return id_
 
 
 def covers(connection: sqlite3.Connection, sequence: int) -> None:
-    """Increments of trust up to a sequence are of no use any more: tens of megabytes, in a commit that others wait for."""
+    """Increments of trust up to a sequence are of no use any more: tens of megabytes, in a commit
+    that others wait for."""
     with _unzeroed(connection):
         connection.execute("DELETE FROM trust_delta WHERE through <= ?", (sequence,))
 
@@ -123,11 +145,16 @@ def _told(sweep: asyncio.Task[None]) -> None:
 
 def _sweep(connection: sqlite3.Connection) -> int:
     with _unzeroed(connection):
-        parts = connection.execute("DELETE FROM checkpoint_part WHERE rowid IN (SELECT rowid FROM checkpoint_part WHERE"
-                                   " checkpoint NOT IN (SELECT id FROM checkpoint) LIMIT ?)", (PARTS_A_SWEEP,)).rowcount
+        parts = connection.execute(
+            "DELETE FROM checkpoint_part WHERE rowid IN (SELECT rowid FROM checkpoint_part WHERE"
+            " checkpoint NOT IN (SELECT id FROM checkpoint) LIMIT ?)",
+            (PARTS_A_SWEEP,),
+        ).rowcount
         deltas = connection.execute(
             "DELETE FROM trust_delta WHERE through IN (SELECT through FROM trust_delta WHERE through <="
-            " (SELECT max(sequence) FROM checkpoint WHERE complete) ORDER BY through LIMIT ?)", (PARTS_A_SWEEP,)).rowcount
+            " (SELECT max(sequence) FROM checkpoint WHERE complete) ORDER BY through LIMIT ?)",
+            (PARTS_A_SWEEP,),
+        ).rowcount
     return parts + deltas
 
 
@@ -149,20 +176,29 @@ def _parts(name: str, array: NDArray[np.generic]) -> Iterator[Part]:
 
 
 def _newest(connection: sqlite3.Connection, barrier: bool) -> Checkpoint | None:
-    row = connection.execute("SELECT id, sequence, epoch, barrier FROM checkpoint WHERE complete AND barrier >= ?"
-                             " ORDER BY id DESC LIMIT 1", (barrier,)).fetchone()
+    row = connection.execute(
+        "SELECT id, sequence, epoch, barrier FROM checkpoint WHERE complete AND barrier >= ?"
+        " ORDER BY id DESC LIMIT 1",
+        (barrier,),
+    ).fetchone()
     if row is None:
         return None
     arrays: dict[str, NDArray[np.generic]] = {}
     for name, dtype, shape in connection.execute(
-            "SELECT name, dtype, shape FROM checkpoint_part WHERE checkpoint = ? AND part = 0", (row[0],)).fetchall():
+        "SELECT name, dtype, shape FROM checkpoint_part WHERE checkpoint = ? AND part = 0",
+        (row[0],),
+    ).fetchall():
         arrays[name] = np.empty(orjson.loads(shape), dtype)
         flat = arrays[name].reshape(-1).view(np.uint8)
         filled = 0
-        for (data,) in connection.execute("SELECT data FROM checkpoint_part WHERE checkpoint = ? AND name = ? ORDER BY part",
-                                          (row[0], name)):
+        for (data,) in connection.execute(
+            "SELECT data FROM checkpoint_part WHERE checkpoint = ? AND name = ? ORDER BY part",
+            (row[0], name),
+        ):
             flat[filled : filled + len(data)] = np.frombuffer(data, np.uint8)
             filled += len(data)
         if filled < len(flat):
-            raise StoreCorrupt(f"checkpoint {row[0]} lacks a part of {name}; restore the file from a back-up")
+            raise StoreCorrupt(
+                f"checkpoint {row[0]} lacks a part of {name}; restore the file from a back-up"
+            )
     return Checkpoint(sequence=row[1], epoch=row[2], barrier=bool(row[3]), arrays=arrays)

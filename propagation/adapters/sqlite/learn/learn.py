@@ -35,10 +35,14 @@ class SqliteLearn(SqliteCheckpoints):
             check_fence(connection, lease)
             through = learned_through(connection)
             if block.after != through:
-                raise LeaseLost(f"this block starts after sequence {block.after}, but the store has learned through {through}")
+                raise LeaseLost(
+                    f"this block starts after sequence {block.after}, but the store has learned through {through}"
+                )
             connection.execute(f"INSERT INTO learned ({BLOCK}) VALUES (?, ?, ?, ?, ?)", row)
-            connection.execute("INSERT INTO trust_delta VALUES (?, ?, ?)",
-                               (block.through, block.trust.tobytes(), block.combiner.tobytes()))
+            connection.execute(
+                "INSERT INTO trust_delta VALUES (?, ?, ?)",
+                (block.through, block.trust.tobytes(), block.combiner.tobytes()),
+            )
 
         await self._database.write(work)
 
@@ -46,19 +50,25 @@ class SqliteLearn(SqliteCheckpoints):
         def work(connection: sqlite3.Connection) -> Sequence[LearnedBlock]:
             rows = connection.execute(
                 "SELECT start, l.through, epoch, size, columns, trust, combiner FROM learned l LEFT JOIN trust_delta t"
-                " ON t.through = l.through WHERE l.through > ? ORDER BY l.through LIMIT ?", (after, limit))
+                " ON t.through = l.through WHERE l.through > ? ORDER BY l.through LIMIT ?",
+                (after, limit),
+            )
             return [unpacked(*row) for row in rows]
 
         return await self._database.read(work)
 
-    async def taste_written(self, sequences: Sequence[int]) -> Mapping[int, Sequence[tuple[int, float]]]:
+    async def taste_written(
+        self, sequences: Sequence[int]
+    ) -> Mapping[int, Sequence[tuple[int, float]]]:
         def work(connection: sqlite3.Connection) -> Mapping[int, Sequence[tuple[int, float]]]:
             found: dict[int, Sequence[tuple[int, float]]] = {}
             block: LearnedBlock | None = None
             for sequence in sorted(set(sequences)):
                 if block is None or sequence > block.through:
-                    row = connection.execute(f"SELECT {BLOCK} FROM learned WHERE through >= ? ORDER BY through LIMIT 1",
-                                             (sequence,)).fetchone()
+                    row = connection.execute(
+                        f"SELECT {BLOCK} FROM learned WHERE through >= ? ORDER BY through LIMIT 1",
+                        (sequence,),
+                    ).fetchone()
                     if row is None:
                         break
                     block = unpacked(*row)
@@ -71,14 +81,18 @@ class SqliteLearn(SqliteCheckpoints):
     async def learned_through(self) -> int:
         return await self._database.read(learned_through)
 
-    async def replace_learned(self, lease: Lease, blocks: Sequence[LearnedBlock], *, first: bool) -> None:
+    async def replace_learned(
+        self, lease: Lease, blocks: Sequence[LearnedBlock], *, first: bool
+    ) -> None:
         rows = [_row(block) for block in blocks]
 
         def work(connection: sqlite3.Connection) -> None:
             check_fence(connection, lease)
             if first:
                 connection.execute("DELETE FROM staged_learned")
-            connection.executemany(f"INSERT INTO staged_learned ({BLOCK}) VALUES (?, ?, ?, ?, ?)", rows)
+            connection.executemany(
+                f"INSERT INTO staged_learned ({BLOCK}) VALUES (?, ?, ?, ?, ?)", rows
+            )
 
         await self._database.write(work)
 
@@ -87,11 +101,15 @@ class SqliteLearn(SqliteCheckpoints):
 
         def work(connection: sqlite3.Connection) -> int:
             check_fence(connection, lease)
-            sequence = append_entry(connection, self._directory, EntryKind.BOOTSTRAP, (), epoch.number)
+            sequence = append_entry(
+                connection, self._directory, EntryKind.BOOTSTRAP, (), epoch.number
+            )
             connection.execute("DELETE FROM learned WHERE through <= ?", (start.sequence,))
             connection.execute(f"INSERT INTO learned ({BLOCK}) SELECT {BLOCK} FROM staged_learned")
             connection.execute("DELETE FROM staged_learned")
-            connection.execute("UPDATE vacant SET learned = 0 WHERE sequence <= ?", (start.sequence,))
+            connection.execute(
+                "UPDATE vacant SET learned = 0 WHERE sequence <= ?", (start.sequence,)
+            )
             put_epoch(connection, epoch, sequence)
             completed(connection, id_)
             covers(connection, start.sequence)
@@ -113,14 +131,27 @@ class SqliteLearn(SqliteCheckpoints):
         await self._database.write(work)
 
     async def epochs(self) -> Sequence[Epoch]:
-        return await self._database.read(lambda connection: [
-            Epoch(**dict(zip(EPOCH.split(", "), row, strict=True)))
-            for row in connection.execute(f"SELECT {EPOCH} FROM epoch ORDER BY number")])
+        return await self._database.read(
+            lambda connection: [
+                Epoch(**dict(zip(EPOCH.split(", "), row, strict=True)))
+                for row in connection.execute(f"SELECT {EPOCH} FROM epoch ORDER BY number")
+            ]
+        )
 
 
 def put_epoch(connection: sqlite3.Connection, epoch: Epoch, sequence: int) -> None:
-    connection.execute(f"INSERT INTO epoch ({EPOCH}) VALUES (?, ?, ?, ?, ?, ?, ?)", (
-        epoch.number, sequence, epoch.session_k, epoch.taste_k, epoch.tau, epoch.embedder, epoch.era))
+    connection.execute(
+        f"INSERT INTO epoch ({EPOCH}) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            epoch.number,
+            sequence,
+            epoch.session_k,
+            epoch.taste_k,
+            epoch.tau,
+            epoch.embedder,
+            epoch.era,
+        ),
+    )
 
 
 def learned_through(connection: sqlite3.Connection) -> int:

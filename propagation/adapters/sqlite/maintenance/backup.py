@@ -1,7 +1,8 @@
 """A back-up of a database that is in use: SQLite's online copy of one snapshot, by another process.
 
-The reader's transaction keeps the snapshot still while the copy goes on in steps; the writer appends to its log meanwhile
-and waits for nobody. The service's own lock is not taken: it guards against a second writer, and this reads."""
+The reader's transaction keeps the snapshot still while the copy goes on in steps; the writer
+appends to its log meanwhile and waits for nobody. The service's own lock is not taken: it guards
+against a second writer, and this reads."""
 
 import os
 import sqlite3
@@ -11,19 +12,27 @@ from contextlib import closing
 from pathlib import Path
 
 from propagation.adapters.sqlite.connection.atomic_file import made_in_place
-from propagation.adapters.sqlite.connection.schema import APPLICATION_ID, connect, migrations, open_reader, translated
+from propagation.adapters.sqlite.connection.schema import (
+    APPLICATION_ID,
+    connect,
+    migrations,
+    open_reader,
+    translated,
+)
 from propagation.adapters.sqlite.maintenance.leftovers import drop_leftovers
 from propagation.model.errors import PropagationError, SchemaTooNew, StoreCorrupt
 
 PAGES_A_STEP = 1_024
-# After each step the disk has what was copied, so that a service's commit never waits for more than that behind it.
+# After each step the disk has what was copied, so that a service's commit never waits for more than
+# that behind it.
 REST = 0.25
 OnProgress = Callable[[int, int], None]
 
 
 def backup(source: Path, target: Path, progress: OnProgress, *, replace: bool = False) -> int:
-    """Copy a database as it is now to `target`; its size in bytes. `progress` is told (done, all) in pages. Raises StoreCorrupt,
-    SchemaTooNew, and PropagationError where `target` is there already."""
+    """Copy a database as it is now to `target`; its size in bytes. `progress` is told (done, all)
+    in pages. Raises StoreCorrupt, SchemaTooNew, and PropagationError where `target` is there
+    already."""
     if source.resolve() == target.resolve():
         raise PropagationError(f"{target} is the database itself; name another file")
     try:
@@ -40,7 +49,8 @@ def backup(source: Path, target: Path, progress: OnProgress, *, replace: bool = 
 
 
 def check_ours(connection: sqlite3.Connection, path: Path) -> None:
-    """Raises StoreCorrupt where this is not a database of ours, SchemaTooNew where a newer release wrote it."""
+    """Raises StoreCorrupt where this is not a database of ours, SchemaTooNew where a newer release
+    wrote it."""
     try:
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         schema = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -50,7 +60,9 @@ def check_ours(connection: sqlite3.Connection, path: Path) -> None:
         raise StoreCorrupt(f"{path} is no database of this service")
     newest = migrations()[-1][0]
     if schema > newest:
-        raise SchemaTooNew(f"{path} has schema {schema}, this release knows up to {newest}; upgrade the service")
+        raise SchemaTooNew(
+            f"{path} has schema {schema}, this release knows up to {newest}; upgrade the service"
+        )
 
 
 def settle(partial: Path) -> None:

@@ -1,4 +1,5 @@
-"""What an operator does with a database file as a whole. Those that only read it work while a service writes it."""
+"""What an operator does with a database file as a whole. Those that only read it work while a
+service writes it."""
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
@@ -6,7 +7,12 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from propagation.adapters.sqlite.connection.atomic_file import begun, drop_begun
-from propagation.adapters.sqlite.connection.schema import connect, migrations, open_reader, translated
+from propagation.adapters.sqlite.connection.schema import (
+    connect,
+    migrations,
+    open_reader,
+    translated,
+)
 from propagation.adapters.sqlite.maintenance.backup import OnProgress, backup, check_ours
 from propagation.adapters.sqlite.maintenance.file_swap import compact, held, restore
 from propagation.adapters.sqlite.maintenance.json_export import export, import_export
@@ -30,8 +36,9 @@ class SqliteFiles:
         return export(self._database, target, progress, replace=replace)
 
     def restore(self, source: Path, progress: OnProgress, *, replace: bool = False) -> None:
-        """From a back-up or an export, told apart by their first bytes. Raises StoreBusy while a service holds the database,
-        PropagationError where it is there and is not to be replaced, StoreCorrupt or BrokenData where `source` is not sound."""
+        """From a back-up or an export, told apart by their first bytes. Raises StoreBusy while a
+        service holds the database, PropagationError where it is there and is not to be replaced,
+        StoreCorrupt or BrokenData where `source` is not sound."""
         with source.open("rb") as file:
             is_copy = file.read(len(SQLITE_HEADER)) == SQLITE_HEADER
         (restore if is_copy else import_export)(source, self._database, progress, replace=replace)
@@ -41,17 +48,19 @@ class SqliteFiles:
         return compact(self._database)
 
     def older(self) -> int | None:
-        """The schema of a database that opening would migrate; None where there is nothing to migrate. Raises the same as
-        `leftovers`."""
+        """The schema of a database that opening would migrate; None where there is nothing to
+        migrate. Raises the same as `leftovers`."""
         with self._held(open_reader) as reader:
             return _older(reader)
 
     def leftovers(self) -> Sequence[str]:
-        """What killed processes left behind, with how many of each. Raises StoreBusy while a service holds the database,
-        StoreCorrupt where it is none of ours, SchemaTooNew."""
+        """What killed processes left behind, with how many of each. Raises StoreBusy while a
+        service holds the database, StoreCorrupt where it is none of ours, SchemaTooNew."""
         with self._held(open_reader) as reader:
-            copies = [f"{path} ({path.stat().st_size >> 20:,} MiB), a copy that a killed command had begun"
-                      for path in begun(self._database)]
+            copies = [
+                f"{path} ({path.stat().st_size >> 20:,} MiB), a copy that a killed command had begun"
+                for path in begun(self._database)
+            ]
             return [*(leftovers(reader) if _older(reader) is None else ()), *copies]
 
     def drop_leftovers(self) -> None:
@@ -73,6 +82,7 @@ class SqliteFiles:
 
 
 def _older(connection: sqlite3.Connection) -> int | None:
-    """The schema of a database of ours that opening would migrate: its tables are not yet those of this release."""
+    """The schema of a database of ours that opening would migrate: its tables are not yet those of
+    this release."""
     schema = int(connection.execute("PRAGMA user_version").fetchone()[0])
     return schema if schema < migrations()[-1][0] else None

@@ -10,67 +10,109 @@ from propagation.adapters.sqlite.reason.reason import watermark
 FINDINGS_A_QUESTION = 5
 # Each row found is one thing wrong; the text is filled with the row's columns.
 QUESTIONS = (
-    ("sequence {} is given to an interaction and to another log entry",
-     "SELECT sequence FROM interaction JOIN log USING (sequence)"),
-    ("interaction {} names user {}, whom the graph does not have",
-     "SELECT sequence, user FROM interaction WHERE user NOT IN (SELECT ref FROM client)"),
-    ("interaction {} names item {}, which the graph does not have",
-     "SELECT sequence, item FROM interaction WHERE item NOT IN (SELECT ref FROM client)"),
-    ("interaction {} was committed before the one ahead of it",
-     "SELECT sequence FROM (SELECT sequence, at, lag(at) OVER (ORDER BY sequence) AS ahead FROM interaction) WHERE at < ahead"),
-    ("learned block {} does not start where the one before it ends, at {}",
-     "SELECT through, ahead FROM (SELECT through, start, lag(through, 1, 0) OVER (ORDER BY through) AS ahead FROM learned)"
-     " WHERE start <> ahead"),
-    ("learned block {} holds {} interactions, the log has {} there",
-     "SELECT * FROM (SELECT l.through, l.size, (SELECT count(*) FROM interaction i WHERE i.sequence > l.start"
-     " AND i.sequence <= l.through) + (SELECT count(*) FROM vacant v WHERE v.sequence > l.start AND v.sequence <= l.through"
-     " AND v.learned) AS held FROM learned l) WHERE size <> held"),
-    ("two interactions have one event id, sequences {} and {}",
-     "SELECT i.sequence, j.sequence FROM interaction i JOIN interaction j ON j.seed = i.seed AND j.event_id = i.event_id"
-     " AND j.sequence > i.sequence"),
-    ("two clients have one id, refs {} and {}",
-     "SELECT min(ref), max(ref) FROM client GROUP BY kind, id HAVING count(*) > 1"),
-    ("interaction {} was taken back but is in the log",
-     "SELECT sequence FROM interaction WHERE sequence IN (SELECT sequence FROM vacant)"),
-    ("interaction {} is reasoned but not in the log",
-     "SELECT sequence FROM reasoned WHERE sequence NOT IN (SELECT sequence FROM interaction)"),
-    ("client {}: version {} of its profile does not follow the one before it",
-     "SELECT ref, version FROM (SELECT ref, version, lag(version) OVER (PARTITION BY ref ORDER BY version) AS ahead, sequence"
-     " FROM profile_version) WHERE ahead <> version - 1 AND sequence > "
-     " coalesce((SELECT value FROM progress WHERE name = 'oldest_kept'), 0)"),
-    ("a profile belongs to client {}, which the graph does not have",
-     "SELECT DISTINCT ref FROM profile_version WHERE ref NOT IN (SELECT ref FROM client)"),
-    ("an edge leads from router {} to client {}, which the graph does not have",
-     "SELECT router, ref FROM edge_ever WHERE ref NOT IN (SELECT ref FROM client)"),
-    ("the edge from router {} to client {} ended after it was opened anew",
-     "SELECT e.router, e.ref FROM edge e JOIN edge_past p ON p.ref = e.ref AND p.router = e.router AND p.closed > e.opened"
-     " WHERE p.closed <= (SELECT coalesce(max(number), 0) FROM round)"),
-    ("epoch {}, which the log opens at sequence {}, is missing",
-     "SELECT number, sequence FROM log WHERE kind IN ('bootstrap', 'evolution') AND sequence NOT IN (SELECT sequence FROM epoch)"),
-    ("the map of evolution {} is missing, by which stored weights are read",
-     "SELECT run FROM evolution_run WHERE published AND run NOT IN (SELECT run FROM router_map)"),
-    ("client {} has merged through round {}, which was never published",
-     "SELECT ref, watermark FROM profile_version WHERE watermark > (SELECT coalesce(max(number), 0) FROM round)"),
+    (
+        "sequence {} is given to an interaction and to another log entry",
+        "SELECT sequence FROM interaction JOIN log USING (sequence)",
+    ),
+    (
+        "interaction {} names user {}, whom the graph does not have",
+        "SELECT sequence, user FROM interaction WHERE user NOT IN (SELECT ref FROM client)",
+    ),
+    (
+        "interaction {} names item {}, which the graph does not have",
+        "SELECT sequence, item FROM interaction WHERE item NOT IN (SELECT ref FROM client)",
+    ),
+    (
+        "interaction {} was committed before the one ahead of it",
+        "SELECT sequence FROM (SELECT sequence, at, lag(at) OVER (ORDER BY sequence) AS ahead FROM interaction) WHERE at < ahead",
+    ),
+    (
+        "learned block {} does not start where the one before it ends, at {}",
+        "SELECT through, ahead FROM (SELECT through, start, lag(through, 1, 0) OVER (ORDER BY through) AS ahead FROM learned)"
+        " WHERE start <> ahead",
+    ),
+    (
+        "learned block {} holds {} interactions, the log has {} there",
+        "SELECT * FROM (SELECT l.through, l.size, (SELECT count(*) FROM interaction i WHERE i.sequence > l.start"
+        " AND i.sequence <= l.through) + (SELECT count(*) FROM vacant v WHERE v.sequence > l.start AND v.sequence <= l.through"
+        " AND v.learned) AS held FROM learned l) WHERE size <> held",
+    ),
+    (
+        "two interactions have one event id, sequences {} and {}",
+        "SELECT i.sequence, j.sequence FROM interaction i JOIN interaction j ON j.seed = i.seed AND j.event_id = i.event_id"
+        " AND j.sequence > i.sequence",
+    ),
+    (
+        "two clients have one id, refs {} and {}",
+        "SELECT min(ref), max(ref) FROM client GROUP BY kind, id HAVING count(*) > 1",
+    ),
+    (
+        "interaction {} was taken back but is in the log",
+        "SELECT sequence FROM interaction WHERE sequence IN (SELECT sequence FROM vacant)",
+    ),
+    (
+        "interaction {} is reasoned but not in the log",
+        "SELECT sequence FROM reasoned WHERE sequence NOT IN (SELECT sequence FROM interaction)",
+    ),
+    (
+        "client {}: version {} of its profile does not follow the one before it",
+        "SELECT ref, version FROM (SELECT ref, version, lag(version) OVER (PARTITION BY ref ORDER BY version) AS ahead, sequence"
+        " FROM profile_version) WHERE ahead <> version - 1 AND sequence > "
+        " coalesce((SELECT value FROM progress WHERE name = 'oldest_kept'), 0)",
+    ),
+    (
+        "a profile belongs to client {}, which the graph does not have",
+        "SELECT DISTINCT ref FROM profile_version WHERE ref NOT IN (SELECT ref FROM client)",
+    ),
+    (
+        "an edge leads from router {} to client {}, which the graph does not have",
+        "SELECT router, ref FROM edge_ever WHERE ref NOT IN (SELECT ref FROM client)",
+    ),
+    (
+        "the edge from router {} to client {} ended after it was opened anew",
+        "SELECT e.router, e.ref FROM edge e JOIN edge_past p ON p.ref = e.ref AND p.router = e.router AND p.closed > e.opened"
+        " WHERE p.closed <= (SELECT coalesce(max(number), 0) FROM round)",
+    ),
+    (
+        "epoch {}, which the log opens at sequence {}, is missing",
+        "SELECT number, sequence FROM log WHERE kind IN ('bootstrap', 'evolution') AND sequence NOT IN (SELECT sequence FROM epoch)",
+    ),
+    (
+        "the map of evolution {} is missing, by which stored weights are read",
+        "SELECT run FROM evolution_run WHERE published AND run NOT IN (SELECT run FROM router_map)",
+    ),
+    (
+        "client {} has merged through round {}, which was never published",
+        "SELECT ref, watermark FROM profile_version WHERE watermark > (SELECT coalesce(max(number), 0) FROM round)",
+    ),
 )
 
 
 def findings(connection: sqlite3.Connection, *, thorough: bool = True) -> list[str]:
-    """What is wrong, at most five of a kind; empty when the database is sound. `thorough`: also that each index has what its
-    table has, which takes most of the time (50 s of 65, of 2.3 GB)."""
+    """What is wrong, at most five of a kind; empty when the database is sound. `thorough`: also
+    that each index has what its table has, which takes most of the time (50 s of 65, of 2.3 GB)."""
     look = "integrity_check" if thorough else "quick_check"
-    found = [f"the file is damaged: {row[0]}; restore it from a back-up"
-             for row in connection.execute(f"PRAGMA {look}({FINDINGS_A_QUESTION})") if row[0] != "ok"]
+    found = [
+        f"the file is damaged: {row[0]}; restore it from a back-up"
+        for row in connection.execute(f"PRAGMA {look}({FINDINGS_A_QUESTION})")
+        if row[0] != "ok"
+    ]
     if found:
         return found
     for text, question in QUESTIONS:
-        found.extend(text.format(*row) for row in connection.execute(f"{question} LIMIT {FINDINGS_A_QUESTION}"))
+        found.extend(
+            text.format(*row)
+            for row in connection.execute(f"{question} LIMIT {FINDINGS_A_QUESTION}")
+        )
     return found + list(_progress(connection))
 
 
 def _progress(connection: sqlite3.Connection) -> Iterator[str]:
     recorded, learned = recorded_through(connection), learned_through(connection)
-    entries = connection.execute("SELECT (SELECT count(*) FROM interaction) + (SELECT count(*) FROM log)"
-                                 " + (SELECT count(*) FROM vacant)").fetchone()[0]
+    entries = connection.execute(
+        "SELECT (SELECT count(*) FROM interaction) + (SELECT count(*) FROM log)"
+        " + (SELECT count(*) FROM vacant)"
+    ).fetchone()[0]
     if entries != recorded:
         yield f"the log ends at sequence {recorded} but holds {entries} entries"
     if learned > recorded:
@@ -78,7 +120,10 @@ def _progress(connection: sqlite3.Connection) -> Iterator[str]:
     if watermark(connection) > learned:
         yield f"reason has passed learn: it is at sequence {watermark(connection)}, learn at {learned}"
     newest = connection.execute("SELECT max(sequence) FROM checkpoint WHERE complete").fetchone()[0]
-    first = connection.execute("SELECT min(l.through) FROM learned l LEFT JOIN trust_delta t USING (through)"
-                               " WHERE l.through > ? AND t.through IS NULL", (newest or 0,)).fetchone()[0]
+    first = connection.execute(
+        "SELECT min(l.through) FROM learned l LEFT JOIN trust_delta t USING (through)"
+        " WHERE l.through > ? AND t.through IS NULL",
+        (newest or 0,),
+    ).fetchone()[0]
     if first is not None:
         yield f"increments of trust are missing from sequence {first} on, which no checkpoint covers; run `rebuild`"

@@ -7,7 +7,12 @@ from pathlib import Path
 
 from propagation.adapters.sqlite.connection.atomic_file import BESIDE, made_in_place
 from propagation.adapters.sqlite.connection.lock import take_lock
-from propagation.adapters.sqlite.connection.schema import connect, open_file, open_reader, translated
+from propagation.adapters.sqlite.connection.schema import (
+    connect,
+    open_file,
+    open_reader,
+    translated,
+)
 from propagation.adapters.sqlite.maintenance.backup import OnProgress, check_ours, settle
 from propagation.adapters.sqlite.maintenance.consistency_check import findings
 from propagation.model.errors import StoreBusy, StoreCorrupt
@@ -28,9 +33,10 @@ def held(database: Path) -> Iterator[None]:
 
 @contextmanager
 def in_place_of(database: Path, *, replace: bool) -> Iterator[Path]:
-    """The path to write another database to, which takes the place of `database`. SQLite's log of the old one is folded into
-    it first: found beside the new one, it would be played into that. Raises StoreBusy, also where another program reads the old
-    one so that its log cannot be folded; StoreFull, PropagationError."""
+    """The path to write another database to, which takes the place of `database`. SQLite's log of
+    the old one is folded into it first: found beside the new one, it would be played into that.
+    Raises StoreBusy, also where another program reads the old one so that its log cannot be folded;
+    StoreFull, PropagationError."""
     database = database.resolve()
     with held(database), made_in_place(database, replace=replace) as partial:
         _fold_log(database)  # what keeps it from that is told before the work
@@ -41,12 +47,17 @@ def in_place_of(database: Path, *, replace: bool) -> Iterator[Path]:
 
 
 def restore(copy: Path, database: Path, progress: OnProgress, *, replace: bool = False) -> None:
-    """A back-up in the place of `database`; looked over before. Raises StoreCorrupt, SchemaTooNew, StoreBusy, PropagationError."""
+    """A back-up in the place of `database`; looked over before. Raises StoreCorrupt, SchemaTooNew,
+    StoreBusy, PropagationError."""
     try:
         with in_place_of(database, replace=replace) as partial:
             with closing(open_reader(copy)) as reader, closing(connect(partial)) as new:
                 check_ours(reader, copy)
-                reader.backup(new, pages=PAGES_A_STEP, progress=lambda _, left, total: progress(total - left, total))
+                reader.backup(
+                    new,
+                    pages=PAGES_A_STEP,
+                    progress=lambda _, left, total: progress(total - left, total),
+                )
             settle(partial)
             look_over(partial, copy)
     except sqlite3.Error as error:
@@ -54,8 +65,8 @@ def restore(copy: Path, database: Path, progress: OnProgress, *, replace: bool =
 
 
 def look_over(partial: Path, source: Path) -> None:
-    """Brings it to this release's schema, which is what the questions are asked of. Raises StoreCorrupt naming the first thing
-    that is wrong with what came from `source`, SchemaTooNew."""
+    """Brings it to this release's schema, which is what the questions are asked of. Raises
+    StoreCorrupt naming the first thing that is wrong with what came from `source`, SchemaTooNew."""
     with closing(open_file(partial, None)) as migrated:
         migrated.execute("PRAGMA journal_mode=DELETE")
     with closing(open_reader(partial)) as reader:
@@ -65,8 +76,8 @@ def look_over(partial: Path, source: Path) -> None:
 
 
 def compact(database: Path) -> tuple[int, int]:
-    """Write the file anew without its free pages; (bytes before, after). Raises StoreBusy, StoreFull where there is no room for
-    both."""
+    """Write the file anew without its free pages; (bytes before, after). Raises StoreBusy,
+    StoreFull where there is no room for both."""
     before = database.stat().st_size
     try:
         with in_place_of(database, replace=True) as partial, closing(connect(database)) as old:
@@ -78,8 +89,8 @@ def compact(database: Path) -> tuple[int, int]:
 
 
 def _fold_log(database: Path) -> None:
-    """All of it, so that the file alone is whole; of a database that is damaged, or of none of SQLite's, there is nothing to save.
-    Raises StoreBusy, StoreFull."""
+    """All of it, so that the file alone is whole; of a database that is damaged, or of none of
+    SQLite's, there is nothing to save. Raises StoreBusy, StoreFull."""
     if not database.exists():
         return
     try:
@@ -92,5 +103,7 @@ def _fold_log(database: Path) -> None:
             return
         raise told from error
     if busy:
-        raise StoreBusy(f"{database}: another program reads it (an export, a back-up?), so that its log cannot be folded into it;"
-                        " wait for that program, then try again: nothing was replaced")
+        raise StoreBusy(
+            f"{database}: another program reads it (an export, a back-up?), so that its log cannot be folded into it;"
+            " wait for that program, then try again: nothing was replaced"
+        )

@@ -1,8 +1,9 @@
 """Everything in a database as JSON Lines, and a database from them again, without loss.
 
-The first line names form, schema and tables; each further one is a row, {table: {column: value}}, in the order in which the
-table holds them; the last has the count and a digest of all before it, so that a file that was cut short is known. Bytes are
-{"base64": ...}, but the body of a profile version (lines and filter rules) is the JSON that it is."""
+The first line names form, schema and tables; each further one is a row, {table: {column: value}},
+in the order in which the table holds them; the last has the count and a digest of all before it, so
+that a file that was cut short is known. Bytes are {"base64": ...}, but the body of a profile
+version (lines and filter rules) is the JSON that it is."""
 
 import base64
 import sqlite3
@@ -16,7 +17,13 @@ from typing import Any, BinaryIO
 import orjson
 
 from propagation.adapters.sqlite.connection.atomic_file import made_in_place
-from propagation.adapters.sqlite.connection.schema import APPLICATION_ID, connect, migrations, open_reader, translated
+from propagation.adapters.sqlite.connection.schema import (
+    APPLICATION_ID,
+    connect,
+    migrations,
+    open_reader,
+    translated,
+)
 from propagation.adapters.sqlite.maintenance.backup import OnProgress, check_ours
 from propagation.adapters.sqlite.maintenance.file_swap import in_place_of, look_over
 from propagation.adapters.sqlite.reason.text_bodies import packed_body, plain_body
@@ -30,10 +37,13 @@ Tables = Mapping[str, Sequence[str]]
 
 
 def export(database: Path, target: Path, progress: OnProgress, *, replace: bool = False) -> int:
-    """One snapshot of a database, that may be in use, as JSON Lines; how many rows. Raises StoreCorrupt, SchemaTooNew, and
-    PropagationError where `target` is there already."""
+    """One snapshot of a database, that may be in use, as JSON Lines; how many rows. Raises
+    StoreCorrupt, SchemaTooNew, and PropagationError where `target` is there already."""
     try:
-        with made_in_place(target, replace=replace) as partial, closing(open_reader(database)) as reader:
+        with (
+            made_in_place(target, replace=replace) as partial,
+            closing(open_reader(database)) as reader,
+        ):
             check_ours(reader, database)
             reader.execute("BEGIN")
             with partial.open("wb") as file:
@@ -42,9 +52,12 @@ def export(database: Path, target: Path, progress: OnProgress, *, replace: bool 
         raise translated(error, database) from error
 
 
-def import_export(source: Path, database: Path, progress: OnProgress, *, replace: bool = False) -> int:
-    """A database from what `export` wrote, in the place of `database`; how many rows. Raises BrokenData, SchemaTooNew,
-    StoreCorrupt where what it says does not fit together, StoreBusy, PropagationError."""
+def import_export(
+    source: Path, database: Path, progress: OnProgress, *, replace: bool = False
+) -> int:
+    """A database from what `export` wrote, in the place of `database`; how many rows. Raises
+    BrokenData, SchemaTooNew, StoreCorrupt where what it says does not fit together, StoreBusy,
+    PropagationError."""
     try:
         with in_place_of(database, replace=replace) as partial:
             with source.open("rb") as file, closing(connect(partial)) as new:
@@ -57,10 +70,18 @@ def import_export(source: Path, database: Path, progress: OnProgress, *, replace
 
 def _write(reader: sqlite3.Connection, file: BinaryIO, progress: OnProgress) -> int:
     tables = _tables(reader)
-    counts = {table: reader.execute(f'SELECT count(*) FROM "{table}"').fetchone()[0] for table in tables}
+    counts = {
+        table: reader.execute(f'SELECT count(*) FROM "{table}"').fetchone()[0] for table in tables
+    }
     total, digest, done = sum(counts.values()), blake2b(digest_size=16), 0
-    head = {"propagation": {"form": FORM, "schema": reader.execute("PRAGMA user_version").fetchone()[0], "rows": total,
-                            "tables": tables}}
+    head = {
+        "propagation": {
+            "form": FORM,
+            "schema": reader.execute("PRAGMA user_version").fetchone()[0],
+            "rows": total,
+            "tables": tables,
+        }
+    }
     for line in (head, *_rows(reader, tables)):
         data = orjson.dumps(line) + b"\n"
         digest.update(data)
@@ -75,16 +96,28 @@ def _write(reader: sqlite3.Connection, file: BinaryIO, progress: OnProgress) -> 
 
 def _tables(connection: sqlite3.Connection) -> dict[str, list[str]]:
     """Columns by table, tables by name."""
-    names = [name for name, in connection.execute(
-        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")]
-    return {name: [row[1] for row in connection.execute(f'PRAGMA table_info("{name}")')] for name in names}
+    names = [
+        name
+        for (name,) in connection.execute(
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
+        )
+    ]
+    return {
+        name: [row[1] for row in connection.execute(f'PRAGMA table_info("{name}")')]
+        for name in names
+    }
 
 
 def _rows(reader: sqlite3.Connection, tables: Tables) -> Iterator[dict[str, dict[str, object]]]:
     """Without an order of ours a scan gives the table's own: by rowid, or by key where it has none."""
     for table, columns in tables.items():
         for row in reader.execute(f'SELECT {_named(columns)} FROM "{table}" NOT INDEXED'):
-            yield {table: {column: _plain(table, column, value) for column, value in zip(columns, row, strict=True)}}
+            yield {
+                table: {
+                    column: _plain(table, column, value)
+                    for column, value in zip(columns, row, strict=True)
+                }
+            }
 
 
 def _plain(table: str, column: str, value: object) -> object:
@@ -116,14 +149,20 @@ def _read(new: sqlite3.Connection, file: BinaryIO, source: Path, progress: OnPro
             try:
                 new.executemany(put, [values for _, values in part])
             except sqlite3.IntegrityError as error:
-                raise BrokenData(str(source), lines.number, table, f"{error}, in this line or the {len(part) - 1:,} before it"
-                                 ) from error
+                raise BrokenData(
+                    str(source),
+                    lines.number,
+                    table,
+                    f"{error}, in this line or the {len(part) - 1:,} before it",
+                ) from error
             progress(lines.done, total)
     new.execute("COMMIT")
     return lines.done
 
 
-def _parts(rows: Iterable[tuple[str, list[object]]]) -> Iterator[Sequence[tuple[str, list[object]]]]:
+def _parts(
+    rows: Iterable[tuple[str, list[object]]],
+) -> Iterator[Sequence[tuple[str, list[object]]]]:
     part: list[tuple[str, list[object]]] = []
     for row in rows:
         part.append(row)
@@ -138,9 +177,13 @@ def _create(new: sqlite3.Connection, schema: int, source: Path) -> None:
     """Empty tables of an older schema are filled, and migrated when the database is opened."""
     steps = migrations()
     if schema > steps[-1][0]:
-        raise SchemaTooNew(f"{source} has schema {schema}, this release knows up to {steps[-1][0]}; upgrade the service")
+        raise SchemaTooNew(
+            f"{source} has schema {schema}, this release knows up to {steps[-1][0]}; upgrade the service"
+        )
     script = "\n".join(sql for number, sql in steps if number <= schema)
-    new.executescript(f"BEGIN;\n{script}\nPRAGMA application_id={APPLICATION_ID};\nPRAGMA user_version={schema};\nCOMMIT;")
+    new.executescript(
+        f"BEGIN;\n{script}\nPRAGMA application_id={APPLICATION_ID};\nPRAGMA user_version={schema};\nCOMMIT;"
+    )
 
 
 def _named(columns: Sequence[str]) -> str:
@@ -162,9 +205,13 @@ class _Lines:
         value = self._next()
         try:
             head = value["propagation"]
-            form, schema, rows, tables = (head[name] for name in ("form", "schema", "rows", "tables"))
+            form, schema, rows, tables = (
+                head[name] for name in ("form", "schema", "rows", "tables")
+            )
         except (KeyError, TypeError) as error:
-            raise self._broken("", "is not the first line of what `propagation export` writes") from error
+            raise self._broken(
+                "", "is not the first line of what `propagation export` writes"
+            ) from error
         if form != FORM or not isinstance(schema, int) or not isinstance(rows, int):
             raise self._broken("form", f"is {form!r}; this release reads {FORM}")
         return schema, rows, tables
@@ -176,7 +223,9 @@ class _Lines:
             ((table, row),) = self._next().items()
             if table == "end":
                 if row != {"rows": self.done, "blake2b": digest}:
-                    raise self._broken("end", "count or digest is another: lines were lost or changed")
+                    raise self._broken(
+                        "end", "count or digest is another: lines were lost or changed"
+                    )
                 return
             if table not in tables:
                 raise self._broken(table, "is no table of this schema")
@@ -191,7 +240,9 @@ class _Lines:
         line = self._file.readline()
         self.number += 1
         if not line.endswith(b"\n"):
-            raise self._broken("", "the file ends before its last line; export it again, or fetch it whole")
+            raise self._broken(
+                "", "the file ends before its last line; export it again, or fetch it whole"
+            )
         self._digest.update(line)
         try:
             value = orjson.loads(line)

@@ -1,4 +1,5 @@
-"""What a process that was killed leaves behind: harmless, for whoever comes next passes over it, but found and removed here."""
+"""What a process that was killed leaves behind: harmless, for whoever comes next passes over it,
+but found and removed here."""
 
 import sqlite3
 
@@ -9,23 +10,32 @@ from propagation.model.plurals import counted
 COUNTS = (
     ("lease", "of a process that is gone", "SELECT count(*) FROM lease WHERE expires > 0"),
     ("claim", "of a process that is gone", "SELECT count(*) FROM claim"),
-    ("row", "of a round that was never published",
-     "SELECT (SELECT count(*) FROM staged_attribute) + (SELECT count(*) FROM staged_held)"
-     " + (SELECT count(*) FROM staged_outbox)"
-     " + (SELECT count(*) FROM router_version WHERE round > :last)"
-     " + (SELECT count(*) FROM edge WHERE opened > :last) + (SELECT count(*) FROM edge_past WHERE closed > :last)"),
+    (
+        "row",
+        "of a round that was never published",
+        "SELECT (SELECT count(*) FROM staged_attribute) + (SELECT count(*) FROM staged_held)"
+        " + (SELECT count(*) FROM staged_outbox)"
+        " + (SELECT count(*) FROM router_version WHERE round > :last)"
+        " + (SELECT count(*) FROM edge WHERE opened > :last) + (SELECT count(*) FROM edge_past WHERE closed > :last)",
+    ),
     ("block", "of an epoch that was never opened", "SELECT count(*) FROM staged_learned"),
-    ("part", "of checkpoints that were never completed",
-     "SELECT (SELECT count(*) FROM checkpoint WHERE NOT complete)"
-     " + (SELECT count(*) FROM checkpoint_part WHERE checkpoint NOT IN (SELECT id FROM checkpoint WHERE complete))"),
+    (
+        "part",
+        "of checkpoints that were never completed",
+        "SELECT (SELECT count(*) FROM checkpoint WHERE NOT complete)"
+        " + (SELECT count(*) FROM checkpoint_part WHERE checkpoint NOT IN (SELECT id FROM checkpoint WHERE complete))",
+    ),
 )
 
 
 def leftovers(connection: sqlite3.Connection) -> list[str]:
-    """What there is, with how many of each. To be asked while no process serves the database: what one that runs holds looks the
-    same."""
+    """What there is, with how many of each. To be asked while no process serves the database: what
+    one that runs holds looks the same."""
     last = last_round(connection)
-    found = [(connection.execute(sql, {"last": last}).fetchone()[0], noun, of) for noun, of, sql in COUNTS]
+    found = [
+        (connection.execute(sql, {"last": last}).fetchone()[0], noun, of)
+        for noun, of, sql in COUNTS
+    ]
     return [f"{counted(count, noun)} {of}" for count, noun, of in found if count]
 
 
@@ -36,4 +46,6 @@ def drop_leftovers(connection: sqlite3.Connection) -> None:
     discard_unpublished(connection, last_round(connection), everywhere=True)
     connection.execute("DELETE FROM staged_learned")
     connection.execute("DELETE FROM checkpoint WHERE NOT complete")
-    connection.execute("DELETE FROM checkpoint_part WHERE checkpoint NOT IN (SELECT id FROM checkpoint)")
+    connection.execute(
+        "DELETE FROM checkpoint_part WHERE checkpoint NOT IN (SELECT id FROM checkpoint)"
+    )

@@ -1,4 +1,5 @@
-"""What stage 1 reads, on a connection of its own: for a process that only reasons, beside the one that writes the file."""
+"""What stage 1 reads, on a connection of its own: for a process that only reasons, beside the one
+that writes the file."""
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +20,8 @@ T = TypeVar("T")
 
 
 class SqliteDesk:
-    """DeskStore. Another process has opened, migrated and locked the file, and outlives this one's work on it."""
+    """DeskStore. Another process has opened, migrated and locked the file, and outlives this one's
+    work on it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -38,8 +40,9 @@ class SqliteDesk:
         newest = self._read(lambda connection: last_rounds(connection, 1))
         return newest[0] if newest else None
 
-    async def waiting_messages(self, refs_after: Mapping[int, int],
-                               through: int | None = None) -> Mapping[int, Sequence[RouterVersion]]:
+    async def waiting_messages(
+        self, refs_after: Mapping[int, int], through: int | None = None
+    ) -> Mapping[int, Sequence[RouterVersion]]:
         return self._read(lambda connection: waiting_messages(connection, refs_after, through))
 
     def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:

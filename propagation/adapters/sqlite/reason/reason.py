@@ -13,7 +13,12 @@ from propagation.adapters.sqlite.connection.database import Database
 from propagation.adapters.sqlite.connection.json_rows import counted, dumped, many, one
 from propagation.adapters.sqlite.connection.wiping import taken_back_through
 from propagation.adapters.sqlite.learn.learn import BLOCK, learned_through
-from propagation.adapters.sqlite.reason.reasoned_rows import PackedReasoned, packed, put_packed, texts_of
+from propagation.adapters.sqlite.reason.reasoned_rows import (
+    PackedReasoned,
+    packed,
+    put_packed,
+    texts_of,
+)
 from propagation.adapters.sqlite.reason.texts import (
     GRADIENT,
     MERGED,
@@ -32,7 +37,13 @@ from propagation.adapters.sqlite.reason.texts import (
 )
 from propagation.adapters.sqlite.record.record import signed
 from propagation.model.clients.client import ClientKind, kind_of, ref_of
-from propagation.model.clients.client_text import ClientText, Merged, ReasonClaim, Reasoned, ReasonWork
+from propagation.model.clients.client_text import (
+    ClientText,
+    Merged,
+    ReasonClaim,
+    Reasoned,
+    ReasonWork,
+)
 from propagation.model.clients.gradient import Gradient, Module
 from propagation.model.errors import LeaseLost
 from propagation.model.interactions.interaction import InteractionRow, seed_of
@@ -45,13 +56,17 @@ LOOK_AHEAD = 8
 TEXT_ROWS = 8
 HELD_STILL = "SELECT token FROM claim WHERE token = ?"
 GIVEN_BACK = "DELETE FROM claim WHERE token = ? RETURNING token"
-REACH = ("SELECT router, count(DISTINCT CASE WHEN outcome = 'merged' THEN ref END), sum(outcome = 'merged'),"
-         " sum(outcome = 'filtered'), sum(outcome = 'empty'), sum(outcome = 'fell out') FROM merged NOT INDEXED"
-         " WHERE number > (SELECT value FROM progress WHERE name = 'merged') - ?"
-         " GROUP BY router ORDER BY router")
+REACH = (
+    "SELECT router, count(DISTINCT CASE WHEN outcome = 'merged' THEN ref END), sum(outcome = 'merged'),"
+    " sum(outcome = 'filtered'), sum(outcome = 'empty'), sum(outcome = 'fell out') FROM merged NOT INDEXED"
+    " WHERE number > (SELECT value FROM progress WHERE name = 'merged') - ?"
+    " GROUP BY router ORDER BY router"
+)
 OF_REASONED = "(SELECT r.{0} FROM reasoned r WHERE r.sequence = interaction.sequence)"
-ROW = ("sequence, event_id, user, item, negative, time, weight, "
-       f"{OF_REASONED.format('prompts')} AS prompts, {OF_REASONED.format('stand_in')} AS stand_in")
+ROW = (
+    "sequence, event_id, user, item, negative, time, weight, "
+    f"{OF_REASONED.format('prompts')} AS prompts, {OF_REASONED.format('stand_in')} AS stand_in"
+)
 
 
 class SqliteReason:
@@ -74,43 +89,75 @@ class SqliteReason:
         def work(connection: sqlite3.Connection) -> ReasonClaim | None:
             connection.execute("DELETE FROM claim WHERE expires <= ?", (self._clock.now_ms(),))
             held = "SELECT w.value FROM claim, json_each(claim.work) w"
-            chosen = many(connection, "SELECT json_group_array(sequence) FROM (SELECT sequence FROM dead_letter"
-                                      f" WHERE sequence NOT IN ({held}) ORDER BY sequence LIMIT ?)", limit)
+            chosen = many(
+                connection,
+                "SELECT json_group_array(sequence) FROM (SELECT sequence FROM dead_letter"
+                f" WHERE sequence NOT IN ({held}) ORDER BY sequence LIMIT ?)",
+                limit,
+            )
             return self._claimed(connection, worker, ttl_ms, chosen) if chosen else None
 
         return await self._database.write(work)
 
-    def _claimed(self, connection: sqlite3.Connection, worker: str, ttl_ms: int, sequences: Sequence[int]) -> ReasonClaim:
+    def _claimed(
+        self, connection: sqlite3.Connection, worker: str, ttl_ms: int, sequences: Sequence[int]
+    ) -> ReasonClaim:
         expires = self._clock.now_ms() + ttl_ms
         token = counted(connection, "claim")
-        connection.execute("INSERT INTO claim VALUES (?, ?, ?, ?)", (token, worker, expires, dumped(sequences)))
-        return ReasonClaim(token=token, worker=worker, expires=expires, work=tuple(_work(connection, sequences)))
+        connection.execute(
+            "INSERT INTO claim VALUES (?, ?, ?, ?)", (token, worker, expires, dumped(sequences))
+        )
+        return ReasonClaim(
+            token=token, worker=worker, expires=expires, work=tuple(_work(connection, sequences))
+        )
 
     async def prolong_claims(self, tokens: Sequence[int], ttl_ms: int) -> None:
-        await self._database.write(lambda connection: connection.execute(
-            "UPDATE claim SET expires = ? WHERE token IN (SELECT value FROM json_each(?))",
-            (self._clock.now_ms() + ttl_ms, dumped(tokens))))
+        await self._database.write(
+            lambda connection: connection.execute(
+                "UPDATE claim SET expires = ? WHERE token IN (SELECT value FROM json_each(?))",
+                (self._clock.now_ms() + ttl_ms, dumped(tokens)),
+            )
+        )
 
-    async def commit_reasoned(self, claim: ReasonClaim, reasoned: Sequence[Reasoned], *, more: bool = False) -> None:
-        await self.commit_packed(claim, packed(reasoned, await bodies_of(texts_of(reasoned))), more=more)
+    async def commit_reasoned(
+        self, claim: ReasonClaim, reasoned: Sequence[Reasoned], *, more: bool = False
+    ) -> None:
+        await self.commit_packed(
+            claim, packed(reasoned, await bodies_of(texts_of(reasoned))), more=more
+        )
 
-    async def commit_packed(self, claim: ReasonClaim, reasoned: PackedReasoned, *, more: bool = False) -> None:
+    async def commit_packed(
+        self, claim: ReasonClaim, reasoned: PackedReasoned, *, more: bool = False
+    ) -> None:
         """The same, of what was packed before, also by another process."""
         claimed = {work.sequence for work in claim.work}
 
         def work(connection: sqlite3.Connection) -> None:
             if one(connection, HELD_STILL if more else GIVEN_BACK, claim.token) is None:
-                raise LeaseLost(f"claim {claim.token} of worker {claim.worker!r} stands no more: it expired and was taken over, or"
-                                " something was taken back, or routers evolved, meanwhile")
-            if strange := [done.sequence for done in reasoned.finished if done.sequence not in claimed]:
+                raise LeaseLost(
+                    f"claim {claim.token} of worker {claim.worker!r} stands no more: it expired and was taken over, or"
+                    " something was taken back, or routers evolved, meanwhile"
+                )
+            if strange := [
+                done.sequence for done in reasoned.finished if done.sequence not in claimed
+            ]:
                 raise LeaseLost(f"claim {claim.token} does not hold interaction {strange[0]}")
             put_packed(connection, reasoned, self._directory.now())
-            connection.execute("INSERT OR REPLACE INTO progress VALUES ('reasoned', ?)", (reasoned_through(connection),))
+            connection.execute(
+                "INSERT OR REPLACE INTO progress VALUES ('reasoned', ?)",
+                (reasoned_through(connection),),
+            )
 
         await self._database.write(work)
 
-    async def commit_texts(self, texts: Sequence[ClientText], merged: Sequence[Merged], sequence: int,
-                           taken_back: int | None = None, written_by: str = "") -> None:
+    async def commit_texts(
+        self,
+        texts: Sequence[ClientText],
+        merged: Sequence[Merged],
+        sequence: int,
+        taken_back: int | None = None,
+        written_by: str = "",
+    ) -> None:
         rows = text_rows([(text, sequence) for text in texts], await bodies_of(texts))
         merges = merged_rows([(merge, sequence) for merge in merged])
 
@@ -123,98 +170,181 @@ class SqliteReason:
         await self._database.write(work)
 
     async def load_texts(self, refs: Sequence[int]) -> Mapping[int, ClientText]:
-        return await self._database.read(lambda connection: texts_or_none_yet(connection, refs),
-                                         TEXT_ROWS * len(refs))
+        return await self._database.read(
+            lambda connection: texts_or_none_yet(connection, refs), TEXT_ROWS * len(refs)
+        )
 
     async def text_versions(self, refs: Sequence[int] | None = None) -> Mapping[int, int]:
         if refs is not None:
-            return await self._database.read(lambda connection: newest_versions(connection, refs), len(refs))
-        return await self._database.read(lambda connection: dict(many(
-            connection, "SELECT json_group_array(json_array(ref, version)) FROM (SELECT c.ref AS ref, (SELECT max(v.version)"
-                        " FROM profile_version v WHERE v.ref = c.ref) AS version FROM client c) WHERE version IS NOT NULL")))
+            return await self._database.read(
+                lambda connection: newest_versions(connection, refs), len(refs)
+            )
+        return await self._database.read(
+            lambda connection: dict(
+                many(
+                    connection,
+                    "SELECT json_group_array(json_array(ref, version)) FROM (SELECT c.ref AS ref, (SELECT max(v.version)"
+                    " FROM profile_version v WHERE v.ref = c.ref) AS version FROM client c) WHERE version IS NOT NULL",
+                )
+            )
+        )
 
     async def text_at(self, ref: int, sequence: int) -> ClientText | None:
         return await self._database.read(lambda connection: text_at(connection, ref, sequence))
 
-    async def texts_of_versions(self, versions: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], ClientText]:
+    async def texts_of_versions(
+        self, versions: Sequence[tuple[int, int]]
+    ) -> Mapping[tuple[int, int], ClientText]:
         return await self._database.read(lambda connection: texts_of_versions(connection, versions))
 
     async def texts_through(self) -> int:
         return await self._database.read(texts_through)
 
     async def texts_after(self, number: int, limit: int) -> Sequence[NumberedText]:
-        return await self._database.read(lambda connection: [NumberedText(*row) for row in connection.execute(
-            "SELECT rowid, ref, version FROM profile_version WHERE rowid > ? ORDER BY rowid LIMIT ?", (number, limit)).fetchall()])
+        return await self._database.read(
+            lambda connection: [
+                NumberedText(*row)
+                for row in connection.execute(
+                    "SELECT rowid, ref, version FROM profile_version WHERE rowid > ? ORDER BY rowid LIMIT ?",
+                    (number, limit),
+                ).fetchall()
+            ]
+        )
 
     async def reasoned_through(self) -> int:
         return await self._database.read(reasoned_through)
 
     async def interactions(self, sequences: Sequence[int]) -> Sequence[InteractionRow]:
-        return await self._database.read(lambda connection: [interaction_of(row) for row in connection.execute(
-            f"SELECT {ROW} FROM json_each(?) e CROSS JOIN interaction ON sequence = e.value ORDER BY e.key",
-            (dumped(list(sequences)),)).fetchall()], len(sequences))
+        return await self._database.read(
+            lambda connection: [
+                interaction_of(row)
+                for row in connection.execute(
+                    f"SELECT {ROW} FROM json_each(?) e CROSS JOIN interaction ON sequence = e.value ORDER BY e.key",
+                    (dumped(list(sequences)),),
+                ).fetchall()
+            ],
+            len(sequences),
+        )
 
     async def find_event(self, event_id: str) -> InteractionRow | None:
         def work(connection: sqlite3.Connection) -> InteractionRow | None:
-            row = connection.execute(f"SELECT {ROW} FROM interaction WHERE seed = ? AND event_id = ?",
-                                     (signed(seed_of(event_id)), event_id)).fetchone()
+            row = connection.execute(
+                f"SELECT {ROW} FROM interaction WHERE seed = ? AND event_id = ?",
+                (signed(seed_of(event_id)), event_id),
+            ).fetchone()
             return None if row is None else interaction_of(row)
 
         return await self._database.read(work)
 
     async def recent_interactions(self, ref: int, limit: int) -> Sequence[InteractionRow]:
         column = "item" if kind_of(ref) == ClientKind.ITEM else "user"
-        return await self._database.read(lambda connection: [interaction_of(row) for row in connection.execute(
-            f"SELECT {ROW} FROM interaction WHERE {column} = ? ORDER BY sequence DESC LIMIT ?", (ref, limit)).fetchall()])
+        return await self._database.read(
+            lambda connection: [
+                interaction_of(row)
+                for row in connection.execute(
+                    f"SELECT {ROW} FROM interaction WHERE {column} = ? ORDER BY sequence DESC LIMIT ?",
+                    (ref, limit),
+                ).fetchall()
+            ]
+        )
 
     async def merges_into(self, ref: int, limit: int) -> Sequence[Merged]:
-        return await self._database.read(lambda connection: [merged_of(row) for row in connection.execute(
-            f"SELECT {MERGED} FROM merged WHERE ref = ? ORDER BY profile_version DESC, router LIMIT ?", (ref, limit)).fetchall()])
+        return await self._database.read(
+            lambda connection: [
+                merged_of(row)
+                for row in connection.execute(
+                    f"SELECT {MERGED} FROM merged WHERE ref = ? ORDER BY profile_version DESC, router LIMIT ?",
+                    (ref, limit),
+                ).fetchall()
+            ]
+        )
 
     async def merges_of(self, router: int, version: int, limit: int) -> Sequence[Merged]:
-        return await self._database.read(lambda connection: [merged_of(row) for row in connection.execute(
-            f"SELECT {MERGED} FROM merged WHERE router = ? AND router_version = ? ORDER BY ref, profile_version LIMIT ?",
-            (router, version, limit)).fetchall()])
+        return await self._database.read(
+            lambda connection: [
+                merged_of(row)
+                for row in connection.execute(
+                    f"SELECT {MERGED} FROM merged WHERE router = ? AND router_version = ? ORDER BY ref, profile_version LIMIT ?",
+                    (router, version, limit),
+                ).fetchall()
+            ]
+        )
 
     async def reach(self, newest: int) -> Sequence[Reach]:
-        return await self._database.read(lambda connection: [
-            Reach(router=row[0], clients=row[1], merged=row[2], filtered=row[3], empty=row[4], fell_out=row[5])
-            for row in connection.execute(REACH, (newest,)).fetchall()])
+        return await self._database.read(
+            lambda connection: [
+                Reach(
+                    router=row[0],
+                    clients=row[1],
+                    merged=row[2],
+                    filtered=row[3],
+                    empty=row[4],
+                    fell_out=row[5],
+                )
+                for row in connection.execute(REACH, (newest,)).fetchall()
+            ]
+        )
 
     async def merges_through(self) -> int:
-        return await self._database.read(lambda connection: one(
-            connection, "SELECT value FROM progress WHERE name = 'merged'") or 0)
+        return await self._database.read(
+            lambda connection: (
+                one(connection, "SELECT value FROM progress WHERE name = 'merged'") or 0
+            )
+        )
 
     async def merges_after(self, number: int, through: int, limit: int) -> Sequence[NumberedMerge]:
-        return await self._database.read(lambda connection: [
-            NumberedMerge(number=row[0], sequence=row[1], merge=merged_of(row[2:])) for row in connection.execute(
-                f"SELECT number, sequence, {MERGED} FROM merged WHERE number > ? AND number <= ? ORDER BY number LIMIT ?",
-                (number, through, limit)).fetchall()])
+        return await self._database.read(
+            lambda connection: [
+                NumberedMerge(number=row[0], sequence=row[1], merge=merged_of(row[2:]))
+                for row in connection.execute(
+                    f"SELECT number, sequence, {MERGED} FROM merged WHERE number > ? AND number <= ? ORDER BY number LIMIT ?",
+                    (number, through, limit),
+                ).fetchall()
+            ]
+        )
 
-    async def gradients(self, module: Module, owner: int | None, after: int, limit: int) -> Sequence[Gradient]:
-        # without an owner by sequence: the index of owners would give all there are, to be sorted for every part that is read
-        index, which, parameters = ("gradient_owner", "owner = ? AND", (owner,)) if owner is not None else (
-            "gradient_sequence", "", ())
-        return await self._database.read(lambda connection: [
-            gradient_of((*row[:6], orjson.loads(row[6]), row[7])) for row in connection.execute(
-                f"SELECT {GRADIENT} FROM gradient INDEXED BY {index} WHERE module = ? AND {which} sequence > ?"
-                " ORDER BY sequence, owner LIMIT ?",
-                (module, *parameters, after, limit)).fetchall()])
+    async def gradients(
+        self, module: Module, owner: int | None, after: int, limit: int
+    ) -> Sequence[Gradient]:
+        # without an owner by sequence: the index of owners would give all there are, to be sorted
+        # for every part that is read
+        index, which, parameters = (
+            ("gradient_owner", "owner = ? AND", (owner,))
+            if owner is not None
+            else ("gradient_sequence", "", ())
+        )
+        return await self._database.read(
+            lambda connection: [
+                gradient_of((*row[:6], orjson.loads(row[6]), row[7]))
+                for row in connection.execute(
+                    f"SELECT {GRADIENT} FROM gradient INDEXED BY {index} WHERE module = ? AND {which} sequence > ?"
+                    " ORDER BY sequence, owner LIMIT ?",
+                    (module, *parameters, after, limit),
+                ).fetchall()
+            ]
+        )
 
     async def dead_letters(self, limit: int) -> Sequence[tuple[int, str]]:
-        return await self._database.read(lambda connection: connection.execute(
-            "SELECT sequence, reason FROM dead_letter ORDER BY sequence LIMIT ?", (limit,)).fetchall())
+        return await self._database.read(
+            lambda connection: connection.execute(
+                "SELECT sequence, reason FROM dead_letter ORDER BY sequence LIMIT ?", (limit,)
+            ).fetchall()
+        )
 
 
 def reasoned_through(connection: sqlite3.Connection) -> int:
-    """One below the oldest interaction without a reasoned row, where learn has passed it; else what is learned."""
+    """One below the oldest interaction without a reasoned row, where learn has passed it; else what
+    is learned."""
     first = _waiting(connection, 1)
     return first[0][0] - 1 if first else learned_through(connection)
 
 
 def _choose(connection: sqlite3.Connection, limit: int) -> list[int]:
-    """The oldest waiting interactions that no claim holds and whose users have none before them that one does."""
-    held = set(many(connection, "SELECT json_group_array(w.value) FROM claim, json_each(claim.work) w"))
+    """The oldest waiting interactions that no claim holds and whose users have none before them
+    that one does."""
+    held = set(
+        many(connection, "SELECT json_group_array(w.value) FROM claim, json_each(claim.work) w")
+    )
     chosen: list[int] = []
     blocked: set[int] = set()
     for sequence, user in _waiting(connection, limit * LOOK_AHEAD + len(held) if held else limit):
@@ -227,59 +357,95 @@ def _choose(connection: sqlite3.Connection, limit: int) -> list[int]:
 
 def _waiting(connection: sqlite3.Connection, limit: int) -> list[list[int]]:
     """[sequence, user] of the oldest learned interactions without a reasoned row."""
-    return many(connection, "SELECT json_group_array(json_array(sequence, user)) FROM ("
-                            "SELECT i.sequence, i.user FROM interaction i LEFT JOIN reasoned r ON r.sequence = i.sequence"
-                            " WHERE i.sequence > ? AND i.sequence <= ? AND r.sequence IS NULL ORDER BY i.sequence LIMIT ?)",
-                watermark(connection), learned_through(connection), limit)
+    return many(
+        connection,
+        "SELECT json_group_array(json_array(sequence, user)) FROM ("
+        "SELECT i.sequence, i.user FROM interaction i LEFT JOIN reasoned r ON r.sequence = i.sequence"
+        " WHERE i.sequence > ? AND i.sequence <= ? AND r.sequence IS NULL ORDER BY i.sequence LIMIT ?)",
+        watermark(connection),
+        learned_through(connection),
+        limit,
+    )
 
 
 def watermark(connection: sqlite3.Connection) -> int:
-    """Everything at or below it was reasoned when the last claim was committed: where looking starts."""
+    """Everything at or below it was reasoned when the last claim was committed: where looking
+    starts."""
     return one(connection, "SELECT value FROM progress WHERE name = 'reasoned'") or 0
 
 
 def _work(connection: sqlite3.Connection, sequences: Sequence[int]) -> list[ReasonWork]:
-    rows = connection.execute("SELECT sequence, user, item, weight FROM json_each(?) e CROSS JOIN interaction"
-                              " ON sequence = e.value ORDER BY sequence", (dumped(sequences),)).fetchall()
+    rows = connection.execute(
+        "SELECT sequence, user, item, weight FROM json_each(?) e CROSS JOIN interaction"
+        " ON sequence = e.value ORDER BY sequence",
+        (dumped(sequences),),
+    ).fetchall()
     learned = _learned(connection, sequences)
     gone = _gone(connection, [negative for negative, _, _ in learned.values()])
     works = []
     for sequence, user, item, weight in rows:
         negative, positive_score, negative_score = learned[sequence]
         drawn = negative >= 0 and negative not in gone
-        works.append(ReasonWork(
-            sequence=sequence, user=user, item=item, negative=ref_of(ClientKind.ITEM, negative) if drawn else None, weight=weight,
-            score_positive=positive_score if drawn else None, score_negative=negative_score if drawn else None))
+        works.append(
+            ReasonWork(
+                sequence=sequence,
+                user=user,
+                item=item,
+                negative=ref_of(ClientKind.ITEM, negative) if drawn else None,
+                weight=weight,
+                score_positive=positive_score if drawn else None,
+                score_negative=negative_score if drawn else None,
+            )
+        )
     return works
 
 
-def _learned(connection: sqlite3.Connection, sequences: Sequence[int]) -> dict[int, tuple[int, float, float]]:
-    """(first negative's row or -1, score of i+, score of i-) as learn stored them; sequences ascending."""
+def _learned(
+    connection: sqlite3.Connection, sequences: Sequence[int]
+) -> dict[int, tuple[int, float, float]]:
+    """(first negative's row or -1, score of i+, score of i-) as learn stored them; sequences
+    ascending."""
     found: dict[int, tuple[int, float, float]] = {}
     left = np.array(sequences, np.int64)
     while len(left):
-        block = unpacked(*connection.execute(f"SELECT {BLOCK} FROM learned WHERE through >= ? ORDER BY through LIMIT 1",
-                                             (int(left[0]),)).fetchone())
+        block = unpacked(
+            *connection.execute(
+                f"SELECT {BLOCK} FROM learned WHERE through >= ? ORDER BY through LIMIT 1",
+                (int(left[0]),),
+            ).fetchone()
+        )
         inside = left[left <= block.through]
         places = np.searchsorted(block.sequence, inside)
         scores = block.scores[places].tolist()
         for sequence, negative, (positive_score, negative_score) in zip(
-                inside.tolist(), block.negatives[places, 0].tolist(), scores, strict=True):
+            inside.tolist(), block.negatives[places, 0].tolist(), scores, strict=True
+        ):
             found[sequence] = (negative, positive_score, negative_score)
-        left = left[len(inside):]
+        left = left[len(inside) :]
     return found
 
 
 def _gone(connection: sqlite3.Connection, negatives: Sequence[int]) -> frozenset[int]:
     """Rows of items that were drawn and have been forgotten since."""
     refs = {ref_of(ClientKind.ITEM, row): row for row in negatives if row >= 0}
-    left = many(connection, "SELECT json_group_array(ref) FROM json_each(?) e CROSS JOIN client ON ref = e.value",
-                dumped(list(refs)))
+    left = many(
+        connection,
+        "SELECT json_group_array(ref) FROM json_each(?) e CROSS JOIN client ON ref = e.value",
+        dumped(list(refs)),
+    )
     return frozenset(refs[ref] for ref in refs.keys() - set(left))
 
 
 def interaction_of(row: Sequence[Any]) -> InteractionRow:
     """A row of ROW."""
-    return InteractionRow(sequence=row[0], event_id=row[1], user=row[2], item=row[3], negative=row[4],
-                                          time=row[5], weight=row[6], prompts=tuple(orjson.loads(row[7] or "[]")),
-                                          stand_in=row[8] or "")
+    return InteractionRow(
+        sequence=row[0],
+        event_id=row[1],
+        user=row[2],
+        item=row[3],
+        negative=row[4],
+        time=row[5],
+        weight=row[6],
+        prompts=tuple(orjson.loads(row[7] or "[]")),
+        stand_in=row[8] or "",
+    )

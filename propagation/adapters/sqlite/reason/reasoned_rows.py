@@ -1,4 +1,5 @@
-"""Reasoned interactions as the rows of their commit: what a process that only reasons hands to the one that writes."""
+"""Reasoned interactions as the rows of their commit: what a process that only reasons hands to the
+one that writes."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -40,13 +41,24 @@ def packed(reasoned: Sequence[Reasoned], bodies: Sequence[bytes]) -> PackedReaso
     """`bodies`: of `texts_of`. Raises InvalidInput on U+0000 in a text."""
     return PackedReasoned(
         finished=[finished_of(result) for result in reasoned],
-        texts=text_rows([(text, result.written_at) for result in reasoned for text in result.texts], bodies),
-        merged=merged_rows([(merge, result.written_at) for result in reasoned for merge in result.merged]),
+        texts=text_rows(
+            [(text, result.written_at) for result in reasoned for text in result.texts], bodies
+        ),
+        merged=merged_rows(
+            [(merge, result.written_at) for result in reasoned for merge in result.merged]
+        ),
         gradients=gradient_rows(reasoned),
-        reasoned=rows_of([(result.sequence, result.user, result.reward, result.late, *_written_with(result))
-                          for result in reasoned]),
+        reasoned=rows_of(
+            [
+                (result.sequence, result.user, result.reward, result.late, *_written_with(result))
+                for result in reasoned
+            ]
+        ),
         replayed=dumped([result.sequence for result in reasoned if result.late is not None]),
-        dead_letters=rows_of([(result.sequence, result.failure) for result in reasoned if result.failure is not None]))
+        dead_letters=rows_of(
+            [(result.sequence, result.failure) for result in reasoned if result.failure is not None]
+        ),
+    )
 
 
 def put_packed(connection: sqlite3.Connection, reasoned: PackedReasoned, at: int) -> None:
@@ -55,7 +67,10 @@ def put_packed(connection: sqlite3.Connection, reasoned: PackedReasoned, at: int
     put_merged(connection, reasoned.merged)
     put_gradients(connection, reasoned.gradients)
     put_rows(connection, "reasoned", 6, reasoned.reasoned, "INSERT OR REPLACE")
-    connection.execute("DELETE FROM dead_letter WHERE sequence IN (SELECT value FROM json_each(?))", (reasoned.replayed,))
+    connection.execute(
+        "DELETE FROM dead_letter WHERE sequence IN (SELECT value FROM json_each(?))",
+        (reasoned.replayed,),
+    )
     put_rows(connection, "dead_letter", 2, reasoned.dead_letters)
 
 

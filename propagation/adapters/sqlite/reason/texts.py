@@ -6,7 +6,15 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
-from propagation.adapters.sqlite.connection.json_rows import Rows, dumped, fields, many, one, put_rows, rows_of
+from propagation.adapters.sqlite.connection.json_rows import (
+    Rows,
+    dumped,
+    fields,
+    many,
+    one,
+    put_rows,
+    rows_of,
+)
 from propagation.adapters.sqlite.index.outbox import put_texts_out
 from propagation.adapters.sqlite.reason.text_bodies import body_of, parts_of
 from propagation.model.clients.client_text import ClientText, Merged, Reasoned
@@ -18,17 +26,21 @@ TEXTS_AT_ONCE = 8
 MERGED = "ref, profile_version, router, router_version, outcome"
 GRADIENT = "sequence, module, owner, writer, reward, text, attributes, epoch"
 TEXT = "json_array(v.ref, v.version, v.next_id, hex(v.body), v.watermark, v.dropped)"
-FORGOTTEN = ("SELECT json_group_array(e.value) FROM json_each(?) e WHERE e.value NOT IN (SELECT ref FROM client)"
-             " AND (e.value >> 1) < (SELECT value FROM progress WHERE name = 'refs_given_' || (e.value & 1))")
-PUT_TEXTS = ("INSERT INTO profile_version (rowid, ref, version, sequence, next_id, body, watermark, dropped, at, written_by)"
-             " SELECT ?4 + key, value->>0, value->>1, value->>2, value->>3, substr(?2, value->>6, value->>7), value->>4,"
-             " value->>5, ?3, ?5 FROM json_each(?1)")
+FORGOTTEN = (
+    "SELECT json_group_array(e.value) FROM json_each(?) e WHERE e.value NOT IN (SELECT ref FROM client)"
+    " AND (e.value >> 1) < (SELECT value FROM progress WHERE name = 'refs_given_' || (e.value & 1))"
+)
+PUT_TEXTS = (
+    "INSERT INTO profile_version (rowid, ref, version, sequence, next_id, body, watermark, dropped, at, written_by)"
+    " SELECT ?4 + key, value->>0, value->>1, value->>2, value->>3, substr(?2, value->>6, value->>7), value->>4,"
+    " value->>5, ?3, ?5 FROM json_each(?1)"
+)
 PUT_MERGED = f"INSERT INTO merged (number, {MERGED}, sequence) SELECT ?2 + key, {fields(6)} FROM json_each(?1)"
 
 
 async def bodies_of(texts: Sequence[ClientText]) -> list[bytes]:
-    """What is stored of each text's lines and rules: the larger part of the work, done before the transaction and beside
-    the loop: packing needs no interpreter lock."""
+    """What is stored of each text's lines and rules: the larger part of the work, done before the
+    transaction and beside the loop: packing needs no interpreter lock."""
     if len(texts) <= TEXTS_AT_ONCE:
         return bodies_now(texts)
     return await asyncio.to_thread(bodies_now, texts)
@@ -41,7 +53,8 @@ def bodies_now(texts: Sequence[ClientText]) -> list[bytes]:
 
 @dataclass(frozen=True)
 class TextRows:
-    """Texts as PUT_TEXTS takes them, in order: (ref, version) of each, their rows as JSON, and their bodies one after another."""
+    """Texts as PUT_TEXTS takes them, in order: (ref, version) of each, their rows as JSON, and
+    their bodies one after another."""
 
     versions: Sequence[tuple[int, int]]
     rows: str
@@ -53,14 +66,27 @@ def text_rows(texts: Sequence[tuple[ClientText, int]], bodies: Sequence[bytes]) 
     rows, start = [], 1
     for (text, sequence), body in zip(texts, bodies, strict=True):
         profile = text.profile
-        rows.append((profile.ref, profile.version, sequence, profile.next_id, text.watermark, text.dropped, start, len(body)))
+        rows.append(
+            (
+                profile.ref,
+                profile.version,
+                sequence,
+                profile.next_id,
+                text.watermark,
+                text.dropped,
+                start,
+                len(body),
+            )
+        )
         start += len(body)
     return TextRows([(row[0], row[1]) for row in rows], dumped(rows), b"".join(bodies))
 
 
-def put_texts(connection: sqlite3.Connection, texts: TextRows, at: int, written_by: str = "") -> None:
-    """And into the outbox. `written_by`: outside of an interaction, which knows it itself. Raises VersionClash where one does not
-    follow the stored version, or its client was forgotten."""
+def put_texts(
+    connection: sqlite3.Connection, texts: TextRows, at: int, written_by: str = ""
+) -> None:
+    """And into the outbox. `written_by`: outside of an interaction, which knows it itself. Raises
+    VersionClash where one does not follow the stored version, or its client was forgotten."""
     if not texts.versions:
         return
     refs = sorted({ref for ref, _ in texts.versions})
@@ -72,37 +98,69 @@ def put_texts(connection: sqlite3.Connection, texts: TextRows, at: int, written_
             raise VersionClash(ref)
         newest[ref] = version
     count = len(texts.versions)
-    through = one(connection, "INSERT INTO progress VALUES ('texts', ?1 + ?2) ON CONFLICT (name) DO UPDATE"
-                              " SET value = value + ?2 RETURNING value", texts_through(connection), count)
-    connection.execute(PUT_TEXTS, (texts.rows, texts.bodies, at, through - count + 1, written_by or None))
+    through = one(
+        connection,
+        "INSERT INTO progress VALUES ('texts', ?1 + ?2) ON CONFLICT (name) DO UPDATE"
+        " SET value = value + ?2 RETURNING value",
+        texts_through(connection),
+        count,
+    )
+    connection.execute(
+        PUT_TEXTS, (texts.rows, texts.bodies, at, through - count + 1, written_by or None)
+    )
     put_texts_out(connection, dict(texts.versions), at)
 
 
 def texts_through(connection: sqlite3.Connection) -> int:
-    """The number of the last text that was committed. A text's number is its row's: a compaction may make those of older rows
-    smaller, which nobody asks for again; new ones are counted on."""
-    return int(one(connection, "SELECT max(coalesce((SELECT value FROM progress WHERE name = 'texts'), 0),"
-                               " coalesce((SELECT max(rowid) FROM profile_version), 0))"))
+    """The number of the last text that was committed. A text's number is its row's: a compaction
+    may make those of older rows smaller, which nobody asks for again; new ones are counted on."""
+    return int(
+        one(
+            connection,
+            "SELECT max(coalesce((SELECT value FROM progress WHERE name = 'texts'), 0),"
+            " coalesce((SELECT max(rowid) FROM profile_version), 0))",
+        )
+    )
 
 
 def merged_rows(merged: Sequence[tuple[Merged, int]]) -> Rows:
     """Merges with their sequences, in order."""
-    return rows_of([(merge.ref, merge.profile_version, merge.router, merge.router_version, merge.outcome, sequence)
-                    for merge, sequence in merged])
+    return rows_of(
+        [
+            (
+                merge.ref,
+                merge.profile_version,
+                merge.router,
+                merge.router_version,
+                merge.outcome,
+                sequence,
+            )
+            for merge, sequence in merged
+        ]
+    )
 
 
 def put_merged(connection: sqlite3.Connection, merged: Rows) -> None:
     """They are numbered in their order."""
     if not merged.count:
         return
-    through = one(connection, "INSERT INTO progress VALUES ('merged', ?1) ON CONFLICT (name) DO UPDATE"
-                              " SET value = value + ?1 RETURNING value", merged.count)
+    through = one(
+        connection,
+        "INSERT INTO progress VALUES ('merged', ?1) ON CONFLICT (name) DO UPDATE"
+        " SET value = value + ?1 RETURNING value",
+        merged.count,
+    )
     connection.execute(PUT_MERGED, (merged.json, through - merged.count + 1))
 
 
 def gradient_rows(reasoned: Sequence[Reasoned]) -> Rows:
-    return rows_of([(g.sequence, g.module, g.owner, g.writer, g.reward, g.text, g.attributes, g.epoch)
-                    for result in reasoned for g in result.gradients])
+    return rows_of(
+        [
+            (g.sequence, g.module, g.owner, g.writer, g.reward, g.text, g.attributes, g.epoch)
+            for result in reasoned
+            for g in result.gradients
+        ]
+    )
 
 
 def put_gradients(connection: sqlite3.Connection, gradients: Rows) -> None:
@@ -111,16 +169,26 @@ def put_gradients(connection: sqlite3.Connection, gradients: Rows) -> None:
 
 def newest_versions(connection: sqlite3.Connection, refs: Sequence[int]) -> dict[int, int]:
     """The version of the current text of each of these clients that has one."""
-    return {ref: version for ref, version in many(
-        connection, "SELECT json_group_array(json_array(e.value, (SELECT max(version) FROM profile_version WHERE ref = e.value)))"
-                    " FROM json_each(?) e", dumped(list(refs))) if version is not None}
+    return {
+        ref: version
+        for ref, version in many(
+            connection,
+            "SELECT json_group_array(json_array(e.value, (SELECT max(version) FROM profile_version WHERE ref = e.value)))"
+            " FROM json_each(?) e",
+            dumped(list(refs)),
+        )
+        if version is not None
+    }
 
 
 def newest_texts(connection: sqlite3.Connection, refs: Sequence[int]) -> dict[int, ClientText]:
     """The current text of each client that has one."""
-    rows = many(connection, f"SELECT json_group_array({TEXT}) FROM json_each(?) e CROSS JOIN profile_version v"
-                            " ON v.ref = e.value AND v.version = (SELECT max(version) FROM profile_version WHERE ref = e.value)",
-                dumped(sorted(set(refs))))
+    rows = many(
+        connection,
+        f"SELECT json_group_array({TEXT}) FROM json_each(?) e CROSS JOIN profile_version v"
+        " ON v.ref = e.value AND v.version = (SELECT max(version) FROM profile_version WHERE ref = e.value)",
+        dumped(sorted(set(refs))),
+    )
     return {row[0]: _text(row) for row in rows}
 
 
@@ -132,42 +200,76 @@ def texts_or_none_yet(connection: sqlite3.Connection, refs: Sequence[int]) -> di
 
 def text_at(connection: sqlite3.Connection, ref: int, sequence: int) -> ClientText | None:
     """The last version written for an interaction at or before a sequence."""
-    rows = many(connection, f"SELECT json_group_array({TEXT}) FROM (SELECT * FROM profile_version WHERE ref = ? AND sequence <= ?"
-                            " ORDER BY version DESC LIMIT 1) v", ref, sequence)
+    rows = many(
+        connection,
+        f"SELECT json_group_array({TEXT}) FROM (SELECT * FROM profile_version WHERE ref = ? AND sequence <= ?"
+        " ORDER BY version DESC LIMIT 1) v",
+        ref,
+        sequence,
+    )
     return _text(rows[0]) if rows else None
 
 
-def texts_of_versions(connection: sqlite3.Connection, versions: Sequence[tuple[int, int]]) -> dict[tuple[int, int], ClientText]:
+def texts_of_versions(
+    connection: sqlite3.Connection, versions: Sequence[tuple[int, int]]
+) -> dict[tuple[int, int], ClientText]:
     """Those of the versions (ref, version) that are here."""
-    rows = many(connection, f"SELECT json_group_array({TEXT}) FROM json_each(?) e CROSS JOIN profile_version v"
-                            " ON v.ref = e.value->>0 AND v.version = e.value->>1", dumped(sorted(set(versions))))
+    rows = many(
+        connection,
+        f"SELECT json_group_array({TEXT}) FROM json_each(?) e CROSS JOIN profile_version v"
+        " ON v.ref = e.value->>0 AND v.version = e.value->>1",
+        dumped(sorted(set(versions))),
+    )
     return {(row[0], row[1]): _text(row) for row in rows}
 
 
-def cited_since(connection: sqlite3.Connection, number: int, sequences: Set[int], messages: Set[tuple[int, int]]) -> int | None:
-    """A client whose text was committed after a number and rests on one of these interactions or messages (router, version)."""
-    for row in many(connection, f"SELECT json_group_array({TEXT}) FROM profile_version v WHERE v.rowid > ?", number):
+def cited_since(
+    connection: sqlite3.Connection, number: int, sequences: Set[int], messages: Set[tuple[int, int]]
+) -> int | None:
+    """A client whose text was committed after a number and rests on one of these interactions or
+    messages (router, version)."""
+    for row in many(
+        connection,
+        f"SELECT json_group_array({TEXT}) FROM profile_version v WHERE v.rowid > ?",
+        number,
+    ):
         text = _text(row)
-        if any(source.sequence in sequences or (source.router, source.version) in messages
-               for line in text.profile.lines for source in line.sources) or any(
-                   not sequences.isdisjoint(rule.evidence) for rule in text.filter_memory.rules):
+        if any(
+            source.sequence in sequences or (source.router, source.version) in messages
+            for line in text.profile.lines
+            for source in line.sources
+        ) or any(not sequences.isdisjoint(rule.evidence) for rule in text.filter_memory.rules):
             return text.profile.ref
     return None
 
 
 def gradient_of(row: Sequence[Any]) -> Gradient:
     """A row of GRADIENT, its attributes parsed."""
-    return Gradient(sequence=row[0], module=Module(row[1]), owner=row[2], writer=row[3], reward=row[4],
-                                    text=row[5], attributes=tuple(row[6]), epoch=row[7])
+    return Gradient(
+        sequence=row[0],
+        module=Module(row[1]),
+        owner=row[2],
+        writer=row[3],
+        reward=row[4],
+        text=row[5],
+        attributes=tuple(row[6]),
+        epoch=row[7],
+    )
 
 
 def merged_of(row: Sequence[Any]) -> Merged:
     """A row of MERGED."""
-    return Merged(ref=row[0], profile_version=row[1], router=row[2], router_version=row[3], outcome=row[4])
+    return Merged(
+        ref=row[0], profile_version=row[1], router=row[2], router_version=row[3], outcome=row[4]
+    )
 
 
 def _text(row: Sequence[Any]) -> ClientText:
     ref, version, next_id, body, watermark, dropped = row
     lines, memory = parts_of(bytes.fromhex(body))
-    return ClientText(profile=Profile(ref=ref, version=version, next_id=next_id, lines=lines), filter_memory=memory,
-                      watermark=watermark, dropped=dropped)
+    return ClientText(
+        profile=Profile(ref=ref, version=version, next_id=next_id, lines=lines),
+        filter_memory=memory,
+        watermark=watermark,
+        dropped=dropped,
+    )

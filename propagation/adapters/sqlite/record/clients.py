@@ -13,12 +13,17 @@ from propagation.model.clients.client import Client, ClientKey, ClientKind
 
 CONTENT = ("title", "description", "attributes", "categories", "hidden", "metadata", "sequence")
 COLUMNS = ", ".join(("ref", "kind", "id", *CONTENT))
-KEEP_BEFORE = (f"INSERT INTO client_before (ref, until, {', '.join(CONTENT)}) SELECT ref, ?, {', '.join(CONTENT)}"
-               " FROM json_each(?) e CROSS JOIN client ON ref = e.value")
+KEEP_BEFORE = (
+    f"INSERT INTO client_before (ref, until, {', '.join(CONTENT)}) SELECT ref, ?, {', '.join(CONTENT)}"
+    " FROM json_each(?) e CROSS JOIN client ON ref = e.value"
+)
 NOW = f"SELECT {', '.join(f'client.{name}' for name in COLUMNS.split(', '))} FROM json_each(?) e CROSS JOIN client ON ref = e.value"
-THEN = ("SELECT c.ref, c.kind, c.id, " + ", ".join(f"iif(b.ref IS NULL, c.{name}, b.{name})" for name in CONTENT)
-        + " FROM json_each(?) e CROSS JOIN client c ON c.ref = e.value LEFT JOIN client_before b ON b.ref = c.ref AND b.until ="
-          " (SELECT min(n.until) FROM client_before n WHERE n.ref = c.ref AND n.until > ?)")
+THEN = (
+    "SELECT c.ref, c.kind, c.id, "
+    + ", ".join(f"iif(b.ref IS NULL, c.{name}, b.{name})" for name in CONTENT)
+    + " FROM json_each(?) e CROSS JOIN client c ON c.ref = e.value LEFT JOIN client_before b ON b.ref = c.ref AND b.until ="
+    " (SELECT min(n.until) FROM client_before n WHERE n.ref = c.ref AND n.until > ?)"
+)
 
 
 class SqliteClients:
@@ -35,12 +40,16 @@ class SqliteClients:
         return [self._directory.key(ref) for ref in refs]
 
     async def get_clients(self, refs: Sequence[int], as_of: int | None = None) -> Sequence[Client]:
-        return await self._database.read(lambda connection: clients_of(connection, refs, as_of), len(refs))
+        return await self._database.read(
+            lambda connection: clients_of(connection, refs, as_of), len(refs)
+        )
 
     async def scan_clients(self, kind: ClientKind, after_ref: int, limit: int) -> Sequence[Client]:
         def work(connection: sqlite3.Connection) -> Sequence[Client]:
-            rows = connection.execute(f"SELECT {COLUMNS} FROM client WHERE ref > ? AND kind = ? ORDER BY ref LIMIT ?",
-                                      (after_ref, int(kind), limit))
+            rows = connection.execute(
+                f"SELECT {COLUMNS} FROM client WHERE ref > ? AND kind = ? ORDER BY ref LIMIT ?",
+                (after_ref, int(kind), limit),
+            )
             return [_client(row) for row in rows.fetchall()]
 
         return await self._database.read(work)
@@ -49,7 +58,9 @@ class SqliteClients:
         return self._directory.count(kind)
 
 
-def clients_of(connection: sqlite3.Connection, refs: Sequence[int], as_of: int | None = None) -> list[Client]:
+def clients_of(
+    connection: sqlite3.Connection, refs: Sequence[int], as_of: int | None = None
+) -> list[Client]:
     """Clients in the order of `refs`; unknown refs are left out."""
     if as_of is None:
         rows = connection.execute(f"{NOW} ORDER BY e.key", (dumped(list(refs)),))
@@ -63,16 +74,38 @@ def put_clients(connection: sqlite3.Connection, clients: Sequence[Client], seque
     if not clients:
         return
     connection.execute(KEEP_BEFORE, (sequence, dumped([client.ref for client in clients])))
-    rows = [(client.ref, int(client.key.kind), client.key.id, client.title, client.description, dumped(client.attributes),
-             dumped(client.categories), int(client.hidden), dumped(dict(client.metadata)), sequence) for client in clients]
+    rows = [
+        (
+            client.ref,
+            int(client.key.kind),
+            client.key.id,
+            client.title,
+            client.description,
+            dumped(client.attributes),
+            dumped(client.categories),
+            int(client.hidden),
+            dumped(dict(client.metadata)),
+            sequence,
+        )
+        for client in clients
+    ]
     connection.execute(
         f"INSERT INTO client ({COLUMNS}) SELECT {fields(10)} FROM json_each(?) WHERE true ON CONFLICT (ref) DO UPDATE SET "
-        + ", ".join(f"{name} = excluded.{name}" for name in CONTENT), (dumped(rows),))
+        + ", ".join(f"{name} = excluded.{name}" for name in CONTENT),
+        (dumped(rows),),
+    )
 
 
 def _client(row: Sequence[Any]) -> Client:
     ref, kind, id_, title, description, attributes, categories, hidden, metadata, sequence = row
     return Client(
-        ref=ref, key=ClientKey(kind=ClientKind(kind), id=id_), title=title, description=description,
-        attributes=tuple(orjson.loads(attributes)), categories=tuple(orjson.loads(categories)), hidden=bool(hidden),
-        metadata=orjson.loads(metadata), sequence=sequence)
+        ref=ref,
+        key=ClientKey(kind=ClientKind(kind), id=id_),
+        title=title,
+        description=description,
+        attributes=tuple(orjson.loads(attributes)),
+        categories=tuple(orjson.loads(categories)),
+        hidden=bool(hidden),
+        metadata=orjson.loads(metadata),
+        sequence=sequence,
+    )

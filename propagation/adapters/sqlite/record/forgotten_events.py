@@ -20,7 +20,10 @@ def forget_events(connection: sqlite3.Connection, event_ids: Sequence[str]) -> N
     if key is None:
         key = new_key()
         connection.execute("INSERT INTO meta VALUES (?, ?)", (KEY, key))
-    connection.executemany("INSERT OR IGNORE INTO forgotten VALUES (?)", [(hash_of(key, event_id),) for event_id in event_ids])
+    connection.executemany(
+        "INSERT OR IGNORE INTO forgotten VALUES (?)",
+        [(hash_of(key, event_id),) for event_id in event_ids],
+    )
 
 
 def forgotten_among(connection: sqlite3.Connection, event_ids: Sequence[str]) -> set[str]:
@@ -28,5 +31,9 @@ def forgotten_among(connection: sqlite3.Connection, event_ids: Sequence[str]) ->
     key = key_of(connection)
     if key is None:
         return set()
-    return {event_id for event_id in event_ids
-            if one(connection, "SELECT 1 FROM forgotten WHERE event = ?", hash_of(key, event_id)) is not None}
+    return {
+        event_id
+        for event_id in event_ids
+        if one(connection, "SELECT 1 FROM forgotten WHERE event = ?", hash_of(key, event_id))
+        is not None
+    }

@@ -1,5 +1,5 @@
-"""The routing table (RecNet 2.2.3): edges that stand in `edge`, those that ended in `edge_past`. What a round that is not published
-has opened or closed is passed over by its number."""
+"""The routing table (RecNet 2.2.3): edges that stand in `edge`, those that ended in `edge_past`.
+What a round that is not published has opened or closed is passed over by its number."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -8,55 +8,94 @@ from propagation.adapters.sqlite.connection.json_rows import dumped, fields
 from propagation.adapters.sqlite.rounds.messages import last_round
 from propagation.model.routers.router import RoutingEdge
 
-SEQUENCED = "SELECT e.router, e.ref, e.score, o.sequence{} FROM ({}) e JOIN round o ON o.number = e.opened"
+SEQUENCED = (
+    "SELECT e.router, e.ref, e.score, o.sequence{} FROM ({}) e JOIN round o ON o.number = e.opened"
+)
 # At the end of round ?1: what stands since then or before, and what ended later.
-STANDING = ("SELECT router, ref, score, opened, NULL AS closed FROM edge WHERE opened <= ?1 AND {0}"
-            " UNION ALL SELECT router, ref, score, opened, closed FROM edge_past WHERE closed > ?1 AND opened <= ?1 AND {0}")
+STANDING = (
+    "SELECT router, ref, score, opened, NULL AS closed FROM edge WHERE opened <= ?1 AND {0}"
+    " UNION ALL SELECT router, ref, score, opened, closed FROM edge_past WHERE closed > ?1 AND opened <= ?1 AND {0}"
+)
 # By client, so that of what it had long ago nothing is read.
-OF_CLIENTS = SEQUENCED.format("", (
-    "SELECT e.* FROM json_each(?2) j CROSS JOIN edge e ON e.ref = j.value WHERE e.opened <= ?1"
-    " UNION ALL SELECT e.router, e.ref, e.score, e.opened FROM json_each(?2) j CROSS JOIN edge_past e INDEXED BY edge_past_ref"
-    " ON e.ref = j.value AND e.closed > ?1 WHERE e.opened <= ?1"))
+OF_CLIENTS = SEQUENCED.format(
+    "",
+    (
+        "SELECT e.* FROM json_each(?2) j CROSS JOIN edge e ON e.ref = j.value WHERE e.opened <= ?1"
+        " UNION ALL SELECT e.router, e.ref, e.score, e.opened FROM json_each(?2) j CROSS JOIN edge_past e INDEXED BY edge_past_ref"
+        " ON e.ref = j.value AND e.closed > ?1 WHERE e.opened <= ?1"
+    ),
+)
 OF_CLIENT = SEQUENCED.format(", c.sequence", STANDING.format("ref = ?2")) + (
-    " LEFT JOIN round c ON c.number = e.closed ORDER BY e.score DESC, e.router")
-MEMBERS = SEQUENCED.format("", STANDING.format("router = ?2")) + " ORDER BY e.score DESC, e.ref LIMIT ?3"
+    " LEFT JOIN round c ON c.number = e.closed ORDER BY e.score DESC, e.router"
+)
+MEMBERS = (
+    SEQUENCED.format("", STANDING.format("router = ?2")) + " ORDER BY e.score DESC, e.ref LIMIT ?3"
+)
 OF_ROUTERS = STANDING.format("router IN (SELECT value FROM json_each(?2))")
 TO_ROUTERS = SEQUENCED.format("", OF_ROUTERS)
 COUNTED = f"SELECT router, count(*) FROM ({OF_ROUTERS}) GROUP BY router"
-# An edge that is opened anew ends as it was, whichever part of the round's change comes first; a part that comes twice changes
-# nothing.
-END = ("INSERT INTO edge_past (router, ref, score, opened, closed) SELECT e.router, e.ref, e.score, e.opened, ?1"
-       " FROM json_each(?2) j CROSS JOIN edge e ON e.ref = j.value->>0 AND e.router = j.value->>1 WHERE e.opened < ?1")
+# An edge that is opened anew ends as it was, whichever part of the round's change comes first; a
+# part that comes twice changes nothing.
+END = (
+    "INSERT INTO edge_past (router, ref, score, opened, closed) SELECT e.router, e.ref, e.score, e.opened, ?1"
+    " FROM json_each(?2) j CROSS JOIN edge e ON e.ref = j.value->>0 AND e.router = j.value->>1 WHERE e.opened < ?1"
+)
 GO = "DELETE FROM edge WHERE (ref, router) IN (SELECT value->>0, value->>1 FROM json_each(?2)) AND opened < ?1"
-STAND = (f"INSERT INTO edge (ref, router, score, opened) SELECT {fields(3)}, ?1 FROM json_each(?2) WHERE true"
-         " ON CONFLICT (ref, router) DO UPDATE SET score = excluded.score, opened = excluded.opened")
+STAND = (
+    f"INSERT INTO edge (ref, router, score, opened) SELECT {fields(3)}, ?1 FROM json_each(?2) WHERE true"
+    " ON CONFLICT (ref, router) DO UPDATE SET score = excluded.score, opened = excluded.opened"
+)
 
 
 def of_clients(connection: sqlite3.Connection, refs: Sequence[int]) -> dict[int, list[RoutingEdge]]:
     """Standing edges, largest score first."""
     edges: dict[int, list[RoutingEdge]] = {ref: [] for ref in refs}
-    for row in connection.execute(OF_CLIENTS, (last_round(connection), dumped(list(edges)))).fetchall():
+    for row in connection.execute(
+        OF_CLIENTS, (last_round(connection), dumped(list(edges)))
+    ).fetchall():
         edges[row[1]].append(_edge(*row))
-    return {ref: sorted(of, key=lambda edge: (-edge.score, edge.router)) for ref, of in edges.items()}
+    return {
+        ref: sorted(of, key=lambda edge: (-edge.score, edge.router)) for ref, of in edges.items()
+    }
 
 
 def of_client_at(connection: sqlite3.Connection, ref: int, sequence: int) -> list[RoutingEdge]:
-    return [_edge(*row) for row in connection.execute(OF_CLIENT, (last_round(connection, sequence), ref))]
+    return [
+        _edge(*row)
+        for row in connection.execute(OF_CLIENT, (last_round(connection, sequence), ref))
+    ]
 
 
-def members(connection: sqlite3.Connection, router: int, limit: int, at: int | None) -> list[RoutingEdge]:
-    return [_edge(*row) for row in connection.execute(MEMBERS, (last_round(connection, at), router, limit))]
+def members(
+    connection: sqlite3.Connection, router: int, limit: int, at: int | None
+) -> list[RoutingEdge]:
+    return [
+        _edge(*row)
+        for row in connection.execute(MEMBERS, (last_round(connection, at), router, limit))
+    ]
 
 
 def of_routers(connection: sqlite3.Connection, routers: Sequence[int]) -> list[RoutingEdge]:
-    return [_edge(*row) for row in connection.execute(TO_ROUTERS, (last_round(connection), dumped(list(routers))))]
+    return [
+        _edge(*row)
+        for row in connection.execute(TO_ROUTERS, (last_round(connection), dumped(list(routers))))
+    ]
 
 
-def counted(connection: sqlite3.Connection, routers: Sequence[int], at: int | None) -> dict[int, int]:
-    return dict(connection.execute(COUNTED, (last_round(connection, at), dumped(list(routers)))).fetchall())
+def counted(
+    connection: sqlite3.Connection, routers: Sequence[int], at: int | None
+) -> dict[int, int]:
+    return dict(
+        connection.execute(COUNTED, (last_round(connection, at), dumped(list(routers)))).fetchall()
+    )
 
 
-def stage(connection: sqlite3.Connection, round_: int, closed: Sequence[tuple[int, int]], opened: Sequence[RoutingEdge]) -> None:
+def stage(
+    connection: sqlite3.Connection,
+    round_: int,
+    closed: Sequence[tuple[int, int]],
+    opened: Sequence[RoutingEdge],
+) -> None:
     """`closed`: (router, ref)."""
     stand = sorted((edge.ref, edge.router, edge.score) for edge in opened)
     anew = {row[:2] for row in stand}
@@ -69,10 +108,17 @@ def stage(connection: sqlite3.Connection, round_: int, closed: Sequence[tuple[in
 def discard(connection: sqlite3.Connection, last: int) -> None:
     """What rounds after the last published one did to the table."""
     connection.execute("DELETE FROM edge WHERE opened > ?", (last,))
-    connection.execute("INSERT OR REPLACE INTO edge (router, ref, score, opened) SELECT router, ref, score, opened FROM edge_past"
-                       " WHERE closed > ?1 AND opened <= ?1", (last,))
+    connection.execute(
+        "INSERT OR REPLACE INTO edge (router, ref, score, opened) SELECT router, ref, score, opened FROM edge_past"
+        " WHERE closed > ?1 AND opened <= ?1",
+        (last,),
+    )
     connection.execute("DELETE FROM edge_past WHERE closed > ?", (last,))
 
 
-def _edge(router: int, ref: int, score: float, opened: int, closed: int | None = None) -> RoutingEdge:
-    return RoutingEdge(router=router, ref=ref, score=score, from_sequence=opened, until_sequence=closed)
+def _edge(
+    router: int, ref: int, score: float, opened: int, closed: int | None = None
+) -> RoutingEdge:
+    return RoutingEdge(
+        router=router, ref=ref, score=score, from_sequence=opened, until_sequence=closed
+    )

@@ -1,4 +1,5 @@
-"""EvolutionStore on SQLite: one transaction makes an evolution visible; its barrier and its round were staged before."""
+"""EvolutionStore on SQLite: one transaction makes an evolution visible; its barrier and its round
+were staged before."""
 
 import re
 import sqlite3
@@ -24,19 +25,26 @@ from propagation.ports.graph.evolution import Publication
 from propagation.ports.graph.leases import Lease
 
 RULE = re.compile(rb'"router":(\d+)')
-CURRENT = "SELECT v.ref, v.body FROM client c CROSS JOIN profile_version v ON v.ref = c.ref AND v.version =" \
-          " (SELECT max(n.version) FROM profile_version n WHERE n.ref = c.ref) WHERE c.ref > ? ORDER BY c.ref LIMIT ?"
+CURRENT = (
+    "SELECT v.ref, v.body FROM client c CROSS JOIN profile_version v ON v.ref = c.ref AND v.version ="
+    " (SELECT max(n.version) FROM profile_version n WHERE n.ref = c.ref) WHERE c.ref > ? ORDER BY c.ref LIMIT ?"
+)
 CLIENTS_A_READ = 2_000
+
 
 class SqliteEvolution:
     """Runs, maps and lineage."""
 
-    def __init__(self, database: Database, directory: Directory, checkpoints: SqliteCheckpoints) -> None:
+    def __init__(
+        self, database: Database, directory: Directory, checkpoints: SqliteCheckpoints
+    ) -> None:
         self._database = database
         self._directory = directory
         self._checkpoints = checkpoints
 
-    async def publish_evolution(self, learn: Lease, round_lease: Lease, publication: Publication) -> EvolutionRun:
+    async def publish_evolution(
+        self, learn: Lease, round_lease: Lease, publication: Publication
+    ) -> EvolutionRun:
         through, id_ = publication.start.sequence, publication.start.id
         bodies = await bodies_of(publication.texts)
 
@@ -45,19 +53,38 @@ class SqliteEvolution:
             check_fence(connection, round_lease)
             check_next(connection, publication.round_)
             epoch = publication.epoch
-            sequence = append_entry(connection, self._directory, EntryKind.EVOLUTION, (), epoch.number)
+            sequence = append_entry(
+                connection, self._directory, EntryKind.EVOLUTION, (), epoch.number
+            )
             put_epoch(connection, epoch, sequence)
             completed(connection, id_)
             covers(connection, through)
             put_round(connection, publication.round_.model_copy(update={"sequence": sequence}))
             publish_changes(connection, publication.round_.number, self._directory.now())
-            put_texts(connection, text_rows([(text, sequence) for text in publication.texts], bodies), self._directory.now())
+            put_texts(
+                connection,
+                text_rows([(text, sequence) for text in publication.texts], bodies),
+                self._directory.now(),
+            )
             connection.execute("DELETE FROM claim")
-            run = self._kept(connection, publication.run.model_copy(update={
-                "sequence": sequence, "epoch": epoch.number, "round": publication.round_.number, "published": True}))
-            connection.execute("INSERT INTO router_map VALUES (?, ?, ?, ?)", (
-                run.run, publication.map.from_epoch, epoch.number, map_body(publication.map)))
-            connection.executemany("INSERT INTO evolved_into VALUES (?, ?, ?, ?)", list(_steps(run)))
+            run = self._kept(
+                connection,
+                publication.run.model_copy(
+                    update={
+                        "sequence": sequence,
+                        "epoch": epoch.number,
+                        "round": publication.round_.number,
+                        "published": True,
+                    }
+                ),
+            )
+            connection.execute(
+                "INSERT INTO router_map VALUES (?, ?, ?, ?)",
+                (run.run, publication.map.from_epoch, epoch.number, map_body(publication.map)),
+            )
+            connection.executemany(
+                "INSERT INTO evolved_into VALUES (?, ?, ?, ?)", list(_steps(run))
+            )
             return run
 
         run = await self._database.write(work)
@@ -68,37 +95,56 @@ class SqliteEvolution:
         return await self._database.write(lambda connection: self._kept(connection, run))
 
     def _kept(self, connection: sqlite3.Connection, run: EvolutionRun) -> EvolutionRun:
-        numbered = run.model_copy(update={"run": counted(connection, "evolution"), "time": self._directory.now()})
-        connection.execute("INSERT INTO evolution_run VALUES (?, ?, ?, ?)", (
-            numbered.run, numbered.sequence, numbered.published, numbered.model_dump_json()))
+        numbered = run.model_copy(
+            update={"run": counted(connection, "evolution"), "time": self._directory.now()}
+        )
+        connection.execute(
+            "INSERT INTO evolution_run VALUES (?, ?, ?, ?)",
+            (numbered.run, numbered.sequence, numbered.published, numbered.model_dump_json()),
+        )
         return numbered
 
     async def evolution_runs(self, limit: int, before: int | None = None) -> Sequence[EvolutionRun]:
         reports = "SELECT report FROM evolution_run WHERE ?1 IS NULL OR run < ?1 ORDER BY run DESC LIMIT ?2"
-        return await self._database.read(lambda connection: [
-            EvolutionRun.model_validate_json(report) for report, in connection.execute(reports, (before, limit)).fetchall()])
+        return await self._database.read(
+            lambda connection: [
+                EvolutionRun.model_validate_json(report)
+                for (report,) in connection.execute(reports, (before, limit)).fetchall()
+            ]
+        )
 
     async def router_maps(self) -> RouterMaps:
         def work(connection: sqlite3.Connection) -> RouterMaps:
             rows = connection.execute(
                 "SELECT m.run, m.from_epoch, m.to_epoch, m.body FROM router_map m JOIN epoch e ON e.number = m.to_epoch"
-                " WHERE e.era = (SELECT era FROM epoch ORDER BY number DESC LIMIT 1) ORDER BY m.run").fetchall()
+                " WHERE e.era = (SELECT era FROM epoch ORDER BY number DESC LIMIT 1) ORDER BY m.run"
+            ).fetchall()
             return RouterMaps([map_of(*row) for row in rows])
 
         return await self._database.read(work)
 
     async def router_lineage(self) -> Sequence[EvolvedInto]:
-        return await self._database.read(lambda connection: [
-            EvolvedInto(run=run, before=before, after=after, kind=kind) for run, before, after, kind in connection.execute(
-                "SELECT run, before, after, kind FROM evolved_into ORDER BY run, before, after").fetchall()])
+        return await self._database.read(
+            lambda connection: [
+                EvolvedInto(run=run, before=before, after=after, kind=kind)
+                for run, before, after, kind in connection.execute(
+                    "SELECT run, before, after, kind FROM evolved_into ORDER BY run, before, after"
+                ).fetchall()
+            ]
+        )
 
     async def clients_with_rules(self, routers: Sequence[int]) -> Sequence[int]:
         wanted = {b"%d" % router for router in routers}
         found: list[int] = []
         after = -1
-        while rows := await self._database.read(lambda connection, after=after: connection.execute(  # type: ignore[misc]
-                CURRENT, (after, CLIENTS_A_READ)).fetchall()):
-            found.extend(ref for ref, body in rows if not wanted.isdisjoint(RULE.findall(plain_body(body))))
+        while rows := await self._database.read(
+            lambda connection, after=after: connection.execute(  # type: ignore[misc]
+                CURRENT, (after, CLIENTS_A_READ)
+            ).fetchall()
+        ):
+            found.extend(
+                ref for ref, body in rows if not wanted.isdisjoint(RULE.findall(plain_body(body)))
+            )
             after = rows[-1][0]
         return found
 

@@ -1,4 +1,5 @@
-"""Router versions, which are the messages, and who is waiting for which (DESIGN, "Copies are not needed to multicast")."""
+"""Router versions, which are the messages, and who is waiting for which (DESIGN, "Copies are not
+needed to multicast")."""
 
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -11,13 +12,17 @@ import orjson
 from propagation.adapters.sqlite.connection.json_rows import dumped, many, one
 from propagation.model.routers.router import Integrated, RouterVersion
 
-VERSION = ("json_array(v.router, v.version, v.round, v.epoch, v.name, v.text, json(v.attributes), json(v.standing),"
-           " r.sequence, json(v.senders), v.written_by)")
-# An edge that closed at or before the watermark has nothing that waits: of a long history only its end is read. A client's
-# first edge is looked for until its watermark has passed it: what was current then waits as if just sent. What
-# comes from a client alone is not sent to it, so it supersedes nothing that waits. Of an edge only the newest version is looked
-# for, from the newest round backwards: a client that slept for a thousand rounds has a thousand versions of each router behind it.
-# Always by client: one round may end an edge of every client, and an index of rounds would then be read whole for each.
+VERSION = (
+    "json_array(v.router, v.version, v.round, v.epoch, v.name, v.text, json(v.attributes), json(v.standing),"
+    " r.sequence, json(v.senders), v.written_by)"
+)
+# An edge that closed at or before the watermark has nothing that waits: of a long history only its
+# end is read. A client's first edge is looked for until its watermark has passed it: what was
+# current then waits as if just sent. What comes from a client alone is not sent to it, so it
+# supersedes nothing that waits. Of an edge only the newest version is looked for, from the newest
+# round backwards: a client that slept for a thousand rounds has a thousand versions of each router
+# behind it. Always by client: one round may end an edge of every client, and an index of rounds
+# would then be read whole for each.
 WAITING = """
 WITH asked AS (SELECT value->>0 AS ref, value->>1 AS after FROM json_each(:asked)),
 first AS (
@@ -52,21 +57,32 @@ SELECT json_group_array(json_array(ref, router, version)) FROM (
   SELECT ref, router, max(version) AS version FROM sent GROUP BY ref, router ORDER BY ref, max(round) DESC, router)
 """
 # Of each message the first part of each of its lowest refs, which the index alone finds.
-PARTS = ("SELECT json_group_array(json_array(e.value->>0, e.value->>1, json((SELECT json_group_array(json_array(i.attribute, i.ref,"
-         " i.profile_version, i.sequence)) FROM (SELECT min(rowid) AS row FROM integrated WHERE router = e.value->>0"
-         " AND version = e.value->>1 GROUP BY ref ORDER BY ref LIMIT ?2) f CROSS JOIN integrated i ON i.rowid = f.row))))"
-         " FROM json_each(?1) e")
+PARTS = (
+    "SELECT json_group_array(json_array(e.value->>0, e.value->>1, json((SELECT json_group_array(json_array(i.attribute, i.ref,"
+    " i.profile_version, i.sequence)) FROM (SELECT min(rowid) AS row FROM integrated WHERE router = e.value->>0"
+    " AND version = e.value->>1 GROUP BY ref ORDER BY ref LIMIT ?2) f CROSS JOIN integrated i ON i.rowid = f.row))))"
+    " FROM json_each(?1) e"
+)
 
 
 def last_round(connection: sqlite3.Connection, at: int | None = None) -> int:
-    """The number of the newest published round, or of the one that was the newest at a sequence; 0 before the first."""
+    """The number of the newest published round, or of the one that was the newest at a sequence; 0
+    before the first."""
     if at is None:
         return int(one(connection, "SELECT coalesce(max(number), 0) FROM round"))
-    return one(connection, "SELECT number FROM round WHERE sequence <= ? ORDER BY number DESC LIMIT 1", at) or 0
+    return (
+        one(
+            connection,
+            "SELECT number FROM round WHERE sequence <= ? ORDER BY number DESC LIMIT 1",
+            at,
+        )
+        or 0
+    )
 
 
-def waiting_messages(connection: sqlite3.Connection, refs_after: Mapping[int, int],
-                     through: int | None = None) -> dict[int, list[RouterVersion]]:
+def waiting_messages(
+    connection: sqlite3.Connection, refs_after: Mapping[int, int], through: int | None = None
+) -> dict[int, list[RouterVersion]]:
     """What waits for each client after its watermark, newest round first."""
     last = last_round(connection)
     keys = waiting_keys(connection, refs_after, last if through is None else min(through, last))
@@ -74,66 +90,125 @@ def waiting_messages(connection: sqlite3.Connection, refs_after: Mapping[int, in
     return {ref: [versions[key] for key in found] for ref, found in keys.items()}
 
 
-def waiting_keys(connection: sqlite3.Connection, refs_after: Mapping[int, int], through: int) -> dict[int, list[tuple[int, int]]]:
+def waiting_keys(
+    connection: sqlite3.Connection, refs_after: Mapping[int, int], through: int
+) -> dict[int, list[tuple[int, int]]]:
     """For each client and its watermark, (router, version) of what waits, newest round first."""
     waiting: dict[int, list[tuple[int, int]]] = {ref: [] for ref in refs_after}
-    found = connection.execute(WAITING, {"asked": dumped(list(refs_after.items())), "through": through}).fetchone()[0]
+    found = connection.execute(
+        WAITING, {"asked": dumped(list(refs_after.items())), "through": through}
+    ).fetchone()[0]
     for ref, router, version in orjson.loads(found):
         waiting[ref].append((router, version))
     return waiting
 
 
-def brief_versions(connection: sqlite3.Connection, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], RouterVersion]:
+def brief_versions(
+    connection: sqlite3.Connection, keys: Sequence[tuple[int, int]]
+) -> dict[tuple[int, int], RouterVersion]:
     """Published versions by (router, version), `integrated` shortened."""
-    rows = many(connection, f"SELECT json_group_array({VERSION}) FROM json_each(?) e CROSS JOIN router_version v"
-                            " ON v.router = e.value->>0 AND v.version = e.value->>1 JOIN round r ON r.number = v.round",
-                dumped(keys))
+    rows = many(
+        connection,
+        f"SELECT json_group_array({VERSION}) FROM json_each(?) e CROSS JOIN router_version v"
+        " ON v.router = e.value->>0 AND v.version = e.value->>1 JOIN round r ON r.number = v.round",
+        dumped(keys),
+    )
     return {(row[0], row[1]): _version(row, row[9]) for row in rows}
 
 
-def newest_versions(connection: sqlite3.Connection, routers: Sequence[int], at: int | None = None) -> list[RouterVersion]:
-    """The newest published version of each router since the newest bootstrap, or since the newest at a sequence, by router."""
-    era = one(connection, "SELECT era FROM epoch WHERE sequence <= coalesce(?, sequence) ORDER BY number DESC LIMIT 1", at) or 0
+def newest_versions(
+    connection: sqlite3.Connection, routers: Sequence[int], at: int | None = None
+) -> list[RouterVersion]:
+    """The newest published version of each router since the newest bootstrap, or since the newest
+    at a sequence, by router."""
+    era = (
+        one(
+            connection,
+            "SELECT era FROM epoch WHERE sequence <= coalesce(?, sequence) ORDER BY number DESC LIMIT 1",
+            at,
+        )
+        or 0
+    )
     newest = version_numbers(connection, routers, at)
-    return [version for version in brief_versions(connection, list(newest.items())).values() if version.epoch >= era]
+    return [
+        version
+        for version in brief_versions(connection, list(newest.items())).values()
+        if version.epoch >= era
+    ]
 
 
-def version_numbers(connection: sqlite3.Connection, routers: Sequence[int], at: int | None = None) -> dict[int, int]:
-    """The newest published version's number of each router, or of the newest at a sequence, by router."""
-    return dict(connection.execute("SELECT v.router, max(v.version) FROM json_each(?) e CROSS JOIN router_version v"
-                                   " ON v.router = e.value WHERE v.round <= ? GROUP BY v.router ORDER BY v.router",
-                                   (dumped(list(routers)), last_round(connection, at))).fetchall())
+def version_numbers(
+    connection: sqlite3.Connection, routers: Sequence[int], at: int | None = None
+) -> dict[int, int]:
+    """The newest published version's number of each router, or of the newest at a sequence, by
+    router."""
+    return dict(
+        connection.execute(
+            "SELECT v.router, max(v.version) FROM json_each(?) e CROSS JOIN router_version v"
+            " ON v.router = e.value WHERE v.round <= ? GROUP BY v.router ORDER BY v.router",
+            (dumped(list(routers)), last_round(connection, at)),
+        ).fetchall()
+    )
 
 
-def whole_version(connection: sqlite3.Connection, router: int, version: int) -> RouterVersion | None:
-    rows = many(connection, f"SELECT json_group_array({VERSION}) FROM router_version v JOIN round r ON r.number = v.round"
-                            " WHERE v.router = ? AND v.version = ?", router, version)
+def whole_version(
+    connection: sqlite3.Connection, router: int, version: int
+) -> RouterVersion | None:
+    rows = many(
+        connection,
+        f"SELECT json_group_array({VERSION}) FROM router_version v JOIN round r ON r.number = v.round"
+        " WHERE v.router = ? AND v.version = ?",
+        router,
+        version,
+    )
     if not rows:
         return None
-    return _version(rows[0], many(connection, "SELECT json_group_array(json_array(attribute, ref, profile_version, sequence))"
-                                              " FROM (SELECT * FROM integrated WHERE router = ? AND version = ? ORDER BY rowid)",
-                               router, version))
+    return _version(
+        rows[0],
+        many(
+            connection,
+            "SELECT json_group_array(json_array(attribute, ref, profile_version, sequence))"
+            " FROM (SELECT * FROM integrated WHERE router = ? AND version = ? ORDER BY rowid)",
+            router,
+            version,
+        ),
+    )
 
 
-def messages_of(connection: sqlite3.Connection, keys: Sequence[tuple[int, int]],
-                senders: int) -> dict[tuple[int, int], RouterVersion]:
+def messages_of(
+    connection: sqlite3.Connection, keys: Sequence[tuple[int, int]], senders: int
+) -> dict[tuple[int, int], RouterVersion]:
     """Published versions, each with a part of at most `senders` clients, the lowest refs."""
     last = last_round(connection)
-    parts = {(router, version): part for router, version, part in many(connection, PARTS, dumped(list(keys)), senders)}
-    return {key: replace(version, integrated=tuple(starmap(Integrated, parts[key])))
-            for key, version in brief_versions(connection, keys).items() if version.round <= last}
+    parts = {
+        (router, version): part
+        for router, version, part in many(connection, PARTS, dumped(list(keys)), senders)
+    }
+    return {
+        key: replace(version, integrated=tuple(starmap(Integrated, parts[key])))
+        for key, version in brief_versions(connection, keys).items()
+        if version.round <= last
+    }
 
 
-def parts_with(connection: sqlite3.Connection, keys: Sequence[tuple[int, int]], attributes: Sequence[str],
-               but: int) -> dict[tuple[int, int], list[Integrated]]:
+def parts_with(
+    connection: sqlite3.Connection,
+    keys: Sequence[tuple[int, int]],
+    attributes: Sequence[str],
+    but: int,
+) -> dict[tuple[int, int], list[Integrated]]:
     """What published messages were integrated from of some attributes, in order, but by one client."""
     parts: dict[tuple[int, int], list[Integrated]] = {}
     for router, version, *part in many(
-            connection, "SELECT json_group_array(json_array(router, version, attribute, ref, profile_version, sequence))"
-                        " FROM (SELECT i.* FROM json_each(?) e CROSS JOIN integrated i ON i.router = e.value->>0"
-                        " AND i.version = e.value->>1"
-                        " WHERE i.ref <> ? AND i.attribute IN (SELECT value FROM json_each(?)) ORDER BY i.rowid)",
-            dumped(sorted(set(keys))), but, dumped(list(attributes))):
+        connection,
+        "SELECT json_group_array(json_array(router, version, attribute, ref, profile_version, sequence))"
+        " FROM (SELECT i.* FROM json_each(?) e CROSS JOIN integrated i ON i.router = e.value->>0"
+        " AND i.version = e.value->>1"
+        " WHERE i.ref <> ? AND i.attribute IN (SELECT value FROM json_each(?)) ORDER BY i.rowid)",
+        dumped(sorted(set(keys))),
+        but,
+        dumped(list(attributes)),
+    ):
         parts.setdefault((router, version), []).append(Integrated(*part))
     return parts
 
@@ -142,16 +217,31 @@ def contributions(connection: sqlite3.Connection, ref: int, limit: int) -> list[
     """Published messages that carry this client's attributes, newest round first, with its parts."""
     parts: dict[tuple[int, int], list[list[Any]]] = {}
     for router, version, *part in connection.execute(
-            "SELECT i.router, i.version, i.attribute, i.ref, i.profile_version, i.sequence FROM integrated i"
-            " JOIN router_version v ON v.router = i.router AND v.version = i.version WHERE i.ref = ? AND v.round <= ?"
-            " ORDER BY v.round DESC, v.router", (ref, last_round(connection))).fetchall():
+        "SELECT i.router, i.version, i.attribute, i.ref, i.profile_version, i.sequence FROM integrated i"
+        " JOIN router_version v ON v.router = i.router AND v.version = i.version WHERE i.ref = ? AND v.round <= ?"
+        " ORDER BY v.round DESC, v.router",
+        (ref, last_round(connection)),
+    ).fetchall():
         if (router, version) in parts or len(parts) < limit:
             parts.setdefault((router, version), []).append(part)
     versions = brief_versions(connection, list(parts))
-    return [replace(versions[key], integrated=tuple(starmap(Integrated, of))) for key, of in parts.items()]
+    return [
+        replace(versions[key], integrated=tuple(starmap(Integrated, of)))
+        for key, of in parts.items()
+    ]
 
 
 def _version(row: Sequence[Any], parts: Sequence[Sequence[Any]]) -> RouterVersion:
     return RouterVersion(
-        router=row[0], version=row[1], round=row[2], epoch=row[3], name=row[4], text=row[5], attributes=tuple(row[6]),
-        standing=tuple(map(tuple, row[7])), integrated=tuple(starmap(Integrated, parts)), sequence=row[8], written_by=row[10] or "")
+        router=row[0],
+        version=row[1],
+        round=row[2],
+        epoch=row[3],
+        name=row[4],
+        text=row[5],
+        attributes=tuple(row[6]),
+        standing=tuple(map(tuple, row[7])),
+        integrated=tuple(starmap(Integrated, parts)),
+        sequence=row[8],
+        written_by=row[10] or "",
+    )

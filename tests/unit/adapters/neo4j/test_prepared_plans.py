@@ -16,7 +16,9 @@ def statements():
 
 
 def test_each_is_given_the_parameters_that_its_file_declares(statements):
-    assert [name for name, parameters in planned() if statements[name].parameters != parameters.keys()] == []
+    assert [
+        name for name, parameters in planned() if statements[name].parameters != parameters.keys()
+    ] == []
 
 
 def test_none_of_them_writes(statements):

@@ -1,4 +1,5 @@
-"""The statements' files: each says what it takes, and nothing that it does not say reaches a server."""
+"""The statements' files: each says what it takes, and nothing that it does not say reaches a
+server."""
 
 import re
 from pathlib import Path
@@ -17,20 +18,28 @@ GOOD = "// name: a/b\n// purpose: says it\n// parameters: ref, now\nMATCH (c {re
 
 def test_a_file_says_its_name_purpose_and_parameters():
     statement = parsed("a/b", GOOD)
-    assert (statement.name, statement.purpose, statement.parameters) == ("a/b", "says it", {"ref", "now"})
+    assert (statement.name, statement.purpose, statement.parameters) == (
+        "a/b",
+        "says it",
+        {"ref", "now"},
+    )
     assert statement.text == "MATCH (c {ref: $ref}) SET c.at = $now RETURN c"
 
 
-@pytest.mark.parametrize(("wrong", "said"), [
-    (GOOD.replace("ref, now", "ref"), r"a/b\.cypher.*does not name \$now"),
-    (GOOD.replace("ref, now", "ref, now, limit"), "names limit"),
-    (GOOD.replace("ref, now", "none"), "does not name"),
-    (GOOD.replace("RETURN c", "RETURN c, $`no w`"), r"does not name \$no w"),
-    (GOOD.replace("RETURN c", "RETURN c, $été"), r"does not name \$été"),
-    (GOOD.replace("RETURN c", "RETURN c, $0"), r"does not name \$0"),
-    (GOOD.replace("a/b", "a/c"), "'a/c'"),
-    (GOOD.replace("// purpose: says it\n", ""), "purpose"),
-    (GOOD.replace("// parameters: ref, now\n", ""), "parameters")])
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (GOOD.replace("ref, now", "ref"), r"a/b\.cypher.*does not name \$now"),
+        (GOOD.replace("ref, now", "ref, now, limit"), "names limit"),
+        (GOOD.replace("ref, now", "none"), "does not name"),
+        (GOOD.replace("RETURN c", "RETURN c, $`no w`"), r"does not name \$no w"),
+        (GOOD.replace("RETURN c", "RETURN c, $été"), r"does not name \$été"),
+        (GOOD.replace("RETURN c", "RETURN c, $0"), r"does not name \$0"),
+        (GOOD.replace("a/b", "a/c"), "'a/c'"),
+        (GOOD.replace("// purpose: says it\n", ""), "purpose"),
+        (GOOD.replace("// parameters: ref, now\n", ""), "parameters"),
+    ],
+)
 def test_a_file_that_does_not_say_what_it_uses_is_an_error(wrong, said):
     with pytest.raises(BrokenData, match=said):
         parsed("a/b", wrong)
@@ -41,10 +50,14 @@ def test_what_looks_like_a_parameter_in_a_text_or_a_comment_is_none():
     assert parsed("a/b", text).parameters == {"ref", "now"}
 
 
-def test_an_undeclared_parameter_stops_the_start_before_the_database_is_asked(tmp_path, monkeypatch):
+def test_an_undeclared_parameter_stops_the_start_before_the_database_is_asked(
+    tmp_path, monkeypatch
+):
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "b.cypher").write_text(GOOD.replace("ref, now", "ref"))
-    monkeypatch.setattr("propagation.adapters.neo4j.connection.statements.cypher_folder", lambda: tmp_path)
+    monkeypatch.setattr(
+        "propagation.adapters.neo4j.connection.statements.cypher_folder", lambda: tmp_path
+    )
     with pytest.raises(BrokenData, match=r"\$now"):
         Neo4jStore(Neo4jSettings(uri="bolt://127.0.0.1:1"))
 

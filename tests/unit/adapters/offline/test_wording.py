@@ -4,18 +4,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propagation.adapters.offline.sentences import bounded, listed, names_of, plain_title, quoted, titles_in, within
+from propagation.adapters.offline.sentences import (
+    bounded,
+    listed,
+    names_of,
+    plain_title,
+    quoted,
+    titles_in,
+    within,
+)
 from tests.unit.parties import item
 
 
-@pytest.mark.parametrize(("raw", "read"), [
-    ("English Patient, The (1996)", "The English Patient (1996)"),
-    ("Postino, Il (1994)", "Il Postino (1994)"),
-    ("Avventura, L' (1960)", "L'Avventura (1960)"),
-    ("Tom Petty &amp; The Heartbreakers", "Tom Petty & The Heartbreakers"),
-    ("Hello, Dolly", "Hello, Dolly"),
-    ("  Kind \n of Blue ", "Kind of Blue"),
-])
+@pytest.mark.parametrize(
+    ("raw", "read"),
+    [
+        ("English Patient, The (1996)", "The English Patient (1996)"),
+        ("Postino, Il (1994)", "Il Postino (1994)"),
+        ("Avventura, L' (1960)", "L'Avventura (1960)"),
+        ("Tom Petty &amp; The Heartbreakers", "Tom Petty & The Heartbreakers"),
+        ("Hello, Dolly", "Hello, Dolly"),
+        ("  Kind \n of Blue ", "Kind of Blue"),
+    ],
+)
 def test_titles(raw, read):
     assert plain_title(raw) == read
 
@@ -28,12 +39,20 @@ def test_names_are_split_unescaped_and_never_an_id():
 
 
 def test_a_title_alone_gives_its_telling_words_in_any_language():
-    assert names_of(item(title="The Best Of Flamenco Guitar", categories=())) == ("flamenco", "guitar")
+    assert names_of(item(title="The Best Of Flamenco Guitar", categories=())) == (
+        "flamenco",
+        "guitar",
+    )
     assert names_of(item(title="Любовь и голуби", categories=())) == ("любовь", "голуби")
 
 
 def test_lists():
-    assert [listed(names) for names in ((), ("a",), ("a", "b"), ("a", "b", "c"))] == ["", "a", "a and b", "a, b and c"]
+    assert [listed(names) for names in ((), ("a",), ("a", "b"), ("a", "b", "c"))] == [
+        "",
+        "a",
+        "a and b",
+        "a, b and c",
+    ]
 
 
 @given(st.text(max_size=60))
@@ -42,7 +61,11 @@ def test_a_quoted_title_can_be_read_back(title):
     assert titles_in(f"Loves jazz: lately {quoted(read)}.") == [quoted(read)[1:-1]]
 
 
-@given(st.text(max_size=300), st.lists(st.text(alphabet="abc “”", max_size=40), max_size=4), st.integers(1, 25))
+@given(
+    st.text(max_size=300),
+    st.lists(st.text(alphabet="abc “”", max_size=40), max_size=4),
+    st.integers(1, 25),
+)
 def test_a_sentence_never_exceeds_its_words(head, titles, words):
     assert len(within(head, titles, ", such as {}", words).split()) <= words
     assert len(bounded(head, words).split()) <= words

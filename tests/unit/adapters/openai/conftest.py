@@ -24,7 +24,11 @@ class Asking:
     @property
     def calls(self):
         """How many reached the server, probes and pings left out."""
-        return self.server.seen.calls.total() - self.server.seen.calls["probe"] - self.server.seen.calls["ping"]
+        return (
+            self.server.seen.calls.total()
+            - self.server.seen.calls["probe"]
+            - self.server.seen.calls["ping"]
+        )
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +53,9 @@ def asking(store):
     async def start(*, habits=(), faults=None, key=None, retry_after=0.01, **options):
         script = Script(habits=frozenset(habits), faults=faults or {}, retry_after=retry_after)
         async with fake_llm(script) as server:
-            told = OpenAIOptions(**{"base_url": server.base_url, "model": "scripted", "timeout": 5.0, **options})
+            told = OpenAIOptions(
+                **{"base_url": server.base_url, "model": "scripted", "timeout": 5.0, **options}
+            )
             reasoner = openai_reasoner(openai_endpoint(told, key, store, "test"), store)
             try:
                 yield Asking(server, reasoner, store)

@@ -1,5 +1,6 @@
-"""Another OpenAI-compatible server than ours: threads and http.server, an own small rule, and a bad habit at a time. It shares no
-code with the scripted server or the client, so that a misunderstanding of the wire is not one on both sides."""
+"""Another OpenAI-compatible server than ours: threads and http.server, an own small rule, and a bad
+habit at a time. It shares no code with the scripted server or the client, so that a
+misunderstanding of the wire is not one on both sides."""
 
 import base64
 import html
@@ -18,34 +19,76 @@ def answered(prompt):
         return {"word": "harbour"}
     data = json.loads(prompt.split("<data>\n")[1].split("\n</data>")[0])
     if "outcome" in data:
-        out = {name: {"helped": True, "gradient": "Say more of soul.", "edits": [edit("soul")]} for name in
-               ("user", "chosen", "passed") if name in data}
+        out = {
+            name: {"helped": True, "gradient": "Say more of soul.", "edits": [edit("soul")]}
+            for name in ("user", "chosen", "passed")
+            if name in data
+        }
         if "messages" in data:
-            out["messages"] = {"heard": [{"message": name, "helped": True, "gradient": "Speak of soul."}
-                                         for name in data["messages"]]}
+            out["messages"] = {
+                "heard": [
+                    {"message": name, "helped": True, "gradient": "Speak of soul."}
+                    for name in data["messages"]
+                ]
+            }
         for name, part in out.items():
             if name != "messages" and data[name].get("messages"):
-                part |= {"filter_gradient": "Trust it.", "rules": [{"about": "M1", "weigh": "more", "text": "Trust soul."}]}
+                part |= {
+                    "filter_gradient": "Trust it.",
+                    "rules": [{"about": "M1", "weigh": "more", "text": "Trust soul."}],
+                }
         return out
     if "candidates" in data:
         return {"ranking": {"order": [int(name) for name in reversed(data["candidates"])]}}
     if "client_1" in data:
-        return {name: {"lines": [{"text": f"{one.get('title', 'Somebody')}, for whoever likes soul", "attributes": ["soul"]}]}
-                for name, one in data.items()}
+        return {
+            name: {
+                "lines": [
+                    {
+                        "text": f"{one.get('title', 'Somebody')}, for whoever likes soul",
+                        "attributes": ["soul"],
+                    }
+                ]
+            }
+            for name, one in data.items()
+        }
     if "router_1" in data:
-        return {name: {"name": "soul", "text": "A community that shares soul, and lately heard more of it."} for name in data}
-    out = {name: {"used": one["messages"][:1], "edits": [edit("soul")]} for name, one in data.items()
-           if name != "messages" and one.get("messages")}
-    return out | ({"prediction": {"why": "The first shares more.", "choice": 1}} if "candidate_2" in data else {})
+        return {
+            name: {
+                "name": "soul",
+                "text": "A community that shares soul, and lately heard more of it.",
+            }
+            for name in data
+        }
+    out = {
+        name: {"used": one["messages"][:1], "edits": [edit("soul")]}
+        for name, one in data.items()
+        if name != "messages" and one.get("messages")
+    }
+    return out | (
+        {"prediction": {"why": "The first shares more.", "choice": 1}}
+        if "candidate_2" in data
+        else {}
+    )
 
 
 def edit(word):
-    return {"op": "add", "line": 0, "text": f"It's drawn to {word}, as \"others\" are", "attributes": [word]}
+    return {
+        "op": "add",
+        "line": 0,
+        "text": f'It\'s drawn to {word}, as "others" are',
+        "attributes": [word],
+    }
 
 
 def completion(message, **others):
-    return {"id": "x", "object": "chat.completion", "model": "other", "choices": [{"index": 0, "message": message,
-            "finish_reason": "stop"} | others], "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}}
+    return {
+        "id": "x",
+        "object": "chat.completion",
+        "model": "other",
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"} | others],
+        "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18},
+    }
 
 
 def said(text, **others):
@@ -59,7 +102,11 @@ def python(answer):
 
 def loose(answer):
     """Single quotes nowhere escaped, trailing commas, a comment."""
-    return "{ // here\n" + ",\n".join(f"'{name}': {json.dumps(part)[:-1]},}}" for name, part in answer.items()) + ",\n}"
+    return (
+        "{ // here\n"
+        + ",\n".join(f"'{name}': {json.dumps(part)[:-1]},}}" for name, part in answer.items())
+        + ",\n}"
+    )
 
 
 def renamed(answer, name):
@@ -82,13 +129,23 @@ def call(name, arguments):
 
 
 def events(*bodies, end=b"data: [DONE]\n\n"):
-    return b": ping\n\n" + b"".join(b"data: " + json.dumps(body).encode() + b"\n\n" for body in bodies) + end
+    return (
+        b": ping\n\n"
+        + b"".join(b"data: " + json.dumps(body).encode() + b"\n\n" for body in bodies)
+        + end
+    )
 
 
 def deltas(text, finish="stop"):
-    pieces = [{"choices": [{"index": 0, "delta": {"content": text[start : start + 40]}}]} for start in range(0, len(text), 40)]
-    return [{"choices": [{"index": 0, "delta": {"role": "assistant"}}]}, *pieces,
-            {"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]}]
+    pieces = [
+        {"choices": [{"index": 0, "delta": {"content": text[start : start + 40]}}]}
+        for start in range(0, len(text), 40)
+    ]
+    return [
+        {"choices": [{"index": 0, "delta": {"role": "assistant"}}]},
+        *pieces,
+        {"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]},
+    ]
 
 
 def camel(name):
@@ -104,69 +161,143 @@ READ: dict[str, Form] = {
     "quotes inside of texts": lambda a: said(json.dumps(a).replace('\\"', '"')),
     "an object around it": lambda a: said(json.dumps({"response": {"answer": a}})),
     "a list around it": lambda a: said(json.dumps([a])),
-    "an object a part": lambda a: said("\n".join(json.dumps({name: part}) for name, part in a.items())),
+    "an object a part": lambda a: said(
+        "\n".join(json.dumps({name: part}) for name, part in a.items())
+    ),
     "names in capitals": lambda a: said(json.dumps(renamed(a, str.upper))),
-    "names with spaces": lambda a: said(json.dumps(renamed(a, lambda name: name.replace("_", " ").title()))),
+    "names with spaces": lambda a: said(
+        json.dumps(renamed(a, lambda name: name.replace("_", " ").title()))
+    ),
     "names in camel case": lambda a: said(json.dumps(renamed(a, camel))),
     "numbers as text": lambda a: said(json.dumps(stringy(a))),
     "JSON in JSON": lambda a: said(json.dumps(json.dumps(a))),
-    "parts as texts": lambda a: said(json.dumps({name: json.dumps(part) for name, part in a.items()})),
+    "parts as texts": lambda a: said(
+        json.dumps({name: json.dumps(part) for name, part in a.items()})
+    ),
     "as HTML": lambda a: said(html.escape(json.dumps(a))),
     "escaped once more": lambda a: said(json.dumps(json.dumps(a))[1:-1]),
-    "members alone": lambda a: said(",\n".join(f"{json.dumps(name)}: {json.dumps(part)}" for name, part in a.items())),
-    "members on lines": lambda a: said("\n".join(f"{json.dumps(name)}: {json.dumps(part)}" for name, part in a.items())),
-    "thoughts in square brackets": lambda a: said(f'[THINK]Draft: {json.dumps({**a, "prediction": {"choice": 2}})}[/THINK]'
-                                                  + json.dumps(a)),
+    "members alone": lambda a: said(
+        ",\n".join(f"{json.dumps(name)}: {json.dumps(part)}" for name, part in a.items())
+    ),
+    "members on lines": lambda a: said(
+        "\n".join(f"{json.dumps(name)}: {json.dumps(part)}" for name, part in a.items())
+    ),
+    "thoughts in square brackets": lambda a: said(
+        f"[THINK]Draft: {json.dumps({**a, 'prediction': {'choice': 2}})}[/THINK]" + json.dumps(a)
+    ),
     "a lone bracket missing": lambda a: said(json.dumps(a)[:-1]),
     "thoughts without an end tag before": lambda a: said("Hm. {maybe}</think>" + json.dumps(a)),
-    "a repeated prompt": lambda a: said('{"messages": {"M1": {"says": "x"}}, "user": {"profile": {}}}\n' + json.dumps(a)),
-    "content in parts": lambda a: said([{"type": "reasoning", "text": "{"}, {"type": "text", "text": json.dumps(a)}]),
+    "a repeated prompt": lambda a: said(
+        '{"messages": {"M1": {"says": "x"}}, "user": {"profile": {}}}\n' + json.dumps(a)
+    ),
+    "content in parts": lambda a: said(
+        [{"type": "reasoning", "text": "{"}, {"type": "text", "text": json.dumps(a)}]
+    ),
     "content as an object": lambda a: said(a),
     "content as a part": lambda a: said({"type": "text", "text": json.dumps(a)}),
-    "a tool called": lambda a: completion({"role": "assistant", "content": None, "tool_calls": [call("answer", json.dumps(a))]},
-                                          finish_reason="tool_calls"),
-    "a tool called with an object": lambda a: completion({"content": "", "tool_calls": [call("json", a)]}),
-    "a tool a part": lambda a: completion({"content": "Let me call.",
-                                           "tool_calls": [call(name, json.dumps(part)) for name, part in a.items()]}),
-    "a function called": lambda a: completion({"content": None, "function_call": {"name": "f", "arguments": json.dumps(a)}}),
-    "reasoning in the place of content": lambda a: completion({"content": None, "reasoning_content": json.dumps(a)}),
-    "reasoning beside content": lambda a: completion({"content": json.dumps(a), "reasoning": "{\"choice\": 2}"}),
+    "a tool called": lambda a: completion(
+        {"role": "assistant", "content": None, "tool_calls": [call("answer", json.dumps(a))]},
+        finish_reason="tool_calls",
+    ),
+    "a tool called with an object": lambda a: completion(
+        {"content": "", "tool_calls": [call("json", a)]}
+    ),
+    "a tool a part": lambda a: completion(
+        {
+            "content": "Let me call.",
+            "tool_calls": [call(name, json.dumps(part)) for name, part in a.items()],
+        }
+    ),
+    "a function called": lambda a: completion(
+        {"content": None, "function_call": {"name": "f", "arguments": json.dumps(a)}}
+    ),
+    "reasoning in the place of content": lambda a: completion(
+        {"content": None, "reasoning_content": json.dumps(a)}
+    ),
+    "reasoning beside content": lambda a: completion(
+        {"content": json.dumps(a), "reasoning": '{"choice": 2}'}
+    ),
     "text as of old": lambda a: {"choices": [{"text": json.dumps(a), "finish_reason": "eos"}]},
-    "members in capitals": lambda a: renamed(said("@"), str.title) | {"Choices": [{"Message": {"Content": json.dumps(a)}}]},
+    "members in capitals": lambda a: (
+        renamed(said("@"), str.title) | {"Choices": [{"Message": {"Content": json.dumps(a)}}]}
+    ),
     "a body around the body": lambda a: {"status": "ok", "data": said(json.dumps(a))},
-    "no usage, an odd end": lambda a: {"choices": [{"message": {"content": json.dumps(a)}, "finish_reason": "STOP_SEQUENCE"}]},
-    "usage as text": lambda a: said(json.dumps(a)) | {"usage": {"prompt_tokens": "11", "completion_tokens": "7"}},
-    "the second choice": lambda a: {"choices": [{"message": {"content": None}}, {"message": {"content": json.dumps(a)}}]},
+    "no usage, an odd end": lambda a: {
+        "choices": [{"message": {"content": json.dumps(a)}, "finish_reason": "STOP_SEQUENCE"}]
+    },
+    "usage as text": lambda a: (
+        said(json.dumps(a)) | {"usage": {"prompt_tokens": "11", "completion_tokens": "7"}}
+    ),
+    "the second choice": lambda a: {
+        "choices": [{"message": {"content": None}}, {"message": {"content": json.dumps(a)}}]
+    },
     "a stream": lambda a: events(*deltas(json.dumps(a))),
-    "a stream of tools": lambda a: events(*[{"choices": [{"delta": {"tool_calls": [{"index": 0, "function": {
-        "name": "answer" if not start else "", "arguments": json.dumps(a)[start : start + 30]}}]}}]}
-        for start in range(0, len(json.dumps(a)), 30)]),
+    "a stream of tools": lambda a: events(
+        *[
+            {
+                "choices": [
+                    {
+                        "delta": {
+                            "tool_calls": [
+                                {
+                                    "index": 0,
+                                    "function": {
+                                        "name": "answer" if not start else "",
+                                        "arguments": json.dumps(a)[start : start + 30],
+                                    },
+                                }
+                            ]
+                        }
+                    }
+                ]
+            }
+            for start in range(0, len(json.dumps(a)), 30)
+        ]
+    ),
     "a stream without an end": lambda a: events(*deltas(json.dumps(a), None), end=b""),
-    "an object a line": lambda a: b"".join(json.dumps({"choices": [{"message": {"content": piece}}]}).encode() + b"\n"
-                                           for piece in (json.dumps(a)[:30], json.dumps(a)[30:])),
+    "an object a line": lambda a: b"".join(
+        json.dumps({"choices": [{"message": {"content": piece}}]}).encode() + b"\n"
+        for piece in (json.dumps(a)[:30], json.dumps(a)[30:])
+    ),
 }
 BADLY: dict[str, Form] = {
-    "nothing": lambda a: said(""), "null": lambda a: said(None), "no choices": lambda a: {"choices": []},
+    "nothing": lambda a: said(""),
+    "null": lambda a: said(None),
+    "no choices": lambda a: {"choices": []},
     "prose": lambda a: said("I would choose the first one, since it shares more."),
     "a refusal": lambda a: said("I'm sorry, but I can't help with that."),
-    "cut in the middle": lambda a: said(json.dumps(a)[: len(json.dumps(a)) // 3], finish_reason="max_tokens"),
-    "only thought": lambda a: completion({"content": None, "reasoning_content": "Let me see. The user"}),
-    "filtered": lambda a: said(None, finish_reason="SAFETY"), "another object": lambda a: said('{"status": "ok", "items": []}'),
-    "the prompt again": lambda a: said('{"user": {"profile": {"1": "jazz"}}, "candidate_1": {"title": "Tosca"}}'),
-    "two numbers": lambda a: said(json.dumps(dict.fromkeys(a, "1 or 2"))), "a list": lambda a: said("[1, 2, 3]"),
-    "the form itself": lambda a: said('{"prediction": {"why": string, "choice": integer}, "user": {"used": [string, ...]}}'),
+    "cut in the middle": lambda a: said(
+        json.dumps(a)[: len(json.dumps(a)) // 3], finish_reason="max_tokens"
+    ),
+    "only thought": lambda a: completion(
+        {"content": None, "reasoning_content": "Let me see. The user"}
+    ),
+    "filtered": lambda a: said(None, finish_reason="SAFETY"),
+    "another object": lambda a: said('{"status": "ok", "items": []}'),
+    "the prompt again": lambda a: said(
+        '{"user": {"profile": {"1": "jazz"}}, "candidate_1": {"title": "Tosca"}}'
+    ),
+    "two numbers": lambda a: said(json.dumps(dict.fromkeys(a, "1 or 2"))),
+    "a list": lambda a: said("[1, 2, 3]"),
+    "the form itself": lambda a: said(
+        '{"prediction": {"why": string, "choice": integer}, "user": {"used": [string, ...]}}'
+    ),
 }
 UNANSWERED: dict[str, Form] = {
-    "a page": lambda a: b"<html><body>502 Bad Gateway</body></html>", "an empty body": lambda a: b"",
+    "a page": lambda a: b"<html><body>502 Bad Gateway</body></html>",
+    "an empty body": lambda a: b"",
     "an error with 200": lambda a: {"error": {"message": "overloaded", "code": 503}},
-    "an error in the choice": lambda a: {"choices": [{"error": {"code": 502, "message": "upstream"}, "finish_reason": "error"}]},
+    "an error in the choice": lambda a: {
+        "choices": [{"error": {"code": 502, "message": "upstream"}, "finish_reason": "error"}]
+    },
     "an error as a stream": lambda a: events({"error": {"message": "upstream", "code": "500"}}),
 }
 
 
 class Other:
-    """`form` of the next answers, or None: any, as the seed says. `prompts`: those with data that came, in order. `refuses`: a body
-    to (status, error) or None. `asked`: every body that came. `probed`: what it says where only a grammar would say the word."""
+    """`form` of the next answers, or None: any, as the seed says. `prompts`: those with data that
+    came, in order. `refuses`: a body to (status, error) or None. `asked`: every body that came.
+    `probed`: what it says where only a grammar would say the word."""
 
     def __init__(self, seed=7):
         self.form: Form | None = READ["as it should be"]
@@ -176,8 +307,12 @@ class Other:
         self.prompts: list[str] = []
         self.forms = [*READ.values(), *BADLY.values(), *UNANSWERED.values()]
         self.random = Random(seed)
-        self.embedding: Callable[[list[str]], object] = lambda texts: {"data": [
-            {"index": place, "embedding": [1.0, float(len(text)), 0.5, 0.25]} for place, text in enumerate(texts)]}
+        self.embedding: Callable[[list[str]], object] = lambda texts: {
+            "data": [
+                {"index": place, "embedding": [1.0, float(len(text)), 0.5, 0.25]}
+                for place, text in enumerate(texts)
+            ]
+        }
         self.base_url = ""
         self.lock = threading.Lock()
 
@@ -226,7 +361,9 @@ def other_server():
             pass
 
     class Server(ThreadingHTTPServer):
-        request_queue_size = 128  # of http.server's five, thirty at once are reset on a busy machine
+        request_queue_size = (
+            128  # of http.server's five, thirty at once are reset on a busy machine
+        )
 
     server = Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True

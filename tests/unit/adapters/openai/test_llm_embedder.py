@@ -29,7 +29,9 @@ def embedder(asked):
 
 @pytest.fixture
 def embedding(asking):
-    return lambda habits=(), **options: asking(habits=habits, embeddings={"model": "scripted", "dimension": 16} | options)
+    return lambda habits=(), **options: asking(
+        habits=habits, embeddings={"model": "scripted", "dimension": 16} | options
+    )
 
 
 @pytest.mark.parametrize("habits", [(), ("unordered_embeddings",)])
@@ -50,9 +52,14 @@ async def test_what_was_embedded_once_is_kept(embedding):
         assert asked.server.seen.calls["embeddings"] == 1
 
 
-@pytest.mark.parametrize(("habit", "error", "words"), [
-    ("short_embeddings", IncompatibleSettings, "8 dimensions .*propagation init"),
-    ("token_embeddings", ReasonerGaveUp, "no embeddings of texts"), ("no_embeddings", ReasonerGaveUp, "501")])
+@pytest.mark.parametrize(
+    ("habit", "error", "words"),
+    [
+        ("short_embeddings", IncompatibleSettings, "8 dimensions .*propagation init"),
+        ("token_embeddings", ReasonerGaveUp, "no embeddings of texts"),
+        ("no_embeddings", ReasonerGaveUp, "501"),
+    ],
+)
 async def test_what_is_no_embedding_is_refused(embedding, habit, error, words):
     async with embedding((habit,)) as asked:
         with pytest.raises(error, match=words):
@@ -60,7 +67,9 @@ async def test_what_is_no_embedding_is_refused(embedding, habit, error, words):
 
 
 @pytest.mark.parametrize("cached", [0, 1 << 20])
-async def test_a_text_that_the_server_refuses_is_a_row_of_zeros_and_the_others_are_embedded(embedding, caplog, cached):
+async def test_a_text_that_the_server_refuses_is_a_row_of_zeros_and_the_others_are_embedded(
+    embedding, caplog, cached
+):
     texts = [f"record {n}" for n in range(70)]
     texts[11] = texts[66] = "forbidden words"
     async with embedding(("filtered_embeddings",), cached=cached) as asked:
@@ -68,14 +77,23 @@ async def test_a_text_that_the_server_refuses_is_a_row_of_zeros_and_the_others_a
         found = await opened.embed(texts)
         assert np.flatnonzero(~found.any(1)).tolist() == [11, 66]
         assert np.allclose(np.linalg.norm(found, axis=1)[found.any(1)], 1, atol=1e-6)
-        assert [record.levelname for record in caplog.records if "does not embed a text of 15 characters" in record.message] \
-            == ["WARNING"]
+        assert [
+            record.levelname
+            for record in caplog.records
+            if "does not embed a text of 15 characters" in record.message
+        ] == ["WARNING"]
         calls = asked.server.seen.calls["embeddings"]
         await opened.embed(texts)
         assert asked.server.seen.calls["embeddings"] - calls == (0 if cached else 2)
-        assert sum("does not embed" in record.message for record in caplog.records) == 1, "told once"
-        assert not (await embedder(asked).embed(["forbidden words"])).any(), "of another process, too"
-        assert asked.server.seen.calls["embeddings"] - calls == (2 if cached else 4), "which asks for itself: no refusal is stored"
+        assert sum("does not embed" in record.message for record in caplog.records) == 1, (
+            "told once"
+        )
+        assert not (await embedder(asked).embed(["forbidden words"])).any(), (
+            "of another process, too"
+        )
+        assert asked.server.seen.calls["embeddings"] - calls == (2 if cached else 4), (
+            "which asks for itself: no refusal is stored"
+        )
 
 
 async def test_a_text_that_was_refused_is_asked_for_again_after_a_while(embedding):
@@ -92,8 +110,13 @@ async def test_a_text_that_was_refused_is_asked_for_again_after_a_while(embeddin
 
 
 async def test_an_item_whose_text_was_refused_is_embedded_in_the_end(tmp_path):
-    changes = [ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"), title=f"forbidden {n}" if n == 3 else f"record {n}")
-               for n in range(5)]
+    changes = [
+        ClientChange(
+            key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"),
+            title=f"forbidden {n}" if n == 3 else f"record {n}",
+        )
+        for n in range(5)
+    ]
     async with fake_llm(Script(habits=frozenset({"filtered_embeddings"}))) as server:
         engine = engine_of(settings_of(tmp_path, server))
         await engine.open()
@@ -129,7 +152,9 @@ async def test_what_an_embedder_alone_costs_is_shown(tmp_path):
         engine = engine_of(settings_of(tmp_path, server))
         await engine.open()
         assert spending_to_proto(engine) is None
-        await engine.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id="i"), title="A record")])
+        await engine.upsert_clients(
+            [ClientChange(key=ClientKey(kind=ClientKind.ITEM, id="i"), title="A record")]
+        )
         await engine.drain()
         [prompt] = spending_to_proto(engine).prompts
         await engine.close()
@@ -138,14 +163,28 @@ async def test_what_an_embedder_alone_costs_is_shown(tmp_path):
 
 
 def settings_of(tmp_path, server, **embeddings):
-    told = OpenAIOptions(base_url=server.base_url, attempts=1, embeddings={"model": "scripted", "dimension": 16} | embeddings)
-    workflow = WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, bootstrap_items=8)
-    return Settings(database=tmp_path / "whole.db", embedder="openai", openai=told, workflow=workflow)
+    told = OpenAIOptions(
+        base_url=server.base_url,
+        attempts=1,
+        embeddings={"model": "scripted", "dimension": 16} | embeddings,
+    )
+    workflow = WorkflowSettings(
+        session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, bootstrap_items=8
+    )
+    return Settings(
+        database=tmp_path / "whole.db", embedder="openai", openai=told, workflow=workflow
+    )
 
 
-async def test_a_service_embeds_through_the_endpoint_and_another_model_is_an_error_that_names_the_command(tmp_path):
-    changes = [ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"), title=f"Record {n} of {STYLES[n % 2]}")
-               for n in range(10)]
+async def test_a_service_embeds_through_the_endpoint_and_another_model_is_an_error_that_names_the_command(
+    tmp_path,
+):
+    changes = [
+        ClientChange(
+            key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"), title=f"Record {n} of {STYLES[n % 2]}"
+        )
+        for n in range(10)
+    ]
     async with fake_llm() as server:
         engine = engine_of(settings_of(tmp_path, server))
         await engine.open()
@@ -160,21 +199,30 @@ async def test_a_service_embeds_through_the_endpoint_and_another_model_is_an_err
         again = engine_of(settings_of(tmp_path, server))
         await again.open()
         await again.close()
-        for told, words in (({"model": "other"}, "openai:scripted, now it is openai:other"),
-                            ({"dimension": 32}, "was 16, now it is 32")):
+        for told, words in (
+            ({"model": "other"}, "openai:scripted, now it is openai:other"),
+            ({"dimension": 32}, "was 16, now it is 32"),
+        ):
             other = engine_of(settings_of(tmp_path, server, **told))
-            with pytest.raises(IncompatibleSettings, match=f"{words}.*propagation init.*propagation reindex"):
+            with pytest.raises(
+                IncompatibleSettings, match=f"{words}.*propagation init.*propagation reindex"
+            ):
                 await other.open()
             await other.close()
 
 
 async def test_embeddings_of_another_address_are_of_an_endpoint_of_their_own(asking):
-    async with fake_llm() as server, asking(embeddings={"base_url": server.base_url, "dimension": 16}) as asked:
+    async with (
+        fake_llm() as server,
+        asking(embeddings={"base_url": server.base_url, "dimension": 16}) as asked,
+    ):
         opened = embedder(asked)
         await opened.embed(TEXTS)
         await opened.close()
         assert (server.seen.calls["embeddings"], asked.server.seen.calls["embeddings"]) == (1, 0)
-        assert asked.reasoner.expenses.this_run.total.calls == 1, "what both spend is counted in one place"
+        assert asked.reasoner.expenses.this_run.total.calls == 1, (
+            "what both spend is counted in one place"
+        )
 
 
 async def test_a_catalogue_is_embedded_in_batches(embedding):

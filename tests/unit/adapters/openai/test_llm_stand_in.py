@@ -1,4 +1,5 @@
-"""Who stands in for a model that failed, where a setting says so; what it wrote is marked, and shown to those who trace it."""
+"""Who stands in for a model that failed, where a setting says so; what it wrote is marked, and
+shown to those who trace it."""
 
 import pytest
 
@@ -27,8 +28,10 @@ def with_stand_in(asked, *, unavailable=False):
 
 async def asked_of(reasoner):
     reader, positive, negative = parties()
-    return (await reasoner.forward(work(), reader, [positive, negative], (0.7, 0.2)),
-            await reasoner.backward(work(), 1, reader, positive, negative))
+    return (
+        await reasoner.forward(work(), reader, [positive, negative], (0.7, 0.2)),
+        await reasoner.backward(work(), 1, reader, positive, negative),
+    )
 
 
 async def test_where_the_model_answers_nobody_stands_in(asking):
@@ -80,15 +83,34 @@ async def test_first_texts_that_failed_beside_others_wait_for_the_next_question(
     assert answer.usage.stand_in == "", "what the first one wrote is its own"
 
 
-@pytest.mark.parametrize(("prompts", "stand_in", "said"), [
-    ((), "", ""), (("forward@1", "backward@1"), "", " (written by forward@1, backward@1)"),
-    (("forward@1",), OFFLINE, f" (written by the stand-in {OFFLINE})")])
+@pytest.mark.parametrize(
+    ("prompts", "stand_in", "said"),
+    [
+        ((), "", ""),
+        (("forward@1", "backward@1"), "", " (written by forward@1, backward@1)"),
+        (("forward@1",), OFFLINE, f" (written by the stand-in {OFFLINE})"),
+    ],
+)
 def test_a_trace_says_what_wrote(prompts, stand_in, said):
-    event = InteractionRow(sequence=3, event_id="e", user=USER, item=POSITIVE, negative=None, time=0, weight=1.0, prompts=prompts,
-                           stand_in=stand_in)
+    event = InteractionRow(
+        sequence=3,
+        event_id="e",
+        user=USER,
+        item=POSITIVE,
+        negative=None,
+        time=0,
+        weight=1.0,
+        prompts=prompts,
+        stand_in=stand_in,
+    )
     clients = {one.ref: one for one in (user(), item())}
-    facts = Facts(Caller(frozenset()), {ref: one.key for ref, one in clients.items()},
-                  {ref: one.title for ref, one in clients.items()}, {3: event}, {})
+    facts = Facts(
+        Caller(frozenset()),
+        {ref: one.key for ref, one in clients.items()},
+        {ref: one.title for ref, one in clients.items()},
+        {3: event},
+        {},
+    )
     [hop] = path_to_proto((event,), facts).hops
     assert hop.text.endswith(f"Kind of Blue\N{RIGHT DOUBLE QUOTATION MARK}{said}")
     assert (tuple(hop.interaction.prompts), hop.interaction.stand_in) == (prompts, stand_in)

@@ -12,8 +12,16 @@ from services.cli.research.vary import measured
 from services.client.errors import UsageProblem
 from services.config.settings import Settings
 
-SETTINGS = Settings(workflow=WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, update_size=20,
-                                              evolve_support=5, holdout=60))
+SETTINGS = Settings(
+    workflow=WorkflowSettings(
+        session=BankSettings(k=4),
+        taste=BankSettings(k=4),
+        table_edges=2,
+        update_size=20,
+        evolve_support=5,
+        holdout=60,
+    )
+)
 
 
 @pytest.fixture(scope="module")
@@ -63,11 +71,15 @@ def test_evolution_is_compared_with_none_on_the_same_events(dataset, tmp_path, m
     assert 1 <= often.counts["published"] <= often.counts["runs"]
     assert often.counts["routers"] == 4 + often.counts["splits"] - often.counts["merges"]
     assert often.n10["plain"] != off.n10["plain"]
-    assert often.gains["evolved"].mean == pytest.approx(often.n10["rules"] - off.n10["rules"], abs=0.1)
+    assert often.gains["evolved"].mean == pytest.approx(
+        often.n10["rules"] - off.n10["rules"], abs=0.1
+    )
     for headers, rows in (effect_levels(outcome.report), effect_gains(outcome.report)):
         assert all(len(row) == len(headers) for row in rows)
     outcome.show()
-    assert max(map(len, capsys.readouterr().out.splitlines())) <= 160, "readable where it is printed"
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 160, (
+        "readable where it is printed"
+    )
     outcome.draw(tmp_path / "evolution.svg")
     assert "nth round" in (tmp_path / "evolution.svg").read_text()
 
@@ -80,8 +92,22 @@ def test_that_nothing_evolved_is_said(dataset, monkeypatch, capsys):
     assert "No run went live" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("wrong", ["evolution=0", "evolution=default",
-                                   "k", "k=", "k=two", "k=1", "k=2.5", "tau=2", "buffer=0", "buffer=default", "other=1"])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "evolution=0",
+        "evolution=default",
+        "k",
+        "k=",
+        "k=two",
+        "k=1",
+        "k=2.5",
+        "tau=2",
+        "buffer=0",
+        "buffer=default",
+        "other=1",
+    ],
+)
 def test_what_cannot_be_varied_is_refused(wrong, dataset):
     with pytest.raises(UsageProblem, match="--vary"):
         measured(wrong, dataset, None, SETTINGS, None, None)

@@ -6,7 +6,15 @@ from services.cli.research.evaluate import Protocol, evaluate
 from services.client.errors import UsageProblem
 
 
-@pytest.mark.parametrize("how", [{}, {"protocol": Protocol.COLD_START}, {"protocol": Protocol.LEAVE_ONE_OUT}, {"vary": "k=2,4"}])
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"protocol": Protocol.COLD_START},
+        {"protocol": Protocol.LEAVE_ONE_OUT},
+        {"vary": "k=2,4"},
+    ],
+)
 def test_another_embedder_is_refused_in_one_line(tmp_path, monkeypatch, how):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageProblem, match="set embedder=fitted") as refused:
@@ -14,8 +22,19 @@ def test_another_embedder_is_refused_in_one_line(tmp_path, monkeypatch, how):
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("where", [{"save": "gone/report.json"}, {"save": "."}, {"plot": "gone/report.png"},
-                                   {"plot": "report.xyz"}, {"plot": "report"}])
+@pytest.mark.parametrize(
+    "where",
+    [
+        {"save": "gone/report.json"},
+        {"save": "."},
+        {"plot": "gone/report.png"},
+        {"plot": "report.xyz"},
+        {"plot": "report"},
+    ],
+)
 def test_what_could_not_be_written_is_refused_before_anything_is_measured(tmp_path, where):
     with pytest.raises(UsageProblem, match=f"^--{next(iter(where))}"):
-        evaluate(tmp_path / "no data is looked for", **{name: tmp_path / path for name, path in where.items()})
+        evaluate(
+            tmp_path / "no data is looked for",
+            **{name: tmp_path / path for name, path in where.items()},
+        )

@@ -6,9 +6,15 @@ from services.cli.query.as_of import moment_of
 from services.client.errors import UsageProblem
 
 
-@pytest.mark.parametrize(("typed", "seconds"), [
-    ("2026-11-22T03:00:00Z", 1_795_316_400), ("2026-11-22T04:00:00+01:00", 1_795_316_400), ("2026-11-22 03:00", 1_795_316_400),
-    ("2026-11-22", 1_795_305_600)])
+@pytest.mark.parametrize(
+    ("typed", "seconds"),
+    [
+        ("2026-11-22T03:00:00Z", 1_795_316_400),
+        ("2026-11-22T04:00:00+01:00", 1_795_316_400),
+        ("2026-11-22 03:00", 1_795_316_400),
+        ("2026-11-22", 1_795_305_600),
+    ],
+)
 def test_a_time_is_of_its_zone_or_of_utc(typed, seconds):
     assert moment_of(typed).commit_time.ToSeconds() == seconds
 

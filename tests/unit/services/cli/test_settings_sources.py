@@ -4,7 +4,16 @@ import pytest
 from pydantic import SecretStr
 
 from propagation.model.base import Term
-from services.config.sources import Given, SettingsError, keys, leaves, load_settings, parse_assignments, path_of, variable_of
+from services.config.sources import (
+    Given,
+    SettingsError,
+    keys,
+    leaves,
+    load_settings,
+    parse_assignments,
+    path_of,
+    variable_of,
+)
 
 
 @pytest.fixture
@@ -22,7 +31,10 @@ def test_defaults_are_said_to_be_defaults(load):
 
 
 def test_later_wins_and_says_so(load):
-    toml, environment = "taste.k = 10\nsession.k = 10\nseed = 10", {"PROPAGATION_TASTE__K": "20", "PROPAGATION_SEED": "20"}
+    toml, environment = (
+        "taste.k = 10\nsession.k = 10\nseed = 10",
+        {"PROPAGATION_TASTE__K": "20", "PROPAGATION_SEED": "20"},
+    )
     loaded = load(toml, environment, ["seed=30"])
     workflow = loaded.settings.workflow
     assert (workflow.session.k, workflow.taste.k, workflow.seed) == (10, 20, 30)
@@ -43,18 +55,26 @@ def test_a_preset_may_come_from_anywhere(load):
     assert load(environment={"PROPAGATION_PRESET": "paper"}).settings.workflow.taste.k == 20
 
 
-@pytest.mark.parametrize(("toml", "environment", "flags", "parts"), [
-    ("", {}, ["tast.k=4"], ["tast.k", "--set", "did you mean taste.k?"]),
-    ("", {"PROPAGATION_SERVER__PORT": "70000"}, [], ["server.port", "'70000'", "PROPAGATION_SERVER__PORT", "65535"]),
-    ("[server]\nport = true", {}, [], ["server.port", "True", "propagation.toml"]),
-    ("policy = 'magic'", {}, [], ["policy", "'magic'", "propagation.toml", "adoption"]),
-    ("preset = 'pape'", {}, [], ["preset", "'pape'", "paper"]),
-    ("taste = 3", {}, [], ["taste", "no setting"]),
-    ("taste.k = ", {}, [], ["propagation.toml", "not TOML"]),
-    ("", {}, ["taste.k"], ["--set taste.k", "KEY=VALUE"]),
-    ("", {}, ["taste.k=nan"], ["taste.k", "'nan'", "integer"]),
-    ("", {"PROPAGATION_ROUND_INTERVAL": "inf"}, [], ["round_interval", "'inf'", "finite"]),
-])
+@pytest.mark.parametrize(
+    ("toml", "environment", "flags", "parts"),
+    [
+        ("", {}, ["tast.k=4"], ["tast.k", "--set", "did you mean taste.k?"]),
+        (
+            "",
+            {"PROPAGATION_SERVER__PORT": "70000"},
+            [],
+            ["server.port", "'70000'", "PROPAGATION_SERVER__PORT", "65535"],
+        ),
+        ("[server]\nport = true", {}, [], ["server.port", "True", "propagation.toml"]),
+        ("policy = 'magic'", {}, [], ["policy", "'magic'", "propagation.toml", "adoption"]),
+        ("preset = 'pape'", {}, [], ["preset", "'pape'", "paper"]),
+        ("taste = 3", {}, [], ["taste", "no setting"]),
+        ("taste.k = ", {}, [], ["propagation.toml", "not TOML"]),
+        ("", {}, ["taste.k"], ["--set taste.k", "KEY=VALUE"]),
+        ("", {}, ["taste.k=nan"], ["taste.k", "'nan'", "integer"]),
+        ("", {"PROPAGATION_ROUND_INTERVAL": "inf"}, [], ["round_interval", "'inf'", "finite"]),
+    ],
+)
 def test_errors_are_one_line_and_name_everything(load, toml, environment, flags, parts):
     with pytest.raises(SettingsError) as caught:
         load(toml, environment, flags)
@@ -70,7 +90,10 @@ def test_a_named_file_must_exist(tmp_path):
 
 
 def test_an_optional_setting_can_be_taken_back(load):
-    assert load("update_size = 5", {"PROPAGATION_UPDATE_SIZE": "none"}).settings.workflow.update_size is None
+    assert (
+        load("update_size = 5", {"PROPAGATION_UPDATE_SIZE": "none"}).settings.workflow.update_size
+        is None
+    )
 
 
 def test_every_key_is_unique_reachable_and_has_a_variable(load):
@@ -90,7 +113,12 @@ def test_secrets_are_masked():
 
 
 def test_names_of_other_programs_do_not_disturb(load):
-    assert load(environment={"PATH": "x", "PROPAGATION_CONFIG": "y", "PROPAGATION_ADDRESS": "z"}).origins["seed"] == "default"
+    assert (
+        load(
+            environment={"PATH": "x", "PROPAGATION_CONFIG": "y", "PROPAGATION_ADDRESS": "z"}
+        ).origins["seed"]
+        == "default"
+    )
 
 
 def test_given_values_keep_their_type(load):
@@ -119,13 +147,17 @@ def test_a_buffer_is_shown_as_it_is_in_force_with_a_language_model(load):
     assert buffer("reasoner=openai", "taste.k=20") == 3
 
 
-@pytest.mark.parametrize("uri", ["bolt://neo4j:hidden@127.0.0.1:7687", "127.0.0.1:7687", "http://127.0.0.1:7474"])
+@pytest.mark.parametrize(
+    "uri", ["bolt://neo4j:hidden@127.0.0.1:7687", "127.0.0.1:7687", "http://127.0.0.1:7474"]
+)
 def test_an_address_of_neo4j_is_a_scheme_and_a_host_and_holds_no_password(uri):
     with pytest.raises(SettingsError, match=r"neo4j\.uri is .*: must match pattern") as refused:
         load_settings(None, {"PROPAGATION_NEO4J__URI": uri}, {})
     assert "hidden" not in str(refused.value)
 
 
-@pytest.mark.parametrize("uri", ["bolt://[::1]:7687", "neo4j+s://graph.example", "neo4j://graph.example:7687/?policy=eu"])
+@pytest.mark.parametrize(
+    "uri", ["bolt://[::1]:7687", "neo4j+s://graph.example", "neo4j://graph.example:7687/?policy=eu"]
+)
 def test_addresses_of_neo4j(uri):
     assert load_settings(None, {"PROPAGATION_NEO4J__URI": uri}, {}).settings.neo4j.uri == uri

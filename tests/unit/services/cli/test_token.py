@@ -14,7 +14,11 @@ from services.security.tokens import read_tokens, token_of
 @pytest.fixture
 def run(tmp_path, capsys):
     def call(*arguments):
-        app(["token", *arguments, "--tokens", str(tmp_path / "tokens")], prog_name="propagation", standalone_mode=False)
+        app(
+            ["token", *arguments, "--tokens", str(tmp_path / "tokens")],
+            prog_name="propagation",
+            standalone_mode=False,
+        )
         return capsys.readouterr().out
 
     call.file = tmp_path / "tokens"
@@ -26,22 +30,33 @@ def test_what_is_printed_opens_and_what_is_kept_does_not(run):
     kept = read_tokens(run.file)
     assert token_of(secret, kept).roles == {Role.WRITE, Role.READ}
     assert secret.partition(".")[2] not in run.file.read_text()
-    assert token_of(kept["shop"].hashed, kept) is token_of(f"shop.{kept['shop'].hashed}", kept) is None
+    assert (
+        token_of(kept["shop"].hashed, kept) is token_of(f"shop.{kept['shop'].hashed}", kept) is None
+    )
     assert stat.S_IMODE(run.file.stat().st_mode) == 0o600
 
 
 def test_several_are_listed_and_one_is_taken_back(run):
     made = json.loads(run("new", "shop", "--role", "write", "--json"))
     run("new", "desk", "--role", "analyst")
-    assert json.loads(run("list", "--json")) == [{"name": "shop", "roles": ["write"]}, {"name": "desk", "roles": ["analyst"]}]
+    assert json.loads(run("list", "--json")) == [
+        {"name": "shop", "roles": ["write"]},
+        {"name": "desk", "roles": ["analyst"]},
+    ]
     run("revoke", "shop")
     assert token_of(made["token"], read_tokens(run.file)) is None
     assert list(read_tokens(run.file)) == ["desk"]
 
 
-@pytest.mark.parametrize(("arguments", "said"), [
-    (("new", "Shop!", "--role", "read"), "no name"), (("new", "desk", "--role", "cook"), "no role"),
-    (("new", "shop", "--role", "read"), "revoke shop"), (("revoke", "nobody"), "no token named nobody")])
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("new", "Shop!", "--role", "read"), "no name"),
+        (("new", "desk", "--role", "cook"), "no role"),
+        (("new", "shop", "--role", "read"), "revoke shop"),
+        (("revoke", "nobody"), "no token named nobody"),
+    ],
+)
 def test_wrong_use_changes_nothing_and_says_what_to_give(run, arguments, said):
     run("new", "shop", "--role", "read")
     before = run.file.read_bytes()

@@ -10,12 +10,18 @@ from services.demo.shown.evolve import show_evolution
 
 def shown(run):
     out = io.StringIO()
-    show_evolution(Console(file=out, width=110, highlight=False), run, {4: "jazz [bold]and cellars", 50: "hill walks"})
+    show_evolution(
+        Console(file=out, width=110, highlight=False),
+        run,
+        {4: "jazz [bold]and cellars", 50: "hill walks"},
+    )
     return out.getvalue()
 
 
 def test_lineage_reason_and_verdict_are_told():
-    merge = pb.EvolutionChange(kind=pb.EVOLUTION_KIND_MERGE, before=[4, 50], after=[4], reason="one community")
+    merge = pb.EvolutionChange(
+        kind=pb.EVOLUTION_KIND_MERGE, before=[4, 50], after=[4], reason="one community"
+    )
     split = pb.EvolutionChange(kind=pb.EVOLUTION_KIND_SPLIT, before=[50], after=[50, 80])
     text = shown(pb.EvolutionRun(published=True, verdict="no worse", changes=[merge, split]))
     assert "4 + 50 → 4" in text
@@ -27,7 +33,9 @@ def test_lineage_reason_and_verdict_are_told():
 
 
 def test_a_refused_run_changes_nothing_and_a_long_plan_is_shortened():
-    many = [pb.EvolutionChange(kind=pb.EVOLUTION_KIND_REWRITE, before=[n], after=[n]) for n in range(9)]
+    many = [
+        pb.EvolutionChange(kind=pb.EVOLUTION_KIND_REWRITE, before=[n], after=[n]) for n in range(9)
+    ]
     text = shown(pb.EvolutionRun(verdict="worse", changes=many))
     assert "and 3 more" in text
     assert "stay as they were" in text

@@ -12,8 +12,13 @@ from services.report.force_layout import force_layout, spread_labels
 
 GROUPS = {f"u{n}": "left" if n < 10 else "right" for n in range(20)}
 TABLES = {user: {0 if place == "left" else 1: 1.0} for user, place in GROUPS.items()}
-REACH = Reach({0: "jazz and cellars", 1: "hill walks"}, TABLES, GROUPS, ["left", "right"],
-              Counter({("left", 0, "left"): 7, ("left", 1, "right"): 2}))
+REACH = Reach(
+    {0: "jazz and cellars", 1: "hill walks"},
+    TABLES,
+    GROUPS,
+    ["left", "right"],
+    Counter({("left", 0, "left"): 7, ("left", 1, "right"): 2}),
+)
 
 
 def test_groups_lie_apart_and_the_seed_decides():
@@ -38,7 +43,9 @@ def test_labels_do_not_overlap(wanted):
 
 
 def test_the_picture_is_written(tmp_path):
-    file = draw(REACH, "a small town", Traced(["u1", "u2"], 0, "u3"), tmp_path / "out" / "reach.png", seed=1)
+    file = draw(
+        REACH, "a small town", Traced(["u1", "u2"], 0, "u3"), tmp_path / "out" / "reach.png", seed=1
+    )
     assert file.read_bytes().startswith(b"\x89PNG")
 
 

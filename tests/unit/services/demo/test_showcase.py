@@ -1,4 +1,5 @@
-"""What the demo shows of a recommendation: the count before the choice, and a fall said as plainly as a rise."""
+"""What the demo shows of a recommendation: the count before the choice, and a fall said as plainly
+as a rise."""
 
 import asyncio
 import io
@@ -26,7 +27,11 @@ def story(user):
 
 def explained(**parts):
     listed = [pb.ScorePart(feature=name, product=product) for name, product in parts.items()]
-    return pb.Recommendation(item_id="a", title="The Atlas", explanation=pb.Explanation(parts=listed, text="It is liked."))
+    return pb.Recommendation(
+        item_id="a",
+        title="The Atlas",
+        explanation=pb.Explanation(parts=listed, text="It is liked."),
+    )
 
 
 def printed(show):
@@ -37,9 +42,23 @@ def printed(show):
 
 def test_the_one_that_rose_most_is_shown_among_all_of_them():
     ada, rosa = story("ada"), story("rosa")
-    showcase = chosen_of([Placed(ada, "a", 10, 20), Placed(ada, "b", 1, 40), Placed(rosa, "a", 300, 900), Placed(rosa, "b", 9, 3),
-                          Placed(rosa, "c", 7, 7), Placed(rosa, "d", BEYOND, 30)])
-    assert (showcase.shown.item, showcase.users, showcase.candidates, showcase.rose, showcase.fell) == ("b", 2, 6, 3, 2)
+    showcase = chosen_of(
+        [
+            Placed(ada, "a", 10, 20),
+            Placed(ada, "b", 1, 40),
+            Placed(rosa, "a", 300, 900),
+            Placed(rosa, "b", 9, 3),
+            Placed(rosa, "c", 7, 7),
+            Placed(rosa, "d", BEYOND, 30),
+        ]
+    )
+    assert (
+        showcase.shown.item,
+        showcase.users,
+        showcase.candidates,
+        showcase.rose,
+        showcase.fell,
+    ) == ("b", 2, 6, 3, 2)
     said = how_chosen(showcase)
     assert "6 pairs" in said
     assert "3 of them stand higher than with it switched off, 2 lower and 1 the same" in said
@@ -52,24 +71,34 @@ def test_a_fall_is_told_with_the_part_that_did_it():
     assert "0 of them stand higher" in how_chosen(showcase)
     assert "the one that fell least" in how_chosen(showcase)
     said = where_it_stands(advice, showcase)
-    assert "number 243 for ada; with propagation switched off it would be number 172. It fell; most of it by lift_taste" in said
+    assert (
+        "number 243 for ada; with propagation switched off it would be number 172. It fell; most of it by lift_taste"
+        in said
+    )
     assert "+0.00 becomes -0.40" in said
     assert "lift_taste" in printed(lambda console: show_advice(console, advice, showcase))
 
 
 def test_a_part_that_propagation_does_not_feed_is_not_passed_off_as_its_work():
     showcase = chosen_of([Placed(story("ada"), "a", 4, 50)])
-    said = where_it_stands(Advice([], explained(popularity=0.9, profile=0.1), explained(popularity=0.4)), showcase)
+    said = where_it_stands(
+        Advice([], explained(popularity=0.9, profile=0.1), explained(popularity=0.4)), showcase
+    )
     assert "It rose; most of it by popularity, a part that stands without propagation too" in said
 
 
 def test_an_item_that_others_passed_is_not_blamed_on_its_parts():
     showcase = chosen_of([Placed(story("ada"), "a", 4, 3)])
-    assert "other items moved past it" in where_it_stands(Advice([], explained(content=0.2), explained(content=0.2)), showcase)
+    assert "other items moved past it" in where_it_stands(
+        Advice([], explained(content=0.2), explained(content=0.2)), showcase
+    )
 
 
 def test_what_is_told_is_what_travelled():
-    hops = [pb.Hop(attribute=pb.AttributeHop(name="map novels", router=3)), pb.Hop(message=pb.Message(attributes=["slow blues"]))]
+    hops = [
+        pb.Hop(attribute=pb.AttributeHop(name="map novels", router=3)),
+        pb.Hop(message=pb.Message(attributes=["slow blues"])),
+    ]
     assert carried(pb.Path(hops=hops)) == {"map novels"}
     assert carried(None) == frozenset()
 
@@ -84,10 +113,21 @@ def test_one_event_is_too_little_and_that_is_said(tmp_path):
 
 def test_the_table_of_ranking_says_that_its_difference_is_by_user():
     def arm(name, n10, pair):
-        return ArmReport(name=name, n10=n10, hr1=0.46, n10_matched=None, n10_of_100=None, against_off=pair, against_offk=None)
+        return ArmReport(
+            name=name,
+            n10=n10,
+            hr1=0.46,
+            n10_matched=None,
+            n10_of_100=None,
+            against_off=pair,
+            against_offk=None,
+        )
 
-    arms = (arm("off", 0.695, None), arm("adoption", 0.718, Paired(mean=0.026, t=13.8)),
-            arm("placebo", 0.695, Paired(mean=0.0, t=0.1)))
+    arms = (
+        arm("off", 0.695, None),
+        arm("adoption", 0.718, Paired(mean=0.026, t=13.8)),
+        arm("placebo", 0.695, Paired(mean=0.0, t=0.1)),
+    )
     report = Report.model_construct(arms=arms, ranked=7_200, events=12_000)
     text = printed(lambda console: show_ranking(console, report))
     assert "against off, by user" in text

@@ -1,4 +1,5 @@
-"""A reader without the role analyst sees counts and items, never another user: no id, no title, no event's id."""
+"""A reader without the role analyst sees counts and items, never another user: no id, no title, no
+event's id."""
 
 import pytest
 
@@ -10,9 +11,14 @@ from services.grpc.convert.paths import path_to_proto
 from services.security.callers import Caller, Role
 
 ANN, RECORD = 0, 1
-KEYS = {ANN: ClientKey(kind=ClientKind.USER, id="ann"), RECORD: ClientKey(kind=ClientKind.ITEM, id="aida")}
+KEYS = {
+    ANN: ClientKey(kind=ClientKind.USER, id="ann"),
+    RECORD: ClientKey(kind=ClientKind.ITEM, id="aida"),
+}
 TITLES = {ANN: "Ann Secret", RECORD: "Aida"}
-EVENT = InteractionRow(sequence=3, event_id="ann-aida", user=ANN, item=RECORD, negative=None, time=0, weight=1.0)
+EVENT = InteractionRow(
+    sequence=3, event_id="ann-aida", user=ANN, item=RECORD, negative=None, time=0, weight=1.0
+)
 
 
 def told(*roles):

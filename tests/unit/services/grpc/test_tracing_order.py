@@ -15,12 +15,15 @@ async def found(*paths):
         yield path
 
 
-@pytest.mark.parametrize(("paths", "want", "more"), [
-    ([], [], False),
-    ([WAITS, ARRIVES], [ARRIVES, WAITS], False),
-    ([WAITS, WAITS, ARRIVES], [ARRIVES, WAITS], True),
-    ([ARRIVES, ARRIVES, ARRIVES], [ARRIVES, ARRIVES], True),
-])
+@pytest.mark.parametrize(
+    ("paths", "want", "more"),
+    [
+        ([], [], False),
+        ([WAITS, ARRIVES], [ARRIVES, WAITS], False),
+        ([WAITS, WAITS, ARRIVES], [ARRIVES, WAITS], True),
+        ([ARRIVES, ARRIVES, ARRIVES], [ARRIVES, ARRIVES], True),
+    ],
+)
 async def test_what_reaches_a_profile_comes_before_what_still_waits(paths, want, more):
     assert await _first_of(found(*paths), 2) == (want, more)
 

@@ -6,19 +6,28 @@ from services.client.errors import UsageProblem
 from services.inspection.queries import questions
 
 
-@pytest.mark.parametrize(("name", "given", "said"), [
-    ("client_at", "at=yesterday", "at is a time in UTC, such as "),
-    ("client_at", "at=2026-13-01T00:00:00Z", "at is a time in UTC, such as "),
-    ("unreached", "kind=router", "kind is User or Item"),
-    ("unreached", "kind", "give KEY=VALUE with a KEY of "),
-    ("client_at", "att=2026", "give KEY=VALUE with a KEY of "),
-])
+@pytest.mark.parametrize(
+    ("name", "given", "said"),
+    [
+        ("client_at", "at=yesterday", "at is a time in UTC, such as "),
+        ("client_at", "at=2026-13-01T00:00:00Z", "at is a time in UTC, such as "),
+        ("unreached", "kind=router", "kind is User or Item"),
+        ("unreached", "kind", "give KEY=VALUE with a KEY of "),
+        ("client_at", "att=2026", "give KEY=VALUE with a KEY of "),
+    ],
+)
 def test_what_is_no_value_is_refused(name, given, said):
     with pytest.raises(UsageProblem, match=said):
         questions()[name].parameters([given])
 
 
-@pytest.mark.parametrize(("name", "given"), [("unreached", {"kind": "ITEM"}), ("client_at", {"at": "2026-01-01T00:00:00Z"})])
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [("unreached", {"kind": "ITEM"}), ("client_at", {"at": "2026-01-01T00:00:00Z"})],
+)
 def test_what_is_one_is_taken_and_the_sample_stands_for_the_rest(name, given):
     question = questions()[name]
-    assert question.parameters([f"{key}={value}" for key, value in given.items()]) == {**question.sample, **given}
+    assert question.parameters([f"{key}={value}" for key, value in given.items()]) == {
+        **question.sample,
+        **given,
+    }

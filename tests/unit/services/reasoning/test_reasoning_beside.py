@@ -29,7 +29,11 @@ WORDS = st.integers(0, (1 << 64) - 1)
 
 
 def engine_in(folder: Path, where: str):
-    return engine_of(Settings(database=folder / f"{where}.db", reasoning_in=where, workflow=WorkflowSettings(**SMALL)))
+    return engine_of(
+        Settings(
+            database=folder / f"{where}.db", reasoning_in=where, workflow=WorkflowSettings(**SMALL)
+        )
+    )
 
 
 async def texts_in(engine):
@@ -55,7 +59,10 @@ async def push(engine, first, count):
 async def all_is_reasoned(engine):
     through = await engine.store.recorded_through()
     await engine.drain()
-    return await engine.store.reasoned_through() >= through and await engine.store.dead_letters(10) == []
+    return (
+        await engine.store.reasoned_through() >= through
+        and await engine.store.dead_letters(10) == []
+    )
 
 
 @settings(deadline=None)  # the kernel is loaded on its first call
@@ -78,13 +85,26 @@ async def test_the_same_texts_messages_and_vectors_as_on_the_loop(tmp_path):
         await live(engine, 3, 90)
         assert (getattr(engine.reasoning.drafting, "pid", None) is not None) == (where == "process")
         versions = await engine.store.router_versions(range(8))
-        users = await engine.index.vectors(Collection.USERS, sorted(await engine.index.versions(Collection.USERS)))
+        users = await engine.index.vectors(
+            Collection.USERS, sorted(await engine.index.versions(Collection.USERS))
+        )
         gradients = await engine.store.gradients("router", None, 0, 1_000)
-        found.append((await texts_in(engine), versions, {key: vector.tolist() for key, vector in users.items()}, gradients,
-                      engine.numbers.view.state.user_profile[:12].tolist()))
+        found.append(
+            (
+                await texts_in(engine),
+                versions,
+                {key: vector.tolist() for key, vector in users.items()},
+                gradients,
+                engine.numbers.view.state.user_profile[:12].tolist(),
+            )
+        )
         await engine.close()
     assert found[0] == found[1]
-    assert any(line.author is Author.RECEPTION for text in found[0][0].values() for line in text.profile.lines)
+    assert any(
+        line.author is Author.RECEPTION
+        for text in found[0][0].values()
+        for line in text.profile.lines
+    )
 
 
 async def test_a_process_that_is_killed_is_started_again_and_its_claim_redone(engine):
@@ -127,9 +147,20 @@ async def test_a_text_that_somebody_else_wrote_meanwhile_is_gone_on_with(engine)
     await engine.drain()
     ref = min(ref for ref in await engine.store.text_versions() if ref % 2 == 0)
     text = (await engine.store.load_texts([ref]))[ref]
-    line = Line(id=0, text="Written elsewhere.", attributes=("jazz",), weight=1.0, author=Author.CATALOGUE, sources=())
-    edited = ClientText(profile=text.profile.edited([AddLine(line=line)], 12), filter_memory=text.filter_memory,
-                        watermark=text.watermark, dropped=text.dropped)
+    line = Line(
+        id=0,
+        text="Written elsewhere.",
+        attributes=("jazz",),
+        weight=1.0,
+        author=Author.CATALOGUE,
+        sources=(),
+    )
+    edited = ClientText(
+        profile=text.profile.edited([AddLine(line=line)], 12),
+        filter_memory=text.filter_memory,
+        watermark=text.watermark,
+        dropped=text.dropped,
+    )
     await engine.store.commit_texts([edited], (), await engine.store.recorded_through())
     await push(engine, 200, 24)
     assert await all_is_reasoned(engine)
@@ -146,7 +177,12 @@ async def test_a_claim_that_is_given_up_half_way_leaves_nothing_of_it(engine):
     drafting.forget(clients_of_all(claim.work))
     await engine.store.commit_reasoned(claim, ())
     before = await texts_in(engine)
-    assert not any(source.sequence for text in before.values() for line in text.profile.lines for source in line.sources)
+    assert not any(
+        source.sequence
+        for text in before.values()
+        for line in text.profile.lines
+        for source in line.sources
+    )
     assert await all_is_reasoned(engine)
 
 
@@ -202,8 +238,11 @@ async def test_what_a_claim_under_way_has_stored_is_shown_to_whoever_asks(engine
         await show(texts)
         shown.update((text.ref, text.version) for text in texts)
 
-    monkeypatch.setattr(engine.vectors, "expect",
-                        lambda texts: (stored.update((text.ref, text.version) for text in texts), expect(texts)))
+    monkeypatch.setattr(
+        engine.vectors,
+        "expect",
+        lambda texts: (stored.update((text.ref, text.version) for text in texts), expect(texts)),
+    )
     monkeypatch.setattr(engine.vectors, "show_said", told)
     claiming = asyncio.create_task(engine.reason(limit=390, shown=False))
     while not engine.reasoning.committed:  # noqa: ASYNC110 - another process drafts

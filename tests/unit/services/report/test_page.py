@@ -1,4 +1,5 @@
-"""The page: everything that others wrote is text, nothing is loaded or run, and it says what was measured."""
+"""The page: everything that others wrote is text, nothing is loaded or run, and it says what was
+measured."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -15,13 +16,51 @@ from services.report.page import page
 HOSTILE = "</title></style></svg><script>alert(1)</script><img src=x onerror=alert(1)>\"' onload=alert(1) &lt;b&gt;"
 SPLIT = pb.EvolutionChange(kind=pb.EVOLUTION_KIND_SPLIT, before=[0], after=[2, 3], reason=HOSTILE)
 MERGE = pb.EvolutionChange(kind=pb.EVOLUTION_KIND_MERGE, before=[1, 2], after=[1])
-RUNS = [pb.EvolutionRun(run=2, published=False, verdict="refused: worse", changes=[MERGE]),
-        pb.EvolutionRun(run=1, published=True, verdict="published", changes=[SPLIT], log_loss_before=0.5, log_loss_after=0.49)]
+RUNS = [
+    pb.EvolutionRun(run=2, published=False, verdict="refused: worse", changes=[MERGE]),
+    pb.EvolutionRun(
+        run=1,
+        published=True,
+        verdict="published",
+        changes=[SPLIT],
+        log_loss_before=0.5,
+        log_loss_after=0.49,
+    ),
+]
 
 
-TAGS = frozenset({
-    "html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "p", "div", "b", "span", "ul", "li", "table", "thead",
-    "tbody", "tr", "th", "td", "svg", "line", "circle", "rect", "polyline", "path", "text"})
+TAGS = frozenset(
+    {
+        "html",
+        "head",
+        "meta",
+        "title",
+        "style",
+        "body",
+        "main",
+        "h1",
+        "h2",
+        "p",
+        "div",
+        "b",
+        "span",
+        "ul",
+        "li",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "svg",
+        "line",
+        "circle",
+        "rect",
+        "polyline",
+        "path",
+        "text",
+    }
+)
 
 
 class Read(HTMLParser):
@@ -44,21 +83,51 @@ class Read(HTMLParser):
 
 def material(words: str = "jazz", **status: object) -> Material:
     """Three routers, two of which sent, all of whose words are `words`."""
-    routers = [pb.Router(number=n, bank=pb.BANK_TASTE, name=words, text=words, version=n, attributes=[words], members=3 - n)
-               for n in range(3)]
-    item = pb.RouterMember(client=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=words), title=words, score=0.5)
+    routers = [
+        pb.Router(
+            number=n,
+            bank=pb.BANK_TASTE,
+            name=words,
+            text=words,
+            version=n,
+            attributes=[words],
+            members=3 - n,
+        )
+        for n in range(3)
+    ]
+    item = pb.RouterMember(
+        client=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=words), title=words, score=0.5
+    )
     return Material(
-        status=pb.GetStatusResponse(version=words, policy="adoption", embedder=words, propagate=True, failing={words: words},
-                                    parts=[pb.TimedPart(name="Recommend", calls=2, seconds=0.1, longest_seconds=0.08)],
-                                    rounds=[pb.RoundReport(number=1, reached_clients=7)], **status),
-        routers=routers, members={n: [pb.RouterMember(count=4), item] for n in range(3)},
-        reach={n: pb.RouterReach(router=n, clients=5 * n, merged=9) for n in (1, 2)}, runs=RUNS, left_out=0,
-        time=datetime(2026, 1, 2, tzinfo=UTC))
+        status=pb.GetStatusResponse(
+            version=words,
+            policy="adoption",
+            embedder=words,
+            propagate=True,
+            failing={words: words},
+            parts=[pb.TimedPart(name="Recommend", calls=2, seconds=0.1, longest_seconds=0.08)],
+            rounds=[pb.RoundReport(number=1, reached_clients=7)],
+            **status,
+        ),
+        routers=routers,
+        members={n: [pb.RouterMember(count=4), item] for n in range(3)},
+        reach={n: pb.RouterReach(router=n, clients=5 * n, merged=9) for n in (1, 2)},
+        runs=RUNS,
+        left_out=0,
+        time=datetime(2026, 1, 2, tzinfo=UTC),
+    )
 
 
 def gauge(on: float, off: float, error: float) -> pb.Gauge:
-    points = [pb.GaugePoint(through=128 * (n + 1), interactions=128, with_propagation=on + 0.01 * n, without=off) for n in range(3)]
-    return pb.Gauge(interactions=384, with_propagation=on, without=off, standard_error=error, course=points)
+    points = [
+        pb.GaugePoint(
+            through=128 * (n + 1), interactions=128, with_propagation=on + 0.01 * n, without=off
+        )
+        for n in range(3)
+    ]
+    return pb.Gauge(
+        interactions=384, with_propagation=on, without=off, standard_error=error, course=points
+    )
 
 
 def safe(read: Read) -> None:
@@ -71,7 +140,9 @@ def safe(read: Read) -> None:
 def test_hostile_words_are_words():
     read = Read(page(material(HOSTILE, gauge=gauge(0.8, 0.7, 0.01))))
     safe(read)
-    assert sum(HOSTILE in text for text in read.texts) >= 4, "tooltips, tables and failures show them as they are"
+    assert sum(HOSTILE in text for text in read.texts) >= 4, (
+        "tooltips, tables and failures show them as they are"
+    )
 
 
 @given(st.text(max_size=40))

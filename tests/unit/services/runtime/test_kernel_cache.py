@@ -1,4 +1,5 @@
-"""Kernels that were compiled into an image are used from there, though nothing can be written to it."""
+"""Kernels that were compiled into an image are used from there, though nothing can be written to
+it."""
 
 import subprocess
 import sys
@@ -23,21 +24,40 @@ import numba
 def twice(x):
     return 2 * x
 """
-READ_ONLY = ["unshare", "--mount", "--map-root-user", "sh", "-ec",
-             'mount --bind "$0" "$0"; mount -o remount,ro,bind "$0"; exec "$@"']
+READ_ONLY = [
+    "unshare",
+    "--mount",
+    "--map-root-user",
+    "sh",
+    "-ec",
+    'mount --bind "$0" "$0"; mount -o remount,ro,bind "$0"; exec "$@"',
+]
 
 
 def looked(folder, around=()):
-    environment = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(folder / "kernels"),
-                   "HOME": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run([*around, sys.executable, "-c", LOOK, str(folder)], env=environment, capture_output=True, text=True,
-                          timeout=60, check=True)
+    environment = {
+        "PATH": "/usr/bin:/bin:/usr/sbin:/sbin",
+        "PYTHONPATH": str(ROOT),
+        "NUMBA_CACHE_DIR": str(folder / "kernels"),
+        "HOME": str(folder),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    done = subprocess.run(
+        [*around, sys.executable, "-c", LOOK, str(folder)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
     where, writable, hits = done.stdout.split()
     return Path(where), writable == "True", int(hits)
 
 
 def test_a_folder_that_cannot_be_written_is_copied_for_as_long_as_the_process_lives(tmp_path):
-    if subprocess.run([*READ_ONLY, str(tmp_path), "true"], capture_output=True, check=False).returncode:
+    if subprocess.run(
+        [*READ_ONLY, str(tmp_path), "true"], capture_output=True, check=False
+    ).returncode:
         pytest.skip("this machine lets nobody mount a folder read-only")
     (tmp_path / "kernel.py").write_text(KERNEL)
     kept, writable, hits = looked(tmp_path)

@@ -18,10 +18,15 @@ logging.getLogger("apscheduler").warning("looked at again")
 
 
 def test_json_is_one_object_a_line_also_of_what_libraries_log():
-    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True
+    )
     ours, theirs = [json.loads(line) for line in done.stderr.splitlines()]
     assert (ours["event"], ours["count"], ours["level"]) == ("ours", 2, "info")
-    assert (theirs["event"], theirs["level"], theirs["logger"]) == ("client 1 is not described yet", "warning",
-                                                                    "propagation.workflow.reason.cold_start")
+    assert (theirs["event"], theirs["level"], theirs["logger"]) == (
+        "client 1 is not described yet",
+        "warning",
+        "propagation.workflow.reason.cold_start",
+    )
     assert theirs["timestamp"]
     assert theirs["exception"][0]["exc_value"] == "told"

@@ -1,4 +1,5 @@
-"""Months of nights on a clock that the test turns: one run a night, whatever stops, failures, replicas and clocks do."""
+"""Months of nights on a clock that the test turns: one run a night, whatever stops, failures,
+replicas and clocks do."""
 
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -53,8 +54,19 @@ async def world(tmp_path):
     await store.open()
 
     def replica(name="one", cron="30 2 * * *", **options):
-        return Nightly("evolution", Calendar(cron, "Europe/Berlin"), night.run, night.ran, store, clock, Leases(store, name, 60),
-                       options.pop("failing", {}), options.pop("counters", Counters()), Retry(), **options)
+        return Nightly(
+            "evolution",
+            Calendar(cron, "Europe/Berlin"),
+            night.run,
+            night.ran,
+            store,
+            clock,
+            Leases(store, name, 60),
+            options.pop("failing", {}),
+            options.pop("counters", Counters()),
+            Retry(),
+            **options,
+        )
 
     yield clock, night, replica
     await store.close()
@@ -70,16 +82,26 @@ async def pass_time(clock, jobs, until, step=LOOK):
 def test_a_run_that_fails_for_years_is_tried_again_at_the_longest_distance():
     retry = Retry(60, 3_600)
     assert [retry.after_ms(failures) for failures in (1, 2, 6, 7, 1_024, 1_025, 10**6)] == [
-        60_000, 120_000, 1_920_000, 3_600_000, 3_600_000, 3_600_000, 3_600_000]
+        60_000,
+        120_000,
+        1_920_000,
+        3_600_000,
+        3_600_000,
+        3_600_000,
+        3_600_000,
+    ]
 
 
 def nights(runs):
     return [run.astimezone(BERLIN).date() for run in runs]
 
 
-@pytest.mark.parametrize("start", [datetime(2026, 1, 10, 12, tzinfo=UTC), datetime(2026, 8, 10, 12, tzinfo=UTC)])
+@pytest.mark.parametrize(
+    "start", [datetime(2026, 1, 10, 12, tzinfo=UTC), datetime(2026, 8, 10, 12, tzinfo=UTC)]
+)
 async def test_ninety_nights_with_stops_across_daylight_saving(world, start):
-    """Either change of the clock is among them. Stops of some hours or days are drawn; after each the job is a new one."""
+    """Either change of the clock is among them. Stops of some hours or days are drawn; after each
+    the job is a new one."""
     clock, night, replica = world
     clock.now, draw, expected = start, np.random.default_rng(5), []
     end = start + timedelta(days=90)
@@ -101,8 +123,13 @@ async def test_ninety_nights_with_stops_across_daylight_saving(world, start):
         assert run - due < timedelta(hours=60) + LOOK, "none is forgotten"
 
 
-@pytest.mark.parametrize(("day", "at"), [(datetime(2026, 3, 28, 12, tzinfo=UTC), "03:00 +0200"),
-                                         (datetime(2026, 10, 24, 12, tzinfo=UTC), "02:30 +0200")])
+@pytest.mark.parametrize(
+    ("day", "at"),
+    [
+        (datetime(2026, 3, 28, 12, tzinfo=UTC), "03:00 +0200"),
+        (datetime(2026, 10, 24, 12, tzinfo=UTC), "02:30 +0200"),
+    ],
+)
 async def test_one_run_in_the_night_in_which_the_clocks_change(world, day, at):
     """02:30 does not exist on 29 March 2026 in Berlin, and exists twice on 25 October."""
     clock, night, replica = world
@@ -155,10 +182,16 @@ async def test_a_failure_is_counted_shown_and_tried_again_with_back_off(world):
             clock_of_another_process = {}
             await replica("another", failing=clock_of_another_process).look()
             assert clock_of_another_process == failing
-    waits = [(after - before).total_seconds() for before, after in zip(tried, [*tried[1:], *night.runs], strict=True)]
+    waits = [
+        (after - before).total_seconds()
+        for before, after in zip(tried, [*tried[1:], *night.runs], strict=True)
+    ]
     assert waits == [60, 120, 240]
     assert failing == {}
-    assert counters.snapshot() == {("jobs_failed_total", "evolution"): 3, ("jobs_run_total", "evolution"): 1}
+    assert counters.snapshot() == {
+        ("jobs_failed_total", "evolution"): 3,
+        ("jobs_run_total", "evolution"): 1,
+    }
 
 
 async def test_failures_for_longer_than_a_night_leave_one_run(world):
@@ -201,7 +234,9 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize("committed", [False, True])
-async def test_a_process_that_dies_within_a_run_leaves_it_due_unless_it_was_committed(world, committed):
+async def test_a_process_that_dies_within_a_run_leaves_it_due_unless_it_was_committed(
+    world, committed
+):
     clock, night, replica = world
 
     async def dies():

@@ -1,4 +1,5 @@
-"""While a process beside the service drafts a claim: who waits is heard, rounds go on, nothing outlives the step."""
+"""While a process beside the service drafts a claim: who waits is heard, rounds go on, nothing
+outlives the step."""
 
 import asyncio
 from types import SimpleNamespace
@@ -38,7 +39,9 @@ class Reasoning:
 
 @pytest.fixture
 def worker(tmp_path):
-    engine = engine_of(Settings(database=tmp_path / "graph.db", reasoning_in="loop", workflow=WorkflowSettings()))
+    engine = engine_of(
+        Settings(database=tmp_path / "graph.db", reasoning_in="loop", workflow=WorkflowSettings())
+    )
     worker = Worker(engine, Courtesy(), ScheduleSettings(), SystemClock())
     yield worker
     engine.numbers.close()
@@ -115,8 +118,13 @@ async def test_lost_races_are_run_again_and_told_when_they_never_end(worker, mon
     assert lost == 2 * RACES_LOST + 1
 
 
-@pytest.mark.parametrize(("error", "longest"), [(ReasonerAway, 2.0), (StoreUnreachable, 2.0), (ReasonerUnavailable, 30.0)])
-async def test_an_endpoint_that_is_down_is_looked_at_again_soon(worker, monkeypatch, error, longest):
+@pytest.mark.parametrize(
+    ("error", "longest"),
+    [(ReasonerAway, 2.0), (StoreUnreachable, 2.0), (ReasonerUnavailable, 30.0)],
+)
+async def test_an_endpoint_that_is_down_is_looked_at_again_soon(
+    worker, monkeypatch, error, longest
+):
     """Who asks it bounds how often it is asked; a spent budget is looked at less often."""
     pauses = []
 

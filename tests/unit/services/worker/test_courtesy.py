@@ -1,9 +1,17 @@
-"""Reasoning takes turns with calls: a share of the loop while they wait, all of it otherwise, and is never starved."""
+"""Reasoning takes turns with calls: a share of the loop while they wait, all of it otherwise, and
+is never starved."""
 
 import asyncio
 import time
 
-from services.worker.call_priority import LONGEST_SECONDS, PATIENCE_SECONDS, REST, REST_LONGEST_SECONDS, SLICE_SECONDS, Courtesy
+from services.worker.call_priority import (
+    LONGEST_SECONDS,
+    PATIENCE_SECONDS,
+    REST,
+    REST_LONGEST_SECONDS,
+    SLICE_SECONDS,
+    Courtesy,
+)
 
 
 def work():

@@ -26,7 +26,9 @@ async def test_a_clock_that_is_set_back_stops_no_job(monkeypatch):
         async with asyncio.timeout(10):
             await ran.wait()
             await asyncio.sleep(0.02)  # the watch has looked before
-            periodic._scheduler.modify_job("often", next_run_time=datetime.now(UTC) + timedelta(seconds=HOUR))
+            periodic._scheduler.modify_job(
+                "often", next_run_time=datetime.now(UTC) + timedelta(seconds=HOUR)
+            )
             ran.clear()
             ahead = -HOUR
             await ran.wait()

@@ -69,7 +69,9 @@ async def test_a_store_that_is_away_is_logged_and_no_more():
         preparing.begin()
         await asyncio.sleep(0.01)
         await preparing.stop()
-    assert [(line["log_level"], line["reason"]) for line in logs] == [("info", "bolt://there does not answer")]
+    assert [(line["log_level"], line["reason"]) for line in logs] == [
+        ("info", "bolt://there does not answer")
+    ]
 
 
 async def test_a_fault_is_logged_with_where_it_happened():

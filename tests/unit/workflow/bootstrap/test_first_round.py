@@ -1,4 +1,5 @@
-"""The round that gives a bootstrap's routers their first profiles is due until it was published, whatever stopped it."""
+"""The round that gives a bootstrap's routers their first profiles is due until it was published,
+whatever stopped it."""
 
 import contextlib
 
@@ -13,14 +14,22 @@ from services.assembly import engine_of
 from services.config.settings import Settings
 
 ITEMS, EVENTS = 20, 100
-SETTINGS = WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, bootstrap_items=1_000,
-                            auto_create=True, update_size=20)
+SETTINGS = WorkflowSettings(
+    session=BankSettings(k=4),
+    taste=BankSettings(k=4),
+    table_edges=2,
+    bootstrap_items=1_000,
+    auto_create=True,
+    update_size=20,
+)
 
 
 @contextlib.asynccontextmanager
 async def opened(folder, **changed):
     settings = SETTINGS.model_copy(update=changed)
-    engine = engine_of(Settings(database=folder / "graph.db", reasoning_in="loop", workflow=settings))
+    engine = engine_of(
+        Settings(database=folder / "graph.db", reasoning_in="loop", workflow=settings)
+    )
     await engine.open()
     try:
         yield engine
@@ -29,10 +38,28 @@ async def opened(folder, **changed):
 
 
 async def recorded(engine):
-    await engine.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"), title=f"Record {n % 7} {n}",
-                                              attributes=(f"genre {n % 5}",)) for n in range(ITEMS)])
-    await engine.record([NewInteraction(event_id=f"e{n}", user_id=f"u{n % 6}", item_id=f"i{n * 7 % ITEMS}", time=n,
-                                        content_hash=str(n)) for n in range(EVENTS)])
+    await engine.upsert_clients(
+        [
+            ClientChange(
+                key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"),
+                title=f"Record {n % 7} {n}",
+                attributes=(f"genre {n % 5}",),
+            )
+            for n in range(ITEMS)
+        ]
+    )
+    await engine.record(
+        [
+            NewInteraction(
+                event_id=f"e{n}",
+                user_id=f"u{n % 6}",
+                item_id=f"i{n * 7 % ITEMS}",
+                time=n,
+                content_hash=str(n),
+            )
+            for n in range(EVENTS)
+        ]
+    )
     while await engine.learn():
         pass
 
@@ -40,9 +67,15 @@ async def recorded(engine):
 async def said(engine):
     """What routers say, and to whom."""
     store = engine.store
-    versions = {version.router: (version.text, version.version) for version in await store.router_versions(range(4))}
-    edges = {ref: sorted((edge.router, edge.score) for edge in edges)
-             for ref, edges in (await store.edges_of(sorted(await store.text_versions()))).items() if edges}
+    versions = {
+        version.router: (version.text, version.version)
+        for version in await store.router_versions(range(4))
+    }
+    edges = {
+        ref: sorted((edge.router, edge.score) for edge in edges)
+        for ref, edges in (await store.edges_of(sorted(await store.text_versions()))).items()
+        if edges
+    }
     return versions, edges
 
 

@@ -1,4 +1,5 @@
-"""`init` under other settings than the data was made with (operations.md, "Switching the policy, K, ...")."""
+"""`init` under other settings than the data was made with (operations.md, "Switching the policy, K,
+...")."""
 
 from contextlib import asynccontextmanager
 
@@ -16,7 +17,13 @@ from services.assembly import laptop_store, numpy_index
 from services.config.settings import Settings
 
 ITEMS, EVENTS = 20, 300
-SETTINGS = WorkflowSettings(session=BankSettings(k=2), taste=BankSettings(k=2), table_edges=1, bootstrap_items=10, auto_create=True)
+SETTINGS = WorkflowSettings(
+    session=BankSettings(k=2),
+    taste=BankSettings(k=2),
+    table_edges=1,
+    bootstrap_items=10,
+    auto_create=True,
+)
 THREE = SETTINGS.model_copy(update={"taste": BankSettings(k=3)})
 FOUR = SETTINGS.model_copy(update={"taste": BankSettings(k=4), "session": BankSettings(k=4)})
 SEED = SETTINGS.model_copy(update={"seed": 9})
@@ -26,8 +33,14 @@ SEED = SETTINGS.model_copy(update={"seed": 9})
 async def opened(folder, settings, *, adopt=False, embedder=None):
     settings = Settings(database=folder / "graph.db", reasoning_in="loop", workflow=settings)
     store = laptop_store(settings)
-    engine = Engine(store, embedder or HashedEmbedder(settings.workflow.seed), numpy_index(settings, store),
-                    OfflineReasoner(), settings.workflow, holder="me")
+    engine = Engine(
+        store,
+        embedder or HashedEmbedder(settings.workflow.seed),
+        numpy_index(settings, store),
+        OfflineReasoner(),
+        settings.workflow,
+        holder="me",
+    )
     try:
         await engine.open(adopt=adopt)
         yield engine
@@ -36,14 +49,30 @@ async def opened(folder, settings, *, adopt=False, embedder=None):
 
 
 async def catalogue(engine, name="i"):
-    await engine.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"{name}{n}"), title=f"Record {n % 7} {n}")
-                                 for n in range(ITEMS)])
+    await engine.upsert_clients(
+        [
+            ClientChange(
+                key=ClientKey(kind=ClientKind.ITEM, id=f"{name}{n}"), title=f"Record {n % 7} {n}"
+            )
+            for n in range(ITEMS)
+        ]
+    )
 
 
 async def lived(engine):
     await catalogue(engine)
-    await engine.record([NewInteraction(event_id=f"e{n}", user_id=f"u{n % 9}", item_id=f"i{n % ITEMS}", time=n, content_hash=str(n))
-                         for n in range(EVENTS)])
+    await engine.record(
+        [
+            NewInteraction(
+                event_id=f"e{n}",
+                user_id=f"u{n % 9}",
+                item_id=f"i{n % ITEMS}",
+                time=n,
+                content_hash=str(n),
+            )
+            for n in range(EVENTS)
+        ]
+    )
     await engine.drain()
     await engine.run_round()
 
@@ -59,7 +88,11 @@ async def test_of_data_that_was_bootstrapped(tmp_path, settings):
             pass
     async with opened(tmp_path, settings, adopt=True) as engine:
         epoch = await engine.init()
-        assert (epoch.number, epoch.taste_k, epoch.session_k) == (2, settings.taste.k, settings.session.k)
+        assert (epoch.number, epoch.taste_k, epoch.session_k) == (
+            2,
+            settings.taste.k,
+            settings.session.k,
+        )
     async with opened(tmp_path, settings) as engine:
         assert engine.numbers.view.state.taste.centres.shape[0] == settings.taste.k
         assert engine.numbers.view.state.adoptions.sum() == mass
@@ -96,7 +129,10 @@ async def test_of_data_of_another_embedder(tmp_path, dimension, bootstrapped):
     async with opened(tmp_path, settings) as engine:
         await lived(engine)
         assert engine.numbers.view.epoch == bootstrapped
-        mass, learned = engine.numbers.view.state.adoptions.sum(), await engine.store.learned_through()
+        mass, learned = (
+            engine.numbers.view.state.adoptions.sum(),
+            await engine.store.learned_through(),
+        )
     with pytest.raises(IncompatibleSettings, match="the embedder's dimension was 48"):
         async with opened(tmp_path, settings, embedder=other()):
             pass
@@ -107,7 +143,11 @@ async def test_of_data_of_another_embedder(tmp_path, dimension, bootstrapped):
         assert engine.numbers.view.state.adoptions.sum() == mass
     async with opened(tmp_path, settings, embedder=other()) as engine:
         view = engine.numbers.view
-        assert (view.state.content.shape[1], view.items, view.applied_through) == (dimension, 2 * ITEMS, await head(engine))
+        assert (view.state.content.shape[1], view.items, view.applied_through) == (
+            dimension,
+            2 * ITEMS,
+            await head(engine),
+        )
         assert view.applied_through > learned
         assert view.state.item_profile[: 2 * ITEMS].any(axis=1).all()
         assert engine.upkeep.mended == 0
@@ -147,8 +187,11 @@ async def test_an_index_that_was_not_made_again_is_written_to_by_nobody(tmp_path
         assert engine.upkeep.problem
         await catalogue(engine, "late")
         await engine.drain()
-        kept = {key for collection in (Collection.ITEMS, Collection.USERS)
-                for key in await engine.upkeep._index.versions(collection)}
+        kept = {
+            key
+            for collection in (Collection.ITEMS, Collection.USERS)
+            for key in await engine.upkeep._index.versions(collection)
+        }
         while await engine.carry():
             pass
         assert not engine.upkeep.problem

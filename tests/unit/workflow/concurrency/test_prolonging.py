@@ -1,4 +1,5 @@
-"""What is held is prolonged for as long as it is worked under, also where the work is slow, and is free soon after."""
+"""What is held is prolonged for as long as it is worked under, also where the work is slow, and is
+free soon after."""
 
 import asyncio
 
@@ -30,9 +31,18 @@ async def store(tmp_path):
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
     await store.open()
     keys = [ClientKey(kind=ClientKind.ITEM, id=f"i{item}") for item in range(4)]
-    await store.upsert_clients([ClientChange(key=key, title=f"Item {key.id}", attributes=("a",)) for key in keys])
-    await store.record([NewInteraction(event_id=f"e{key.id}", user_id="u", item_id=key.id, time=1, content_hash=key.id)
-                        for key in keys], auto_create=True)
+    await store.upsert_clients(
+        [ClientChange(key=key, title=f"Item {key.id}", attributes=("a",)) for key in keys]
+    )
+    await store.record(
+        [
+            NewInteraction(
+                event_id=f"e{key.id}", user_id="u", item_id=key.id, time=1, content_hash=key.id
+            )
+            for key in keys
+        ],
+        auto_create=True,
+    )
     yield store
     await store.close()
 
@@ -42,7 +52,12 @@ def learner(store):
     embedder = SlowEmbedder(7)
 
     def first_view():
-        return NumbersView(seeded_directions(6, embedder.dimension, 1), seeded_directions(6, embedder.dimension, 2), 7, epoch=0)
+        return NumbersView(
+            seeded_directions(6, embedder.dimension, 1),
+            seeded_directions(6, embedder.dimension, 2),
+            7,
+            epoch=0,
+        )
 
     numbers = Numbers(first_view())
     yield Learner(store, numbers, embedder, Leases(store, "slow", SECONDS), first_view)
@@ -95,7 +110,8 @@ async def test_nor_is_who_catches_up_before_taking_something_back(store, learner
 
 
 class Prolonged:
-    """A store that notes what is prolonged; the first call fails as one does whose claim ended at this moment."""
+    """A store that notes what is prolonged; the first call fails as one does whose claim ended at
+    this moment."""
 
     def __init__(self):
         self.calls, self.failing = [], 1

@@ -1,4 +1,5 @@
-"""Who is silent is ended once it was so at two looks, a pause apart; whatever is slow or fails, life is shown on."""
+"""Who is silent is ended once it was so at two looks, a pause apart; whatever is slow or fails,
+life is shown on."""
 
 import asyncio
 import logging
@@ -75,7 +76,10 @@ async def test_who_is_silent_twice_is_ended_and_then_asked_for_once_in_a_life(to
     assert told.asked[0][0] - begun > PAUSE * 0.9
     assert told.asked[0][1:] == (["a", "b"], int(SECONDS * living.LIFE * 1_000))
     assert 2 <= len(told.asked) <= 4 < len(told.shows(begun))
-    assert all(later[0] - sooner[0] >= SECONDS * living.LIFE for sooner, later in zip(told.asked, told.asked[1:], strict=False))
+    assert all(
+        later[0] - sooner[0] >= SECONDS * living.LIFE
+        for sooner, later in zip(told.asked, told.asked[1:], strict=False)
+    )
 
 
 async def test_who_is_silent_once_is_not_ended(told, life):
@@ -87,7 +91,9 @@ async def test_who_is_silent_once_is_not_ended(told, life):
     assert told.asked == []
 
 
-async def test_a_look_that_failed_says_so_once_and_who_is_silent_is_looked_at_twice_again(told, life, monkeypatch, caplog):
+async def test_a_look_that_failed_says_so_once_and_who_is_silent_is_looked_at_twice_again(
+    told, life, monkeypatch, caplog
+):
     monkeypatch.setattr(living, "AGAIN_SECONDS", PAUSE / 10)
     told.silent = frozenset({"a"})
     await told.looked()

@@ -18,18 +18,41 @@ STYLES = ("jazz", "opera", "punk", "folk")
 
 
 def engine_on(path, reasoner=None, **given):
-    settings = WorkflowSettings(**{
-        "session": BankSettings(k=4), "taste": BankSettings(k=2), "table_edges": 2, "update_size": 20, "auto_create": True,
-        "bootstrap_items": 1_000, "holdout": 60, "evolve_support": 10, **given})
+    settings = WorkflowSettings(
+        **{
+            "session": BankSettings(k=4),
+            "taste": BankSettings(k=2),
+            "table_edges": 2,
+            "update_size": 20,
+            "auto_create": True,
+            "bootstrap_items": 1_000,
+            "holdout": 60,
+            "evolve_support": 10,
+            **given,
+        }
+    )
     store = SqliteStore(path, SystemClock())
-    return Engine(store, HashedEmbedder(settings.seed), NumpyIndex(SqlitePoints(store.database)), reasoner or OfflineReasoner(),
-                  settings, "test")
+    return Engine(
+        store,
+        HashedEmbedder(settings.seed),
+        NumpyIndex(SqlitePoints(store.database)),
+        reasoner or OfflineReasoner(),
+        settings,
+        "test",
+    )
 
 
 def catalogue(styles, each=12):
     """`each` items of every style, whose titles share its words."""
-    return [ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"{style}{n}"), title=f"{style} record", categories=(style,))
-            for style in styles for n in range(each)]
+    return [
+        ClientChange(
+            key=ClientKey(kind=ClientKind.ITEM, id=f"{style}{n}"),
+            title=f"{style} record",
+            categories=(style,),
+        )
+        for style in styles
+        for n in range(each)
+    ]
 
 
 def stream(styles, events, seed=1, each=12, users=10, loyal=0.9):
@@ -38,8 +61,13 @@ def stream(styles, events, seed=1, each=12, users=10, loyal=0.9):
     for n in range(events):
         mine = styles[n % len(styles)]
         style = mine if draw.random() < loyal else styles[draw.integers(len(styles))]
-        yield NewInteraction(event_id=f"{seed}-{n}", user_id=f"{mine}-{draw.integers(users)}",
-                             item_id=f"{style}{draw.integers(each)}", time=n, content_hash=f"{seed}-{n}")
+        yield NewInteraction(
+            event_id=f"{seed}-{n}",
+            user_id=f"{mine}-{draw.integers(users)}",
+            item_id=f"{style}{draw.integers(each)}",
+            time=n,
+            content_hash=f"{seed}-{n}",
+        )
 
 
 async def push(engine, events, step=40):
@@ -64,6 +92,10 @@ async def written_mass(engine):
     store, routers = engine.store, len(engine.numbers.view.state.taste.total)
     maps, out = await store.router_maps(), np.zeros(routers)
     async for part in aligned_blocks(store, 0, await store.learned_through()):
-        routers_now = maps.after(part.block.through).mapped(part.block.routers[part.rows, TASTE], part.users)
-        out += np.bincount(routers_now.ravel(), part.block.weights[part.rows, TASTE].ravel(), routers)
+        routers_now = maps.after(part.block.through).mapped(
+            part.block.routers[part.rows, TASTE], part.users
+        )
+        out += np.bincount(
+            routers_now.ravel(), part.block.weights[part.rows, TASTE].ravel(), routers
+        )
     return out

@@ -1,4 +1,5 @@
-"""Evolution through the whole loop: planted communities are split and merged, harm is refused, mass stays what was written."""
+"""Evolution through the whole loop: planted communities are split and merged, harm is refused, mass
+stays what was written."""
 
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -21,7 +22,15 @@ from propagation.workflow.engine import Engine
 from propagation.workflow.learn.checkpoints import same_numbers, snapshot
 from propagation.workflow.learn.rebuild import rebuilt
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from tests.unit.workflow.evolve.evolving import STYLES, catalogue, engine_on, lived, push, stream, written_mass
+from tests.unit.workflow.evolve.evolving import (
+    STYLES,
+    catalogue,
+    engine_on,
+    lived,
+    push,
+    stream,
+    written_mass,
+)
 from tests.unit.workflow.test_two_processes import Shared
 
 START = 0.2
@@ -36,7 +45,12 @@ class Told(OfflineReasoner):
 
     async def decide_router(self, case):
         kind = self.decide(case) if callable(self.decide) else self.decide
-        return RouterDecision(kind, "told to", (("a name", "a text"),) * (2 if kind == EvolutionKind.SPLIT else 1), "evolve@9")
+        return RouterDecision(
+            kind,
+            "told to",
+            (("a name", "a text"),) * (2 if kind == EvolutionKind.SPLIT else 1),
+            "evolve@9",
+        )
 
 
 class Restless:
@@ -53,8 +67,6 @@ class Restless:
         if case.nearest is not None and self.routers() > 3:
             can += [EvolutionKind.MERGE, EvolutionKind.MERGE]
         return can[self.draw.integers(len(can))]
-
-
 
 
 @pytest.fixture
@@ -83,9 +95,19 @@ async def seen(engine):
     """What a caller could tell the difference by."""
     store = engine.store
     texts = await store.load_texts(sorted(await store.text_versions()))
-    return (await store.current_epoch(), await store.recorded_through(), await store.last_round(), texts,
-            await store.edges_of(sorted(texts)), await store.evolution_runs(9), await store.router_lineage(),
-            {name: array.tobytes() for name, array in snapshot(engine.numbers.view, barrier=False).arrays.items()})
+    return (
+        await store.current_epoch(),
+        await store.recorded_through(),
+        await store.last_round(),
+        texts,
+        await store.edges_of(sorted(texts)),
+        await store.evolution_runs(9),
+        await store.router_lineage(),
+        {
+            name: array.tobytes()
+            for name, array in snapshot(engine.numbers.view, barrier=False).arrays.items()
+        },
+    )
 
 
 async def mass_is_what_was_written(engine):
@@ -93,7 +115,9 @@ async def mass_is_what_was_written(engine):
     written = await written_mass(engine)
     items = engine.numbers.view.items
     assert taste.total.sum() == pytest.approx(written.sum() + START * items, rel=1e-5)
-    assert taste.mass[:items].sum(axis=0, dtype=np.float64) == pytest.approx(taste.total, rel=1e-5, abs=1e-4)
+    assert taste.mass[:items].sum(axis=0, dtype=np.float64) == pytest.approx(
+        taste.total, rel=1e-5, abs=1e-4
+    )
     start = taste.total - written
     assert (start > -1e-3).all()
     assert start.sum() == pytest.approx(START * items, rel=1e-3)
@@ -109,13 +133,21 @@ async def test_a_router_that_holds_two_communities_is_split_between_them(made, m
     assert len(engine.numbers.view.routers) == 2 + len(splits)
     (change,) = (await engine.store.router_maps()).maps
     halves = change.halves[splits[0].before[0]]
-    users = {client.ref >> 1: client.key.id.split("-")[0] for client in await engine.store.scan_clients(0, -1, 1_000)}
-    sides = {style: {bool(halves.in_second[row]) for row, mine in users.items() if mine == style} for style in STYLES[:3]}
+    users = {
+        client.ref >> 1: client.key.id.split("-")[0]
+        for client in await engine.store.scan_clients(0, -1, 1_000)
+    }
+    sides = {
+        style: {bool(halves.in_second[row]) for row, mine in users.items() if mine == style}
+        for style in STYLES[:3]
+    }
     assert all(len(side) == 1 for side in sides.values()), sides
     assert len({side for both in sides.values() for side in both}) == 2
 
 
-async def test_a_plan_for_routers_that_another_process_evolved_meanwhile_is_not_published(made, monkeypatch):
+async def test_a_plan_for_routers_that_another_process_evolved_meanwhile_is_not_published(
+    made, monkeypatch
+):
     monkeypatch.setattr(Judged, "published", True)
     engine = await made(STYLES[:3], 240, Told(EvolutionKind.REWRITE))
     publish = engine.evolution._publisher.publish
@@ -142,14 +174,25 @@ async def test_an_evolution_keeps_no_copy_of_the_embedder(made, monkeypatch, tmp
     epoch = await engine.store.current_epoch()
     assert (epoch.number, epoch.era) == (2, 1)
     names = engine.store.database
-    kept = await names.read(lambda connection: [name for (name,) in connection.execute(
-        "SELECT name FROM meta WHERE name LIKE 'embedder:%' OR name LIKE 'made_with:%' ORDER BY name")])
+    kept = await names.read(
+        lambda connection: [
+            name
+            for (name,) in connection.execute(
+                "SELECT name FROM meta WHERE name LIKE 'embedder:%' OR name LIKE 'made_with:%' ORDER BY name"
+            )
+        ]
+    )
     assert kept == ["embedder:1", "made_with:0", "made_with:1"]
     assert await engine.store.check() == []
     await names.write(lambda connection: connection.execute("DELETE FROM router_map"))
-    assert await engine.store.check() == ["the map of evolution 1 is missing, by which stored weights are read"]
+    assert await engine.store.check() == [
+        "the map of evolution 1 is missing, by which stored weights are read"
+    ]
     await names.write(lambda connection: connection.execute("DELETE FROM epoch WHERE number = 2"))
-    assert f"epoch 2, which the log opens at sequence {epoch.sequence}, is missing" in await engine.store.check()
+    assert (
+        f"epoch 2, which the log opens at sequence {epoch.sequence}, is missing"
+        in await engine.store.check()
+    )
 
 
 async def test_a_restart_finds_the_embedder_of_the_bootstrap(made, monkeypatch, tmp_path):
@@ -182,23 +225,38 @@ async def test_there_are_never_more_routers_than_the_setting_lets_there_be(made,
         assert len(engine.numbers.view.routers) <= 3
     assert len(engine.numbers.view.routers) == 3
     assert not seen_halves[-1]
-    assert (WorkflowSettings().k_most, WorkflowSettings(taste=BankSettings(k=2)).k_most) == (160, 18)
+    assert (WorkflowSettings().k_most, WorkflowSettings(taste=BankSettings(k=2)).k_most) == (
+        160,
+        18,
+    )
 
 
 async def test_two_routers_that_hold_one_community_are_merged(made):
     engine = await made(("jazz",), 240)
     run = await engine.evolve()
-    assert [(change.kind, change.before, change.after) for change in run.changes] == [(EvolutionKind.MERGE, (0, 1), (0,))]
+    assert [(change.kind, change.before, change.after) for change in run.changes] == [
+        (EvolutionKind.MERGE, (0, 1), (0,))
+    ]
     assert run.published
     assert engine.numbers.view.routers == [0]
     await mass_is_what_was_written(engine)
     await push(engine, stream(("jazz",), 60, seed=5))
-    assert {edge.router for edges in (await engine.store.edges_of(list(range(40)))).values() for edge in edges} == {0}
+    assert {
+        edge.router
+        for edges in (await engine.store.edges_of(list(range(40)))).values()
+        for edge in edges
+    } == {0}
     await mass_is_what_was_written(engine)
 
 
 async def test_a_harmful_evolution_is_refused_and_changes_nothing(made):
-    engine = await made(STYLES, 400, Told(EvolutionKind.MERGE), taste=BankSettings(k=4), past={"loyal": 1.0, "users": 6})
+    engine = await made(
+        STYLES,
+        400,
+        Told(EvolutionKind.MERGE),
+        taste=BankSettings(k=4),
+        past={"loyal": 1.0, "users": 6},
+    )
     await engine.numbers.run(rest_on_routers)
     before = await seen(engine)
     run = await engine.evolve()
@@ -219,7 +277,11 @@ async def test_a_dry_run_changes_nothing(made):
     assert (run.run, run.sequence, run.published) == (0, 0, False)
     assert await seen(engine) == before
     done = await engine.evolve()
-    assert (done.changes, done.verdict, done.log_loss_after) == (run.changes, run.verdict, run.log_loss_after)
+    assert (done.changes, done.verdict, done.log_loss_after) == (
+        run.changes,
+        run.verdict,
+        run.log_loss_after,
+    )
 
 
 class Mute(OfflineReasoner):
@@ -248,7 +310,9 @@ async def test_before_bootstrap_and_without_gradients_there_is_nothing_to_do(mad
         await early.close()
 
 
-async def test_an_evolution_is_an_epoch_that_a_restart_and_a_rebuild_find(made, monkeypatch, tmp_path):
+async def test_an_evolution_is_an_epoch_that_a_restart_and_a_rebuild_find(
+    made, monkeypatch, tmp_path
+):
     monkeypatch.setattr(Judged, "published", True)
     engine = await made(STYLES[:3])
     run = await engine.evolve()
@@ -273,7 +337,8 @@ async def test_an_evolution_is_an_epoch_that_a_restart_and_a_rebuild_find(made, 
 
 
 async def evolutions(engine, restless, count, events=6, seed=100):
-    """So many published runs, every seventh an undo of the one before, with a little of the stream between them."""
+    """So many published runs, every seventh an undo of the one before, with a little of the stream
+    between them."""
     restless.routers = lambda: len(engine.numbers.view.routers)
     published = undone = 0
     last = None
@@ -290,11 +355,17 @@ async def evolutions(engine, restless, count, events=6, seed=100):
     return published, undone
 
 
-@pytest.mark.parametrize(("count", "events"), [(8, 6), pytest.param(100, 12, marks=pytest.mark.slow)])
-async def test_after_many_evolutions_mass_is_the_sum_of_what_interactions_wrote(made, monkeypatch, count, events):
+@pytest.mark.parametrize(
+    ("count", "events"), [(8, 6), pytest.param(100, 12, marks=pytest.mark.slow)]
+)
+async def test_after_many_evolutions_mass_is_the_sum_of_what_interactions_wrote(
+    made, monkeypatch, count, events
+):
     monkeypatch.setattr(Judged, "published", True)
     restless = Restless(seed=count)
-    engine = await made(STYLES[:3], 160, Told(restless), evolve_support=1, evolve_most=2, holdout=40)
+    engine = await made(
+        STYLES[:3], 160, Told(restless), evolve_support=1, evolve_most=2, holdout=40
+    )
     published, undone = await evolutions(engine, restless, count, events)
     assert published >= count * 0.8
     assert undone
@@ -313,10 +384,16 @@ async def test_learning_goes_on_until_the_end_of_a_publication(made, monkeypatch
 
     async def learning_meanwhile(routers):
         before = engine.numbers.view.applied_through
-        await engine.upsert_clients([item.model_copy(update={"key": replace(item.key, id=f"late-{item.key.id}")})
-                                     for item in catalogue(STYLES[:1], 2)])
-        late = [replace(event, item_id=f"late-{STYLES[0]}{n % 2}") if n % 5 == 0 else event
-                for n, event in enumerate(stream(STYLES[:3], 90, seed=77 + len(learned), users=14))]  # users that are new, too
+        await engine.upsert_clients(
+            [
+                item.model_copy(update={"key": replace(item.key, id=f"late-{item.key.id}")})
+                for item in catalogue(STYLES[:1], 2)
+            ]
+        )
+        late = [
+            replace(event, item_id=f"late-{STYLES[0]}{n % 2}") if n % 5 == 0 else event
+            for n, event in enumerate(stream(STYLES[:3], 90, seed=77 + len(learned), users=14))
+        ]  # users that are new, too
         await engine.record(late)
         while await engine.learn():
             pass
@@ -326,7 +403,9 @@ async def test_learning_goes_on_until_the_end_of_a_publication(made, monkeypatch
     monkeypatch.setattr(engine.store, "clients_with_rules", learning_meanwhile)
     run = await engine.evolve()
     assert [change.kind for change in run.changes] == [kind]
-    assert await engine.store.acquire_lease("learn", "another", 1_000) is None  # this process learns on
+    assert (
+        await engine.store.acquire_lease("learn", "another", 1_000) is None
+    )  # this process learns on
     await mass_is_what_was_written(engine)
     back = await engine.evolve(undo=run.run)
     assert back.published
@@ -339,9 +418,13 @@ async def test_learning_goes_on_until_the_end_of_a_publication(made, monkeypatch
     assert await engine.store.check() == []
 
 
-async def test_a_publication_that_is_begun_again_leaves_nobody_else_to_learn_between(made, monkeypatch):
+async def test_a_publication_that_is_begun_again_leaves_nobody_else_to_learn_between(
+    made, monkeypatch
+):
     monkeypatch.setattr(Judged, "published", True)
-    engine = await made(STYLES[:3], 200, Told(EvolutionKind.MERGE), taste=BankSettings(k=3), evolve_most=1)
+    engine = await made(
+        STYLES[:3], 200, Told(EvolutionKind.MERGE), taste=BankSettings(k=3), evolve_most=1
+    )
     still, begun = engine.learner.still, []
 
     @asynccontextmanager
@@ -365,12 +448,22 @@ async def test_a_publication_that_is_begun_again_leaves_nobody_else_to_learn_bet
     await mass_is_what_was_written(engine)
 
 
-async def test_a_process_that_only_follows_tries_an_undo_of_what_it_has_not_followed_yet(made, monkeypatch):
+async def test_a_process_that_only_follows_tries_an_undo_of_what_it_has_not_followed_yet(
+    made, monkeypatch
+):
     monkeypatch.setattr(Judged, "published", True)
-    engine = await made(STYLES[:3], 240, Told(EvolutionKind.MERGE), taste=BankSettings(k=3), evolve_most=1)
+    engine = await made(
+        STYLES[:3], 240, Told(EvolutionKind.MERGE), taste=BankSettings(k=3), evolve_most=1
+    )
     merged = await engine.evolve()
-    other = Engine(Shared(engine.store), HashedEmbedder(engine.settings.seed), NumpyIndex(SqlitePoints(engine.store.database)),
-                   OfflineReasoner(), engine.settings, "other")
+    other = Engine(
+        Shared(engine.store),
+        HashedEmbedder(engine.settings.seed),
+        NumpyIndex(SqlitePoints(engine.store.database)),
+        OfflineReasoner(),
+        engine.settings,
+        "other",
+    )
     await other.open()
     await push(engine, stream(STYLES[:3], 120, seed=8, users=40))
     assert other.numbers.view.users < engine.numbers.view.users
@@ -384,28 +477,40 @@ async def test_undo_leads_back(made, monkeypatch, kind):
     monkeypatch.setattr(Judged, "published", True)
     engine = await made(STYLES[:3], 200, Told(kind), taste=BankSettings(k=3), evolve_most=1)
     taste = engine.numbers.view.state.taste
-    texts = {version.router: version.text for version in await engine.store.router_versions(range(3))}
+    texts = {
+        version.router: version.text for version in await engine.store.router_versions(range(3))
+    }
     run = await engine.evolve()
     assert [change.kind for change in run.changes] == [kind]
     spoken = await engine.store.router_versions(engine.numbers.view.routers)
     assert {version.written_by for version in spoken if version.text == "a text"} == {"evolve@9"}
     trial = await engine.evolve(undo=run.run, dry_run=True)
-    assert (trial.run, trial.undoes, len(trial.changes)) == (0, run.run, kind != EvolutionKind.REWRITE)
+    assert (trial.run, trial.undoes, len(trial.changes)) == (
+        0,
+        run.run,
+        kind != EvolutionKind.REWRITE,
+    )
     back = await engine.evolve(undo=run.run)
     assert (back.published, back.undoes) == (True, run.run)
     now = engine.numbers.view.state.taste
     assert engine.numbers.view.routers == [0, 1, 2]
     assert now.total == pytest.approx(taste.total, rel=1e-4)
-    tolerance = 1e-5 if kind != EvolutionKind.MERGE else 0.2  # start mass, .2 an item, is divided in proportion
+    tolerance = (
+        1e-5 if kind != EvolutionKind.MERGE else 0.2
+    )  # start mass, .2 an item, is divided in proportion
     assert now.mass[:36] == pytest.approx(taste.mass[:36], abs=tolerance)
-    assert {version.router: version.text for version in await engine.store.router_versions(range(3))} == texts
+    assert {
+        version.router: version.text for version in await engine.store.router_versions(range(3))
+    } == texts
     await push(engine, stream(STYLES[:3], 40, seed=4))
     await mass_is_what_was_written(engine)
 
 
 async def test_what_was_written_since_a_merge_goes_to_its_users_earlier_router(made, monkeypatch):
     monkeypatch.setattr(Judged, "published", True)
-    engine = await made(STYLES[:3], 240, Told(EvolutionKind.MERGE), taste=BankSettings(k=3), evolve_most=1)
+    engine = await made(
+        STYLES[:3], 240, Told(EvolutionKind.MERGE), taste=BankSettings(k=3), evolve_most=1
+    )
     merged = await engine.evolve()
     await push(engine, stream(STYLES[:3], 120, seed=8))
     await engine.evolve(undo=merged.run)

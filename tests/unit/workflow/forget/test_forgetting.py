@@ -1,4 +1,5 @@
-"""ForgetClient and RetractInteractions through the whole loop: what is gone, and that nothing else is."""
+"""ForgetClient and RetractInteractions through the whole loop: what is gone, and that nothing else
+is."""
 
 import asyncio
 from dataclasses import replace
@@ -67,7 +68,11 @@ async def masses_add_up(engine):
     for place, bank in enumerate((state.session, state.taste)):
         written = np.zeros(bank.mass.shape[1])
         for block in await engine.store.read_learned(0, 10_000):
-            np.add.at(written, block.routers[:, place].ravel(), block.weights[:, place].ravel().astype(np.float64))
+            np.add.at(
+                written,
+                block.routers[:, place].ravel(),
+                block.weights[:, place].ravel().astype(np.float64),
+            )
         mass = bank.mass[:items].sum(axis=0, dtype=np.float64)
         assert mass == pytest.approx(bank.total, abs=1e-4)
         start = 0.2 * int((mass.sum() > 0) and state.visible[:items].sum())
@@ -109,7 +114,8 @@ async def test_nothing_of_a_user_is_left(engine, tmp_path):
 
 
 async def others_are_untouched(engine, before, ref, left):
-    """Lines that cited nothing of the client, and were not heard in a message of it, are the same objects' equals."""
+    """Lines that cited nothing of the client, and were not heard in a message of it, are the same
+    objects' equals."""
     after = await texts_of(engine)
     assert ref not in after
     for other, text in before.items():
@@ -138,7 +144,8 @@ async def test_nothing_of_an_item_is_left(engine, tmp_path):
     view = engine.numbers.view
     assert not view.state.visible[index_of(ref)]
     assert not (view.state.neighbour[np.arange(view.items)] == index_of(ref))[
-        np.arange(384) < view.state.neighbour_count[: view.items, None]].any()
+        np.arange(384) < view.state.neighbour_count[: view.items, None]
+    ].any()
 
 
 async def test_a_replay_of_what_was_forgotten_is_rejected_and_the_id_starts_anew(engine):
@@ -199,12 +206,19 @@ async def test_retraction_takes_back_what_the_event_wrote(engine):
     state = engine.numbers.view.state
     (item,) = await engine.store.find_refs([replace(item_key(0), id=one.item_id)])
     had = state.adoptions[index_of(item)]
-    mine = [other for other in events if (other.user_id, other.item_id) == (one.user_id, one.item_id)]
+    mine = [
+        other for other in events if (other.user_id, other.item_id) == (one.user_id, one.item_id)
+    ]
     done = await engine.forgetting.retract([other.event_id for other in mine])
-    assert [(taken, standing) for _, taken, standing in done.events] == [(True, Standing.RECORDED)] * len(mine)
+    assert [(taken, standing) for _, taken, standing in done.events] == [
+        (True, Standing.RECORDED)
+    ] * len(mine)
     assert engine.numbers.view.state.adoptions[index_of(item)] == had - 1
     again = await engine.forgetting.retract([one.event_id, "never"])
-    assert [(taken, standing) for _, taken, standing in again.events] == [(False, Standing.RETRACTED), (False, Standing.UNKNOWN)]
+    assert [(taken, standing) for _, taken, standing in again.events] == [
+        (False, Standing.RETRACTED),
+        (False, Standing.UNKNOWN),
+    ]
     repeat = await engine.record(mine)
     assert {outcome.status for outcome in repeat.outcomes} == {RecordStatus.DUPLICATE}
     await is_sound(engine)
@@ -247,7 +261,12 @@ async def test_a_users_only_event_retracted_leaves_a_user_without_history(engine
 
 async def test_an_items_changed_text_is_subtracted_as_it_was(engine):
     await live(engine, 10, 60)
-    await engine.upsert_clients([ClientChange(key=item_key(n), title=f"Renamed {n}", attributes=("zydeco",)) for n in range(ITEMS)])
+    await engine.upsert_clients(
+        [
+            ClientChange(key=item_key(n), title=f"Renamed {n}", attributes=("zydeco",))
+            for n in range(ITEMS)
+        ]
+    )
     await live(engine, 11, 30)
     for n in range(USERS):
         await engine.forgetting.forget(user_key(n))
@@ -274,7 +293,11 @@ async def test_whatever_is_forgotten_nothing_of_it_is_left(tmp_path, seed):
         await begin(engine)
         events = await live(engine, 20 + seed, 150)
         for _ in range(5):
-            key = user_key(int(draw.integers(USERS))) if draw.random() < 0.6 else item_key(int(draw.integers(ITEMS)))
+            key = (
+                user_key(int(draw.integers(USERS)))
+                if draw.random() < 0.6
+                else item_key(int(draw.integers(ITEMS)))
+            )
             if (await engine.store.find_refs([key]))[0] is None:
                 continue
             mine = [one.event_id for one in events if key.id in (one.user_id, one.item_id)]
@@ -291,7 +314,13 @@ async def test_whatever_is_forgotten_nothing_of_it_is_left(tmp_path, seed):
 
 
 def learner_on(engine, name):
-    return Learner(engine.store, Numbers(engine.first_view()), engine.embedder, Leases(engine.store, name, 10), engine.first_view)
+    return Learner(
+        engine.store,
+        Numbers(engine.first_view()),
+        engine.embedder,
+        Leases(engine.store, name, 10),
+        engine.first_view,
+    )
 
 
 async def test_another_process_follows_by_the_log(engine):
@@ -310,7 +339,8 @@ async def test_another_process_follows_by_the_log(engine):
 
 
 async def test_a_process_that_stood_still_over_clients_and_a_forgetting_follows(engine):
-    """What it missed begins with a block of no interactions, of which the barrier has left nothing to follow by."""
+    """What it missed begins with a block of no interactions, of which the barrier has left nothing
+    to follow by."""
     await live(engine, 16, 60)
     other = learner_on(engine, "another process")
     await other.open()
@@ -329,7 +359,9 @@ async def test_a_round_of_another_process_is_waited_for(engine, monkeypatch):
     lease = await engine.store.acquire_lease("round", "another process", 60_000)
     with monkeypatch.context() as patch:
         patch.setattr(taking_back, "PATIENCE_SECONDS", 0.2)
-        with pytest.raises(LeaseLost, match="another process runs a round, and was not done in 0 s"):
+        with pytest.raises(
+            LeaseLost, match="another process runs a round, and was not done in 0 s"
+        ):
             await engine.forgetting.forget(user_key(4))
     forgetting = asyncio.create_task(engine.forgetting.forget(user_key(4)))
     await asyncio.sleep(0.3)
@@ -377,10 +409,23 @@ async def test_what_an_evolution_moved_is_subtracted_where_it_is_now(engine):
     events = await live(engine, 14, 60)
     sequence = await engine.store.learned_through()
     swapped = np.array([1, 0, 2, 3])
-    maps = RouterMaps((RouterMap(run=1, through=sequence, from_epoch=0, to_epoch=1, home=swapped, routers=4,
-                                 centres=np.zeros((4, 48), np.float32)),))
+    maps = RouterMaps(
+        (
+            RouterMap(
+                run=1,
+                through=sequence,
+                from_epoch=0,
+                to_epoch=1,
+                home=swapped,
+                routers=4,
+                centres=np.zeros((4, 48), np.float32),
+            ),
+        )
+    )
 
-    rows = [row for _, row in await engine.store.standings([events[0].event_id, events[1].event_id])]
+    rows = [
+        row for _, row in await engine.store.standings([events[0].event_id, events[1].event_id])
+    ]
     written = await engine.store.written([row.sequence for row in rows])
     moved = in_routers_of_now(written, rows, maps)
     assert np.array_equal(moved.routers[:, 1], swapped[written.routers[:, 1]])

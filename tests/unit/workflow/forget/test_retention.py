@@ -4,7 +4,8 @@ from propagation.workflow.forget.retention import Retention
 
 
 class Counting:
-    """The two questions and the one command that retention has of a store; ten rows may go in each run."""
+    """The two questions and the one command that retention has of a store; ten rows may go in each
+    run."""
 
     def __init__(self):
         self.recorded, self.oldest, self.left = 0, 0, 10

@@ -1,4 +1,5 @@
-"""What is taken back after routers were split, merged and led back: repeats that take a place were stored in another epoch."""
+"""What is taken back after routers were split, merged and led back: repeats that take a place were
+stored in another epoch."""
 
 import numpy as np
 import pytest
@@ -11,7 +12,13 @@ from propagation.workflow.learn.checkpoints import same_numbers
 from propagation.workflow.learn.rebuild import rebuilt
 from propagation.workflow.settings import BankSettings
 from tests.unit.workflow.evolve.evolving import STYLES, push, stream
-from tests.unit.workflow.evolve.test_evolution import Restless, Told, evolutions, made, mass_is_what_was_written
+from tests.unit.workflow.evolve.test_evolution import (
+    Restless,
+    Told,
+    evolutions,
+    made,
+    mass_is_what_was_written,
+)
 
 __all__ = ["made"]
 
@@ -35,12 +42,20 @@ async def with_repeats(engine, count, draw):
     return [repeated[place] for place in draw.permutation(len(repeated))[:count]]
 
 
-@pytest.mark.parametrize(("seed", "times"), [(1, 1), pytest.param(2, 2, marks=pytest.mark.slow),
-                                             pytest.param(3, 2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("seed", "times"),
+    [
+        (1, 1),
+        pytest.param(2, 2, marks=pytest.mark.slow),
+        pytest.param(3, 2, marks=pytest.mark.slow),
+    ],
+)
 async def test_repeats_take_places_over_splits_merges_and_undos(made, monkeypatch, seed, times):
     monkeypatch.setattr(Judged, "published", True)
     restless, draw = Restless(seed), np.random.default_rng(seed)
-    engine = await made(STYLES[:3], 120, Told(restless), evolve_support=1, evolve_most=2, holdout=40)
+    engine = await made(
+        STYLES[:3], 120, Told(restless), evolve_support=1, evolve_most=2, holdout=40
+    )
     for time in range(times):
         _, undone = await evolutions(engine, restless, 8, seed=100 * (time + 1))
         assert undone
@@ -53,9 +68,17 @@ async def test_repeats_take_places_over_splits_merges_and_undos(made, monkeypatc
     await is_sound(engine)
 
 
-async def test_a_repeat_from_before_a_split_is_stored_in_the_numbers_of_its_own_epoch(made, monkeypatch):
+async def test_a_repeat_from_before_a_split_is_stored_in_the_numbers_of_its_own_epoch(
+    made, monkeypatch
+):
     monkeypatch.setattr(Judged, "published", True)
-    engine = await made(STYLES[:3], 240, Told(lambda case: Restless(1)(case)), taste=BankSettings(k=2), evolve_support=1)
+    engine = await made(
+        STYLES[:3],
+        240,
+        Told(lambda case: Restless(1)(case)),
+        taste=BankSettings(k=2),
+        evolve_support=1,
+    )
     routers = 2
     for number in range(4):
         await push(engine, stream(STYLES[:3], 20, seed=50 + number))
@@ -72,8 +95,16 @@ async def test_a_repeat_from_before_a_split_is_stored_in_the_numbers_of_its_own_
 
 def test_between_two_events_only_the_runs_between_them_count():
     def run(number, through, home, undoes=None):
-        return RouterMap(run=number, through=through, from_epoch=number - 1, to_epoch=number, home=np.array(home), routers=3,
-                         centres=np.zeros((3, 2), np.float32), undoes=undoes)
+        return RouterMap(
+            run=number,
+            through=through,
+            from_epoch=number - 1,
+            to_epoch=number,
+            home=np.array(home),
+            routers=3,
+            centres=np.zeros((3, 2), np.float32),
+            undoes=undoes,
+        )
 
     swap, turn = run(1, 10, [1, 0, 2]), run(2, 20, [1, 2, 0])
     back = run(3, 30, [2, 0, 1], undoes=2)

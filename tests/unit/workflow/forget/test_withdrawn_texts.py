@@ -11,18 +11,35 @@ from propagation.model.clients.profile import Author, Line, Profile, Source
 from propagation.model.interactions.withdrawal import SentMessage
 from propagation.model.routers.router import Integrated, RouterVersion
 from propagation.workflow.forget.name_matching import OwnWords
-from propagation.workflow.forget.redaction import Behind, Gone, Without, line_without, lost_of, message_without
+from propagation.workflow.forget.redaction import (
+    Behind,
+    Gone,
+    Without,
+    line_without,
+    lost_of,
+    message_without,
+)
 
 ANN, BOB, CID = (ref_of(ClientKind.USER, n) for n in range(3))
 BLUE, RED, GREEN = (ref_of(ClientKind.ITEM, n) for n in range(3))
 # interaction 1: Ann took Blue, 2: Bob took Blue, 3: Cid took Blue, 4: Ann took Red
-WHO = Behind({1: (ANN, BLUE), 2: (BOB, BLUE), 3: (CID, BLUE), 4: (ANN, RED)},
-             {(5, 1): frozenset({BOB, CID}), (5, 2): frozenset({BOB})})
+WHO = Behind(
+    {1: (ANN, BLUE), 2: (BOB, BLUE), 3: (CID, BLUE), 4: (ANN, RED)},
+    {(5, 1): frozenset({BOB, CID}), (5, 2): frozenset({BOB})},
+)
 
 
 def line(*sources, text="Enjoys jazz.", attributes=("jazz",), author=Author.INTERACTION):
-    return Line(id=1, text=text, attributes=attributes, author=author, sources=tuple(
-        Source(sequence=one) if isinstance(one, int) else Source(router=one[0], version=one[1]) for one in sources))
+    return Line(
+        id=1,
+        text=text,
+        attributes=attributes,
+        author=author,
+        sources=tuple(
+            Source(sequence=one) if isinstance(one, int) else Source(router=one[0], version=one[1])
+            for one in sources
+        ),
+    )
 
 
 def gone(*sequences, least=2, **fields):
@@ -52,13 +69,16 @@ def test_catalogue_lines_stay():
     assert line_without(own, BLUE, gone(1, words=OwnWords("Kind of Blue")), WHO) is own
 
 
-@pytest.mark.parametrize(("text", "left"), [
-    ("Enjoys jazz, such as “Kind of Blue”, “A” and “B”.", "Enjoys jazz, such as “A” and “B”."),
-    ("Enjoys jazz, such as “A” and “Kind of Blue”.", "Enjoys jazz, such as “A”."),
-    ("Has had a first taste of jazz: “Kind of Blue”.", "Has had a first taste of jazz."),
-    ("Loves jazz; the latest choices are “Kind of Blue”.", "Loves jazz."),
-    ("Enjoys “Kind of Blue” whenever it rains, unlike “A”.", None),
-])
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("Enjoys jazz, such as “Kind of Blue”, “A” and “B”.", "Enjoys jazz, such as “A” and “B”."),
+        ("Enjoys jazz, such as “A” and “Kind of Blue”.", "Enjoys jazz, such as “A”."),
+        ("Has had a first taste of jazz: “Kind of Blue”.", "Has had a first taste of jazz."),
+        ("Loves jazz; the latest choices are “Kind of Blue”.", "Loves jazz."),
+        ("Enjoys “Kind of Blue” whenever it rains, unlike “A”.", None),
+    ],
+)
 def test_a_quotation_of_the_title_goes_and_the_rest_stays(text, left):
     words = OwnWords("Kind of Blue")
     assert words.left_out_of(text) == left
@@ -66,10 +86,22 @@ def test_a_quotation_of_the_title_goes_and_the_rest_stays(text, left):
     assert (found and found.text) == left
 
 
-@pytest.mark.parametrize(("title", "quote", "same"), [
-    ("Blue Train, The (1957)", "The Blue Train (1957)", True), ("Rock &amp; Roll", "Rock & Roll", True),
-    ("One two three four five six seven eight nine ten eleven", "One two three four five six seven eight nine…", True),
-    ("Blue Train", "Blue", False), ("Blue", "Blue Train", False), ("Blue Train", "Train of thought", False), ("", "", False)])
+@pytest.mark.parametrize(
+    ("title", "quote", "same"),
+    [
+        ("Blue Train, The (1957)", "The Blue Train (1957)", True),
+        ("Rock &amp; Roll", "Rock & Roll", True),
+        (
+            "One two three four five six seven eight nine ten eleven",
+            "One two three four five six seven eight nine…",
+            True,
+        ),
+        ("Blue Train", "Blue", False),
+        ("Blue", "Blue Train", False),
+        ("Blue Train", "Train of thought", False),
+        ("", "", False),
+    ],
+)
 def test_a_title_is_known_in_the_forms_it_takes(title, quote, same):
     assert OwnWords(title).quoted_in(quote) is same
 
@@ -78,7 +110,15 @@ def test_a_title_of_one_word_is_a_word_like_any_other_elsewhere():
     words = OwnWords("Jazz")
     other = line(2, text="Enjoys Jazz.")
     assert line_without(other, CID, gone(1, words=words), WHO) is other
-    assert line_without(replace(other, sources=(Source(sequence=1), Source(sequence=4))), ANN, gone(1, words=words), WHO) is None
+    assert (
+        line_without(
+            replace(other, sources=(Source(sequence=1), Source(sequence=4))),
+            ANN,
+            gone(1, words=words),
+            WHO,
+        )
+        is None
+    )
 
 
 def test_what_was_heard_goes_with_what_its_message_no_longer_says():
@@ -90,49 +130,95 @@ def test_what_was_heard_goes_with_what_its_message_no_longer_says():
 
 
 def test_rules_lose_evidence_and_go_with_the_last_of_it():
-    rules = (FilterRule(router=1, factor=2.0, text="Welcome it.", evidence=(1, 2)),
-             FilterRule(router=2, factor=2.0, text="Welcome it.", evidence=(1,)),
-             FilterRule(attribute="theremin", factor=2.0, text="Welcome news of theremin.", evidence=(3,)),
-             FilterRule(router=3, factor=2.0, text="Welcome it.", evidence=(3,)))
+    rules = (
+        FilterRule(router=1, factor=2.0, text="Welcome it.", evidence=(1, 2)),
+        FilterRule(router=2, factor=2.0, text="Welcome it.", evidence=(1,)),
+        FilterRule(
+            attribute="theremin", factor=2.0, text="Welcome news of theremin.", evidence=(3,)
+        ),
+        FilterRule(router=3, factor=2.0, text="Welcome it.", evidence=(3,)),
+    )
     text = ClientText(profile=Profile(ref=BOB, version=1), filter_memory=FilterMemory(rules))
-    after = Without(gone(1, words=OwnWords(names=frozenset({"theremin"}))), WHO).of(text).filter_memory.rules
+    after = (
+        Without(gone(1, words=OwnWords(names=frozenset({"theremin"}))), WHO)
+        .of(text)
+        .filter_memory.rules
+    )
     assert [(rule.router, rule.evidence) for rule in after] == [(1, (2,)), (3, (3,))]
     assert after[1] is rules[3]
 
 
 def test_a_message_loses_what_only_that_client_brought():
-    message = RouterVersion(router=1, version=1, round=1, epoch=1, name="jazz and theremin",
-                            text="A community drawn to jazz. It is now turning to theremin. Seen around “Kind of Blue”.",
-                            attributes=("theremin", "jazz"), standing=(("jazz", 2.0), ("theremin", 1.0)))
+    message = RouterVersion(
+        router=1,
+        version=1,
+        round=1,
+        epoch=1,
+        name="jazz and theremin",
+        text="A community drawn to jazz. It is now turning to theremin. Seen around “Kind of Blue”.",
+        attributes=("theremin", "jazz"),
+        standing=(("jazz", 2.0), ("theremin", 1.0)),
+    )
     part = Integrated("theremin", BLUE, 1, 1)
     sent = SentMessage(message, (part,), {"theremin": frozenset()})
     after = message_without(sent, OwnWords("Kind of Blue", frozenset({"theremin"})), frozenset())
-    assert (after.attributes, after.standing, after.name, after.text) == (("jazz",), (("jazz", 2.0),), "jazz",
-                                                                               "A community drawn to jazz.")
+    assert (after.attributes, after.standing, after.name, after.text) == (
+        ("jazz",),
+        (("jazz", 2.0),),
+        "jazz",
+        "A community drawn to jazz.",
+    )
     assert lost_of(message, after) == {"theremin"}
     supported = SentMessage(message, (part,), {"theremin": frozenset({RED})})
     after = message_without(supported, OwnWords("Kind of Blue"), frozenset({"theremin"}))
-    assert (after.attributes, after.text) == (message.attributes,
-                                              "A community drawn to jazz. It is now turning to theremin.")
-    assert message_without(supported, OwnWords("Sketches of Spain"), frozenset({"theremin"})) is message
+    assert (after.attributes, after.text) == (
+        message.attributes,
+        "A community drawn to jazz. It is now turning to theremin.",
+    )
+    assert (
+        message_without(supported, OwnWords("Sketches of Spain"), frozenset({"theremin"}))
+        is message
+    )
 
 
-@pytest.mark.parametrize(("text", "want"), [
-    ("A community drawn to theremin and jazz. Lately it looks to opera.",
-     "A community drawn to jazz and opera. Lately it looks to opera."),
-    ("Jazz, opera and theremin are what counts here.", "A community drawn to jazz and opera."),
-    ("A community drawn to jazz. Seen around “The Theremin. An Odyssey” and “Rain”.", "A community drawn to jazz."),
-])
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        (
+            "A community drawn to theremin and jazz. Lately it looks to opera.",
+            "A community drawn to jazz and opera. Lately it looks to opera.",
+        ),
+        ("Jazz, opera and theremin are what counts here.", "A community drawn to jazz and opera."),
+        (
+            "A community drawn to jazz. Seen around “The Theremin. An Odyssey” and “Rain”.",
+            "A community drawn to jazz.",
+        ),
+    ],
+)
 def test_a_message_that_loses_words_says_what_is_left(text, want):
-    message = RouterVersion(router=1, version=1, round=1, epoch=1, name="theremin", text=text,
-                            attributes=("jazz", "theremin", "opera"))
+    message = RouterVersion(
+        router=1,
+        version=1,
+        round=1,
+        epoch=1,
+        name="theremin",
+        text=text,
+        attributes=("jazz", "theremin", "opera"),
+    )
     sent = SentMessage(message, (Integrated("theremin", BLUE, 1, 1),), {"theremin": frozenset()})
     after = message_without(sent, OwnWords(), frozenset())
     assert (after.attributes, after.name, after.text) == (("jazz", "opera"), "jazz and opera", want)
 
 
 def test_a_message_of_which_nothing_is_left_says_nothing():
-    message = RouterVersion(router=1, version=1, round=1, epoch=1, name="theremin", text="A community drawn to theremin.",
-                            attributes=("theremin",))
+    message = RouterVersion(
+        router=1,
+        version=1,
+        round=1,
+        epoch=1,
+        name="theremin",
+        text="A community drawn to theremin.",
+        attributes=("theremin",),
+    )
     sent = SentMessage(message, (Integrated("theremin", BLUE, 1, 1),), {"theremin": frozenset()})
     assert message_without(sent, OwnWords(), frozenset()).text == ""

@@ -1,4 +1,5 @@
-"""The past across evolutions: before one, the old router set; and evolution is told to those who watch."""
+"""The past across evolutions: before one, the old router set; and evolution is told to those who
+watch."""
 
 import pytest
 
@@ -9,7 +10,15 @@ from propagation.workflow.data_settings import MadeWith, made_with_name
 from propagation.workflow.history.time_travel import Past
 from propagation.workflow.history.watch import Position, Watch, newest
 from tests.contract.graph.test_graph_evolution import REPORT, publication
-from tests.contract.graph_store import TurnedClock, edge, learn_all, message, recorded, run_round, user
+from tests.contract.graph_store import (
+    TurnedClock,
+    edge,
+    learn_all,
+    message,
+    recorded,
+    run_round,
+    user,
+)
 
 ANN, BOB = user(0), user(1)
 
@@ -23,12 +32,19 @@ async def store(tmp_path):
 
 
 async def evolved(store):
-    """Routers 1 to 3 have spoken; then 1 is split into 1 and 4, and 3 merged into 2. (sequence before, the run)."""
-    made_with = MadeWith(session_k=4, taste_k=4, embedder="hashed", dimension=2, reasoner="offline", seed=7)
+    """Routers 1 to 3 have spoken; then 1 is split into 1 and 4, and 3 merged into 2. (sequence
+    before, the run)."""
+    made_with = MadeWith(
+        session_k=4, taste_k=4, embedder="hashed", dimension=2, reasoner="offline", seed=7
+    )
     await store.put_blob(made_with_name(0), made_with.blob)
     await recorded(store, ("u0", "i0"), ("u1", "i1"))
     await learn_all(store)
-    await run_round(store, versions=tuple(message(router, 1, BOB) for router in (1, 2, 3)), opened=(edge(3, ANN), edge(1, BOB)))
+    await run_round(
+        store,
+        versions=tuple(message(router, 1, BOB) for router in (1, 2, 3)),
+        opened=(edge(3, ANN), edge(1, BOB)),
+    )
     await learn_all(store)
     before = await store.recorded_through()
     return before, await store.publish_evolution(*await publication(store))
@@ -38,10 +54,17 @@ async def test_before_an_evolution_the_old_routers_are_shown_and_after_it_the_ne
     before, run = await evolved(store)
     past = Past(store)
     old, new = await past.routers(before), await past.routers(run.sequence)
-    assert [(one.number, one.epoch, one.retired) for one in new] == [(number, 1, number == 3) for number in range(5)]
+    assert [(one.number, one.epoch, one.retired) for one in new] == [
+        (number, 1, number == 3) for number in range(5)
+    ]
     assert {one.number: one.members for one in new if not one.retired} == {0: 0, 1: 1, 2: 0, 4: 1}
     assert not any(one.retired for one in old)
-    assert [(one.number, one.epoch, one.members) for one in old] == [(0, 0, 0), (1, 0, 1), (2, 0, 0), (3, 0, 1)]
+    assert [(one.number, one.epoch, one.members) for one in old] == [
+        (0, 0, 0),
+        (1, 0, 1),
+        (2, 0, 0),
+        (3, 0, 1),
+    ]
     assert [one.ref for one in await past.members(3, before, 9)] == [ANN]
     assert [one.ref for one in await past.members(4, before, 9)] == []
     assert [one.ref for one in await past.members(4, run.sequence, 9)] == [ANN]
@@ -77,7 +100,9 @@ async def test_published_and_refused_runs_are_told_once_in_order(store):
     assert events[1][0] == refused
     assert await told(watch) == []
     (after_first, *_), (_, position) = events[1], events[0]
-    assert [one for one, _ in await told(Watch(store, [WatchedKind.EVOLUTION], position, position))] == [after_first]
+    assert [
+        one for one, _ in await told(Watch(store, [WatchedKind.EVOLUTION], position, position))
+    ] == [after_first]
 
 
 async def test_an_evolutions_round_is_told_with_its_messages(store):

@@ -21,13 +21,32 @@ from services.runtime.clock import SystemClock
 
 @pytest.fixture
 async def engine(tmp_path):
-    settings = WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=4, auto_create=True, min_support=1,
-                                update_size=1_000)
+    settings = WorkflowSettings(
+        session=BankSettings(k=4),
+        taste=BankSettings(k=4),
+        table_edges=4,
+        auto_create=True,
+        min_support=1,
+        update_size=1_000,
+    )
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
-    made = Engine(store, HashedEmbedder(settings.seed), NumpyIndex(SqlitePoints(store.database)), OfflineReasoner(), settings, "t")
+    made = Engine(
+        store,
+        HashedEmbedder(settings.seed),
+        NumpyIndex(SqlitePoints(store.database)),
+        OfflineReasoner(),
+        settings,
+        "t",
+    )
     await made.open()
-    await made.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=name), title=name, categories=(style,))
-                               for name, style in (("Aida", "opera"), ("Blue", "jazz"), ("Coda", "opera"))])
+    await made.upsert_clients(
+        [
+            ClientChange(
+                key=ClientKey(kind=ClientKind.ITEM, id=name), title=name, categories=(style,)
+            )
+            for name, style in (("Aida", "opera"), ("Blue", "jazz"), ("Coda", "opera"))
+        ]
+    )
     await push(made, "ann", "Blue")
     await push(made, "bob", "Blue")
     yield made
@@ -35,8 +54,14 @@ async def engine(tmp_path):
 
 
 async def push(engine, user, *items):
-    await engine.record([NewInteraction(event_id=f"{user}-{name}", user_id=user, item_id=name, time=0, content_hash=name)
-                         for name in items])
+    await engine.record(
+        [
+            NewInteraction(
+                event_id=f"{user}-{name}", user_id=user, item_id=name, time=0, content_hash=name
+            )
+            for name in items
+        ]
+    )
     await engine.drain()
     await engine.run_round()
 
@@ -50,8 +75,15 @@ async def rewrite(engine, user):
     """Since then every line of this profile says something else, under the same ids and sources."""
     ref = await ref_of(engine, user)
     text = (await engine.store.load_texts([ref]))[ref]
-    edits = [ReplaceLine(line=replace(line, text="Likes polka now.", attributes=("polka",))) for line in text.profile.lines]
-    after = ClientText(profile=text.profile.edited(edits, 12), filter_memory=text.filter_memory, watermark=text.watermark)
+    edits = [
+        ReplaceLine(line=replace(line, text="Likes polka now.", attributes=("polka",)))
+        for line in text.profile.lines
+    ]
+    after = ClientText(
+        profile=text.profile.edited(edits, 12),
+        filter_memory=text.filter_memory,
+        watermark=text.watermark,
+    )
     await engine.store.commit_texts([after], [], await engine.store.recorded_through())
 
 
@@ -65,7 +97,11 @@ async def test_each_profile_of_a_path_reads_as_it_did_at_that_step(engine):
     for user in ("ann", "bob"):
         await rewrite(engine, user)
     reached = await ref_of(engine, "ann")
-    paths = [path for path in await paths_from(engine, "bob-Aida") if isinstance(path[-1], ProfileHop) and path[-1].ref == reached]
+    paths = [
+        path
+        for path in await paths_from(engine, "bob-Aida")
+        if isinstance(path[-1], ProfileHop) and path[-1].ref == reached
+    ]
     assert paths
     for path in paths:
         lines = [hop.line for hop in path if isinstance(hop, ProfileHop)]
@@ -78,13 +114,28 @@ async def test_each_profile_of_a_path_reads_as_it_did_at_that_step(engine):
 
 
 async def test_a_path_ends_at_a_profile_only_where_its_line_says_what_travelled(engine):
-    await engine.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id="Duet"), title="Duet",
-                                              categories=("opera", "polka", "dub", "ska", "folk"))])
+    await engine.upsert_clients(
+        [
+            ClientChange(
+                key=ClientKey(kind=ClientKind.ITEM, id="Duet"),
+                title="Duet",
+                categories=("opera", "polka", "dub", "ska", "folk"),
+            )
+        ]
+    )
     await push(engine, "bob", "Aida", "Duet")
     for user in ("ann", "bob"):
         await engine.profiles.merged(await ref_of(engine, user))
-    paths = [path for event in ("bob-Aida", "bob-Duet", "ann-Blue") for path in await paths_from(engine, event)]
-    ends = [(next(hop.name for hop in path if isinstance(hop, AttributeHop)), path[-1]) for path in paths if len(path) > 3]
+    paths = [
+        path
+        for event in ("bob-Aida", "bob-Duet", "ann-Blue")
+        for path in await paths_from(engine, event)
+    ]
+    ends = [
+        (next(hop.name for hop in path if isinstance(hop, AttributeHop)), path[-1])
+        for path in paths
+        if len(path) > 3
+    ]
     assert any(isinstance(end, ProfileHop) for _, end in ends)
     for name, end in ends:
         assert name in (end.line.attributes if isinstance(end, ProfileHop) else end.text)
@@ -95,11 +146,23 @@ async def test_what_another_event_brought_later_is_no_path_of_this_one(engine):
     ref = await ref_of(engine, "bob")
     text = (await engine.store.load_texts([ref]))[ref]
     gone = [DropLine(id=line.id) for line in text.profile.lines if "opera" in line.attributes]
-    after = ClientText(profile=text.profile.edited(gone, 12), filter_memory=text.filter_memory, watermark=text.watermark)
+    after = ClientText(
+        profile=text.profile.edited(gone, 12),
+        filter_memory=text.filter_memory,
+        watermark=text.watermark,
+    )
     await engine.store.commit_texts([after], [], await engine.store.recorded_through())
     await push(engine, "bob", "Coda")
-    messages = {(path[3].router, path[3].round) for path in await paths_from(engine, "bob-Aida") if len(path) > 3}
-    later = {(path[3].router, path[3].round) for path in await paths_from(engine, "bob-Coda") if len(path) > 3}
+    messages = {
+        (path[3].router, path[3].round)
+        for path in await paths_from(engine, "bob-Aida")
+        if len(path) > 3
+    }
+    later = {
+        (path[3].router, path[3].round)
+        for path in await paths_from(engine, "bob-Coda")
+        if len(path) > 3
+    }
     assert messages
     assert later
     assert messages.isdisjoint(later)

@@ -23,8 +23,10 @@ from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.clock import SystemClock
 from tests import qdrants
 
-pytestmark = [pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant"),
-              pytest.mark.filterwarnings("ignore:Local mode performs exact")]
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant"),
+    pytest.mark.filterwarnings("ignore:Local mode performs exact"),
+]
 GENRES = ("opera", "jazz", "folk", "dub")
 
 
@@ -111,10 +113,22 @@ async def wire(request, tmp_path, monkeypatch):
 
 @asynccontextmanager
 async def engine_on(folder, wire, **fields):
-    settings = WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, auto_create=True,
-                                update_size=1_000, **fields)
-    made = Engine(SqliteStore(folder / "graph.db", SystemClock()), HashedEmbedder(settings.seed),
-                  QdrantIndex(wire.reach(), wire.prefix), OfflineReasoner(), settings, "test")
+    settings = WorkflowSettings(
+        session=BankSettings(k=4),
+        taste=BankSettings(k=4),
+        table_edges=2,
+        auto_create=True,
+        update_size=1_000,
+        **fields,
+    )
+    made = Engine(
+        SqliteStore(folder / "graph.db", SystemClock()),
+        HashedEmbedder(settings.seed),
+        QdrantIndex(wire.reach(), wire.prefix),
+        OfflineReasoner(),
+        settings,
+        "test",
+    )
     await made.open()
     try:
         yield made
@@ -124,10 +138,28 @@ async def engine_on(folder, wire, **fields):
 
 async def live(engine, name, count=12):
     """Some users do something; whatever is due is done."""
-    await engine.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"{name} {n}"), title=f"{name} {n}",
-                                              categories=(GENRES[n % 4],)) for n in range(count)])
-    await engine.record([NewInteraction(event_id=f"{name} {n}", user_id=f"u{n % 3}", item_id=f"{name} {n}", time=0,
-                                        content_hash=name) for n in range(count)])
+    await engine.upsert_clients(
+        [
+            ClientChange(
+                key=ClientKey(kind=ClientKind.ITEM, id=f"{name} {n}"),
+                title=f"{name} {n}",
+                categories=(GENRES[n % 4],),
+            )
+            for n in range(count)
+        ]
+    )
+    await engine.record(
+        [
+            NewInteraction(
+                event_id=f"{name} {n}",
+                user_id=f"u{n % 3}",
+                item_id=f"{name} {n}",
+                time=0,
+                content_hash=name,
+            )
+            for n in range(count)
+        ]
+    )
     await engine.drain()
 
 
@@ -142,7 +174,11 @@ async def found_again(engine):
 
 
 async def collections_on(wire):
-    return [found.name for found in (await wire.client.get_collections()).collections if found.name.startswith(wire.prefix)]
+    return [
+        found.name
+        for found in (await wire.client.get_collections()).collections
+        if found.name.startswith(wire.prefix)
+    ]
 
 
 async def beside(wire, engine):
@@ -175,7 +211,9 @@ async def test_down_for_a_while_costs_freshness_and_no_data(tmp_path, wire):
         await engine.carry()
         await wire.cut()
         await live(engine, "meanwhile")
-        assert await engine.store.reasoned_through() == await engine.store.recorded_through(), "everything else goes on"
+        assert await engine.store.reasoned_through() == await engine.store.recorded_through(), (
+            "everything else goes on"
+        )
         assert (await engine.recommender.recommend(Wish("u1", 5))).items
         with pytest.raises(IndexUnavailable):
             await engine.run_round()
@@ -191,8 +229,8 @@ async def test_down_for_a_while_costs_freshness_and_no_data(tmp_path, wire):
 
 
 async def test_new_clients_are_described_without_an_index_that_would_route_them(tmp_path, wire):
-    """Semantic routing asks the index whom a router reaches; a client that comes while it is away hears its routers after the
-    next round, and nobody's interactions wait for that."""
+    """Semantic routing asks the index whom a router reaches; a client that comes while it is away
+    hears its routers after the next round, and nobody's interactions wait for that."""
     async with engine_on(tmp_path, wire, policy="semantic", tau=-0.5) as engine:
         await live(engine, "before")
         assert (await engine.run_round()).touched
@@ -258,7 +296,9 @@ async def test_what_was_lost_is_filled_before_another_process_finds_it(tmp_path,
         mend, others = engine.upkeep.mend, []
 
         async def mending():
-            others.append(await engine.store.acquire_lease(index_upkeep.FINDING, "another process", 1_000))
+            others.append(
+                await engine.store.acquire_lease(index_upkeep.FINDING, "another process", 1_000)
+            )
             return await mend()
 
         monkeypatch.setattr(engine.upkeep, "mend", mending)
@@ -291,7 +331,9 @@ async def test_a_difference_is_found_by_version_at_start_and_mended(tmp_path, wi
         await engine.index.delete(Collection.USERS, [ref])
         other = max(versions)
         vector = (await engine.index.vectors(Collection.USERS, [other]))[other]
-        await engine.index.upsert(Collection.USERS, [Point(other, versions[other] + 5, vector), Point(ghost, 1, vector)])
+        await engine.index.upsert(
+            Collection.USERS, [Point(other, versions[other] + 5, vector), Point(ghost, 1, vector)]
+        )
     async with engine_on(tmp_path, wire) as engine:
         assert engine.upkeep.mended == 3
         assert await differences(engine) == set()
@@ -319,8 +361,14 @@ async def test_reindex_while_others_ask_misses_nothing_that_is_committed_meanwhi
         async def between(done, total):
             [ref] = await engine.store.find_refs([ClientKey(kind=ClientKind.USER, id="u0")])
             text = (await engine.store.load_texts([ref]))[ref]
-            after = type(text)(profile=type(text.profile)(ref=ref, version=text.profile.version + 1, lines=text.profile.lines,
-                                                          next_id=text.profile.next_id))
+            after = type(text)(
+                profile=type(text.profile)(
+                    ref=ref,
+                    version=text.profile.version + 1,
+                    lines=text.profile.lines,
+                    next_id=text.profile.next_id,
+                )
+            )
             await engine.store.commit_texts([after], [], await engine.store.recorded_through())
             await engine.vectors.show([after])
             added.append(ref)

@@ -1,4 +1,5 @@
-"""Lines as vectors, kept while there is room: who embeds beside another finds its own lines there when it goes on."""
+"""Lines as vectors, kept while there is room: who embeds beside another finds its own lines there
+when it goes on."""
 
 import asyncio
 
@@ -32,7 +33,9 @@ async def test_callers_that_put_out_each_others_lines_all_end_with_their_own(mon
     texts = [said(2 * n, *(f"line {n} {m}" for m in range(LINES))) for n in range(1, 4)]
     texts.append(said(8, "line 0 0", "one that is new"))
     await kept.of_texts([first])
-    texts += [said(2 * n, "line 0 1", *(f"line {n} {m}" for m in range(LINES))) for n in range(5, 9)]
+    texts += [
+        said(2 * n, "line 0 1", *(f"line {n} {m}" for m in range(LINES))) for n in range(5, 9)
+    ]
     found = await asyncio.gather(*(kept.of_texts([text]) for text in texts))
     alone = [await LineVectors(embedder).of_texts([text]) for text in texts]
     assert np.allclose(np.concatenate(found), np.concatenate(alone))

@@ -1,4 +1,5 @@
-"""The numbers after a restart, a rebuild, a failed commit and beside another learner: bit for bit what they were."""
+"""The numbers after a restart, a rebuild, a failed commit and beside another learner: bit for bit
+what they were."""
 
 import asyncio
 
@@ -14,7 +15,14 @@ from propagation.numbers.rules.combiner import packed
 from propagation.numbers.state import State
 from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.learn import learner as learning
-from propagation.workflow.learn.checkpoints import DERIVED, PROFILES, SCRATCH, restored, same_numbers, snapshot
+from propagation.workflow.learn.checkpoints import (
+    DERIVED,
+    PROFILES,
+    SCRATCH,
+    restored,
+    same_numbers,
+    snapshot,
+)
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.learn.rebuild import rebuild, rebuilt
 from propagation.workflow.views.numbers_owner import Numbers
@@ -30,11 +38,15 @@ class Process:
     def __init__(self, store, holder="me"):
         self.store, self.embedder = store, HashedEmbedder(SEED)
         self.numbers = Numbers(self.first_view())
-        self.learner = Learner(store, self.numbers, self.embedder, Leases(store, holder, 10), self.first_view)
+        self.learner = Learner(
+            store, self.numbers, self.embedder, Leases(store, holder, 10), self.first_view
+        )
 
     def first_view(self):
         dimension = self.embedder.dimension
-        return NumbersView(seeded_directions(K, dimension, 1), seeded_directions(K, dimension, 2), SEED, epoch=0)
+        return NumbersView(
+            seeded_directions(K, dimension, 1), seeded_directions(K, dimension, 2), SEED, epoch=0
+        )
 
     @property
     def state(self):
@@ -56,25 +68,45 @@ async def store(tmp_path):
 
 
 async def push(store, seed, count=400):
-    """Items with text, some changed and hidden later, and interactions of drawn users and items, some of them repeats."""
+    """Items with text, some changed and hidden later, and interactions of drawn users and items,
+    some of them repeats."""
     draw = np.random.default_rng(seed)
     words = [("jazz", "opera", "rock")[n % 3] + f" {n * seed % 7}" for n in range(ITEMS)]
-    await store.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"), title=word, hidden=n % 11 == seed)
-                                for n, word in enumerate(words)])
-    await store.record([NewInteraction(event_id=f"{seed}-{n}", user_id=f"u{draw.integers(USERS)}",
-                                       item_id=f"i{draw.integers(ITEMS)}",
-                                       time=n, weight=float(draw.choice([1, 1, 0.3])), content_hash="c") for n in range(count)],
-                       auto_create=True)
+    await store.upsert_clients(
+        [
+            ClientChange(
+                key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"), title=word, hidden=n % 11 == seed
+            )
+            for n, word in enumerate(words)
+        ]
+    )
+    await store.record(
+        [
+            NewInteraction(
+                event_id=f"{seed}-{n}",
+                user_id=f"u{draw.integers(USERS)}",
+                item_id=f"i{draw.integers(ITEMS)}",
+                time=n,
+                weight=float(draw.choice([1, 1, 0.3])),
+                content_hash="c",
+            )
+            for n in range(count)
+        ],
+        auto_create=True,
+    )
 
 
 async def tell_profiles(process, seed):
     """Profile vectors, as reason would set them between two steps of learn."""
     draw, dimension = np.random.default_rng(seed), process.embedder.dimension
-    process.numbers.view.set_profiles(range(2 * ITEMS), draw.standard_normal((2 * ITEMS, dimension)).astype(np.float32) / 8)
+    process.numbers.view.set_profiles(
+        range(2 * ITEMS), draw.standard_normal((2 * ITEMS, dimension)).astype(np.float32) / 8
+    )
 
 
 async def lived(store, monkeypatch, every=300):
-    """A process that has learned three batches, with profile vectors that changed on the way and checkpoints."""
+    """A process that has learned three batches, with profile vectors that changed on the way and
+    checkpoints."""
     monkeypatch.setattr(learning, "CHECKPOINT_EVERY", every)
     process = Process(store)
     await process.learner.open()
@@ -88,7 +120,16 @@ async def lived(store, monkeypatch, every=300):
 def test_a_checkpoint_holds_every_array_or_knows_why_not():
     view = NumbersView(seeded_directions(K, 4, 1), seeded_directions(K, 4, 2), SEED, epoch=0)
     kept = {name.split(".")[0] for name in snapshot(view, barrier=False).arrays}
-    assert set(State._fields) <= kept | {*SCRATCH, *DERIVED, *PROFILES, "neighbour", "together", "today", "limits", "seed"}
+    assert set(State._fields) <= kept | {
+        *SCRATCH,
+        *DERIVED,
+        *PROFILES,
+        "neighbour",
+        "together",
+        "today",
+        "limits",
+        "seed",
+    }
 
 
 async def test_a_checkpoint_that_lacks_an_array_is_named(store):
@@ -98,7 +139,10 @@ async def test_a_checkpoint_that_lacks_an_array_is_named(store):
     await process.learn()
     found = snapshot(process.numbers.view, barrier=False)
     found.arrays.pop("user_content")
-    with pytest.raises(StoreCorrupt, match=f"the checkpoint of the numbers at sequence {found.sequence} lacks user_content"):
+    with pytest.raises(
+        StoreCorrupt,
+        match=f"the checkpoint of the numbers at sequence {found.sequence} lacks user_content",
+    ):
         restored(found, SEED)
 
 
@@ -107,7 +151,9 @@ async def test_a_checkpoint_and_back_is_the_same(store, monkeypatch):
     view = process.numbers.view
     again = restored(snapshot(view, barrier=False), SEED)
     assert same_numbers(view.state, again.state) == []
-    assert np.array_equal(np.sort(view.state.seen_set), np.sort(again.state.seen_set[: len(view.state.seen_set)]))
+    assert np.array_equal(
+        np.sort(view.state.seen_set), np.sort(again.state.seen_set[: len(view.state.seen_set)])
+    )
     assert len(snapshot(view, barrier=False).arrays["adoptions"]) == ITEMS
 
 
@@ -137,7 +183,10 @@ async def test_a_rebuild_starts_at_the_newest_barrier(store, monkeypatch):
     await process.learn()
     await process.learner.close()
     operator = Leases(store, "operator", 10)
-    assert await rebuild(store, process.embedder, process.first_view, operator) == await store.learned_through()
+    assert (
+        await rebuild(store, process.embedder, process.first_view, operator)
+        == await store.learned_through()
+    )
     started = Process(store, "next")
     await started.learner.open()
     assert same_numbers(process.state, started.state) == []
@@ -147,7 +196,9 @@ async def test_mass_is_the_sum_of_what_was_stored(store, monkeypatch):
     process = await lived(store, monkeypatch)
     state, written = process.state, np.zeros(K)
     for block in await store.read_learned(0, 10_000):
-        np.add.at(written, block.routers[:, 1].ravel(), block.weights[:, 1].ravel().astype(np.float64))
+        np.add.at(
+            written, block.routers[:, 1].ravel(), block.weights[:, 1].ravel().astype(np.float64)
+        )
     start = 0.2 * ITEMS
     assert written.sum() + start == pytest.approx(float(state.taste.total.sum()), rel=1e-5)
 

@@ -1,4 +1,5 @@
-"""What was written, read from the store: nothing twice and nothing left out, wherever one stops and goes on."""
+"""What was written, read from the store: nothing twice and nothing left out, wherever one stops and
+goes on."""
 
 import numpy as np
 import pytest
@@ -24,7 +25,11 @@ async def test_gathering_stops_and_goes_on_at_any_sequence(tmp_path):
         assert not len(whole.of(1)[0])
         tail = await tail_of(store, through, engine.numbers.view.epoch, 50)
         log = (await store.read_log(tail.judged_from, 1_000)).interactions
-        assert (len(tail), tail.users.tolist(), tail.items.tolist()) == (50, log.user.tolist(), log.item.tolist())
+        assert (len(tail), tail.users.tolist(), tail.items.tolist()) == (
+            50,
+            log.user.tolist(),
+            log.item.tolist(),
+        )
         assert len(await tail_of(store, through, engine.numbers.view.epoch, 10_000)) == 120
         assert len(await tail_of(store, through, 9, 50)) == 0
     finally:

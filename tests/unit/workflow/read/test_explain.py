@@ -10,17 +10,32 @@ def part(feature, raw, value, weight):
     return Part(feature.name.lower(), raw, value, weight, value * weight)
 
 
-@pytest.mark.parametrize(("feature", "raw"), [(Feature.POPULARITY, 0.0), (Feature.RECENT, -1.6), (Feature.ADOPTERS, -0.15),
-                                              (Feature.LIFT_SESSION, -1.586), (Feature.LIFT_TASTE, -0.081)])
+@pytest.mark.parametrize(
+    ("feature", "raw"),
+    [
+        (Feature.POPULARITY, 0.0),
+        (Feature.RECENT, -1.6),
+        (Feature.ADOPTERS, -0.15),
+        (Feature.LIFT_SESSION, -1.586),
+        (Feature.LIFT_TASTE, -0.081),
+    ],
+)
 def test_what_an_item_lacks_is_not_said_of_it_though_it_speaks_for_it(feature, raw):
     assert in_words([part(feature, raw, -1.6, -0.8)], [], [], cold=False) == NOTHING
 
 
-@pytest.mark.parametrize("feature", [Feature.LIFT_TASTE, Feature.LIFT_SESSION, Feature.PROFILE, Feature.CONTENT])
+@pytest.mark.parametrize(
+    "feature", [Feature.LIFT_TASTE, Feature.LIFT_SESSION, Feature.PROFILE, Feature.CONTENT]
+)
 def test_less_bad_than_others_is_not_good(feature):
     assert in_words([part(feature, -0.1, 0.5, 0.8)], [], [], cold=False) == NOTHING
 
 
 def test_the_strongest_that_are_there_are_said():
-    said = in_words([part(Feature.POPULARITY, 2.0, 1.0, 0.5), part(Feature.RECENT, -0.5, 1.0, 0.3)], [], [], cold=True)
+    said = in_words(
+        [part(Feature.POPULARITY, 2.0, 1.0, 0.5), part(Feature.RECENT, -0.5, 1.0, 0.3)],
+        [],
+        [],
+        cold=True,
+    )
     assert said == "Many people chose it and it is being chosen a lot at the moment."

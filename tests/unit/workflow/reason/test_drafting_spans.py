@@ -1,4 +1,5 @@
-"""What a claim finds is read ahead of its drafting, in growing spans: little is read in vain where somebody waits for its end."""
+"""What a claim finds is read ahead of its drafting, in growing spans: little is read in vain where
+somebody waits for its end."""
 
 import pytest
 from hypothesis import given
@@ -30,13 +31,25 @@ def test_spans_are_the_works_in_order_each_as_many_as_all_before(works, least):
 
 @pytest.fixture
 async def engine(tmp_path):
-    settings = WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, auto_create=True)
+    settings = WorkflowSettings(
+        session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, auto_create=True
+    )
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
     index = NumpyIndex(SqlitePoints(store.database))
     made = Engine(store, HashedEmbedder(settings.seed), index, OfflineReasoner(), settings, "test")
     await made.open()
-    await made.record([NewInteraction(event_id=f"e{n}", user_id=f"u{n % USERS}", item_id=f"i{n % 7}", time=0, content_hash=f"{n}")
-                       for n in range(EVENTS)])
+    await made.record(
+        [
+            NewInteraction(
+                event_id=f"e{n}",
+                user_id=f"u{n % USERS}",
+                item_id=f"i{n % 7}",
+                time=0,
+                content_hash=f"{n}",
+            )
+            for n in range(EVENTS)
+        ]
+    )
     while await made.learn():
         pass
     yield made
@@ -54,15 +67,21 @@ def texts_of(parts):
 
 
 async def test_one_span_goes_on_from_what_the_one_before_drafted(engine):
-    parts, claim = await drafted(engine, lambda: True, Drafter(engine.reasoning.drafting.stage1, LEAST))
-    assert [reasoned.sequence for part in parts for reasoned in part.reasoned] == [work.sequence for work in claim.work]
+    parts, claim = await drafted(
+        engine, lambda: True, Drafter(engine.reasoning.drafting.stage1, LEAST)
+    )
+    assert [reasoned.sequence for part in parts for reasoned in part.reasoned] == [
+        work.sequence for work in claim.work
+    ]
     assert [part.last for part in parts] == [False] * (len(parts) - 1) + [True]
     seen = {}
     for text in texts_of(parts):
         assert text.profile.version == seen.get(text.profile.ref, text.profile.version - 1) + 1
         seen[text.profile.ref] = text.profile.version
     in_one = Drafter(engine.reasoning.drafting.stage1, EVENTS)
-    assert texts_of(parts) == texts_of([part async for part in in_one.drafts(claim.work, 60, lambda: True)])
+    assert texts_of(parts) == texts_of(
+        [part async for part in in_one.drafts(claim.work, 60, lambda: True)]
+    )
 
 
 async def test_where_somebody_waits_only_the_first_span_is_read(engine, monkeypatch):

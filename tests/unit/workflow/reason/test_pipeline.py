@@ -1,4 +1,5 @@
-"""Stage 1 with a reasoner that is waited for: side by side, in order where it matters, and nothing lost where two write."""
+"""Stage 1 with a reasoner that is waited for: side by side, in order where it matters, and nothing
+lost where two write."""
 
 import asyncio
 import sqlite3
@@ -24,12 +25,21 @@ from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.clock import SystemClock
 
 STYLES = ("opera", "jazz", "folk", "dub")
-SETTINGS = WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, auto_create=True, bootstrap_items=8,
-                            update_size=6, reason_backoff=0)
-TABLES = ("SELECT ref, version, sequence, next_id, body, watermark, dropped FROM profile_version ORDER BY 1, 2",
-          "SELECT sequence, module, owner, writer, reward, text, attributes FROM gradient ORDER BY 1, 2, 3",
-          "SELECT router, version, round, name, text, attributes FROM router_version ORDER BY 1, 2",
-          "SELECT sequence, user, reward FROM reasoned ORDER BY 1")
+SETTINGS = WorkflowSettings(
+    session=BankSettings(k=4),
+    taste=BankSettings(k=4),
+    table_edges=2,
+    auto_create=True,
+    bootstrap_items=8,
+    update_size=6,
+    reason_backoff=0,
+)
+TABLES = (
+    "SELECT ref, version, sequence, next_id, body, watermark, dropped FROM profile_version ORDER BY 1, 2",
+    "SELECT sequence, module, owner, writer, reward, text, attributes FROM gradient ORDER BY 1, 2, 3",
+    "SELECT router, version, round, name, text, attributes FROM router_version ORDER BY 1, 2",
+    "SELECT sequence, user, reward FROM reasoned ORDER BY 1",
+)
 
 
 class Slow(OfflineReasoner):
@@ -69,7 +79,11 @@ class Scribe(Slow):
         edits = [AddLine(line=Line(id=0, text=f"Chosen in {work.sequence}.", weight=5.0))]
         if self.same_line and positive.profile.lines:
             first = positive.profile.lines[0]
-            edits = [ReplaceLine(line=Line(id=first.id, text=f"{first.text} {work.sequence}", weight=9.0))]
+            edits = [
+                ReplaceLine(
+                    line=Line(id=first.id, text=f"{first.text} {work.sequence}", weight=9.0)
+                )
+            ]
         parts = [OptimizeAnswer(()), OptimizeAnswer(edits)]
         return BackwardAnswer((), parts if negative is None else [*parts, OptimizeAnswer(())])
 
@@ -77,7 +91,14 @@ class Scribe(Slow):
 @asynccontextmanager
 async def opened(folder, reasoner, settings=SETTINGS):
     store = SqliteStore(folder / "graph.db", SystemClock())
-    engine = Engine(store, HashedEmbedder(settings.seed), NumpyIndex(SqlitePoints(store.database)), reasoner, settings, "test")
+    engine = Engine(
+        store,
+        HashedEmbedder(settings.seed),
+        NumpyIndex(SqlitePoints(store.database)),
+        reasoner,
+        settings,
+        "test",
+    )
     await engine.open()
     try:
         yield engine
@@ -86,14 +107,28 @@ async def opened(folder, reasoner, settings=SETTINGS):
 
 
 def items(count=12):
-    return [ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"), title=f"Record {n}", categories=(STYLES[n % 4],))
-            for n in range(count)]
+    return [
+        ClientChange(
+            key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"),
+            title=f"Record {n}",
+            categories=(STYLES[n % 4],),
+        )
+        for n in range(count)
+    ]
 
 
 def events(count=60, seed=3):
     random = Random(seed)
-    return [NewInteraction(event_id=f"e{n}", user_id=f"u{random.randrange(8)}", item_id=f"i{random.randrange(12)}", time=n,
-                           content_hash=f"e{n}") for n in range(count)]
+    return [
+        NewInteraction(
+            event_id=f"e{n}",
+            user_id=f"u{random.randrange(8)}",
+            item_id=f"i{random.randrange(12)}",
+            time=n,
+            content_hash=f"e{n}",
+        )
+        for n in range(count)
+    ]
 
 
 def texts_in(path):
@@ -133,10 +168,18 @@ async def test_live_everything_is_reasoned_once_and_a_users_in_order(tmp_path):
 
 async def shared_item(tmp_path, reasoner):
     """Two users choose one item at the same time; (its text, how often something was redone)."""
-    async with opened(tmp_path, reasoner, SETTINGS.model_copy(update={"bootstrap_items": 1_000, "update_size": 1_000})) as engine:
+    async with opened(
+        tmp_path,
+        reasoner,
+        SETTINGS.model_copy(update={"bootstrap_items": 1_000, "update_size": 1_000}),
+    ) as engine:
         await engine.upsert_clients(items(1))
-        await engine.record([NewInteraction(event_id=name, user_id=name, item_id="i0", time=0, content_hash=name)
-                             for name in ("ann", "bob")])
+        await engine.record(
+            [
+                NewInteraction(event_id=name, user_id=name, item_id="i0", time=0, content_hash=name)
+                for name in ("ann", "bob")
+            ]
+        )
         await engine.drain()
         [ref] = await engine.store.find_refs([ClientKey(kind=ClientKind.ITEM, id="i0")])
         return (await engine.store.load_texts([ref]))[ref].profile, engine.reasoning.pipeline.redone
@@ -153,7 +196,9 @@ async def test_a_clash_on_one_line_is_redone_and_counted(tmp_path):
     reasoner = Scribe(same_line=True)
     profile, redone = await shared_item(tmp_path, reasoner)
     written = max(profile.lines, key=lambda line: line.weight).text.split()
-    assert len([word for word in written if word.isdigit()]) >= 2, "the second was written on top of the first"
+    assert len([word for word in written if word.isdigit()]) >= 2, (
+        "the second was written on top of the first"
+    )
     assert (redone, reasoner.calls) == (1, 3)
 
 
@@ -176,7 +221,9 @@ async def test_while_nobody_answers_the_work_waits_and_is_no_dead_letter(tmp_pat
 
 
 @pytest.mark.parametrize("width", [1, 4])
-async def test_a_claim_is_held_for_as_long_as_a_model_takes_and_not_after_its_process_died(tmp_path, width):
+async def test_a_claim_is_held_for_as_long_as_a_model_takes_and_not_after_its_process_died(
+    tmp_path, width
+):
     reasoner = Slow(width)
     answer, answered, others = reasoner.forward, asyncio.Event(), []
 
@@ -198,7 +245,9 @@ async def test_a_claim_is_held_for_as_long_as_a_model_takes_and_not_after_its_pr
         answered.set()
         await reasoning
         assert others == [None] * 10
-        await engine.record([replace(event, event_id=f"again {n}") for n, event in enumerate(events(4))])
+        await engine.record(
+            [replace(event, event_id=f"again {n}") for n, event in enumerate(events(4))]
+        )
         await engine.learn()
         dead = await engine.store.claim_reason("dead", 4, engine.leases.ttl_ms)
         await asyncio.sleep(0.3)

@@ -1,4 +1,5 @@
-"""A reasoner that fails is not a preference: retries, dead letters and their replay; and what happens when two write."""
+"""A reasoner that fails is not a preference: retries, dead letters and their replay; and what
+happens when two write."""
 
 from dataclasses import replace
 
@@ -51,18 +52,47 @@ class Flaky(OfflineReasoner):
 
 
 def events(*items, user="ann"):
-    return [NewInteraction(event_id=f"{user}-{name}", user_id=user, item_id=name, time=0, content_hash=name) for name in items]
+    return [
+        NewInteraction(
+            event_id=f"{user}-{name}", user_id=user, item_id=name, time=0, content_hash=name
+        )
+        for name in items
+    ]
 
 
 @pytest.fixture
 async def engine(tmp_path):
-    settings = WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2, auto_create=True,
-                                reason_backoff=0, update_size=1_000)
+    settings = WorkflowSettings(
+        session=BankSettings(k=4),
+        taste=BankSettings(k=4),
+        table_edges=2,
+        auto_create=True,
+        reason_backoff=0,
+        update_size=1_000,
+    )
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
-    made = Engine(store, HashedEmbedder(settings.seed), NumpyIndex(SqlitePoints(store.database)), Flaky(), settings, "test")
+    made = Engine(
+        store,
+        HashedEmbedder(settings.seed),
+        NumpyIndex(SqlitePoints(store.database)),
+        Flaky(),
+        settings,
+        "test",
+    )
     await made.open()
-    await made.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=name), title=name, categories=(style,))
-                               for name, style in (("Aida", "opera"), ("Blue", "jazz"), ("Coda", "folk"), ("Dusk", "dub"))])
+    await made.upsert_clients(
+        [
+            ClientChange(
+                key=ClientKey(kind=ClientKind.ITEM, id=name), title=name, categories=(style,)
+            )
+            for name, style in (
+                ("Aida", "opera"),
+                ("Blue", "jazz"),
+                ("Coda", "folk"),
+                ("Dusk", "dub"),
+            )
+        ]
+    )
     yield made
     await made.close()
 
@@ -111,7 +141,9 @@ async def test_a_replayed_dead_letter_edits_the_current_version_and_is_marked_la
     assert await engine.store.dead_letters(10) == []
     assert await engine.replay_dead_letters() == (0, 0)
     recorded = await engine.store.recorded_through()
-    assert (await engine.store.text_at(after.ref, recorded - 1)).profile == before, "its texts belong to now"
+    assert (await engine.store.text_at(after.ref, recorded - 1)).profile == before, (
+        "its texts belong to now"
+    )
 
 
 async def test_a_dead_letter_that_fails_again_stays_one_with_its_newest_reason(engine):
@@ -126,8 +158,12 @@ async def test_a_dead_letter_that_fails_again_stays_one_with_its_newest_reason(e
 
 async def write_beside(engine, text):
     """Another process writes the client's next version: a line of its own."""
-    beside = text.profile.edited([AddLine(line=Line(id=0, text="Written elsewhere.", weight=9.0))], 12)
-    await engine.store.commit_texts([replace(text, profile=beside)], [], await engine.store.recorded_through())
+    beside = text.profile.edited(
+        [AddLine(line=Line(id=0, text="Written elsewhere.", weight=9.0))], 12
+    )
+    await engine.store.commit_texts(
+        [replace(text, profile=beside)], [], await engine.store.recorded_through()
+    )
 
 
 async def test_where_two_wrote_the_later_is_redone_on_the_newer_version(engine):
@@ -157,7 +193,8 @@ async def test_a_writer_that_loses_every_time_gives_up_after_five(engine, monkey
 
 
 def commits_of(engine, monkeypatch, before):
-    """Every commit of reasoned work, told as (how many, whether more follow) once `before` (its place) has had its say."""
+    """Every commit of reasoned work, told as (how many, whether more follow) once `before` (its
+    place) has had its say."""
     commit, made = engine.store.commit_reasoned, []
 
     async def told(claim, reasoned, *, more=False):
@@ -173,7 +210,9 @@ async def nothing(place):
     return None
 
 
-async def test_a_claim_is_committed_in_parts_and_every_part_stands_on_the_one_before(engine, monkeypatch):
+async def test_a_claim_is_committed_in_parts_and_every_part_stands_on_the_one_before(
+    engine, monkeypatch
+):
     engine.reasoning.drafting.least = 2
     made = commits_of(engine, monkeypatch, nothing)
     await engine.record(events("Aida", "Blue", "Coda", "Dusk") + events("Aida", user="bob"))
@@ -184,7 +223,9 @@ async def test_a_claim_is_committed_in_parts_and_every_part_stands_on_the_one_be
     assert (await profile_of(engine)).attributes == {"opera", "jazz", "folk", "dub"}
 
 
-async def test_where_a_later_part_clashes_the_earlier_ones_stay_and_the_rest_is_redone(engine, monkeypatch):
+async def test_where_a_later_part_clashes_the_earlier_ones_stay_and_the_rest_is_redone(
+    engine, monkeypatch
+):
     await engine.record(events("Aida"))
     await engine.drain()
     ref = (await profile_of(engine)).ref
@@ -251,19 +292,25 @@ def test_a_cache_can_be_bounded_by_what_its_values_weigh():
     recent.put("a", "four")
     recent.put("b", "four")
     recent.put("a", "as many")
-    assert recent.find(["a", "b"]) == {"a": "as many"}, "the heavier one leaves no room for the other"
+    assert recent.find(["a", "b"]) == {"a": "as many"}, (
+        "the heavier one leaves no room for the other"
+    )
     recent.put("c", "abc")
     assert recent.find(["a", "c"]) == {"a": "as many", "c": "abc"}
     recent.forget(["a"])
     recent.put("d", "sevens!")
-    assert recent.find(["c", "d"]) == {"c": "abc", "d": "sevens!"}, "what was forgotten weighs nothing"
+    assert recent.find(["c", "d"]) == {"c": "abc", "d": "sevens!"}, (
+        "what was forgotten weighs nothing"
+    )
     recent.put("e", "more than all of it together")
     assert recent.find(["c", "d", "e"]) == {"e": "more than all of it together"}
 
 
 async def title_of(engine, name, **fields):
     """The item's text in the catalogue changes."""
-    await engine.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=name), **fields)])
+    await engine.upsert_clients(
+        [ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=name), **fields)]
+    )
     await engine.drain()
     [ref] = await engine.store.find_refs([ClientKey(kind=ClientKind.ITEM, id=name)])
     lines = (await engine.store.load_texts([ref]))[ref].profile.lines
@@ -282,24 +329,32 @@ async def test_catalogue_lines_follow_the_catalogue_and_other_lines_stay(engine)
     assert await title_of(engine, "Blue", title="", categories=()) == ([], lines - len(after))
 
 
-async def test_clients_without_text_keep_nobody_behind_them_from_being_described(engine, monkeypatch):
+async def test_clients_without_text_keep_nobody_behind_them_from_being_described(
+    engine, monkeypatch
+):
     monkeypatch.setattr(cold_start, "CLIENTS_A_STEP", 1)
     await engine.drain()
     for name in ("quiet", "silent"):
         await engine.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.USER, id=name))])
-    await engine.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id="Green"), title="Kind of Green")])
+    await engine.upsert_clients(
+        [ClientChange(key=ClientKey(kind=ClientKind.ITEM, id="Green"), title="Kind of Green")]
+    )
     await engine.learn()
     assert await engine.reason(0) == 1
     assert not engine.cold_start.waiting
 
 
-async def test_a_change_that_the_reasoner_failed_on_is_described_in_the_end_even_after_a_restart(engine, monkeypatch):
+async def test_a_change_that_the_reasoner_failed_on_is_described_in_the_end_even_after_a_restart(
+    engine, monkeypatch
+):
     monkeypatch.setattr(cold_start, "RETRY_SECONDS", 0.0)
     await engine.drain()
     engine.reasoner.mute = True
     before, _ = await title_of(engine, "Blue", title="Kind of Green")
     assert "“Blue”" in before[0]
-    again = ColdStart(engine.store, engine.reasoner, engine.stage2.policy, engine.vectors, engine.settings)
+    again = ColdStart(
+        engine.store, engine.reasoner, engine.stage2.policy, engine.vectors, engine.settings
+    )
     await again.open(await engine.store.learned_through())
     assert await again.step() == {}
     engine.reasoner.mute = False

@@ -1,4 +1,5 @@
-"""Every routing policy carries a preference through the whole loop; and the preset `paper` is the paper's stage 0 and eq. 4."""
+"""Every routing policy carries a preference through the whole loop; and the preset `paper` is the
+paper's stage 0 and eq. 4."""
 
 from contextlib import asynccontextmanager
 
@@ -19,13 +20,25 @@ from services.config.sources import load_settings, parse_assignments
 STYLES = ("jazz", "opera", "folk", "punk")
 MOODS = ("calm", "loud", "sad", "bright", "slow")
 ITEMS, USERS = 40, 12
-SMALL = WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=6), table_edges=2, update_size=5, bootstrap_items=ITEMS,
-                         auto_create=True)
+SMALL = WorkflowSettings(
+    session=BankSettings(k=4),
+    taste=BankSettings(k=6),
+    table_edges=2,
+    update_size=5,
+    bootstrap_items=ITEMS,
+    auto_create=True,
+)
 
 
 def catalogue():
-    return [ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"), title=f"Record {n}",
-                         attributes=(STYLES[n % 4], MOODS[n % 5])) for n in range(ITEMS)]
+    return [
+        ClientChange(
+            key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"),
+            title=f"Record {n}",
+            attributes=(STYLES[n % 4], MOODS[n % 5]),
+        )
+        for n in range(ITEMS)
+    ]
 
 
 def events(start, count=120):
@@ -34,14 +47,22 @@ def events(start, count=120):
     for n in range(start, start + count):
         user = int(draw.integers(USERS))
         style = user % 4 if draw.random() < 0.8 else int(draw.integers(4))
-        yield NewInteraction(event_id=f"e{n}", user_id=f"u{user}", item_id=f"i{int(draw.integers(ITEMS // 4)) * 4 + style}", time=n,
-                             content_hash=f"e{n}")
+        yield NewInteraction(
+            event_id=f"e{n}",
+            user_id=f"u{user}",
+            item_id=f"i{int(draw.integers(ITEMS // 4)) * 4 + style}",
+            time=n,
+            content_hash=f"e{n}",
+        )
 
 
 @asynccontextmanager
 async def lived(tmp_path, workflow):
-    """An engine of these settings after a catalogue, two batches of events and the rounds between them."""
-    engine = engine_of(Settings(database=tmp_path / "graph.db", reasoning_in="loop", workflow=workflow))
+    """An engine of these settings after a catalogue, two batches of events and the rounds between
+    them."""
+    engine = engine_of(
+        Settings(database=tmp_path / "graph.db", reasoning_in="loop", workflow=workflow)
+    )
     await engine.open()
     try:
         await engine.upsert_clients(catalogue())
@@ -64,7 +85,12 @@ async def test_a_preference_reaches_others_and_never_its_lone_sender(tmp_path, p
     async with lived(tmp_path, SMALL.model_copy(update={"policy": policy})) as engine:
         heard = 0
         for ref, text in (await texts_of(engine)).items():
-            sources = [source for line in text.profile.lines if line.author == Author.RECEPTION for source in line.sources]
+            sources = [
+                source
+                for line in text.profile.lines
+                if line.author == Author.RECEPTION
+                for source in line.sources
+            ]
             for source in sources:
                 message = await engine.store.router_version(source.router, source.version)
                 assert message.senders - {ref}
@@ -76,14 +102,27 @@ async def test_a_preference_reaches_others_and_never_its_lone_sender(tmp_path, p
 
 async def test_point_to_point_does_not_name_users_to_others(tmp_path):
     async with lived(tmp_path, SMALL.model_copy(update={"policy": "point_to_point"})) as engine:
-        named = [ClientChange(key=ClientKey(kind=ClientKind.USER, id=f"u{n}"), title=f"Ms Secret {n}") for n in range(USERS)]
+        named = [
+            ClientChange(key=ClientKey(kind=ClientKind.USER, id=f"u{n}"), title=f"Ms Secret {n}")
+            for n in range(USERS)
+        ]
         await engine.upsert_clients(named)
         await engine.record(list(events(3_000)))
         await engine.drain()
         await engine.run_round()
-        versions = await engine.store.router_versions([SENDERS + ref for ref in await engine.store.text_versions()])
-        assert {version.name for version in versions if kind_of(version.router - SENDERS) == ClientKind.USER} == {"one user"}
-        assert {version.name for version in versions if kind_of(version.router - SENDERS) == ClientKind.ITEM} >= {"Record 1"}
+        versions = await engine.store.router_versions(
+            [SENDERS + ref for ref in await engine.store.text_versions()]
+        )
+        assert {
+            version.name
+            for version in versions
+            if kind_of(version.router - SENDERS) == ClientKind.USER
+        } == {"one user"}
+        assert {
+            version.name
+            for version in versions
+            if kind_of(version.router - SENDERS) == ClientKind.ITEM
+        } >= {"Record 1"}
 
 
 async def test_the_placebo_shuffles_who_hears_what_and_not_what_is_learned(tmp_path):
@@ -92,14 +131,20 @@ async def test_the_placebo_shuffles_who_hears_what_and_not_what_is_learned(tmp_p
     for policy in ("adoption", "placebo"):
         folder = tmp_path / policy
         folder.mkdir()
-        async with lived(folder, SMALL.model_copy(update={"policy": policy, "propagate": False})) as engine:
+        async with lived(
+            folder, SMALL.model_copy(update={"policy": policy, "propagate": False})
+        ) as engine:
             await engine.stage2.run()
             edges = await engine.store.edges_of(sorted(await engine.store.text_versions()))
-            found[policy] = (engine.numbers.view.state.taste.trust[:USERS].copy(),
-                             {ref: {edge.router for edge in some} for ref, some in edges.items()})
+            found[policy] = (
+                engine.numbers.view.state.taste.trust[:USERS].copy(),
+                {ref: {edge.router for edge in some} for ref, some in edges.items()},
+            )
     (trust, adopted), (same, shuffled) = found["adoption"], found["placebo"]
     assert np.array_equal(trust, same)
-    assert {ref: len(routers) for ref, routers in adopted.items()} == {ref: len(routers) for ref, routers in shuffled.items()}
+    assert {ref: len(routers) for ref, routers in adopted.items()} == {
+        ref: len(routers) for ref, routers in shuffled.items()
+    }
     assert adopted != shuffled
 
 
@@ -107,25 +152,32 @@ async def test_the_placebo_shuffles_who_hears_what_and_not_what_is_learned(tmp_p
 def paper(tmp_path):
     """The preset as an operator gets it, with what a small town needs besides; flags win."""
     path = tmp_path / "propagation.toml"
-    path.write_text(f"preset = 'paper'\nupdate_size = 5\nbootstrap_items = {ITEMS}\nauto_create = true\nsession.k = 4\n")
+    path.write_text(
+        f"preset = 'paper'\nupdate_size = 5\nbootstrap_items = {ITEMS}\nauto_create = true\nsession.k = 4\n"
+    )
     return lambda *flags: load_settings(path, {}, parse_assignments(flags)).settings.workflow
 
 
 async def test_the_preset_paper_starts_from_clusters_of_attributes(tmp_path, paper):
-    """2.2.1: the attributes of all clients, clustered into twenty; the taste routers take the centres, and each attribute goes
-    to the router of its cluster first."""
+    """2.2.1: the attributes of all clients, clustered into twenty; the taste routers take the
+    centres, and each attribute goes to the router of its cluster first."""
     async with lived(tmp_path, paper()) as engine:
         names = sorted((*STYLES, *MOODS))
         attributes = await engine.embedder.embed(names)
         wanted = spherical_kmeans(attributes, 20, engine.settings.seed + 1)
         assert np.array_equal(engine.numbers.view.state.taste.centres, wanted)
-        first = {part.attribute: version.router for version in await first_versions(engine) for part in version.integrated}
+        first = {
+            part.attribute: version.router
+            for version in await first_versions(engine)
+            for part in version.integrated
+        }
         assert [first[name] for name in names] == (attributes @ wanted.T).argmax(axis=1).tolist()
 
 
 @pytest.mark.parametrize("flags", [(), ("tau=0.3",)], ids=["tau measured", "tau absolute"])
 async def test_the_preset_paper_multicasts_above_tau(tmp_path, paper, flags):
-    """Eq. 4 through the engine: tau is fixed with the epoch, and nobody of a smaller cosine is reached."""
+    """Eq. 4 through the engine: tau is fixed with the epoch, and nobody of a smaller cosine is
+    reached."""
     async with lived(tmp_path, paper(*flags)) as engine:
         assert isinstance(engine.stage2.policy, SemanticPolicy)
         epoch = await engine.store.current_epoch()
@@ -143,5 +195,10 @@ async def first_versions(engine):
 
 
 def test_tau_of_the_preset_is_a_setting(paper):
-    assert (paper().policy, paper().centres, paper().taste.k, paper().tau) == ("semantic", "attributes", 20, None)
+    assert (paper().policy, paper().centres, paper().taste.k, paper().tau) == (
+        "semantic",
+        "attributes",
+        20,
+        None,
+    )
     assert paper("tau=0.85").tau == 0.85

@@ -1,4 +1,5 @@
-"""A router whose summary fails is left out of its round alone, and what had arrived there is in the next one."""
+"""A router whose summary fails is left out of its round alone, and what had arrived there is in the
+next one."""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -19,7 +20,13 @@ from propagation.workflow.engine import Engine
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.clock import SystemClock
 
-SETTINGS = WorkflowSettings(session=BankSettings(k=4), taste=BankSettings(k=6), table_edges=2, auto_create=True, update_size=1_000)
+SETTINGS = WorkflowSettings(
+    session=BankSettings(k=4),
+    taste=BankSettings(k=6),
+    table_edges=2,
+    auto_create=True,
+    update_size=1_000,
+)
 
 
 class Silent(OfflineReasoner):
@@ -33,14 +40,26 @@ class Silent(OfflineReasoner):
     async def summarize(self, routers):
         self.asked.extend(one.router for one in routers)
         answer = await super().summarize(routers)
-        return replace(answer, summaries=[ReasonerFailed("the model timed out") if one.router in self.silent else summary
-                                          for one, summary in zip(routers, answer.summaries, strict=True)])
+        return replace(
+            answer,
+            summaries=[
+                ReasonerFailed("the model timed out") if one.router in self.silent else summary
+                for one, summary in zip(routers, answer.summaries, strict=True)
+            ],
+        )
 
 
 @asynccontextmanager
 async def opened(folder):
     store = SqliteStore(folder / "graph.db", SystemClock())
-    engine = Engine(store, HashedEmbedder(SETTINGS.seed), NumpyIndex(SqlitePoints(store.database)), Silent(), SETTINGS, "test")
+    engine = Engine(
+        store,
+        HashedEmbedder(SETTINGS.seed),
+        NumpyIndex(SqlitePoints(store.database)),
+        Silent(),
+        SETTINGS,
+        "test",
+    )
     await engine.open()
     try:
         yield engine
@@ -49,16 +68,36 @@ async def opened(folder):
 
 
 async def lived(engine, start=0):
-    await engine.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"), title=f"Record {n}",
-                                              attributes=(("jazz", "opera", "folk", "punk")[n % 4],)) for n in range(20)])
-    await engine.record([NewInteraction(event_id=f"e{start + n}", user_id=f"u{n % 5}", item_id=f"i{(start + n * 7) % 20}", time=n,
-                                        content_hash="same") for n in range(30)])
+    await engine.upsert_clients(
+        [
+            ClientChange(
+                key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"),
+                title=f"Record {n}",
+                attributes=(("jazz", "opera", "folk", "punk")[n % 4],),
+            )
+            for n in range(20)
+        ]
+    )
+    await engine.record(
+        [
+            NewInteraction(
+                event_id=f"e{start + n}",
+                user_id=f"u{n % 5}",
+                item_id=f"i{(start + n * 7) % 20}",
+                time=n,
+                content_hash="same",
+            )
+            for n in range(30)
+        ]
+    )
     await engine.drain()
 
 
 async def parts(engine, router):
     """What the router's current message carries: (attribute, client)."""
-    versions = {version.router: version.version for version in await engine.store.router_versions(range(6))}
+    versions = {
+        version.router: version.version for version in await engine.store.router_versions(range(6))
+    }
     if router not in versions:
         return set()
     whole = await engine.store.router_version(router, versions[router])
@@ -72,7 +111,9 @@ async def touched_without_failure(folder):
         return {router: await parts(engine, router) for router in range(6)}
 
 
-async def test_only_the_failing_router_is_left_out_and_the_next_round_has_what_arrived_there(tmp_path):
+async def test_only_the_failing_router_is_left_out_and_the_next_round_has_what_arrived_there(
+    tmp_path,
+):
     (tmp_path / "sound").mkdir()
     whole = await touched_without_failure(tmp_path / "sound")
     failing = max(whole, key=lambda router: len(whole[router]))
@@ -82,8 +123,13 @@ async def test_only_the_failing_router_is_left_out_and_the_next_round_has_what_a
         done = await engine.run_round()
         assert engine.stage2.skipped == {failing: "the model timed out"}
         assert done.touched == sum(bool(found) for found in whole.values()) - 1
-        assert {router: await parts(engine, router) for router in range(6)} == {**whole, failing: set()}
-    async with opened(tmp_path) as engine:  # a restart forgets nothing, and no client has to change for it
+        assert {router: await parts(engine, router) for router in range(6)} == {
+            **whole,
+            failing: set(),
+        }
+    async with opened(
+        tmp_path
+    ) as engine:  # a restart forgets nothing, and no client has to change for it
         done = await engine.run_round()
         assert (done.touched, done.changed) == (1, 0)
         assert engine.reasoner.asked == [failing]
@@ -103,7 +149,7 @@ async def test_what_was_left_out_waits_through_rounds_that_fail_again(tmp_path):
         await engine.run_round()
         engine.reasoner.silent = frozenset()
         done = await engine.run_round()
-        assert done.touched == len(engine.reasoner.asked[-done.touched:]) >= len(waiting)
+        assert done.touched == len(engine.reasoner.asked[-done.touched :]) >= len(waiting)
         arrived = {part for router in range(6) for part in await parts(engine, router)}
         assert {attribute for attribute, _ in arrived} == {"jazz", "opera", "folk", "punk"}
 
@@ -155,13 +201,18 @@ async def test_the_lease_is_held_for_as_long_as_a_round_takes(tmp_path):
         engine.reasoner.summarize = slowly
         assert (await engine.run_round()).touched == len(others)
         assert set(others) == {None}
-        assert await engine.store.acquire_lease("round", "another", 1_000) is not None, "it is given back at the end"
+        assert await engine.store.acquire_lease("round", "another", 1_000) is not None, (
+            "it is given back at the end"
+        )
 
 
 async def test_a_lease_held_by_another_is_not_given(tmp_path):
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
     await store.open()
-    async with Leases(store, "one", 1).holding("work") as first, Leases(store, "two", 1).holding("work") as second:
+    async with (
+        Leases(store, "one", 1).holding("work") as first,
+        Leases(store, "two", 1).holding("work") as second,
+    ):
         assert first is not None
         assert second is None
     await store.close()

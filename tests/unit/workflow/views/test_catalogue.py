@@ -11,14 +11,28 @@ from propagation.workflow.views.catalogue import Catalogue
 from propagation.workflow.views.pending_events import Unlearned
 
 
-def item(row: int, *attributes: str, categories: tuple[str, ...] = (), hidden: bool = False) -> Client:
-    return Client(ref=ref_of(ClientKind.ITEM, row), key=ClientKey(kind=ClientKind.ITEM, id=f"i{row}"), title=f"T{row}",
-                  attributes=attributes, categories=categories, hidden=hidden)
+def item(
+    row: int, *attributes: str, categories: tuple[str, ...] = (), hidden: bool = False
+) -> Client:
+    return Client(
+        ref=ref_of(ClientKind.ITEM, row),
+        key=ClientKey(kind=ClientKind.ITEM, id=f"i{row}"),
+        title=f"T{row}",
+        attributes=attributes,
+        categories=categories,
+        hidden=hidden,
+    )
 
 
 def test_names_are_normalised_and_any_of_each_list_is_enough():
     catalogue = Catalogue()
-    catalogue.take([item(0, "Jazz"), item(2, "  jazz ", "ＢＯＰ", categories=("LP",)), item(1, "opera", categories=("lp",))])
+    catalogue.take(
+        [
+            item(0, "Jazz"),
+            item(2, "  jazz ", "ＢＯＰ", categories=("LP",)),
+            item(1, "opera", categories=("lp",)),
+        ]
+    )
     assert list(catalogue.rows_with(["JAZZ"], [])) == [0, 2]
     assert list(catalogue.rows_with(["jazz", "opera", "polka"], ["Lp"])) == [1, 2]
     assert list(catalogue.rows_with(["bop"], [])) == [2]
@@ -43,26 +57,57 @@ def test_an_older_description_never_replaces_a_newer_one():
     catalogue = Catalogue()
     catalogue.take([replace(item(0, "jazz"), sequence=9)])
     catalogue.take([replace(item(0, "opera"), sequence=4, title="before")])
-    assert (list(catalogue.rows_with(["jazz"], [])), list(catalogue.rows_with(["opera"], []))) == ([0], [])
+    assert (list(catalogue.rows_with(["jazz"], [])), list(catalogue.rows_with(["opera"], []))) == (
+        [0],
+        [],
+    )
     assert catalogue.title_of(0) == "T0"
 
 
 def event(user: str, name: str) -> NewInteraction:
-    return NewInteraction(event_id=f"{user}{name}", user_id=user, item_id=name, time=0, content_hash="")
+    return NewInteraction(
+        event_id=f"{user}{name}", user_id=user, item_id=name, time=0, content_hash=""
+    )
 
 
 def test_only_what_was_accepted_waits_and_only_until_it_is_learned():
     unlearned = Unlearned()
-    unlearned.recorded([event("ann", "a"), event("bob", "b"), event("ann", "c")],
-                       [RecordOutcome(status=RecordStatus.ACCEPTED, sequence=5),
-                        RecordOutcome(status=RecordStatus.DUPLICATE, sequence=2),
-                        RecordOutcome(status=RecordStatus.ACCEPTED, sequence=6)])
+    unlearned.recorded(
+        [event("ann", "a"), event("bob", "b"), event("ann", "c")],
+        [
+            RecordOutcome(status=RecordStatus.ACCEPTED, sequence=5),
+            RecordOutcome(status=RecordStatus.DUPLICATE, sequence=2),
+            RecordOutcome(status=RecordStatus.ACCEPTED, sequence=6),
+        ],
+    )
     column = np.array([7, 8])
-    unlearned.logged(6, LogSlice(interactions=Interactions(
-        sequence=column, user=np.array([0, 1]), item=np.array([3, 4]), negative=-column, weight=column.astype(np.float64),
-        seed=column.astype(np.uint64), day=column), entries=(), through=8))
-    assert (unlearned.ids_of("ann"), unlearned.ids_of("bob"), unlearned.rows_of(0)) == (["a", "c"], [], [3])
+    unlearned.logged(
+        6,
+        LogSlice(
+            interactions=Interactions(
+                sequence=column,
+                user=np.array([0, 1]),
+                item=np.array([3, 4]),
+                negative=-column,
+                weight=column.astype(np.float64),
+                seed=column.astype(np.uint64),
+                day=column,
+            ),
+            entries=(),
+            through=8,
+        ),
+    )
+    assert (unlearned.ids_of("ann"), unlearned.ids_of("bob"), unlearned.rows_of(0)) == (
+        ["a", "c"],
+        [],
+        [3],
+    )
     unlearned.learned(5)
     assert unlearned.ids_of("ann") == ["c"]
     unlearned.learned(7)
-    assert (unlearned.ids_of("ann"), unlearned.rows_of(0), unlearned.rows_of(1), len(unlearned)) == ([], [], [4], 1)
+    assert (
+        unlearned.ids_of("ann"),
+        unlearned.rows_of(0),
+        unlearned.rows_of(1),
+        len(unlearned),
+    ) == ([], [], [4], 1)

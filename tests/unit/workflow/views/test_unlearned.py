@@ -12,14 +12,32 @@ from propagation.workflow.views.pending_events import Unlearned
 def logged(unlearned, after, through):
     """Everything between two sequences, an interaction each, of user and item by number."""
     column = np.arange(after + 1, through + 1)
-    unlearned.logged(after, LogSlice(interactions=Interactions(
-        sequence=column, user=column % 3, item=column, negative=-column, weight=column.astype(np.float64),
-        seed=column.astype(np.uint64), day=column), entries=(), through=through))
+    unlearned.logged(
+        after,
+        LogSlice(
+            interactions=Interactions(
+                sequence=column,
+                user=column % 3,
+                item=column,
+                negative=-column,
+                weight=column.astype(np.float64),
+                seed=column.astype(np.uint64),
+                day=column,
+            ),
+            entries=(),
+            through=through,
+        ),
+    )
 
 
 def accepted(*sequences):
-    return ([NewInteraction(event_id=str(n), user_id="ann", item_id=f"i{n}", time=0, content_hash="") for n in sequences],
-            [RecordOutcome(status=RecordStatus.ACCEPTED, sequence=n) for n in sequences])
+    return (
+        [
+            NewInteraction(event_id=str(n), user_id="ann", item_id=f"i{n}", time=0, content_hash="")
+            for n in sequences
+        ],
+        [RecordOutcome(status=RecordStatus.ACCEPTED, sequence=n) for n in sequences],
+    )
 
 
 def test_what_is_recorded_elsewhere_is_a_gap_until_it_is_read():
@@ -32,7 +50,11 @@ def test_what_is_recorded_elsewhere_is_a_gap_until_it_is_read():
     logged(unlearned, 4, 6)
     unlearned.recorded(*accepted(5, 6))
     assert unlearned.gaps(9) == [(0, 1), (7, 9)]
-    assert (unlearned.ids_of("ann"), unlearned.rows_of(5 % 3), unlearned.rows_of(6 % 3)) == (["i3", "i4"], [5], [6])
+    assert (unlearned.ids_of("ann"), unlearned.rows_of(5 % 3), unlearned.rows_of(6 % 3)) == (
+        ["i3", "i4"],
+        [5],
+        [6],
+    )
     unlearned.learned(4)
     assert (unlearned.gaps(9), unlearned.ids_of("ann")) == ([(7, 9)], [])
     logged(unlearned, 7, 9)
@@ -41,7 +63,14 @@ def test_what_is_recorded_elsewhere_is_a_gap_until_it_is_read():
     assert (len(unlearned), unlearned.gaps(9), unlearned.gaps(10)) == (0, [], [(9, 10)])
 
 
-@given(st.lists(st.tuples(st.sampled_from(["here", "log", "learned"]), st.integers(0, 12), st.integers(1, 4)), max_size=20))
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["here", "log", "learned"]), st.integers(0, 12), st.integers(1, 4)
+        ),
+        max_size=20,
+    )
+)
 def test_gaps_are_what_is_neither_learned_nor_known(steps):
     unlearned, known, most = Unlearned(), set(), 18
     for kind, after, size in steps:
@@ -54,4 +83,6 @@ def test_gaps_are_what_is_neither_learned_nor_known(steps):
             unlearned.learned(after)
             through, after = after, 0
         known.update(range(after + 1, through + 1))
-        assert {n for low, high in unlearned.gaps(most) for n in range(low + 1, high + 1)} == set(range(1, most + 1)) - known
+        assert {n for low, high in unlearned.gaps(most) for n in range(low + 1, high + 1)} == set(
+            range(1, most + 1)
+        ) - known

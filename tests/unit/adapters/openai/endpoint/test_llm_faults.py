@@ -1,4 +1,5 @@
-"""What goes wrong on the way: each fault by name, bounded in calls, and never an answer that nobody gave."""
+"""What goes wrong on the way: each fault by name, bounded in calls, and never an answer that nobody
+gave."""
 
 import asyncio
 import threading
@@ -12,7 +13,12 @@ from propagation.adapters.openai.endpoint import rate_limiter as limiter_module
 from propagation.adapters.openai.endpoint.circuit_breaker import Breaker
 from propagation.adapters.openai.endpoint.failures import asked_pause, said_in
 from propagation.adapters.openai.endpoint.rate_limiter import Limiter
-from propagation.model.errors import ReasonerAway, ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
+from propagation.model.errors import (
+    ReasonerAway,
+    ReasonerFailed,
+    ReasonerGaveUp,
+    ReasonerUnavailable,
+)
 from services.fake_llm.server import Refused
 from services.grpc.handlers.operations import Operating
 from tests.unit.adapters.openai.endpoint.test_llm_habits import outcome, parties
@@ -27,7 +33,9 @@ async def test_a_bad_answer_is_asked_for_once_more_and_then_a_typed_failure(aski
         reader, positive, negative = parties()
         with pytest.raises(ReasonerFailed) as raised:
             await asked.reasoner.forward(work(), reader, [positive, negative], None)
-        assert not isinstance(raised.value, ReasonerGaveUp | ReasonerUnavailable), "it may be asked again later"
+        assert not isinstance(raised.value, ReasonerGaveUp | ReasonerUnavailable), (
+            "it may be asked again later"
+        )
         assert asked.calls == 2
         again = asked.server.seen.prompts[-1]
         assert "Answer again" in again
@@ -35,18 +43,27 @@ async def test_a_bad_answer_is_asked_for_once_more_and_then_a_typed_failure(aski
 
 async def test_a_long_pause_that_a_server_asks_for_is_told_once(asking, caplog):
     async with asking(faults={"429": 1.0}, retry_after=60) as asked:
-        calls = asyncio.gather(*(asked.reasoner.merge(parties()[0]) for _ in range(3)), return_exceptions=True)
+        calls = asyncio.gather(
+            *(asked.reasoner.merge(parties()[0]) for _ in range(3)), return_exceptions=True
+        )
         async with asyncio.timeout(10):
             while not caplog.records:  # noqa: ASYNC110 - a line of the log is what is waited for
                 await asyncio.sleep(0.01)
         await asyncio.sleep(0.05)
         worker = SimpleNamespace(failing={"round": "late"})
-        told = Operating(SimpleNamespace(reasoner=asked.reasoner), worker)._failing()  # as GetStatus says it
-        assert told == {"round": "late", "reasoner": "429: Too many requests error; asked again in 60 s"}
+        told = Operating(
+            SimpleNamespace(reasoner=asked.reasoner), worker
+        )._failing()  # as GetStatus says it
+        assert told == {
+            "round": "late",
+            "reasoner": "429: Too many requests error; asked again in 60 s",
+        }
         calls.cancel()
         with pytest.raises(asyncio.CancelledError):
             await calls
-    assert [record.getMessage()[:41] for record in caplog.records] == ["the endpoint is asked nothing for 60 s: 4"]
+    assert [record.getMessage()[:41] for record in caplog.records] == [
+        "the endpoint is asked nothing for 60 s: 4"
+    ]
 
 
 async def test_of_a_broken_answer_the_parts_behind_the_break_stand(asking):
@@ -64,7 +81,11 @@ async def test_of_a_cut_answer_the_whole_parts_stand(asking):
         forward, backward = await outcome(asked)
         assert forward.merges[0].edits
         assert isinstance(forward.prediction, ReasonerFailed)
-        assert [isinstance(part, ReasonerFailed) for part in backward.clients] == [False, True, True]
+        assert [isinstance(part, ReasonerFailed) for part in backward.clients] == [
+            False,
+            True,
+            True,
+        ]
         assert asked.calls == 4
 
 
@@ -77,15 +98,23 @@ async def test_wrong_ids_are_no_answer(asking):
         assert all(isinstance(part, ReasonerFailed) or not part.edits for part in answer.clients)
 
 
-@pytest.mark.parametrize(("fault", "charged"), [("disconnect", True), ("500", False), ("429", False)])
-async def test_an_answer_that_breaks_off_is_counted_as_all_that_it_may_have_cost(asking, fault, charged):
+@pytest.mark.parametrize(
+    ("fault", "charged"), [("disconnect", True), ("500", False), ("429", False)]
+)
+async def test_an_answer_that_breaks_off_is_counted_as_all_that_it_may_have_cost(
+    asking, fault, charged
+):
     """Its server counted it, and nobody will ever say how much: a budget is not passed unseen."""
-    async with asking(faults={fault: 1.0}, attempts=2, price_completion=1.0, budget={"tokens_per_day": 10_000_000}) as asked:
+    async with asking(
+        faults={fault: 1.0}, attempts=2, price_completion=1.0, budget={"tokens_per_day": 10_000_000}
+    ) as asked:
         reader, positive, negative = parties()
         with pytest.raises(ReasonerUnavailable):
             await asked.reasoner.forward(work(), reader, [positive, negative], None)
         total = asked.reasoner.expenses.this_run.total
-        assert (total.prompt_tokens > 500, total.completion_tokens > 500, total.money > 5e-4) == (charged,) * 3
+        assert (total.prompt_tokens > 500, total.completion_tokens > 500, total.money > 5e-4) == (
+            charged,
+        ) * 3
         [budget] = asked.reasoner.expenses.budgets
         assert budget.used == total.prompt_tokens + total.completion_tokens
 
@@ -123,12 +152,23 @@ async def test_under_faults_calls_stay_near_their_limit_and_the_rule_comes_throu
     faults = dict.fromkeys(("429", "500", "malformed", "disconnect", "refusal"), 0.05)
     async with asking(faults=faults, cached_answers=0, in_flight=16, attempts=8) as asked:
         reader, positive, negative = parties()
-        found = await asyncio.gather(*(asked.reasoner.forward(work(), reader, [positive, negative], None) for _ in range(200)),
-                                     return_exceptions=True)
+        found = await asyncio.gather(
+            *(
+                asked.reasoner.forward(work(), reader, [positive, negative], None)
+                for _ in range(200)
+            ),
+            return_exceptions=True,
+        )
         answers = [one for one in found if not isinstance(one, BaseException)]
         assert len(answers) >= 190
-        assert all(isinstance(one, ReasonerFailed) for one in found if isinstance(one, BaseException))
-        assert all(one.prediction.chose_first for one in answers if not isinstance(one.prediction, ReasonerFailed))
+        assert all(
+            isinstance(one, ReasonerFailed) for one in found if isinstance(one, BaseException)
+        )
+        assert all(
+            one.prediction.chose_first
+            for one in answers
+            if not isinstance(one.prediction, ReasonerFailed)
+        )
         assert asked.calls <= 1.45 * 200
         assert asked.server.seen.most_at_once <= 16
         assert asked.reasoner.expenses.this_run.total.calls >= asked.calls
@@ -244,19 +284,35 @@ async def test_at_the_first_answer_after_an_outage_all_go_on(asking, monkeypatch
         assert all(one.edits for one in merged), "nobody fails beside the one that tries"
 
 
-@pytest.mark.parametrize(("headers", "seconds"), [
-    ({"retry-after": "3"}, 3.0), ({"retry-after-ms": "150", "retry-after": "1"}, 0.15),
-    ({"retry-after-ms": "soon"}, 1.0), ({"retry-after": "1e9"}, 120.0), ({"retry-after": "nan"}, 1.0),
-    ({"retry-after": "soon"}, 1.0),
-    ({"retry-after": "-5"}, 0.0), ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1m2.5s"}, 62.5),
-    ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "250ms"}, 0.25), ({}, 1.0)])
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "3"}, 3.0),
+        ({"retry-after-ms": "150", "retry-after": "1"}, 0.15),
+        ({"retry-after-ms": "soon"}, 1.0),
+        ({"retry-after": "1e9"}, 120.0),
+        ({"retry-after": "nan"}, 1.0),
+        ({"retry-after": "soon"}, 1.0),
+        ({"retry-after": "-5"}, 0.0),
+        ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1m2.5s"}, 62.5),
+        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "250ms"}, 0.25),
+        ({}, 1.0),
+    ],
+)
 def test_what_a_server_asks_for_is_waited(headers, seconds):
     assert asked_pause(headers) == seconds
 
 
-@pytest.mark.parametrize(("body", "said"), [
-    ({"error": {"message": "no", "code": "x"}}, "no x"), ({"detail": [{"msg": "bad"}]}, "[{'msg': 'bad'}]"), ("plain", "plain"),
-    (None, ""), ({"error": "text"}, "text")])
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"error": {"message": "no", "code": "x"}}, "no x"),
+        ({"detail": [{"msg": "bad"}]}, "[{'msg': 'bad'}]"),
+        ("plain", "plain"),
+        (None, ""),
+        ({"error": "text"}, "text"),
+    ],
+)
 def test_an_error_is_read_whatever_its_form(body, said):
     assert said_in(body) == said
 
@@ -290,8 +346,11 @@ async def test_fewer_are_in_flight_where_calls_time_out_and_more_again_where_the
     assert (limiter.at_once, await most_at_once()) == (8, 8)
 
 
-async def test_a_server_that_answers_one_at_a_time_is_not_asked_by_all_at_once_for_ever(store, monkeypatch):
-    """It goes on with calls that nobody waits for any more: eight at once would time out in turn until all are dead letters."""
+async def test_a_server_that_answers_one_at_a_time_is_not_asked_by_all_at_once_for_ever(
+    store, monkeypatch
+):
+    """It goes on with calls that nobody waits for any more: eight at once would time out in turn
+    until all are dead letters."""
     monkeypatch.setattr(limiter_module, "BURST", 0.2)
     one_at_a_time = threading.Lock()
 

@@ -1,4 +1,5 @@
-"""Servers differ (LLM_SERVERS.md): whatever the habit, the same answers, and no call more than it must."""
+"""Servers differ (LLM_SERVERS.md): whatever the habit, the same answers, and no call more than it
+must."""
 
 import asyncio
 from dataclasses import replace
@@ -15,14 +16,33 @@ from services.fake_llm.server import Refused
 from tests.unit.parties import NEGATIVE, item, line, message, party, user, work
 
 TOLD = message(3, "soul", text="A community for soul and funk")
-SAME = ("schema_ignored", "schema_500", "json_only", "format_422", "temperature_400", "max_tokens_400", "think", "think_open",
-        "fences", "prose", "no_usage", "no_finish", "raw_newlines", "surrogates", "no_models", "body_string", "body_detail")
+SAME = (
+    "schema_ignored",
+    "schema_500",
+    "json_only",
+    "format_422",
+    "temperature_400",
+    "max_tokens_400",
+    "think",
+    "think_open",
+    "fences",
+    "prose",
+    "no_usage",
+    "no_finish",
+    "raw_newlines",
+    "surrogates",
+    "no_models",
+    "body_string",
+    "body_detail",
+)
 
 
 def parties():
-    return (party(user(), line(1, "jazz", text="Likes jazz trumpet"), messages=(TOLD,)),
-            party(item(), line(1, "jazz", text="A record of jazz trumpet")),
-            party(item(NEGATIVE, "Tosca", ("opera",)), line(1, "opera", text="Opera by Puccini")))
+    return (
+        party(user(), line(1, "jazz", text="Likes jazz trumpet"), messages=(TOLD,)),
+        party(item(), line(1, "jazz", text="A record of jazz trumpet")),
+        party(item(NEGATIVE, "Tosca", ("opera",)), line(1, "opera", text="Opera by Puccini")),
+    )
 
 
 async def outcome(asked):
@@ -32,7 +52,10 @@ async def outcome(asked):
     return forward, backward
 
 
-@pytest.mark.parametrize("habit", [(), *[(one,) for one in SAME], ("think", "fences", "prose", "format_422", "temperature_400")])
+@pytest.mark.parametrize(
+    "habit",
+    [(), *[(one,) for one in SAME], ("think", "fences", "prose", "format_422", "temperature_400")],
+)
 async def test_the_rule_comes_through_whatever_the_habit(asking, habit):
     async with asking(habits=habit) as asked:
         forward, backward = await outcome(asked)
@@ -44,25 +67,39 @@ async def test_the_rule_comes_through_whatever_the_habit(asking, habit):
         assert forward.prediction.chose_first is False, "the second one shown shares its words"
         assert [len(part.edits) for part in backward.clients] == [1, 1, 0]
         assert {rule.router for rule in backward.clients[0].rules} == {3}
-        assert all("\x00" not in edit.line.text and "\ud800" not in edit.line.text for edit in backward.clients[0].edits)
+        assert all(
+            "\x00" not in edit.line.text and "\ud800" not in edit.line.text
+            for edit in backward.clients[0].edits
+        )
         assert asked.calls <= 2 + bool(habit)
 
 
-@pytest.mark.parametrize(("habit", "mode"), [
-    ((), Mode.BOUNDED), (("schema_ignored",), Mode.BOUNDED), (("schema_500",), Mode.JSON), (("json_only",), Mode.JSON),
-    (("format_422",), Mode.PLAIN)])
+@pytest.mark.parametrize(
+    ("habit", "mode"),
+    [
+        ((), Mode.BOUNDED),
+        (("schema_ignored",), Mode.BOUNDED),
+        (("schema_500",), Mode.JSON),
+        (("json_only",), Mode.JSON),
+        (("format_422",), Mode.PLAIN),
+    ],
+)
 async def test_what_a_server_can_is_found_out_once_and_remembered(asking, habit, mode):
     async with asking(habits=habit) as asked:
         await outcome(asked)
         probes = asked.server.seen.calls["probe"]
-        assert (await asked.store.get_blob(asked.reasoner._asking._structured._place)).decode() == mode
+        assert (
+            await asked.store.get_blob(asked.reasoner._asking._structured._place)
+        ).decode() == mode
         asked.reasoner._asking._structured._mode = None
         await asked.reasoner.merge(parties()[0])
         assert asked.server.seen.calls["probe"] == probes
 
 
 async def test_of_a_server_that_is_not_up_yet_nothing_is_remembered(asking):
-    """A probe that nobody answers says nothing of what the server can: it would be asked in plain text ever after."""
+    """A probe that nobody answers says nothing of what the server can: it would be asked in plain
+    text ever after."""
+
     async def loading(*_):
         raise Refused(503, "Loading model")
 
@@ -73,8 +110,13 @@ async def test_of_a_server_that_is_not_up_yet_nothing_is_remembered(asking):
         assert await asked.reasoner._asking._structured.mode() is Mode.BOUNDED
 
 
-@pytest.mark.parametrize(("habit", "mode"), [("schema_500", Mode.JSON), ("json_only", Mode.JSON), ("format_422", Mode.PLAIN)])
-async def test_a_server_that_was_exchanged_is_looked_at_again_and_no_question_is_lost(asking, habit, mode):
+@pytest.mark.parametrize(
+    ("habit", "mode"),
+    [("schema_500", Mode.JSON), ("json_only", Mode.JSON), ("format_422", Mode.PLAIN)],
+)
+async def test_a_server_that_was_exchanged_is_looked_at_again_and_no_question_is_lost(
+    asking, habit, mode
+):
     """Many at once: what they find out together is one step down, not one each."""
     async with asking(attempts=2, cached_answers=0) as asked:
         structured = asked.reasoner._asking._structured
@@ -86,7 +128,9 @@ async def test_a_server_that_was_exchanged_is_looked_at_again_and_no_question_is
         assert await structured.mode() is mode
 
 
-@pytest.mark.parametrize("habits", [("infinite",), ("infinite", "no_finish"), ("infinite", "fences", "no_finish")])
+@pytest.mark.parametrize(
+    "habits", [("infinite",), ("infinite", "no_finish"), ("infinite", "fences", "no_finish")]
+)
 async def test_a_number_that_nobody_asked_for_may_be_infinite(asking, habits):
     async with asking(habits=habits) as asked:
         reader, positive, negative = parties()
@@ -130,10 +174,14 @@ async def test_many_clients_and_routers_share_calls_and_come_back_in_order(askin
     clients = [item(5 + 2 * n, f"Record {n}", ("jazz", f"style {n}")) for n in range(25)] + [user()]
     async with asking() as asked:
         described = await asked.reasoner.describe(clients)
-        assert [edits[0].line.text.split()[1] for edits in described.edits[:25]] == [str(n) for n in range(25)]
+        assert [edits[0].line.text.split()[1] for edits in described.edits[:25]] == [
+            str(n) for n in range(25)
+        ]
         assert described.edits[25] == ()
         assert asked.server.seen.calls["extract"] == 3
-        routers = [Integration(n, None, {f"style {n}": 2}, {f"style {n}": 2.0}, {}, []) for n in range(20)]
+        routers = [
+            Integration(n, None, {f"style {n}": 2}, {f"style {n}": 2.0}, {}, []) for n in range(20)
+        ]
         summaries = (await asked.reasoner.summarize(routers)).summaries
         assert [one.name for one in summaries] == [f"style {n}" for n in range(20)]
         assert all(40 <= len(one.text.split()) <= 60 for one in summaries)
@@ -146,7 +194,9 @@ async def test_equal_questions_are_answered_from_the_graph(asking):
         await asked.reasoner._asking.close()
         again = await outcome(asked)
         assert asked.calls == 2
-        assert [part.edits for part in again[1].clients] == [part.edits for part in first[1].clients]
+        assert [part.edits for part in again[1].clients] == [
+            part.edits for part in first[1].clients
+        ]
         assert again[0].usage.total.cached == 1
     async with asking(cached_answers=0) as asked:
         await outcome(asked)
@@ -161,9 +211,15 @@ async def test_the_label_is_never_in_the_prompt_that_predicts(asking):
         await asked.reasoner.forward(work(), reader, [negative, positive], None)
         one, other = asked.server.seen.prompts[-2:]
         for prompt in (one, other):
-            assert not {"positive", "negative", "chosen", "4711", "0815"} & set(prompt.lower().replace('"', " ").split())
+            assert not {"positive", "negative", "chosen", "4711", "0815"} & set(
+                prompt.lower().replace('"', " ").split()
+            )
         first, second = (data_of([{"content": prompt}]) for prompt in (one, other))
-        assert first == {**second, "candidate_1": second["candidate_2"], "candidate_2": second["candidate_1"]}
+        assert first == {
+            **second,
+            "candidate_1": second["candidate_2"],
+            "candidate_2": second["candidate_1"],
+        }
 
 
 async def test_line_by_line_it_is_thirteen_calls_and_the_same_types(asking):
@@ -174,4 +230,6 @@ async def test_line_by_line_it_is_thirteen_calls_and_the_same_types(asking):
         assert asked.calls == 13
         assert forward.prediction.chose_first
         assert len(backward.clients) == 3
-        assert len({(one.module, one.owner) for one in backward.gradients}) == len(backward.gradients)
+        assert len({(one.module, one.owner) for one in backward.gradients}) == len(
+            backward.gradients
+        )

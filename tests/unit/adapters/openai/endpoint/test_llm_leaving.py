@@ -34,7 +34,9 @@ async def hurried(reasoner, seconds):
 @pytest.mark.parametrize("seconds", [0.0, 0.3])
 async def test_an_endpoint_that_hangs_is_left_in_time(asking, seconds):
     async with asking(timeout=LONG) as asked:
-        await asked.reasoner.backward(work(), 1, *parties())  # the server is known then; an equal question would be kept
+        await asked.reasoner.backward(
+            work(), 1, *parties()
+        )  # the server is known then; an equal question would be kept
         asked.server.script = replace(asked.server.script, latency=LONG)
         assert seconds <= await hurried(asked.reasoner, seconds) < seconds + 1
 

@@ -1,5 +1,5 @@
-"""Servers that misbehave in ways that nobody listed: what can be read is taken, what is no answer is the endpoint's fault, and
-nothing else is ever raised."""
+"""Servers that misbehave in ways that nobody listed: what can be read is taken, what is no answer
+is the endpoint's fault, and nothing else is ever raised."""
 
 import asyncio
 import json
@@ -22,25 +22,50 @@ USAGE = {"prompt_tokens": 10, "completion_tokens": 5}
 
 
 def completion(content=GOOD, finish="stop", **others):
-    return {"choices": [{"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": finish}],
-            "usage": USAGE, **others}
+    return {
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": content},
+                "finish_reason": finish,
+            }
+        ],
+        "usage": USAGE,
+        **others,
+    }
 
 
 def http(body, status="200 OK", *headers):
-    payload = body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else json.dumps(body).encode()
-    lines = [f"HTTP/1.1 {status}", "Content-Type: application/json", f"Content-Length: {len(payload)}", *headers]
+    payload = (
+        body
+        if isinstance(body, bytes)
+        else body.encode()
+        if isinstance(body, str)
+        else json.dumps(body).encode()
+    )
+    lines = [
+        f"HTTP/1.1 {status}",
+        "Content-Type: application/json",
+        f"Content-Length: {len(payload)}",
+        *headers,
+    ]
     return ("\r\n".join(lines) + "\r\n\r\n").encode() + payload
 
 
 @asynccontextmanager
 async def answering(answer, store):
-    """A reasoner whose server gives every call the same bytes; yields it and a list that holds one entry a call."""
+    """A reasoner whose server gives every call the same bytes; yields it and a list that holds one
+    entry a call."""
     calls = []
 
     async def serve(reader, writer):
         try:
             while head := await reader.readuntil(b"\r\n\r\n"):
-                [length] = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length")]
+                [length] = [
+                    line
+                    for line in head.lower().split(b"\r\n")
+                    if line.startswith(b"content-length")
+                ]
                 await reader.readexactly(int(length.split(b":")[1]))
                 calls.append(head)
                 writer.write(answer)
@@ -52,7 +77,13 @@ async def answering(answer, store):
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    options = OpenAIOptions(base_url=f"http://127.0.0.1:{port}/v1", model="odd", timeout=2.0, attempts=2, cached_answers=0)
+    options = OpenAIOptions(
+        base_url=f"http://127.0.0.1:{port}/v1",
+        model="odd",
+        timeout=2.0,
+        attempts=2,
+        cached_answers=0,
+    )
     reasoner = openai_reasoner(openai_endpoint(options, None, store, "test"), store)
     reasoner._asking._structured._mode = Mode.PLAIN
     reasoner.endpoint.limiter.pause = lambda seconds: 0.0
@@ -69,7 +100,11 @@ async def asked(reasoner):
 
 
 async def test_an_answer_that_says_nothing_is_left_of_a_rate_is_the_last_for_a_while(store):
-    headers = ("x-ratelimit-remaining-requests: 0", "x-ratelimit-reset-requests: 30s", "x-ratelimit-remaining-tokens: 9")
+    headers = (
+        "x-ratelimit-remaining-requests: 0",
+        "x-ratelimit-reset-requests: 30s",
+        "x-ratelimit-remaining-tokens: 9",
+    )
     async with answering(http(completion(), "200 OK", *headers), store) as (reasoner, calls):
         del reasoner.endpoint.limiter.pause
         assert (await asked(reasoner)).prediction.chose_first
@@ -101,9 +136,13 @@ async def test_what_can_be_read_is_taken(store, form):
 
 WHOLE = json.dumps(completion()).encode()
 UNENDED = {
-    "a length that is never reached": http(WHOLE).replace(f"Length: {len(WHOLE)}".encode(), f"Length: {len(WHOLE) + 100}".encode()),
-    "chunks without a last one": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n" % (len(WHOLE), WHOLE),
-    "blanks behind it": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n2\r\n\n\n\r\n" % (len(WHOLE), WHOLE),
+    "a length that is never reached": http(WHOLE).replace(
+        f"Length: {len(WHOLE)}".encode(), f"Length: {len(WHOLE) + 100}".encode()
+    ),
+    "chunks without a last one": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n"
+    % (len(WHOLE), WHOLE),
+    "blanks behind it": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n2\r\n\n\n\r\n"
+    % (len(WHOLE), WHOLE),
 }
 
 
@@ -138,8 +177,16 @@ async def test_a_body_without_end_breaks_off_at_its_bound():
     assert stream.given <= 11
 
 
-@pytest.mark.parametrize("usage", [None, "many", [1], {"prompt_tokens": -5, "completion_tokens": 10**30},
-                                   {"prompt_tokens": True, "completion_tokens": 2.5}])
+@pytest.mark.parametrize(
+    "usage",
+    [
+        None,
+        "many",
+        [1],
+        {"prompt_tokens": -5, "completion_tokens": 10**30},
+        {"prompt_tokens": True, "completion_tokens": 2.5},
+    ],
+)
 async def test_counts_that_cannot_be_are_made_by_length(store, usage):
     async with answering(http(completion() | {"usage": usage}), store) as (reasoner, _):
         total = (await asked(reasoner)).usage.total
@@ -149,13 +196,22 @@ async def test_counts_that_cannot_be_are_made_by_length(store, usage):
 
 
 UNANSWERED = {
-    "a page": http("<html>502 Bad Gateway</html>"), "nothing": http(""), "null": http("null"), "a list": http("[]"),
-    "an error with 200": http({"error": {"message": "overloaded"}}), "queued": http({"status": "queued"}, "202 Accepted"),
-    "no content": b"HTTP/1.1 204 No Content\r\n\r\n", "a stream": http("data: {}\n\ndata: [DONE]\n\n"),
-    "choices that are none": http(completion(choices={"0": 1})), "deep": http('{"choices":' + "[" * 100_000 + "]" * 100_000 + "}"),
-    "a lie about gzip": http(completion(), "200 OK", "Content-Encoding: gzip"), "an odd status": http({}, "600 Odd"),
+    "a page": http("<html>502 Bad Gateway</html>"),
+    "nothing": http(""),
+    "null": http("null"),
+    "a list": http("[]"),
+    "an error with 200": http({"error": {"message": "overloaded"}}),
+    "queued": http({"status": "queued"}, "202 Accepted"),
+    "no content": b"HTTP/1.1 204 No Content\r\n\r\n",
+    "a stream": http("data: {}\n\ndata: [DONE]\n\n"),
+    "choices that are none": http(completion(choices={"0": 1})),
+    "deep": http('{"choices":' + "[" * 100_000 + "]" * 100_000 + "}"),
+    "a lie about gzip": http(completion(), "200 OK", "Content-Encoding: gzip"),
+    "an odd status": http({}, "600 Odd"),
     "round and round": http({}, "307 Temporary Redirect", "Location: /v1/chat/completions"),
-    "a pause that is no number": http({}, "429 Slow", "x-ratelimit-remaining-tokens: 0", "x-ratelimit-reset-tokens: 1.2.3s"),
+    "a pause that is no number": http(
+        {}, "429 Slow", "x-ratelimit-remaining-tokens: 0", "x-ratelimit-reset-tokens: 1.2.3s"
+    ),
 }
 
 
@@ -167,7 +223,9 @@ async def test_what_is_no_answer_makes_the_work_wait(store, form):
         assert len(calls) <= 9, "two attempts and a ping, of at most three requests each"
 
 
-@pytest.mark.parametrize("choices", [[], [None], ["x"], [{"message": None}], [{"message": {"content": 5}}]])
+@pytest.mark.parametrize(
+    "choices", [[], [None], ["x"], [{"message": None}], [{"message": {"content": 5}}]]
+)
 async def test_an_answer_without_text_is_an_empty_one(store, choices):
     async with answering(http({"choices": choices}), store) as (reasoner, calls):
         with pytest.raises(ReasonerFailed, match="empty"):
@@ -175,10 +233,17 @@ async def test_an_answer_without_text_is_an_empty_one(store, choices):
         assert len(calls) == 2
 
 
-@pytest.mark.parametrize(("headers", "least", "most"), [
-    ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0, 0), ({"retry-after": "Wed, 21 Oct 2099 07:28:00 GMT"}, 120, 120),
-    ({"retry-after": "9" * 30}, 120, 120), ({"retry-after": "-1e400"}, 1, 1), ({"retry-after": "\xb2"}, 1, 1),
-    ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "1.2.3.4s"}, 0, 0),
-    ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "\xb2s"}, 0, 0)])
+@pytest.mark.parametrize(
+    ("headers", "least", "most"),
+    [
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0, 0),
+        ({"retry-after": "Wed, 21 Oct 2099 07:28:00 GMT"}, 120, 120),
+        ({"retry-after": "9" * 30}, 120, 120),
+        ({"retry-after": "-1e400"}, 1, 1),
+        ({"retry-after": "\xb2"}, 1, 1),
+        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "1.2.3.4s"}, 0, 0),
+        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "\xb2s"}, 0, 0),
+    ],
+)
 def test_a_pause_is_bounded_whatever_is_asked(headers, least, most):
     assert least <= asked_pause(headers) <= most

@@ -1,5 +1,5 @@
-"""Against a server that is not ours: what can be read is read in one call, what can't is asked for once more, and whatever comes,
-nothing is lost and nothing crashes."""
+"""Against a server that is not ours: what can be read is read in one call, what can't is asked for
+once more, and whatever comes, nothing is lost and nothing crashes."""
 
 import asyncio
 from contextlib import asynccontextmanager, suppress
@@ -18,7 +18,7 @@ from tests.unit.adapters.openai.other_server import BADLY, READ, UNANSWERED, bas
 from tests.unit.parties import work
 from tests.unit.workflow.reason.test_pipeline import SETTINGS, events, items
 
-LINE = "It's drawn to soul, as \"others\" are"
+LINE = 'It\'s drawn to soul, as "others" are'
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +30,17 @@ def server():
 @asynccontextmanager
 async def reasoner_of(server, store, **options):
     server.prompts.clear()
-    told = OpenAIOptions(**{"base_url": server.base_url, "model": "other", "timeout": 5.0, "attempts": 2, "cached_answers": 0,
-                            "embeddings": {"model": "other", "dimension": 4}, **options})
+    told = OpenAIOptions(
+        **{
+            "base_url": server.base_url,
+            "model": "other",
+            "timeout": 5.0,
+            "attempts": 2,
+            "cached_answers": 0,
+            "embeddings": {"model": "other", "dimension": 4},
+            **options,
+        }
+    )
     reasoner = openai_reasoner(openai_endpoint(told, None, store, "test"), store)
     reasoner._asking._structured._mode = Mode.PLAIN
     try:
@@ -42,8 +51,10 @@ async def reasoner_of(server, store, **options):
 
 async def both(reasoner):
     reader, positive, negative = parties()
-    return (await reasoner.forward(work(), reader, [positive, negative], None),
-            await reasoner.backward(work(), 1, reader, positive, negative))
+    return (
+        await reasoner.forward(work(), reader, [positive, negative], None),
+        await reasoner.backward(work(), 1, reader, positive, negative),
+    )
 
 
 @pytest.mark.parametrize("form", READ)
@@ -53,7 +64,11 @@ async def test_what_can_be_read_is_read_in_one_call(server, store, form):
         forward, backward = await both(reasoner)
     assert len(server.prompts) == 2
     [heard] = forward.merges[0].edits
-    assert (heard.line.text, heard.line.attributes, forward.prediction.chose_first) == (LINE, ("soul",), True)
+    assert (heard.line.text, heard.line.attributes, forward.prediction.chose_first) == (
+        LINE,
+        ("soul",),
+        True,
+    )
     assert [[edit.line.text for edit in part.edits] for part in backward.clients] == [[LINE]] * 3
     assert len(backward.gradients) == 5, "of three profiles, one filter memory and one router"
     assert [rule.router for rule in backward.clients[0].rules] == [3]
@@ -79,18 +94,24 @@ async def test_what_is_no_answer_makes_the_work_wait(server, store, form):
 
 
 async def test_under_all_of_it_together_nothing_is_lost(server, tmp_path):
-    """Each answer in a form of its own: every interaction is reasoned or a dead letter with its reason, and what failed can be
-    replayed."""
+    """Each answer in a form of its own: every interaction is reasoned or a dead letter with its
+    reason, and what failed can be replayed."""
     server.form = READ["as it should be"]
     server.asked.clear()
     told = OpenAIOptions(base_url=server.base_url, model="other", timeout=5.0, cached_answers=0)
-    engine = engine_of(Settings(database=tmp_path / "graph.db", reasoner="openai", openai=told, workflow=SETTINGS))
+    engine = engine_of(
+        Settings(database=tmp_path / "graph.db", reasoner="openai", openai=told, workflow=SETTINGS)
+    )
     await engine.open()
     try:
         await engine.upsert_clients(items())
         await engine.drain()
         [ref] = await engine.store.find_refs([items()[0].key])
-        assert [one["written_by"] async for kind, one in engine.store.held_on(ref) if kind == "profile_version"] == ["extract@2"]
+        assert [
+            one["written_by"]
+            async for kind, one in engine.store.held_on(ref)
+            if kind == "profile_version"
+        ] == ["extract@2"]
         server.form = None
         server.prompts.clear()
         await engine.record(events(16))
@@ -106,18 +127,24 @@ async def test_under_all_of_it_together_nothing_is_lost(server, tmp_path):
         server.form = READ["as it should be"]
         assert await engine.replay_dead_letters() == (len(letters), 0)
         await engine.run_round()
-        assert engine.reasoner.expenses.this_run.total.calls == len(server.asked), "counted at the server"
-        assert "summarize@2" in {version.written_by for version in await engine.store.router_versions(range(4))}
+        assert engine.reasoner.expenses.this_run.total.calls == len(server.asked), (
+            "counted at the server"
+        )
+        assert "summarize@2" in {
+            version.written_by for version in await engine.store.router_versions(range(4))
+        }
     finally:
         await engine.close()
 
 
 @pytest.mark.parametrize("form", ["base64", "numbers as text", "places as text", "no places"])
 async def test_embeddings_in_other_forms_are_read(server, store, form):
-    rows = {"base64": lambda n: {"index": n, "embedding": base64_of(0.0, n + 1.0, 0.0, 0.0)},
-            "numbers as text": lambda n: {"index": n, "embedding": ["0", str(n + 1.0), "0.0", "0"]},
-            "places as text": lambda n: {"index": str(n), "embedding": [0, n + 1, 0, 0]},
-            "no places": lambda n: {"Embedding": [0, n + 1, 0, 0]}}[form]
+    rows = {
+        "base64": lambda n: {"index": n, "embedding": base64_of(0.0, n + 1.0, 0.0, 0.0)},
+        "numbers as text": lambda n: {"index": n, "embedding": ["0", str(n + 1.0), "0.0", "0"]},
+        "places as text": lambda n: {"index": str(n), "embedding": [0, n + 1, 0, 0]},
+        "no places": lambda n: {"Embedding": [0, n + 1, 0, 0]},
+    }[form]
     server.embedding = lambda texts: {"data": [rows(n) for n in range(len(texts))]}
     async with reasoner_of(server, store) as reasoner:
         found = await openai_embedder(reasoner.endpoint, store).embed(["jazz", "opera"])

@@ -34,20 +34,31 @@ async def test_a_server_that_is_started_again_is_waited_for(asking, monkeypatch)
     async with asking(attempts=1, cached_answers=0) as asked:
         engine = SimpleNamespace(reasoner=asked.reasoner)
         reader = parties()[0]
-        with patch.object(asked.server, "_chat", Away(asked.server, 4)), pytest.raises(ReasonerUnavailable):
+        with (
+            patch.object(asked.server, "_chat", Away(asked.server, 4)),
+            pytest.raises(ReasonerUnavailable),
+        ):
             await _patiently(engine, lambda: asked.reasoner.merge(reader))
         await asked.reasoner.merge(reader)
         with patch.object(asked.server, "_chat", Away(asked.server, 4)):
             assert (await _patiently(engine, lambda: asked.reasoner.merge(reader))).edits
-        with patch.object(asked.server, "_chat", Away(asked.server, 1_000)), pytest.raises(ReasonerUnavailable):
+        with (
+            patch.object(asked.server, "_chat", Away(asked.server, 1_000)),
+            pytest.raises(ReasonerUnavailable),
+        ):
             await _patiently(engine, lambda: asked.reasoner.merge(reader))
 
 
 async def test_while_it_is_away_a_user_gets_the_numbers_and_an_evaluation_does_not(asking):
-    keys = [ClientKey(kind=ClientKind.USER, id="u"), *(ClientKey(kind=ClientKind.ITEM, id=f"i{n}") for n in range(3))]
+    keys = [
+        ClientKey(kind=ClientKind.USER, id="u"),
+        *(ClientKey(kind=ClientKind.ITEM, id=f"i{n}") for n in range(3)),
+    ]
     async with asking(attempts=1) as asked:
         await asked.store.upsert_clients([ClientChange(key=key, title=key.id) for key in keys])
-        found = Recommendations([Recommended(f"i{n}", f"i{n}", 1.0 - n) for n in range(3)], 1, cold=False, unknown=())
+        found = Recommendations(
+            [Recommended(f"i{n}", f"i{n}", 1.0 - n) for n in range(3)], 1, cold=False, unknown=()
+        )
         ranking = ReasonerRanking(asked.store, asked.reasoner, 7)
         with patch.object(asked.server, "_chat", Away(asked.server, 1_000)):
             assert await ranking.reordered("u", found, None) == (found, False)

@@ -1,5 +1,5 @@
-"""Servers that refuse something of how we ask: it is left out, once and for all; what is refused of everything is no question's
-fault."""
+"""Servers that refuse something of how we ask: it is left out, once and for all; what is refused of
+everything is no question's fault."""
 
 import asyncio
 import json
@@ -30,18 +30,30 @@ def roles(body):
 
 TEMPLATES = {
     "vLLM, Gemma": (400, error("System role not supported", type="BadRequestError", code=400)),
-    "of old": (500, error("jinja2.exceptions.TemplateError: Only user and assistant roles are supported!")),
-    "Mistral": (422, {"detail": "After the optional system message, conversation roles must alternate user/assistant"}),
+    "of old": (
+        500,
+        error("jinja2.exceptions.TemplateError: Only user and assistant roles are supported!"),
+    ),
+    "Mistral": (
+        422,
+        {
+            "detail": "After the optional system message, conversation roles must alternate user/assistant"
+        },
+    ),
 }
 
 
 @pytest.mark.parametrize("template", TEMPLATES)
-async def test_a_model_whose_template_knows_no_system_is_told_in_the_first_message(server, store, template):
+async def test_a_model_whose_template_knows_no_system_is_told_in_the_first_message(
+    server, store, template
+):
     server.refuses = lambda body: TEMPLATES[template] if "system" in roles(body) else None
     async with reasoner_of(server, store) as reasoner:
         forward, _ = await both(reasoner)
     assert forward.prediction.chose_first
-    assert [roles(body) for body in server.asked] == [["system", "user"], ["user"], ["user"]], "refused once"
+    assert [roles(body) for body in server.asked] == [["system", "user"], ["user"], ["user"]], (
+        "refused once"
+    )
     told, _, rest = server.asked[1]["messages"][0]["content"].partition("<data>\n{")
     assert "prediction" in told
     assert "prediction" not in rest.partition("</data>")[0]
@@ -49,17 +61,23 @@ async def test_a_model_whose_template_knows_no_system_is_told_in_the_first_messa
 
 async def test_a_server_that_does_not_say_what_it_minds_is_tried_without_system_too(server, store):
     """Seen of a real one: `Internal Server Error`, and the reason in its log."""
-    server.refuses = lambda body: (500, b"Internal Server Error") if "system" in roles(body) else None
+    server.refuses = lambda body: (
+        (500, b"Internal Server Error") if "system" in roles(body) else None
+    )
     async with reasoner_of(server, store) as reasoner:
         forward, _ = await both(reasoner)
         total = reasoner.endpoint.spending.this_run.total
     assert forward.prediction.chose_first
-    assert [roles(body) for body in server.asked] == [["system", "user"]] * 2 + [["user"]] * 3, "two pings, and from then on"
+    assert [roles(body) for body in server.asked] == [["system", "user"]] * 2 + [["user"]] * 3, (
+        "two pings, and from then on"
+    )
     assert total.calls == len(server.asked)
 
 
 async def test_many_at_once_find_out_together_what_a_server_does_not_say(server, store):
-    server.refuses = lambda body: (500, b"Internal Server Error") if "system" in roles(body) else None
+    server.refuses = lambda body: (
+        (500, b"Internal Server Error") if "system" in roles(body) else None
+    )
     async with reasoner_of(server, store, in_flight=30) as reasoner:
         found = await asyncio.gather(*(both(reasoner) for _ in range(30)))
     assert all(forward.prediction.chose_first for forward, _ in found)
@@ -78,17 +96,21 @@ async def test_roles_alternate_where_an_answer_was_empty(server, store):
 TOO_MANY = {
     "OpenAI": "max_tokens is too large: {asked}. This model supports at most 100 completion tokens, whereas you provided {asked}.",
     "vLLM": "'max_tokens' or 'max_completion_tokens' is too large: {asked}. This model's maximum context length is 900 tokens and"
-            " your request has 800 input tokens ({asked} > 900 - 800).",
+    " your request has 800 input tokens ({asked} > 900 - 800).",
     "TGI": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 900. Given: 800 and {asked}",
     "as of old": "This model's maximum context length is 900 tokens. However, you requested 1100 tokens (800 in the messages,"
-                 " 300 in the completion). Please reduce the length of the messages or completion.",
+    " 300 in the completion). Please reduce the length of the messages or completion.",
 }
 
 
 @pytest.mark.parametrize("words", TOO_MANY)
 async def test_where_an_answer_may_not_be_so_long_a_shorter_one_is_asked_for(server, store, words):
     def refuses(body):
-        return (400, error(TOO_MANY[words].format(asked=body["max_tokens"]))) if body["max_tokens"] > 100 else None
+        return (
+            (400, error(TOO_MANY[words].format(asked=body["max_tokens"])))
+            if body["max_tokens"] > 100
+            else None
+        )
 
     server.refuses = refuses
     async with reasoner_of(server, store) as reasoner:
@@ -96,15 +118,23 @@ async def test_where_an_answer_may_not_be_so_long_a_shorter_one_is_asked_for(ser
         assert forward.prediction.chose_first
         asked = [body["max_tokens"] for body in server.asked]
         assert all(most >= 64 for most in asked)
-        assert len(asked) == (4 if words in ("OpenAI", "TGI") else 8), "a limit of its own is remembered"
+        assert len(asked) == (4 if words in ("OpenAI", "TGI") else 8), (
+            "a limit of its own is remembered"
+        )
         assert "max_completion_tokens" not in {name for body in server.asked for name in body}
 
 
 FOR_EVERYTHING = {
-    "a key in another way": (400, error("API key not valid. Please pass a valid API key.", status="INVALID_ARGUMENT")),
-    "an unknown model": (400, error("model `other` does not exist")), "not there": (405, {"detail": "Method Not Allowed"}),
-    "moved": (410, error("This endpoint was shut down")), "locked": (423, error("The deployment is paused")),
-    "no money": (402, error("Insufficient credits")), "for nobody": (451, error("Not available in your region")),
+    "a key in another way": (
+        400,
+        error("API key not valid. Please pass a valid API key.", status="INVALID_ARGUMENT"),
+    ),
+    "an unknown model": (400, error("model `other` does not exist")),
+    "not there": (405, {"detail": "Method Not Allowed"}),
+    "moved": (410, error("This endpoint was shut down")),
+    "locked": (423, error("The deployment is paused")),
+    "no money": (402, error("Insufficient credits")),
+    "for nobody": (451, error("Not available in your region")),
 }
 
 
@@ -123,7 +153,9 @@ async def test_what_is_refused_of_one_question_is_that_questions_fault(server, s
     async with reasoner_of(server, store) as reasoner:
         await both(reasoner)
         server.asked.clear()
-        server.refuses = lambda body: (400, error("flagged by the content policy")) if "<data>" in json.dumps(body) else None
+        server.refuses = lambda body: (
+            (400, error("flagged by the content policy")) if "<data>" in json.dumps(body) else None
+        )
         reasoner._asking._structured._looked_at = float("inf")
         with pytest.raises(ReasonerGaveUp, match="content policy"):
             await both(reasoner)
@@ -132,8 +164,11 @@ async def test_what_is_refused_of_one_question_is_that_questions_fault(server, s
 
 async def test_embeddings_are_pinged_as_such(server, store):
     """A server of embeddings alone answers no chat; that is not why a text fails."""
-    server.refuses = lambda body: (404, error("no such place")) if "messages" in body else (
-        (500, error("CUDA error")) if "bad" in body["input"] else None)
+    server.refuses = lambda body: (
+        (404, error("no such place"))
+        if "messages" in body
+        else ((500, error("CUDA error")) if "bad" in body["input"] else None)
+    )
     async with reasoner_of(server, store) as reasoner:
         found = await openai_embedder(reasoner.endpoint, store).embed(["jazz", "bad"])
         assert found[0].any()
@@ -142,7 +177,11 @@ async def test_embeddings_are_pinged_as_such(server, store):
 
 async def test_a_refused_schema_is_not_taken_for_more_than_that(server, store):
     """The server names a word of the grammar, and nothing that we sent."""
-    server.refuses = lambda body: (400, error("additionalProperties is not implemented")) if "response_format" in body else None
+    server.refuses = lambda body: (
+        (400, error("additionalProperties is not implemented"))
+        if "response_format" in body
+        else None
+    )
     server.form = READ["as it should be"]
     async with reasoner_of(server, store) as reasoner:
         reasoner._asking._structured._mode = None
@@ -151,7 +190,9 @@ async def test_a_refused_schema_is_not_taken_for_more_than_that(server, store):
 
 
 async def test_a_server_that_refuses_bounds_is_given_the_schema_without(server, store):
-    server.refuses = lambda body: (400, error("'maxLength' is not permitted")) if "maxLength" in json.dumps(body) else None
+    server.refuses = lambda body: (
+        (400, error("'maxLength' is not permitted")) if "maxLength" in json.dumps(body) else None
+    )
     server.probed = lambda word: word
     async with reasoner_of(server, store) as reasoner:
         reasoner._asking._structured._mode = None

@@ -1,4 +1,5 @@
-"""Budgets: shared by processes through the graph, never overspent, given back; and what was spent stays known."""
+"""Budgets: shared by processes through the graph, never overspent, given back; and what was spent
+stays known."""
 
 from datetime import UTC, datetime
 from unittest.mock import patch
@@ -26,11 +27,16 @@ async def tried(call):
 
 async def spend(one, tokens, *, used=None):
     reserved = await one.reserve(tokens, 0)
-    return one.settle("forward@1", reserved, Spent(calls=1, prompt_tokens=tokens if used is None else used))
+    return one.settle(
+        "forward@1", reserved, Spent(calls=1, prompt_tokens=tokens if used is None else used)
+    )
 
 
 async def test_two_processes_share_a_budget_and_never_pass_it(store):
-    one, other = spending(store, "a", tokens_per_hour=1_000), spending(store, "b", tokens_per_hour=1_000)
+    one, other = (
+        spending(store, "a", tokens_per_hour=1_000),
+        spending(store, "b", tokens_per_hour=1_000),
+    )
     found = [await tried(spend((one, other)[turn % 2], 30)) for turn in range(100)]
     refused = [answer for answer in found if isinstance(answer, ReasonerUnavailable)]
     assert 940 <= 30 * (100 - len(refused)) <= 1_000
@@ -84,7 +90,11 @@ async def test_a_ledger_that_cannot_be_written_costs_no_answer_and_no_count(stor
     await other.save(closing=True)
     assert other.expenses.ever.total.prompt_tokens == 100
     async with asking() as asked:
-        with patch.object(asked.reasoner.endpoint.spending, "save", side_effect=ReasonerUnavailable("held by another")):
+        with patch.object(
+            asked.reasoner.endpoint.spending,
+            "save",
+            side_effect=ReasonerUnavailable("held by another"),
+        ):
             assert (await outcome(asked))[0].merges[0].edits
 
 

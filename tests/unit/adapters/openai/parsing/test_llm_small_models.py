@@ -6,7 +6,17 @@ from propagation.adapters.openai.answers.part_matching import checked, matched
 from propagation.adapters.openai.parsing.answer_text import Said
 from propagation.adapters.openai.prompting.prompt import Wanted, schema_of, shape_of
 from propagation.adapters.openai.prompting.prompt_data import letter_in
-from propagation.adapters.openai.prompts import backward, evolve, extract, forward, gradient, merge, predict, rank, summarize
+from propagation.adapters.openai.prompts import (
+    backward,
+    evolve,
+    extract,
+    forward,
+    gradient,
+    merge,
+    predict,
+    rank,
+    summarize,
+)
 from propagation.model.clients.profile import AddLine, DropLine, ReplaceLine
 from propagation.model.errors import ReasonerFailed
 from tests.unit.parties import NEGATIVE, heard, item, line, message, party, user, work
@@ -23,8 +33,10 @@ def answered(name, value):
     return checked(Said({name: value}), name, parts()[name])
 
 
-@pytest.mark.parametrize(("choice", "first"), [
-    (1, True), ("2", False), ("Candidate 1", True), ("candidate_2", False), (2.0, False)])
+@pytest.mark.parametrize(
+    ("choice", "first"),
+    [(1, True), ("2", False), ("Candidate 1", True), ("candidate_2", False), (2.0, False)],
+)
 def test_a_choice_is_a_number_however_it_is_said(choice, first):
     assert answered("prediction", {"choice": choice}).chose_first is first
 
@@ -35,10 +47,18 @@ def test_what_is_no_choice_is_none(choice):
     assert isinstance(found, ReasonerFailed)
 
 
-@pytest.mark.parametrize("edits", [EDIT, [EDIT], [{**EDIT, "op": "Insert", "line": None}],
-                                   [{"text": "It likes soul.", "attributes": "soul, "}],
-                                   [{**EDIT, "line": "line 0", "extra": 1}], [{**EDIT, "attributes": [["soul"]]}],
-                                   [{**EDIT, "attributes": [{"name": "soul"}, {"of": ["x"], "y": 1}, None]}]])
+@pytest.mark.parametrize(
+    "edits",
+    [
+        EDIT,
+        [EDIT],
+        [{**EDIT, "op": "Insert", "line": None}],
+        [{"text": "It likes soul.", "attributes": "soul, "}],
+        [{**EDIT, "line": "line 0", "extra": 1}],
+        [{**EDIT, "attributes": [["soul"]]}],
+        [{**EDIT, "attributes": [{"name": "soul"}, {"of": ["x"], "y": 1}, None]}],
+    ],
+)
 def test_an_edit_is_an_edit_however_it_is_said(edits):
     [edit] = answered("user", {"used": "M1", "edits": edits}).edits
     assert isinstance(edit, AddLine)
@@ -46,7 +66,13 @@ def test_an_edit_is_an_edit_however_it_is_said(edits):
 
 
 def test_hearsay_changes_no_line_that_the_client_said_itself():
-    found = answered("user", {"used": ["m1"], "edits": [{**EDIT, "op": "replace", "line": 1}, {"op": "delete", "line": 2}]})
+    found = answered(
+        "user",
+        {
+            "used": ["m1"],
+            "edits": [{**EDIT, "op": "replace", "line": 1}, {"op": "delete", "line": 2}],
+        },
+    )
     assert [type(edit) for edit in found.edits] == [AddLine, DropLine]
     assert found.edits[1].id == 2
 
@@ -55,8 +81,10 @@ def test_an_object_around_the_answer_is_taken_off():
     wanted = parts()
     inside = {"prediction": {"choice": 1}, "user": {"used": [], "edits": []}}
     assert matched(Said({"answer": inside}), wanted).value == inside
-    assert matched(Said({"order": [2, 1]}), rank.question(party(user()), [party(item()), party(item(NEGATIVE))]).parts).value == {
-        "ranking": {"order": [2, 1]}}
+    assert matched(
+        Said({"order": [2, 1]}),
+        rank.question(party(user()), [party(item()), party(item(NEGATIVE))]).parts,
+    ).value == {"ranking": {"order": [2, 1]}}
     deep = {"result": {"output": {"data": {"content": {"answer": inside}}}}}
     assert matched(Said(deep), wanted).value == inside
     assert matched(Said({"something": {"else": 1}}), wanted).value == {"something": {"else": 1}}
@@ -66,21 +94,43 @@ def test_the_schema_asks_of_servers_only_what_all_grammars_take():
     schema = schema_of(parts(), bounded=False)
     assert schema["required"] == list(parts()) == list(schema["properties"])
     text = str(schema)
-    for word in ("$ref", "minItems", "maxItems", "minimum", "maxLength", "default", "title", "anyOf", "allOf", "description"):
+    for word in (
+        "$ref",
+        "minItems",
+        "maxItems",
+        "minimum",
+        "maxLength",
+        "default",
+        "title",
+        "anyOf",
+        "allOf",
+        "description",
+    ):
         assert f"'{word}'" not in text
     assert shape_of(parts()).count("{") == shape_of(parts()).count("}")
 
 
 def nodes(schema):
     yield schema
-    for inner in (*schema.get("properties", {}).values(), *([schema["items"]] if "items" in schema else [])):
+    for inner in (
+        *schema.get("properties", {}).values(),
+        *([schema["items"]] if "items" in schema else []),
+    ):
         yield from nodes(inner)
 
 
 def test_where_bounds_are_taken_nothing_in_an_answer_is_without_end():
     """A model that repeats itself in one text or list still comes to the others."""
-    models = (extract.Profile, merge.Reception, predict.Choice, backward.Client, gradient.Messages, summarize.Router, rank.Ranking,
-              evolve.Decision)
+    models = (
+        extract.Profile,
+        merge.Reception,
+        predict.Choice,
+        backward.Client,
+        gradient.Messages,
+        summarize.Router,
+        rank.Ranking,
+        evolve.Decision,
+    )
     asked = {str(place): Wanted(model, str) for place, model in enumerate(models)}
     found = list(nodes(schema_of(asked, bounded=True)))
     texts = [one for one in found if one["type"] == "string" and "enum" not in one]
@@ -92,25 +142,53 @@ def test_where_bounds_are_taken_nothing_in_an_answer_is_without_end():
     assert [one.get("minItems", 0) for one in lists].count(1) == 2, "a first profile, and a ranking"
 
 
-@pytest.mark.parametrize(("said", "meant"), [
-    ("M1", "M1"), ("m1", "M1"), ("M1 (soul)", "M1"), ("M1: A community", "M1"), ("1", "M1"), (" M2 ", "M2"), ("M1 and M2", None),
-    ("M3", None), ("soul", None), ("", None), ("M", None), ("3", None)])
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("M1", "M1"),
+        ("m1", "M1"),
+        ("M1 (soul)", "M1"),
+        ("M1: A community", "M1"),
+        ("1", "M1"),
+        (" M2 ", "M2"),
+        ("M1 and M2", None),
+        ("M3", None),
+        ("soul", None),
+        ("", None),
+        ("M", None),
+        ("3", None),
+    ],
+)
 def test_a_message_is_known_by_its_letter_however_it_is_said(said, meant):
     assert letter_in(said, {"M1", "M2"}) == meant
 
 
 def test_a_rule_about_a_message_that_is_another_s_is_none():
     reader = party(user(), line(1, "jazz"), messages=(message(3, "soul"),))
-    rules = [{"about": "M7", "weigh": "more"}, {"about": "m1 (soul)", "weigh": "Less", "text": "Doubt it."},
-             {"about": "Free Jazz", "weigh": "ignore"}]
+    rules = [
+        {"about": "M7", "weigh": "more"},
+        {"about": "m1 (soul)", "weigh": "Less", "text": "Doubt it."},
+        {"about": "Free Jazz", "weigh": "ignore"},
+    ]
     wanted = backward.question(work(), 1, {"user": reader}).parts["user"]
     _, client = checked(Said({"user": {"rules": rules}}), "user", wanted)
-    assert [(rule.router, rule.attribute) for rule in client.rules] == [(3, None)], "two rules a call, of which one is none"
+    assert [(rule.router, rule.attribute) for rule in client.rules] == [(3, None)], (
+        "two rules a call, of which one is none"
+    )
 
 
-@pytest.mark.parametrize(("value", "edits"), [
-    (None, 0), ({}, 0), ([], 0), ([EDIT, None, {"op": "whatever"}], 1), ({"edits": [{"op": "none"}]}, 0),
-    ({"edits": [{**EDIT, "op": "dance"}, EDIT]}, 1), ({"edits": [{"line": 2, "text": "Dub again."}]}, 1)])
+@pytest.mark.parametrize(
+    ("value", "edits"),
+    [
+        (None, 0),
+        ({}, 0),
+        ([], 0),
+        ([EDIT, None, {"op": "whatever"}], 1),
+        ({"edits": [{"op": "none"}]}, 0),
+        ({"edits": [{**EDIT, "op": "dance"}, EDIT]}, 1),
+        ({"edits": [{"line": 2, "text": "Dub again."}]}, 1),
+    ],
+)
 def test_what_says_nothing_is_nothing_and_a_bad_edit_is_left_out_alone(value, edits):
     assert len(answered("user", value).edits) == edits
 
@@ -120,6 +198,8 @@ def test_an_edit_with_a_line_and_a_text_replaces_it():
     assert (type(edit), edit.line.id) == (ReplaceLine, 2)
 
 
-@pytest.mark.parametrize("value", ["none", 5, {"profile": {}}, {"edits": "It likes soul."}, {"edits": [{"op": "dance"}]}])
+@pytest.mark.parametrize(
+    "value", ["none", 5, {"profile": {}}, {"edits": "It likes soul."}, {"edits": [{"op": "dance"}]}]
+)
 def test_what_is_something_else_is_no_empty_answer(value):
     assert isinstance(answered("user", value), ReasonerFailed)

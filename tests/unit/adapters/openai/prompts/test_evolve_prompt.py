@@ -1,4 +1,5 @@
-"""Prompt_optimizer of routers (eq. 9): what a model is shown, and which of its answers can be carried out."""
+"""Prompt_optimizer of routers (eq. 9): what a model is shown, and which of its answers can be
+carried out."""
 
 import pytest
 
@@ -9,39 +10,73 @@ from propagation.model.routers.evolution import EvolutionKind
 from propagation.model.routers.router import RouterVersion
 from propagation.model.routers.router_case import Half, RouterCase
 
-ROUTER = RouterVersion(router=3, version=1, round=1, epoch=1, name="jazz", text="A community drawn to jazz.")
-TOLD = Gradient(sequence=9, module=Module.ROUTER, owner=3, writer=ref_of(ClientKind.USER, 77), reward=0, text="Say more of opera.")
+ROUTER = RouterVersion(
+    router=3, version=1, round=1, epoch=1, name="jazz", text="A community drawn to jazz."
+)
+TOLD = Gradient(
+    sequence=9,
+    module=Module.ROUTER,
+    owner=3,
+    writer=ref_of(ClientKind.USER, 77),
+    reward=0,
+    text="Say more of opera.",
+)
 HALVES = (Half(0.4, {"jazz": 4}, {"jazz": 1.0}), Half(0.6, {"opera": 5}, {"opera": 1.0}))
 SPOKEN = {"name": "opera lovers", "text": "They listen to opera, and lately to songs."}
 
 
 def case(**fields):
-    return RouterCase(router=ROUTER, gradients=(TOLD,), praised=1, blamed=4, wanted={"opera": 5, "jazz": 4}, common={}, **fields)
+    return RouterCase(
+        router=ROUTER,
+        gradients=(TOLD,),
+        praised=1,
+        blamed=4,
+        wanted={"opera": 5, "jazz": 4},
+        common={},
+        **fields,
+    )
 
 
 def answer(kind, count):
-    return Decision.model_validate({"kind": kind, "reason": "readers say so", "routers": [SPOKEN] * count})
+    return Decision.model_validate(
+        {"kind": kind, "reason": "readers say so", "routers": [SPOKEN] * count}
+    )
 
 
 def test_the_model_sees_what_readers_said_and_no_user():
     asked = question(case(halves=HALVES, nearest=ROUTER, likeness=0.912))
     shown = asked.data["router"]
-    assert (shown["misled"], shown["gradients"], shown["likeness"]) == (4, ["Say more of opera."], 0.91)
+    assert (shown["misled"], shown["gradients"], shown["likeness"]) == (
+        4,
+        ["Say more of opera."],
+        0.91,
+    )
     assert [half["chose"] for half in shown["halves"]] == [{"jazz": 4}, {"opera": 5}]
     assert "77" not in str(asked.data)
 
 
 def test_decisions_that_can_be_carried_out():
     split = decision_of(answer("split", 2), case(halves=HALVES))
-    assert (split.kind, len(split.texts), split.reason) == (EvolutionKind.SPLIT, 2, "readers say so")
+    assert (split.kind, len(split.texts), split.reason) == (
+        EvolutionKind.SPLIT,
+        2,
+        "readers say so",
+    )
     assert split.written_by == "evolve@2"
     assert decision_of(answer("merge", 1), case(nearest=ROUTER)).kind == EvolutionKind.MERGE
     assert decision_of(answer("rewrite", 1), case()).texts == ((SPOKEN["name"], SPOKEN["text"]),)
     assert decision_of(answer("keep", 0), case()).kind is None
 
 
-@pytest.mark.parametrize(("kind", "count", "words"), [
-    ("split", 2, "no halves"), ("merge", 1, "no router to merge"), ("rewrite", 0, "must hold 1"), ("rewrite", 2, "must hold 1")])
+@pytest.mark.parametrize(
+    ("kind", "count", "words"),
+    [
+        ("split", 2, "no halves"),
+        ("merge", 1, "no router to merge"),
+        ("rewrite", 0, "must hold 1"),
+        ("rewrite", 2, "must hold 1"),
+    ],
+)
 def test_decisions_that_cannot(kind, count, words):
     with pytest.raises(ValueError, match=words):
         decision_of(answer(kind, count), case())

@@ -9,13 +9,17 @@ from propagation.adapters.openai.prompting.profile_edits import LONGEST_WORD, wo
 JAZZ = "喜欢安静的爵士乐和深夜的钢琴独奏"
 
 
-@pytest.mark.parametrize(("text", "most", "kept"), [
-    ("- Drawn to soul", 25, "Drawn to soul"),
-    ("one two, three", 2, "one two…"),
-    (JAZZ, 25, JAZZ),
-    (JAZZ * 20, 25, (JAZZ * 20)[:50] + "…"),
-    (f"Jazz: {JAZZ * 20}", 25, f"Jazz: {(JAZZ * 20)[:48]}…"),
-    ("Donaudampfschifffahrtskapitän loves it", 25, "Donaudampfschifffahrtskapitän loves it")])
+@pytest.mark.parametrize(
+    ("text", "most", "kept"),
+    [
+        ("- Drawn to soul", 25, "Drawn to soul"),
+        ("one two, three", 2, "one two…"),
+        (JAZZ, 25, JAZZ),
+        (JAZZ * 20, 25, (JAZZ * 20)[:50] + "…"),
+        (f"Jazz: {JAZZ * 20}", 25, f"Jazz: {(JAZZ * 20)[:48]}…"),
+        ("Donaudampfschifffahrtskapitän loves it", 25, "Donaudampfschifffahrtskapitän loves it"),
+    ],
+)
 def test_a_line_has_at_most_so_many_words(text, most, kept):
     assert words(text, most) == kept
 

@@ -1,5 +1,5 @@
-"""What prompts say, read as a model reads them: nothing in them means two things, and nothing that is kept means another in the
-next."""
+"""What prompts say, read as a model reads them: nothing in them means two things, and nothing that
+is kept means another in the next."""
 
 import json
 
@@ -19,11 +19,18 @@ def told(router=None, attribute=None, factor=0.8, text="Doubt what this communit
 
 
 def test_a_rule_says_what_it_is_about_and_which_way_it_weighs():
-    """`this community` alone is nobody; a rule about one that says nothing here would be about another."""
-    reader = party(user(), line(1, "jazz"), messages=(OPERA, SOUL),
-                   rules=(told(3), told(9), told(attribute="dub", factor=1.25, text="Welcome it.")))
+    """`this community` alone is nobody; a rule about one that says nothing here would be about
+    another."""
+    reader = party(
+        user(),
+        line(1, "jazz"),
+        messages=(OPERA, SOUL),
+        rules=(told(3), told(9), told(attribute="dub", factor=1.25, text="Welcome it.")),
+    )
     assert forward.question(reader, [party(item())]).data["user"]["rules"] == [
-        "M2 (less): Doubt what this community says.", "dub (more): Welcome it."]
+        "M2 (less): Doubt what this community says.",
+        "dub (more): Welcome it.",
+    ]
     quiet = party(user(), line(1, "jazz"), messages=(OPERA,), rules=(told(3),))
     assert "rules" not in forward.question(quiet, [party(item())]).data["user"]
 
@@ -32,30 +39,56 @@ def test_what_is_kept_names_communities_and_no_letters():
     """M1 is another one in the next prompt."""
     reader = party(user(), line(1, "jazz"), messages=(SOUL, OPERA))
     edit = {"op": "add", "line": 0, "text": "Likes what M1 says, not M2.", "attributes": ["soul"]}
-    told = {"helped": True, "gradient": "Follow M2.", "filter_gradient": "Trust M1 more than M7.", "edits": [edit],
-            "rules": [{"about": "M1", "weigh": "more", "text": "Trust M1 as before."}, {"about": "M2", "weigh": "less"}]}
+    told = {
+        "helped": True,
+        "gradient": "Follow M2.",
+        "filter_gradient": "Trust M1 more than M7.",
+        "edits": [edit],
+        "rules": [
+            {"about": "M1", "weigh": "more", "text": "Trust M1 as before."},
+            {"about": "M2", "weigh": "less"},
+        ],
+    }
     heard = {"heard": [{"message": "M2", "helped": False, "gradient": "Say what M1 says."}]}
     parts = backward.question(work(), 1, {"user": reader, "chosen": party(item())}).parts
     gradients, optimized = checked(Said({"user": told}), "user", parts["user"])
-    assert [one.text for one in gradients] == ["Follow opera at home.", "Trust soul and funk more than M7."]
-    assert [one.line.text for one in optimized.edits] == ["Likes what soul and funk says, not opera at home."]
-    assert [one.text for one in optimized.rules] == ["Trust soul and funk as before.", "Weigh what is said of this less."]
+    assert [one.text for one in gradients] == [
+        "Follow opera at home.",
+        "Trust soul and funk more than M7.",
+    ]
+    assert [one.line.text for one in optimized.edits] == [
+        "Likes what soul and funk says, not opera at home."
+    ]
+    assert [one.text for one in optimized.rules] == [
+        "Trust soul and funk as before.",
+        "Weigh what is said of this less.",
+    ]
     [credit] = checked(Said({"messages": heard}), "messages", parts["messages"])
     assert credit.text == "Say what soul and funk says."
     taken_in = forward.question(reader, [party(item())]).parts["user"]
     merged = checked(Said({"user": {"used": ["M1"], "edits": [edit]}}), "user", taken_in)
-    assert [one.line.text for one in merged.edits] == ["Likes what soul and funk says, not opera at home."]
+    assert [one.line.text for one in merged.edits] == [
+        "Likes what soul and funk says, not opera at home."
+    ]
 
 
 def test_no_prompt_names_a_message_that_it_does_not_show():
     reader = party(user(), line(1, "jazz"), messages=(SOUL, OPERA), rules=(told(3),))
     other = party(item(), line(1, "opera"), messages=(OPERA,))
-    asked = [forward.question(reader, [other, party(item(NEGATIVE))]), gradient.question(work(), 1, "user", reader),
-             backward.question(work(), 1, {"user": reader, "chosen": other}),
-             optimizer.filter_question(work(), 1, "user", reader, []),
-             optimizer.profile_question(work(), 1, "user", reader, other, [])]
+    asked = [
+        forward.question(reader, [other, party(item(NEGATIVE))]),
+        gradient.question(work(), 1, "user", reader),
+        backward.question(work(), 1, {"user": reader, "chosen": other}),
+        optimizer.filter_question(work(), 1, "user", reader, []),
+        optimizer.profile_question(work(), 1, "user", reader, other, []),
+    ]
     for question in asked:
         data = json.loads(document(question.data).split("\n")[1])
-        named = {name for one in data.values() if isinstance(one, dict) for name in one.get("messages", [])}
+        named = {
+            name
+            for one in data.values()
+            if isinstance(one, dict)
+            for name in one.get("messages", [])
+        }
         assert named == set(data.get("messages", {}))
     assert shown(reader, {}).keys() == {"profile"}
