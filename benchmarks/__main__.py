@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks.groups import BENCH, LIFE, LLM, NEO4J
+from benchmarks.groups import BENCH, LIFE, LLM, MODULES, NEO4J
 from benchmarks.run import Run
 from benchmarks.targets import TARGETS
 from services.runtime.kernel_cache import use_kernel_cache
@@ -107,7 +107,7 @@ def _measured(group: str, keys: Sequence[str], run: Run) -> dict[str, float | No
     started = time.monotonic()
     found: dict[str, float] = {}
     try:
-        found.update(importlib.import_module(f"benchmarks.{group}").measure(run))
+        found.update(importlib.import_module(f"benchmarks.{MODULES[group]}").measure(run))
     except Exception:
         traceback.print_exc()
     run.note(f"{group} took {time.monotonic() - started:.0f} s")

@@ -77,3 +77,27 @@ NEO4J: Mapping[str, tuple[str, ...]] = {
     "neo4j_trace": ("neo4j_trace_ms",),
     "neo4j_kill": ("kill_lost", "kill_doubled"),
 }
+
+# The module of each group, below `benchmarks`; it has a function `measure(run)`.
+MODULES: Mapping[str, str] = {
+    "ingest": "service.ingest",
+    "process": "service.process",
+    "reading": "service.reading",
+    "probe": "probe",
+    "start": "service.start",
+    "recommend_ml100k": "service.recommend_ml100k",
+    "quality": "quality.quality",
+    "llm": "llm.costs",
+    "leave_one_out": "quality.leave_one_out",
+    "evolving": "life.evolution",
+    "forgetting": "life.forgetting",
+    "backup": "life.backup",
+    "size": "life.size",
+    "soak": "life.soak",
+    "neo4j_ingest": "neo4j.ingest",
+    "neo4j_process": "neo4j.process",
+    "neo4j_probe": "neo4j.probe",
+    "neo4j_rounds": "neo4j.rounds",
+    "neo4j_trace": "neo4j.trace",
+    "neo4j_kill": "neo4j.kill",
+}
