@@ -11,7 +11,7 @@ LLM ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-neo4j lint types imports proto proto-check bench bench-short bench-life bench-life-short up down lock clean bench-llm bench-neo4j
+.PHONY: help setup demo test test-slow test-neo4j lint types imports proto proto-check bench bench-short bench-life bench-life-short up down lock clean bench-llm bench-neo4j docs
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -61,6 +61,9 @@ types: $(READY)  ## mypy, strict
 
 imports: $(READY)  ## imports run one way
 	$(BIN)/lint-imports
+
+docs: $(READY)  ## the documentation as a site, in build/docs; a broken link is an error
+	$(BIN)/sphinx-build -W --keep-going -n -q -b html docs build/docs
 
 proto: $(READY)  ## generate propagation/v1 from proto/
 	$(BIN)/python -m proto.generate
