@@ -14,6 +14,7 @@ import structlog
 from propagation.ports.clock import Clock
 from propagation.workflow.engine import Engine
 from services.assembly import engine_of, holder_name
+from services.config.path_redaction import places_of
 from services.config.settings import ServerSettings, Settings
 from services.grpc.service import Health, PropagationService, new_server
 from services.monitoring.setup import monitoring_of
@@ -22,7 +23,6 @@ from services.runtime.gc_thresholds import rare_collections
 from services.runtime.kernel_cache import kernels_are_kept
 from services.runtime.kernel_process import compiled
 from services.runtime.logging_setup import configure_logging
-from services.runtime.path_redaction import places_of
 from services.runtime.readiness import Opening, Stopped
 from services.security.address import bind, refuse_open_address, refuse_taken_port
 from services.security.admission import Door

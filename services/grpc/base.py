@@ -9,7 +9,7 @@ from propagation.model.clients.client import ClientKey
 from propagation.model.errors import InvalidInput, NotFound
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
-from services.runtime.path_redaction import NOWHERE, Places
+from services.config.path_redaction import NOWHERE, Places
 from services.worker.worker import Worker
 
 Context = grpc.aio.ServicerContext[Any, Any]

@@ -13,10 +13,10 @@ import structlog
 from google.protobuf.message import DecodeError, Message
 
 from propagation.model.errors import InvalidInput, PropagationError
+from services.config.path_redaction import Places
 from services.grpc.base import Context
 from services.grpc.status import DETAILS_KEY, status_of, unexpected
 from services.runtime.errors import OutOfTime
-from services.runtime.path_redaction import Places
 from services.runtime.readiness import Opening
 from services.runtime.timings import Timings
 from services.security.admission import Door, Metadata

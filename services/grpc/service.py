@@ -8,6 +8,7 @@ from grpc_reflection.v1alpha import reflection
 
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1 import propagation_pb2_grpc as pb_grpc
+from services.config.path_redaction import Places
 from services.grpc.guard import Guard
 from services.grpc.handlers.batches import Writing
 from services.grpc.handlers.evolution import Evolving
@@ -19,7 +20,6 @@ from services.grpc.handlers.routers import Routers
 from services.grpc.handlers.stream import Streaming
 from services.grpc.handlers.trace import Tracing
 from services.grpc.handlers.watch import Watching
-from services.runtime.path_redaction import Places
 from services.runtime.readiness import Opening
 from services.runtime.timings import Timings
 from services.security.admission import Door

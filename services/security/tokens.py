@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from propagation.model.errors import PropagationError
-from services.runtime.whole_file import whole
+from services.runtime.atomic_file import whole
 from services.security.roles import Role
 
 SECRET_BYTES = 32

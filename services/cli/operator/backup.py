@@ -12,7 +12,7 @@ import typer
 from services.cli.database_access import in_a_file, with_store
 from services.cli.options import AsJson, Assignments, Config, Database, settings_of
 from services.client.errors import UsageProblem
-from services.console import console, print_json, progress_bar
+from services.runtime.console import console, print_json, progress_bar
 
 if TYPE_CHECKING:
     from propagation.adapters.sqlite.maintenance.commands import SqliteFiles

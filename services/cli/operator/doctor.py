@@ -9,7 +9,7 @@ import typer
 from services.cli.exits import ExitCode
 from services.cli.options import AsJson, Assignments, Config, Database, settings_of
 from services.client.errors import UsageProblem
-from services.console import console, print_json, print_table
+from services.runtime.console import console, print_json, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ import typer
 from services.cli.options import LOOPBACK, Address, AsJson
 from services.cli.service_call import ask
 from services.client.errors import UsageProblem
-from services.console import console, print_json, print_table
+from services.runtime.console import console, print_json, print_table
 
 if TYPE_CHECKING:
     from propagation.v1 import propagation_pb2 as pb

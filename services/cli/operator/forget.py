@@ -15,8 +15,8 @@ from services.cli.exits import ExitCode
 from services.cli.options import LOOPBACK, Address, AsJson
 from services.cli.service_call import ask, client_key, kind_name
 from services.client.errors import UsageProblem
-from services.console import console, print_json
-from services.runtime.whole_file import whole
+from services.runtime.atomic_file import whole
+from services.runtime.console import console, print_json
 
 if TYPE_CHECKING:
     from propagation.v1.propagation_pb2 import ClientKey

@@ -6,7 +6,7 @@ import time
 
 from services.cli.database_access import with_engine
 from services.cli.options import AsJson, Assignments, Config, Database, settings_of
-from services.console import console, print_json, progress_bar
+from services.runtime.console import console, print_json, progress_bar
 
 
 def init(

@@ -7,7 +7,7 @@ import typer
 
 from services.cli.options import LOOPBACK, Address, AsJson
 from services.cli.service_call import ask
-from services.console import console, print_json
+from services.runtime.console import console, print_json
 
 Out = Annotated[
     Path, typer.Option("--out", "-o", metavar="FILE", help="Where the page is written.")

@@ -1,7 +1,7 @@
 """`propagation settings`."""
 
 from services.cli.options import AsJson, Assignments, Config, loaded
-from services.console import print_json, print_table
+from services.runtime.console import print_json, print_table
 
 
 def settings(config: Config = None, assignments: Assignments = None, json: AsJson = False) -> None:

@@ -8,7 +8,7 @@ from propagation.model.plurals import counted
 from services.cli.operator.evolve import run_in_words
 from services.cli.options import LOOPBACK, Address, AsJson
 from services.cli.service_call import ask
-from services.console import console, print_json, print_table
+from services.runtime.console import console, print_json, print_table
 
 if TYPE_CHECKING:
     from propagation.v1 import propagation_pb2 as pb

@@ -7,7 +7,7 @@ import typer
 
 from services.cli.options import AsJson, Assignments, Config, settings_of
 from services.client.errors import UsageProblem
-from services.console import print_json, print_table
+from services.runtime.console import print_json, print_table
 
 token = typer.Typer(
     no_args_is_help=True,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from services.cli.options import AsJson, Assignments, Config, settings_of
-from services.console import print_json, print_table
+from services.runtime.console import print_json, print_table
 
 Name = Annotated[str | None, typer.Argument(help="Which question; without one, all are listed.")]
 Params = Annotated[

@@ -7,7 +7,7 @@ import typer
 from services.cli.options import LOOPBACK, Address, AsJson
 from services.cli.query.as_of import Moment, moment_of
 from services.cli.service_call import ask, client_key, kind_name
-from services.console import console, print_json, print_table
+from services.runtime.console import console, print_json, print_table
 
 if TYPE_CHECKING:
     from propagation.v1 import propagation_pb2 as pb

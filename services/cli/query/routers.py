@@ -10,7 +10,7 @@ from services.cli.query.as_of import Moment, moment_of
 from services.cli.query.recommend import bank_name
 from services.cli.service_call import ask, kind_name
 from services.client.errors import UsageProblem
-from services.console import console, print_json, print_table
+from services.runtime.console import console, print_json, print_table
 
 if TYPE_CHECKING:
     from propagation.v1 import propagation_pb2 as pb

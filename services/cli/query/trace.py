@@ -7,7 +7,7 @@ import typer
 from services.cli.options import LOOPBACK, Address, AsJson
 from services.cli.service_call import ask, split_key
 from services.client.errors import UsageProblem
-from services.console import console, print_json
+from services.runtime.console import console, print_json
 
 if TYPE_CHECKING:
     from propagation.v1 import propagation_pb2 as pb

@@ -11,7 +11,7 @@ from services.cli.operator.status_and_round import round_in_words
 from services.cli.options import LOOPBACK, Address, AsJson
 from services.cli.service_call import ask, kind_name
 from services.client.errors import UsageProblem
-from services.console import console, print_json_line
+from services.runtime.console import console, print_json_line
 
 if TYPE_CHECKING:
     from propagation.v1 import propagation_pb2 as pb

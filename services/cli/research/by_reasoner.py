@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from propagation.model.plurals import counted
 from services.cli.database_access import with_engine
 from services.cli.research.replay import checked, checked_clients
-from services.console import console, print_json, print_table, progress_bar
+from services.runtime.console import console, print_json, print_table, progress_bar
 from services.runtime.version import release
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import typer
 
 from services.cli.options import AsJson, Assignments, Config, settings_of
 from services.client.errors import UsageProblem
-from services.console import print_json
+from services.runtime.console import print_json
 
 PICTURES = (".png", ".svg", ".pdf")
 

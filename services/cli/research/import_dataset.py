@@ -9,7 +9,7 @@ from propagation.model.plurals import counted
 from services.cli.exits import ExitCode
 from services.cli.options import LOOPBACK, Address, AsJson
 from services.client.errors import UsageProblem
-from services.console import console, print_json, progress_bar
+from services.runtime.console import console, print_json, progress_bar
 
 if TYPE_CHECKING:
     from propagation.datasets.dataset import Dataset

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from propagation.model.plurals import counted
-from services.console import console, print_table, progress_bar
+from services.runtime.console import console, print_table, progress_bar
 
 if TYPE_CHECKING:
     from propagation.evaluation.settings import EvaluationSettings

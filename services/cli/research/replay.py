@@ -7,7 +7,7 @@ import typer
 
 from propagation.model.plurals import counted
 from services.cli.options import AsJson, Assignments, Config, Database, settings_of
-from services.console import console, print_json, progress_bar
+from services.runtime.console import console, print_json, progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

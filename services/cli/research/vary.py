@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from propagation.model.plurals import counted
 from services.cli.research.protocols import Outcome, Progress, embedder_of, print_cost, with_bar
 from services.client.errors import UsageProblem
-from services.console import console, print_table
+from services.runtime.console import console, print_table
 
 if TYPE_CHECKING:
     from propagation.datasets.dataset import Dataset

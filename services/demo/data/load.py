@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from propagation.v1 import propagation_pb2 as pb
 from services.client.errors import Refused
 from services.client.upload import UploadReport, upload
-from services.console import progress_bar
 from services.demo.data.script import Plan
+from services.runtime.console import progress_bar
 
 if TYPE_CHECKING:
     from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub

@@ -6,8 +6,8 @@ import pytest
 
 from propagation.adapters.neo4j.connection.settings import Neo4jSettings
 from propagation.adapters.openai.options import EmbeddingOptions, OpenAIOptions
+from services.config.path_redaction import places_of
 from services.config.settings import QdrantSettings, Settings
-from services.runtime.path_redaction import places_of
 
 PLACES = places_of(
     Settings(
