@@ -13,7 +13,7 @@ import zstandard
 
 from propagation.adapters.sqlite.reason.text_bodies import plain_body
 from propagation.datasets.generated_town import generate_town
-from services.assembly import engine_of
+from services.assembly import build_engine
 from services.cli.research.replay import checked
 from services.config.settings import Settings
 from services.runtime.kernel_cache import use_kernel_cache
@@ -36,7 +36,7 @@ def bodies(seed: int) -> list[bytes]:
 
 
 async def _replayed(database: Path, seed: int) -> None:
-    engine = engine_of(Settings(database=database))
+    engine = build_engine(Settings(database=database))
     await engine.open()
     try:
         dataset = generate_town(seed=seed).dataset.first(EVENTS)

@@ -25,7 +25,7 @@ from propagation.numbers.rules.trust import routing_weights
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.views.numbers_view import NumbersView
-from services.assembly import engine_of, graph_store
+from services.assembly import build_engine, graph_store
 from services.client.stub import connected
 from services.config.settings import Settings
 
@@ -96,7 +96,7 @@ def probed(run: Run, settings: Settings, town: Town, count: int, rate: int) -> f
 async def _chosen(settings: Settings, town: Town, count: int) -> list[Probe]:
     """Adopters, others and controls by the numbers as they stand; events of the background leave
     all of them alone."""
-    engine = engine_of(settings)
+    engine = build_engine(settings)
     await engine.open()
     try:
         probes = await engine.numbers.run(lambda view: list(_candidates(view, town)))

@@ -1,11 +1,7 @@
 """Settings to an engine: the one place that chooses adapters. A row of a table builds one; what an
 adapter needs installed or running is imported and asked for only where it is chosen."""
 
-import os
-import secrets
-import socket
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cache
 from typing import cast
 
 from propagation.adapters.numpy.index import NumpyIndex
@@ -22,10 +18,10 @@ from services.config.settings import Settings
 from services.reasoners import models_of
 from services.reasoning.pipe_protocol import Begin
 from services.reasoning.process_drafting import Beside
-from services.runtime.clock import SystemClock
+from services.runtime.process import SystemClock, process_name
 
 
-def laptop_store(settings: Settings, clock: Clock | None = None) -> SqliteStore:
+def sqlite_store(settings: Settings, clock: Clock | None = None) -> SqliteStore:
     """The graph alone. `clock`: the system's."""
     return SqliteStore(settings.database, clock or SystemClock())
 
@@ -38,7 +34,7 @@ def neo4j_store(settings: Settings, clock: Clock | None = None) -> GraphStore:
     return Neo4jStore(settings.neo4j, None if isinstance(clock, SystemClock) else clock)
 
 
-def laptop_files(settings: Settings) -> SqliteFiles:
+def sqlite_files(settings: Settings) -> SqliteFiles:
     """The database as a whole."""
     return SqliteFiles(settings.database)
 
@@ -67,7 +63,7 @@ def qdrant_index(settings: Settings, store: GraphStore) -> VectorIndex:
 
 
 STORES: Mapping[str, Callable[[Settings, Clock | None], GraphStore]] = {
-    "sqlite": laptop_store,
+    "sqlite": sqlite_store,
     "neo4j": neo4j_store,
 }
 Around = Callable[[GraphStore, VectorIndex], tuple[GraphStore, VectorIndex]]
@@ -87,14 +83,7 @@ def as_they_are(store: GraphStore, index: VectorIndex) -> tuple[GraphStore, Vect
     return store, index
 
 
-@cache
-def holder_name() -> str:
-    """Of this process, in leases and traces. Containers that share a host's name may also share
-    process numbers."""
-    return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
-
-
-def engine_of(
+def build_engine(
     settings: Settings,
     give_way: Callable[[], Awaitable[None]] = turn_of_others,
     clock: Clock | None = None,
@@ -104,7 +93,7 @@ def engine_of(
     embedder: no server, no network, no key. `clock`: the system's. `around` may put something in
     their place that watches them."""
     store = graph_store(settings, clock)
-    holder, workflow = holder_name(), settings.workflow
+    holder, workflow = process_name(), settings.workflow
     reasoner, embedder = models_of(settings, store, holder)
     store, index = around(store, INDEXES[settings.index](settings, store))
     return Engine(

@@ -13,23 +13,22 @@ import structlog
 
 from propagation.ports.clock import Clock
 from propagation.workflow.engine import Engine
-from services.assembly import engine_of, holder_name
-from services.config.path_redaction import places_of
+from services.assembly import build_engine
+from services.config.path_redaction import path_redaction_for
 from services.config.settings import ServerSettings, Settings
 from services.grpc.service import Health, PropagationService, new_server
 from services.monitoring.setup import monitoring_of
-from services.runtime.clock import SystemClock
-from services.runtime.gc_thresholds import rare_collections
 from services.runtime.kernel_cache import kernels_are_kept
 from services.runtime.kernel_process import compiled
 from services.runtime.logging_setup import configure_logging
-from services.runtime.readiness import Opening, Stopped
+from services.runtime.process import SystemClock, collect_garbage_rarely, process_name
+from services.runtime.readiness import Readiness, StartCancelled
 from services.security.address import bind, refuse_open_address, refuse_taken_port
 from services.security.admission import Door
 from services.security.rate_limits import Limits
 from services.security.reloaded_file import Watched
 from services.security.tokens import read_tokens
-from services.worker.call_priority import Courtesy
+from services.worker.call_priority import CallPriority
 from services.worker.query_warm_up import Preparing
 from services.worker.worker import Worker
 
@@ -69,7 +68,7 @@ async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     Raises NotLoopback, PortTaken, BrokenTokens, BrokenTls, and whatever the store refuses to open
     with (StoreBusy, StoreCorrupt, SchemaTooNew, StoreRefused, StoreUnsupported)."""
     configure_logging(settings.server.log_format)
-    with _stop_signals() as (first, second), contextlib.suppress(Stopped):
+    with _stop_signals() as (first, second), contextlib.suppress(StartCancelled):
         async with running(settings, stopping=first) as service:
             announce(service.address)
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, service.door.look_again)
@@ -90,31 +89,31 @@ async def running(
 ) -> AsyncIterator[Running]:
     """A service that is ready; stopped gracefully at the end: health says so, streams deliver their
     acks and end, calls finish within the grace, the numbers are checkpointed, the store is closed.
-    `clock`: the system's. Its port answers from the start (see opening.py). Raises Stopped where
+    `clock`: the system's. Its port answers from the start (see readiness.py). Raises StartCancelled where
     `stopping` is set before it is ready."""
     refuse_open_address(settings.server)
     if settings.monitoring.port is not None:
         refuse_open_address(settings.server, settings.monitoring.host)
         refuse_taken_port(settings.monitoring.host.strip("[]"), settings.monitoring.port)
-    monitoring = monitoring_of(settings.monitoring, holder_name())
+    monitoring = monitoring_of(settings.monitoring, process_name())
     door = door_of(settings.server)
     sys.setswitchinterval(
         SWITCH_SECONDS
     )  # the numbers' thread answers reads between the steps of reasoning
-    rare_collections()
-    courtesy, clock = Courtesy(), clock or SystemClock()
-    engine = engine_of(settings, courtesy.give_way, clock, monitoring.around)
-    worker = Worker(engine, courtesy, settings.schedule, clock)
-    places = places_of(settings)
-    servicer, opening = PropagationService(engine, worker, places), Opening(stopping)
+    collect_garbage_rarely()
+    priority, clock = CallPriority(), clock or SystemClock()
+    engine = build_engine(settings, priority.give_way, clock, monitoring.around)
+    worker = Worker(engine, priority, settings.schedule, clock)
+    redaction = path_redaction_for(settings)
+    servicer, readiness = PropagationService(engine, worker, redaction), Readiness(stopping)
     server = new_server(
         servicer,
-        courtesy,
+        priority,
         worker.timings,
         door,
-        opening,
+        readiness,
         settings.server.max_message_bytes,
-        places,
+        redaction,
         monitoring.interceptors(),
     )
     health = Health(server)
@@ -131,7 +130,7 @@ async def running(
                 "compiling kernels, once: over a minute on two idle cores, more on a busy machine"
             )
             await compiled(stopping or asyncio.Event())
-        await engine.open(reach=opening.reach)
+        await engine.open(reach=readiness.reach)
         await health.serving()  # from here on the worker says whether the store is there
     except BaseException:
         await service.stop(None)
@@ -149,7 +148,7 @@ async def running(
     try:
         worker.start(store_there)
         preparing.begin()
-        opening.done()
+        readiness.declare()
         try:
             async with monitoring.shown(engine, worker, settings.server, door) as metrics:
                 log.info("ready", address=address, graph=settings.graph, metrics=metrics)

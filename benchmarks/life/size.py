@@ -9,7 +9,7 @@ from benchmarks.run import Figures, Run
 from benchmarks.service.town import lived_town
 from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
 from propagation.adapters.sqlite.store import SqliteStore
-from services.runtime.clock import SystemClock
+from services.runtime.process import SystemClock
 from services.runtime.upkeep import retain_all
 
 

@@ -21,7 +21,7 @@ from benchmarks.service.town import Town, clients_of, pairs_of
 from propagation.model.interactions.interaction import NewInteraction
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
-from services.assembly import engine_of
+from services.assembly import build_engine
 from services.config.settings import Settings
 from services.grpc.requests.checks import checked_interaction
 from services.runtime.kernel_cache import use_kernel_cache
@@ -73,7 +73,7 @@ def build(path: Path, town: Town) -> None:
 
 
 async def _with_engine(path: Path, work: Callable[[Engine], Awaitable[None]]) -> None:
-    engine = engine_of(Settings(database=path))
+    engine = build_engine(Settings(database=path))
     await engine.open()
     try:
         await work(engine)

@@ -8,7 +8,7 @@ from benchmarks.neo4j.town import record_past
 from benchmarks.probe import probed
 from benchmarks.run import Figures, Run
 from benchmarks.service.town import Town, clients_of
-from services.assembly import engine_of
+from services.assembly import build_engine
 from services.config.settings import Settings
 
 TOWN, TOWN_SHORT = Town(10_000, 10_000, 200_000), Town(2_000, 4_000, 20_000)
@@ -30,7 +30,7 @@ def measure(run: Run) -> Figures:
 
 
 async def _built(settings: Settings, town: Town) -> None:
-    engine = engine_of(settings)
+    engine = build_engine(settings)
     await engine.open()
     try:
         await record_past(engine, town, clients_of(town))

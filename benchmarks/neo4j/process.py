@@ -9,12 +9,11 @@ from benchmarks.run import Figures, Run
 from benchmarks.service.process import worked_off
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.datasets.dataset import Dataset
-from services.assembly import engine_of
+from services.assembly import build_engine
 from services.cli.research.replay import checked
 from services.config.settings import Settings
-from services.runtime.clock import SystemClock
-from services.runtime.gc_thresholds import rare_collections
-from services.worker.call_priority import Courtesy
+from services.runtime.process import SystemClock, collect_garbage_rarely
+from services.worker.call_priority import CallPriority
 from services.worker.worker import Worker
 
 EVENTS, EVENTS_SHORT = 20_000, 1_000
@@ -37,9 +36,9 @@ def measure(run: Run) -> Figures:
 async def _processed(settings: Settings, dataset: Dataset) -> tuple[float, int]:
     """Seconds from a recorded log to everything learned, reasoned and carried by the rounds that
     fell due; and all statements."""
-    rare_collections()
-    courtesy, clock = Courtesy(), SystemClock()
-    engine = engine_of(settings, courtesy.give_way, clock)
+    collect_garbage_rarely()
+    priority, clock = CallPriority(), SystemClock()
+    engine = build_engine(settings, priority.give_way, clock)
     assert isinstance(engine.store, Neo4jStore)
     database = engine.store.database
     await engine.open()
@@ -49,7 +48,7 @@ async def _processed(settings: Settings, dataset: Dataset) -> tuple[float, int]:
         sent, events = database.sent, list(checked(dataset.events))
         for start in range(0, len(events), INGEST_BATCH):
             await engine.record(events[start : start + INGEST_BATCH])
-        seconds = await worked_off(engine, Worker(engine, courtesy, settings.schedule, clock))
+        seconds = await worked_off(engine, Worker(engine, priority, settings.schedule, clock))
         return seconds, database.sent - sent
     finally:
         await engine.close()

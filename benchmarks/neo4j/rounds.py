@@ -19,9 +19,9 @@ from propagation.model.clients.client import ClientChange, ClientKind
 from propagation.model.routers.round import Round
 from propagation.workflow.engine import Engine
 from propagation.workflow.settings import WorkflowSettings
-from services.assembly import engine_of
+from services.assembly import build_engine
 from services.config.settings import Settings
-from services.runtime.gc_thresholds import rare_collections
+from services.runtime.process import collect_garbage_rarely
 
 TOWN, TOWN_SHORT = Town(50_000, 50_000, 200_000), Town(1_000, 1_000, 3_000)
 CHANGING, CHANGING_SHORT = 340, 40
@@ -31,7 +31,7 @@ NEVER = 1 << 30
 
 
 def measure(run: Run) -> Figures:
-    rare_collections()
+    collect_garbage_rarely()
     town = TOWN_SHORT if run.short else TOWN
     with neo4j_settings(run, "rounds") as settings:
         yield "neo4j_first_table_s_100k_clients", asyncio.run(_first_table(run, settings, town))
@@ -60,7 +60,7 @@ def measure(run: Run) -> Figures:
 
 def _engine(settings: Settings, policy: str) -> Engine:
     workflow = WorkflowSettings(policy=policy, update_size=NEVER, auto_create=True)
-    return engine_of(settings.model_copy(update={"workflow": workflow}))
+    return build_engine(settings.model_copy(update={"workflow": workflow}))
 
 
 async def _first_table(run: Run, settings: Settings, town: Town) -> float:

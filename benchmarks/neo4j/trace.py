@@ -16,7 +16,7 @@ from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.model.interactions.interaction import InteractionRow, NewInteraction
 from propagation.workflow.engine import Engine
 from propagation.workflow.settings import WorkflowSettings
-from services.assembly import engine_of
+from services.assembly import build_engine
 from services.config.settings import Settings
 
 TOWN, TOWN_SHORT = Town(400, 1_000, 2_000), Town(400, 1_000, 300)
@@ -89,7 +89,7 @@ async def _traced(run: Run, settings: Settings) -> list[tuple[float, float, int]
 
 @asynccontextmanager
 async def _opened(settings: Settings) -> AsyncIterator[Engine]:
-    engine = engine_of(settings)
+    engine = build_engine(settings)
     await engine.open()
     try:
         yield engine

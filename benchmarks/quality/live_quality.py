@@ -7,7 +7,7 @@ from benchmarks.run import Figures, Run
 from propagation.datasets.dataset import Dataset
 from propagation.evaluation.protocols.metrics import level, paired
 from propagation.evaluation.protocols.whole_loop import PLAIN, RULES, TEXT, Looped, ranked_in_loop
-from services.assembly import engine_of
+from services.assembly import build_engine
 from services.cli.research.replay import checked
 from services.config.settings import Settings
 
@@ -30,7 +30,7 @@ def measure_live(run: Run, dataset: Dataset) -> Figures:
 
 
 async def _looped(run: Run, dataset: Dataset) -> Looped:
-    engine = engine_of(Settings(database=run.scratch / "loop.db"))
+    engine = build_engine(Settings(database=run.scratch / "loop.db"))
     await engine.open()
     try:
         return await ranked_in_loop(engine, dataset.clients, list(checked(dataset.events)))

@@ -16,13 +16,12 @@ from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
 from propagation.model.interactions.interaction import NewInteraction
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
-from services.assembly import engine_of
+from services.assembly import build_engine
 from services.cli.research.replay import checked
 from services.config.settings import ScheduleSettings, Settings
 from services.grpc.requests.checks import checked_interaction
-from services.runtime.clock import SystemClock
-from services.runtime.gc_thresholds import rare_collections
-from services.worker.call_priority import Courtesy
+from services.runtime.process import SystemClock, collect_garbage_rarely
+from services.worker.call_priority import CallPriority
 from services.worker.worker import Worker
 
 RECORD_BATCH = 2_000
@@ -83,8 +82,8 @@ async def _processed(
 @asynccontextmanager
 async def _loaded(database: Path, clients: list[ClientChange]) -> AsyncIterator[Engine]:
     """With these clients, described."""
-    rare_collections()
-    engine = engine_of(Settings(database=database), Courtesy().give_way, SystemClock())
+    collect_garbage_rarely()
+    engine = build_engine(Settings(database=database), CallPriority().give_way, SystemClock())
     await engine.open()
     try:
         for start in range(0, len(clients), RECORD_BATCH):
@@ -99,7 +98,9 @@ async def _part(engine: Engine, events: list[NewInteraction]) -> float:
     """Record these, then the seconds that a worker takes for them."""
     for start in range(0, len(events), RECORD_BATCH):
         await engine.record(events[start : start + RECORD_BATCH])
-    return await worked_off(engine, Worker(engine, Courtesy(), ScheduleSettings(), SystemClock()))
+    return await worked_off(
+        engine, Worker(engine, CallPriority(), ScheduleSettings(), SystemClock())
+    )
 
 
 async def worked_off(engine: Engine, worker: Worker) -> float:

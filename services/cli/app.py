@@ -43,7 +43,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from services.runtime.version import release
+        from services.runtime.process import release
 
         print(f"propagation {release()}")
         raise typer.Exit

@@ -43,18 +43,18 @@ def with_engine(
     StoreBusy naming the holder, UsageProblem where there is no such file."""
     if not create:
         there(settings)
-    from services.assembly import engine_of
-    from services.runtime.gc_thresholds import rare_collections
+    from services.assembly import build_engine
+    from services.runtime.process import collect_garbage_rarely
 
     async def run() -> T:
-        engine = engine_of(settings)
+        engine = build_engine(settings)
         await (engine.open(adopt=True) if adopt else engine.open())
         try:
             return await work(engine)
         finally:
             await engine.close()
 
-    rare_collections()
+    collect_garbage_rarely()
     return asyncio.run(run())
 
 

@@ -7,23 +7,23 @@ from urllib.parse import urlsplit
 from services.config.settings import Settings
 
 
-class Places:
+class PathRedaction:
     """`names`: a place -> what other callers are told instead."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = sorted(names.items(), key=lambda name: (-len(name[0]), name))
 
-    def hidden(self, text: str) -> str:
+    def redact(self, text: str) -> str:
         """The text as whoever is no operator may know it."""
         for place, name in self._names:
             text = text.replace(place, name)
         return text
 
 
-NOWHERE = Places({})
+NO_REDACTION = PathRedaction({})
 
 
-def places_of(settings: Settings) -> Places:
+def path_redaction_for(settings: Settings) -> PathRedaction:
     """The file, and the servers as their addresses stand in settings and in errors of connections."""
     names = {str(settings.database.resolve()): "the graph", str(settings.database): "the graph"}
     servers = {
@@ -35,4 +35,4 @@ def places_of(settings: Settings) -> Places:
         servers[settings.openai.embeddings.base_url] = "the embedder's server"
     for url, name in servers.items():
         names.update({place: name for place in (url, urlsplit(url).netloc) if place})
-    return Places(names)
+    return PathRedaction(names)

@@ -9,7 +9,7 @@ from propagation.model.clients.client import ClientKey
 from propagation.model.errors import InvalidInput, NotFound
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
-from services.config.path_redaction import NOWHERE, Places
+from services.config.path_redaction import NO_REDACTION, PathRedaction
 from services.worker.worker import Worker
 
 Context = grpc.aio.ServicerContext[Any, Any]
@@ -20,10 +20,12 @@ TO_ANSWER = 0.9
 class Servicer:
     """Checks, asks the engine, converts; decides nothing."""
 
-    def __init__(self, engine: Engine, worker: Worker, places: Places = NOWHERE) -> None:
+    def __init__(
+        self, engine: Engine, worker: Worker, redaction: PathRedaction = NO_REDACTION
+    ) -> None:
         self._engine = engine
         self._worker = worker
-        self._places = places
+        self._redaction = redaction
         self.stopping = asyncio.Event()
 
     async def _ref(self, key: ClientKey) -> int:

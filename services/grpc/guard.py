@@ -13,16 +13,16 @@ import structlog
 from google.protobuf.message import DecodeError, Message
 
 from propagation.model.errors import InvalidInput, PropagationError
-from services.config.path_redaction import Places
+from services.config.path_redaction import PathRedaction
 from services.grpc.base import Context
 from services.grpc.status import DETAILS_KEY, status_of, unexpected
 from services.runtime.errors import OutOfTime
-from services.runtime.readiness import Opening
-from services.runtime.timings import Timings
+from services.runtime.measurements import Timings
+from services.runtime.readiness import Readiness
 from services.security.admission import Door, Metadata
 from services.security.callers import SERVICE, calling
 from services.security.rate_limits import Limits
-from services.worker.call_priority import Courtesy
+from services.worker.call_priority import CallPriority
 
 # No call is answered in less: what would be done in it, the caller would not learn of.
 LEAST_SECONDS = 0.005
@@ -42,16 +42,21 @@ def request_id_of(details: grpc.HandlerCallDetails) -> str:
 
 class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in its stubs only
     """No stack trace reaches a client, and no user text or token a log. `door` says who comes in;
-    `courtesy` knows of every call that waits for its answer, and `timings` how long each took
-    (streams, which last as long as their callers like, left out); `places` are told to operators
+    `priority` knows of every call that waits for its answer, and `timings` how long each took
+    (streams, which last as long as their callers like, left out); `redaction` are told to operators
     alone."""
 
     def __init__(
-        self, courtesy: Courtesy, timings: Timings, door: Door, opening: Opening, places: Places
+        self,
+        priority: CallPriority,
+        timings: Timings,
+        door: Door,
+        readiness: Readiness,
+        redaction: PathRedaction,
     ) -> None:
-        self._courtesy = courtesy
-        self._places = places
-        self._opening = opening
+        self._priority = priority
+        self._redaction = redaction
+        self._readiness = readiness
         self._timings = timings
         self._door = door
 
@@ -65,7 +70,7 @@ class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in
             return None
         method, request_id = handler_call_details.method, request_id_of(handler_call_details)
         enter = _entering(
-            self._door, self._opening, method, handler_call_details.invocation_metadata or ()
+            self._door, self._readiness, method, handler_call_details.invocation_metadata or ()
         )
         parse = _parsing(handler.request_deserializer, streaming=handler.request_streaming)
         if not handler.response_streaming:
@@ -75,7 +80,7 @@ class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in
                 else (grpc.unary_unary_rpc_method_handler, handler.unary_unary)
             )
             answering = _answering(
-                call, method, request_id, self._courtesy, self._timings, enter, self._places
+                call, method, request_id, self._priority, self._timings, enter, self._redaction
             )
             return make(answering, parse, handler.response_serializer)
         make, call = (
@@ -87,13 +92,13 @@ class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in
             self._door.admits_still, method, handler_call_details.invocation_metadata or ()
         )
         return make(
-            _streaming(call, method, request_id, enter, still, self._places),
+            _streaming(call, method, request_id, enter, still, self._redaction),
             parse,
             handler.response_serializer,
         )
 
 
-def _entering(door: Door, opening: Opening, method: str, metadata: Metadata) -> Enter:
+def _entering(door: Door, readiness: Readiness, method: str, metadata: Metadata) -> Enter:
     """Says who calls, or raises, also where a call of ours comes before the service is open; gives
     back the request, metered where sizes are limited: a call that is too much is refused, a stream
     waits."""
@@ -102,7 +107,7 @@ def _entering(door: Door, opening: Opening, method: str, metadata: Metadata) -> 
         caller = door.admit(method, metadata, context.peer())
         calling.set(caller)
         if method.startswith(SERVICE):
-            opening.check()
+            readiness.require()
         if not door.limits.weighs or request is None:
             return request
         if isinstance(request, Message):
@@ -142,16 +147,16 @@ def _answering(
     call: Callable[[Any, Context], Awaitable[Any]],
     method: str,
     request_id: str,
-    courtesy: Courtesy,
+    priority: CallPriority,
     timings: Timings,
     enter: Enter,
-    places: Places,
+    redaction: PathRedaction,
 ) -> Callable[..., Awaitable[Any]]:
     name = method.rpartition("/")[2]
 
     async def guarded(request: Any, context: Context) -> Any:
         with (
-            courtesy.call(),
+            priority.call(),
             timings.timed(name),
             structlog.contextvars.bound_contextvars(request_id=request_id),
         ):
@@ -165,7 +170,7 @@ def _answering(
                     )
                 return await call(request, context)
             except Exception as error:
-                await _fail(error, context, method, request_id, places)
+                await _fail(error, context, method, request_id, redaction)
 
     return guarded
 
@@ -176,7 +181,7 @@ def _streaming(
     request_id: str,
     enter: Enter,
     still: Callable[[str], None],
-    places: Places,
+    redaction: PathRedaction,
 ) -> Callable[..., Any]:
     """A generator of answers; or, as grpc's health service has it, a coroutine that writes them
     itself."""
@@ -194,7 +199,7 @@ def _streaming(
                         async for answer in answers:
                             await context.write(answer)
             except Exception as error:
-                await _fail(error, context, method, request_id, places)
+                await _fail(error, context, method, request_id, redaction)
 
     return guarded
 
@@ -234,7 +239,7 @@ def _in_time(context: Context) -> None:
 
 
 async def _fail(
-    error: Exception, context: Context, method: str, request_id: str, places: Places
+    error: Exception, context: Context, method: str, request_id: str, redaction: PathRedaction
 ) -> NoReturn:
     """Ends the call with what went wrong. grpc's own errors say that the call is over already: its
     caller left, or its deadline passed, and nobody is there to be told."""
@@ -245,7 +250,7 @@ async def _fail(
     if isinstance(error, PropagationError):
         caller = calling.get(None)
         code, status = status_of(
-            error, str if caller is not None and caller.sees_places else places.hidden
+            error, str if caller is not None and caller.sees_places else redaction.redact
         )
         log.info("request refused", method=method, code=code.name, error=type(error).__name__)
     else:

@@ -8,7 +8,7 @@ from grpc_reflection.v1alpha import reflection
 
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1 import propagation_pb2_grpc as pb_grpc
-from services.config.path_redaction import Places
+from services.config.path_redaction import PathRedaction
 from services.grpc.guard import Guard
 from services.grpc.handlers.batches import Writing
 from services.grpc.handlers.evolution import Evolving
@@ -20,10 +20,10 @@ from services.grpc.handlers.routers import Routers
 from services.grpc.handlers.stream import Streaming
 from services.grpc.handlers.trace import Tracing
 from services.grpc.handlers.watch import Watching
-from services.runtime.readiness import Opening
-from services.runtime.timings import Timings
+from services.runtime.measurements import Timings
+from services.runtime.readiness import Readiness
 from services.security.admission import Door
-from services.worker.call_priority import Courtesy
+from services.worker.call_priority import CallPriority
 
 NAME = pb.DESCRIPTOR.services_by_name["PropagationService"].full_name
 LONGEST_IDLE_MS = 120_000
@@ -76,18 +76,18 @@ class Health:
 
 def new_server(
     service: PropagationService,
-    courtesy: Courtesy,
+    priority: CallPriority,
     timings: Timings,
     door: Door,
-    opening: Opening,
+    readiness: Readiness,
     max_message_bytes: int,
-    places: Places,
+    redaction: PathRedaction,
     before: Sequence[grpc.aio.ServerInterceptor] = (),  # type: ignore[type-arg]
 ) -> grpc.aio.Server:  # its stubs'
     """A server of `service` with reflection. Not started, no port yet. `before`: what every call
     passes first."""
     server = grpc.aio.server(
-        interceptors=[*before, Guard(courtesy, timings, door, opening, places)],
+        interceptors=[*before, Guard(priority, timings, door, readiness, redaction)],
         options=[
             ("grpc.max_concurrent_streams", CALLS_A_CONNECTION),
             ("grpc.max_receive_message_length", max_message_bytes),

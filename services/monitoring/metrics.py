@@ -8,7 +8,7 @@ from prometheus_client.registry import Collector
 
 from propagation.model.usage import Usage
 from services.monitoring.llm_cost import SpendingCollector
-from services.runtime.counters import Counters
+from services.runtime.measurements import Counters
 
 PREFIX = "propagation"
 CALL_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)

@@ -23,7 +23,7 @@ from propagation.model.interactions.interaction import NewInteraction
 from propagation.model.interactions.learned_block import LearnedBlock
 from propagation.model.interactions.reasoned_summary import Finished, finished_of
 from propagation.ports.graph.record import Recorded
-from services.runtime.version import release
+from services.runtime.process import release
 
 CLAIMS_KEPT = 64
 Trace = Callable[[Sequence[Any], Any, int], None]

@@ -27,7 +27,7 @@ from services.reasoning.pipe_protocol import (
     read_frame,
     to_frame,
 )
-from services.runtime.gc_thresholds import rare_collections
+from services.runtime.process import collect_garbage_rarely
 
 PART = 64
 NICER = 10
@@ -55,7 +55,7 @@ def main() -> None:
     enough = Enough()
     signal.signal(ENOUGH, enough.say)
     os.nice(NICER)
-    rare_collections()
+    collect_garbage_rarely()
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     if hasattr(

@@ -1,4 +1,4 @@
-"""A file has its name once everything is in it, and is on disk."""
+"""Files that appear under their name only when complete and on disk."""
 
 import os
 from collections.abc import Iterator
@@ -8,15 +8,20 @@ from typing import TextIO
 
 
 @contextmanager
-def whole(handle: int, beside: Path, final: Path) -> Iterator[TextIO]:
-    """To write UTF-8 to: `beside`, which is open as `handle`. It becomes `final` when the body ends
-    well, and goes when it fails."""
+def write_atomically(handle: int, partial: Path, final: Path) -> Iterator[TextIO]:
+    """Write a UTF-8 file under a temporary name, then rename it.
+
+    Args:
+        handle: The open descriptor of `partial`.
+        partial: The temporary name, in the folder of `final`; removed if the body fails.
+        final: The name once the body has ended.
+    """
     with open(handle, "w", encoding="utf-8") as file:
         try:
             yield file
             file.flush()
             os.fsync(handle)
-            beside.replace(final)
+            partial.replace(final)
         except BaseException:
-            beside.unlink(missing_ok=True)
+            partial.unlink(missing_ok=True)
             raise

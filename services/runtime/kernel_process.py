@@ -7,7 +7,7 @@ import signal
 import sys
 from contextlib import suppress
 
-from services.runtime.readiness import Stopped
+from services.runtime.readiness import StartCancelled
 
 COMMAND = (sys.executable, "-m", "services.runtime.kernel_warm_up")
 ENDING_SECONDS = 5.0
@@ -15,7 +15,7 @@ ENDING_SECONDS = 5.0
 
 async def compiled(stopping: asyncio.Event) -> None:
     """Back when the kernels are kept; what could not be compiled there is compiled when it is
-    wanted. Raises Stopped where `stopping` is set before."""
+    wanted. Raises StartCancelled where `stopping` is set before."""
     process = await asyncio.create_subprocess_exec(
         *COMMAND,
         stdin=asyncio.subprocess.DEVNULL,
@@ -30,7 +30,7 @@ async def compiled(stopping: asyncio.Event) -> None:
         waits[1].cancel()
         await _ended(process)
     if stopping.is_set():
-        raise Stopped
+        raise StartCancelled
 
 
 async def _ended(process: asyncio.subprocess.Process) -> None:

@@ -14,28 +14,28 @@ STARTING = "the service is starting; try again in a moment"
 log = structlog.get_logger()
 
 
-class Stopped(Exception):
+class StartCancelled(Exception):
     """The service was told to stop before it was open."""
 
 
-class Opening:
+class Readiness:
     """`stopping`: set when the service is told to stop (None: never)."""
 
     def __init__(self, stopping: asyncio.Event | None = None) -> None:
         self._stopping = stopping or asyncio.Event()
         self._why: str | None = STARTING
 
-    def check(self) -> None:
+    def require(self) -> None:
         """Raises Starting until the engine is open."""
         if self._why is not None:
             raise Starting(self._why)
 
-    def done(self) -> None:
+    def declare(self) -> None:
         self._why = None
 
     async def reach(self, open_part: Callable[[], Awaitable[None]]) -> None:
         """Open the graph store, or what is embedded at start; wait for the server where that does
-        not answer, for as long as it takes. Raises Stopped, and what else it is refused with: a
+        not answer, for as long as it takes. Raises StartCancelled, and what else it is refused with: a
         wrong password or version does not get right by waiting."""
         pause = FIRST_PAUSE_SECONDS
         while True:
@@ -54,4 +54,4 @@ class Opening:
             except TimeoutError:
                 pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
             else:
-                raise Stopped
+                raise StartCancelled

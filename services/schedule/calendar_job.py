@@ -1,9 +1,10 @@
-"""A job by the calendar, once each time it is due: in one replica, caught up once after a stop,
-tried again after a failure.
+"""A job by the calendar: run once each time it is due, by one replica.
 
-It is looked at every few seconds against the clock on the wall and the graph's memory, and not by a
-timer set hours ahead: a machine that slept, a clock that was put right, and a run by another
-replica are then nothing special."""
+A run missed during a stop is caught up once, and a failed run is retried. The job is checked every
+few seconds against the wall clock and its state in the graph, rather than by a timer set hours
+ahead. A machine that slept, a corrected clock, or a run by another replica then need no special
+treatment.
+"""
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
@@ -11,47 +12,86 @@ from datetime import UTC, datetime
 
 import structlog
 
+from propagation.model.base import Term
 from propagation.model.errors import PropagationError
 from propagation.ports.clock import Clock
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.graph.leases import Lease
 from propagation.workflow.concurrency.leases import Leases
 from services.config.cron import Calendar
-from services.runtime.counters import Counters
-from services.schedule.job_state import JobMemory, remember, remembered
+from services.runtime.measurements import Counters
 
-Run = Callable[[], Awaitable[object]]
-Ran = Callable[[int, int], Awaitable[bool]]
 DAY_MS = 86_400_000
-MOST_DOUBLINGS = 64
+MAX_DOUBLINGS = 64
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
+class Task:
+    """The work of a calendar job.
+
+    Attributes:
+        run: Does the work. It must be harmless to repeat after a crash.
+        ran_between: Tells from the graph whether a run was committed between two times [ms]. A
+            process that died just after that commit did not get to save the job's state.
+    """
+
+    run: Callable[[], Awaitable[object]]
+    ran_between: Callable[[int, int], Awaitable[bool]]
+
+
+@dataclass(frozen=True)
 class Retry:
-    """After the first failure of a run it is tried again in `first` seconds, then twice as late
-    each time, at most `longest`."""
+    """Delays in seconds: `first` after the first failure, then doubled each time up to `longest`."""
 
     first: float = 60.0
     longest: float = 3_600.0
 
     def after_ms(self, failures: int) -> int:
-        return int(1_000 * min(self.first * 2.0 ** min(failures - 1, MOST_DOUBLINGS), self.longest))
+        """Return the delay after so many failures."""
+        return int(1_000 * min(self.first * 2.0 ** min(failures - 1, MAX_DOUBLINGS), self.longest))
 
 
-class Nightly:
-    """`run` is called when `calendar` says so; it must be harmless to repeat after a crash. What it
-    fails with is a log line, counted in jobs_failed_total, and stands in `failing` until it
-    succeeds. `ran` says whether the graph shows a run from one time to another [ms]: a process that
-    died just after its run's commit did not come to remember it. `grace` [seconds]: a run that is
-    later than this is left out; None: however late, it is caught up."""
+class JobState(Term):
+    """The state of a job in the graph, shared by replicas and restarts.
+
+    Attributes:
+        through: All times up to this one are done (ms since 1970, as all times here).
+        finished: End of the last successful run; 0 before the first.
+        failures: Failed attempts at the run that is due now.
+        failed: Time of the last failure, with its `error`.
+        retry_at: Time of the next attempt.
+    """
+
+    through: int
+    finished: int = 0
+    failures: int = 0
+    failed: int = 0
+    retry_at: int = 0
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class JobStatus:
+    """A job's state, None before its first check, and its next time (in the past if overdue)."""
+
+    state: JobState | None
+    next_time: datetime | None
+
+
+class CalendarJob:
+    """A task that runs whenever its calendar says so.
+
+    A failure is logged, counted in jobs_failed_total, and shown in `failing` until a run succeeds.
+    A run that is late by more than `grace` seconds is left out; without a grace it is caught up
+    however late it is.
+    """
 
     def __init__(
         self,
         name: str,
         calendar: Calendar,
-        run: Run,
-        ran: Ran,
+        task: Task,
         store: GraphStore,
         clock: Clock,
         leases: Leases,
@@ -62,8 +102,7 @@ class Nightly:
     ) -> None:
         self.name = name
         self._calendar = calendar
-        self._run = run
-        self._ran = ran
+        self._task = task
         self._store = store
         self._clock = clock
         self._leases = leases
@@ -72,111 +111,126 @@ class Nightly:
         self._retry = retry
         self._grace = grace
 
-    async def look(self) -> bool:
-        """Run it if it is due; whether it was run and succeeded."""
-        memory = await remembered(self._store, self.name)
-        self._show(memory)
-        if memory is not None and not self._is_due(memory):
+    async def check(self) -> bool:
+        """Run the job if it is due; return whether it ran and succeeded."""
+        state = await self._load()
+        self._show(state)
+        if state is not None and not self._is_due(state):
             return False
-        async with self._leases.holding(f"job:{self.name}") as lease:
-            return lease is not None and await self._look_again(lease)
+        async with self._leases.holding(self._key) as lease:
+            return lease is not None and await self._check_alone(lease)
 
-    async def when(self) -> tuple[JobMemory | None, datetime | None]:
-        """(what is remembered of it, when it is due next; a past time where it is overdue)."""
-        memory = await remembered(self._store, self.name)
-        return memory, self._calendar.after(
-            _time(self._clock.now_ms() if memory is None else memory.through)
-        )
+    async def status(self) -> JobStatus:
+        """Read the state and compute the next time."""
+        state = await self._load()
+        start = self._clock.now_ms() if state is None else state.through
+        return JobStatus(state, self._calendar.after(_time(start)))
 
-    async def _look_again(self, lease: Lease) -> bool:
-        """Under the lease: another replica may have run it, or begun to remember, since the first
-        look."""
+    @property
+    def _key(self) -> str:
+        """The name of the lease, and of the blob that holds the state."""
+        return f"job:{self.name}"
+
+    async def _load(self) -> JobState | None:
+        blob = await self._store.get_blob(self._key)
+        return None if blob is None else JobState.model_validate_json(blob)
+
+    async def _save(self, state: JobState, lease: Lease) -> None:
+        """Raise LeaseLost if another process has taken the job over."""
+        await self._store.put_blob(self._key, state.model_dump_json().encode(), lease)
+
+    async def _check_alone(self, lease: Lease) -> bool:
+        """Check again under the lease, as another replica may have run the job since."""
         now = self._clock.now_ms()
-        memory = await remembered(self._store, self.name)
-        if memory is None or memory.through > now + DAY_MS:
-            if memory is not None:
+        state = await self._load()
+        if state is None or state.through > now + DAY_MS:
+            if state is not None:
                 log.warning(
                     "the clock went back by more than a day: the job is due from now on",
                     job=self.name,
                 )
-            await remember(self._store, self.name, JobMemory(through=now), lease)
+            await self._save(JobState(through=now), lease)
             return False
-        if not self._is_due(memory):
+        if not self._is_due(state):
             return False
-        if self._too_late(memory, now):
+        if self._is_too_late(state, now):
             log.warning("missed by more than misfire_grace_time: left out", job=self.name)
             self._counters.add("jobs_missed_total", self.name)
-            await remember(
-                self._store, self.name, memory.model_copy(update={"through": now}), lease
-            )
+            await self._save(state.model_copy(update={"through": now}), lease)
             return False
-        return await self._try(lease, memory, now)
+        return await self._try(lease, state, now)
 
-    def _is_due(self, memory: JobMemory) -> bool:
-        """A retry that seems further off than the longest was set before the clock went back, and
-        is due."""
+    def _is_due(self, state: JobState) -> bool:
+        """Tell whether the job, or its retry, is due.
+
+        A retry that lies further ahead than the longest delay was set before the clock went back.
+        It counts as due.
+        """
         now = self._clock.now_ms()
-        if memory.through > now + DAY_MS:
+        if state.through > now + DAY_MS:
             return True
-        if memory.retry_at - self._retry.longest * 1_000 <= now < memory.retry_at:
+        if state.retry_at - self._retry.longest * 1_000 <= now < state.retry_at:
             return False
-        due = self._calendar.after(_time(memory.through))
+        due = self._calendar.after(_time(state.through))
         return due is not None and due <= _time(now)
 
-    def _too_late(self, memory: JobMemory, now: int) -> bool:
-        """Whether even the latest time that it was due at is longer ago than the grace."""
-        if self._grace is None or memory.failures:
+    def _is_too_late(self, state: JobState, now: int) -> bool:
+        """Tell whether even the latest missed time is older than the grace."""
+        if self._grace is None or state.failures:
             return False
-        due = self._calendar.after(
-            max(_time(memory.through), _time(now - int(1_000 * self._grace) - 1))
-        )
+        oldest_allowed = _time(now - int(1_000 * self._grace) - 1)
+        due = self._calendar.after(max(_time(state.through), oldest_allowed))
         return due is None or due > _time(now)
 
-    async def _try(self, lease: Lease, memory: JobMemory, now: int) -> bool:
-        """What came due while it runs is due afterwards: `through` is when it began."""
+    async def _try(self, lease: Lease, state: JobState, now: int) -> bool:
+        """Run the task and save the result.
+
+        The new state covers times up to the start: a time that comes while the task runs is due
+        afterwards.
+        """
         log.info("job begins", job=self.name)
-        due = self._calendar.after(_time(memory.through))
+        due = self._calendar.after(_time(state.through))
         try:
-            if due is None or not await self._ran(int(due.timestamp() * 1_000), now):
-                await self._run()
+            if due is None or not await self._task.ran_between(int(due.timestamp() * 1_000), now):
+                await self._task.run()
         except Exception as error:
-            await self._failed(lease, memory, error)
+            await self._fail(lease, state, error)
             return False
-        done = JobMemory(through=now, finished=self._clock.now_ms())
-        await remember(self._store, self.name, done, lease)
+        done = JobState(through=now, finished=self._clock.now_ms())
+        await self._save(done, lease)
         self._counters.add("jobs_run_total", self.name)
         self._show(done)
         log.info("job done", job=self.name)
         return True
 
-    async def _failed(self, lease: Lease, memory: JobMemory, error: Exception) -> None:
-        ours = isinstance(error, PropagationError)
-        said = str(error) if ours else f"{type(error).__name__}; see the log"
-        failures, now = memory.failures + 1, self._clock.now_ms()
-        failed = memory.model_copy(
-            update={
-                "failures": failures,
-                "failed": now,
-                "error": said,
-                "retry_at": now + self._retry.after_ms(failures),
-            }
+    async def _fail(self, lease: Lease, state: JobState, error: Exception) -> None:
+        expected = isinstance(error, PropagationError)
+        message = str(error) if expected else f"{type(error).__name__}; see the log"
+        failures, now = state.failures + 1, self._clock.now_ms()
+        failed = JobState(
+            through=state.through,
+            finished=state.finished,
+            failures=failures,
+            failed=now,
+            error=message,
+            retry_at=now + self._retry.after_ms(failures),
         )
         self._counters.add("jobs_failed_total", self.name)
         self._show(failed)
-        if ours:
-            log.warning("job failed", job=self.name, failures=failures, error=said)
+        if expected:
+            log.warning("job failed", job=self.name, failures=failures, error=message)
         else:
             log.error("job failed unexpectedly", job=self.name, failures=failures, exc_info=error)
-        await remember(self._store, self.name, failed, lease)
+        await self._save(failed, lease)
 
-    def _show(self, memory: JobMemory | None) -> None:
-        """A failure of another replica, or of before a restart, shows here too."""
-        if memory is None or not memory.failures:
+    def _show(self, state: JobState | None) -> None:
+        """Show a failure in `failing`, including one by another replica or before a restart."""
+        if state is None or not state.failures:
             self._failing.pop(self.name, None)
         else:
             self._failing[self.name] = (
-                f"failed {memory.failures} time{'s' * (memory.failures > 1)}, tried again at "
-                f"{_time(memory.retry_at):%Y-%m-%d %H:%M:%S} UTC: {memory.error}"
+                f"failed {state.failures} time{'s' * (state.failures > 1)}, tried again at "
+                f"{_time(state.retry_at):%Y-%m-%d %H:%M:%S} UTC: {state.error}"
             )
 
 

@@ -1,43 +1,42 @@
-"""Which jobs run by the calendar."""
+"""The jobs that run by the calendar: one row of JOBS is one job."""
 
 from collections.abc import Mapping, MutableMapping
 
 from propagation.ports.clock import Clock
-from propagation.ports.graph.graph_store import GraphStore
-from propagation.workflow.concurrency.leases import Leases
+from propagation.workflow.engine import Engine
 from services.config.cron import Calendar
 from services.config.settings import ScheduleSettings
-from services.runtime.counters import Counters
-from services.schedule.calendar_job import Nightly, Ran, Retry, Run
-
-Runs = Mapping[str, tuple[Run, Ran]]
+from services.runtime.measurements import Counters
+from services.schedule.calendar_job import CalendarJob, Retry, Task
 
 
-def by_calendar(
+def calendar_jobs(
     schedule: ScheduleSettings,
-    runs: Runs,
-    store: GraphStore,
-    leases: Leases,
+    tasks: Mapping[str, Task],
+    engine: Engine,
     clock: Clock,
     failing: MutableMapping[str, str],
     counters: Counters,
-) -> tuple[Nightly, ...]:
-    """Those of `runs` (by name) that the schedule has a cron line for."""
-    lines = {"evolution": schedule.evolution}
+) -> tuple[CalendarJob, ...]:
+    """Make a job of each task that has a cron line in the settings.
+
+    Args:
+        tasks: By the name of the job, which is also the name of its cron line in `schedule`.
+    """
     retry = Retry(schedule.retry_first, schedule.retry_longest)
     return tuple(
-        Nightly(
+        CalendarJob(
             name,
             Calendar(line, schedule.time_zone),
-            *run,
-            store,
+            task,
+            engine.store,
             clock,
-            leases,
+            engine.leases,
             failing,
             counters,
             retry,
             schedule.misfire_grace_time,
         )
-        for name, run in runs.items()
-        if (line := lines[name]) is not None
+        for name, task in tasks.items()
+        if (line := getattr(schedule, name)) is not None
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from propagation.model.errors import PropagationError
-from services.runtime.atomic_file import whole
+from services.runtime.atomic_file import write_atomically
 from services.security.roles import Role
 
 SECRET_BYTES = 32
@@ -79,7 +79,7 @@ def write_tokens(path: Path, tokens: Iterable[Token]) -> None:
     the new one."""
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with whole(descriptor, beside, path) as file:
+    with write_atomically(descriptor, beside, path) as file:
         file.write(HEADER + "".join(token.line for token in tokens))
 
 

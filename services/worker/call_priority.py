@@ -19,7 +19,7 @@ FLOOD_SECONDS = 0.05
 BUSY = 0.3
 
 
-class Courtesy:
+class CallPriority:
     """Work rests in proportion to `load`: while calls are answered all the time it takes a tenth of
     it, when there are none all of it. The longer it is behind the less it rests, down to half of
     the time: it is slowed by traffic and never starved, and under steady traffic it is behind by

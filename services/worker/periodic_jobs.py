@@ -11,7 +11,7 @@ import structlog
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from propagation.model.errors import PropagationError
-from services.runtime.counters import Counters
+from services.runtime.measurements import Counters
 
 CLOCK_LOOK_SECONDS, JUMP_SECONDS = 1.0, 1.0
 DEFAULTS = {"coalesce": True, "max_instances": 1, "misfire_grace_time": None}

@@ -11,7 +11,7 @@ from propagation.ports.graph.graph_store import VersionClash
 from propagation.workflow.concurrency.tasks import beside
 from propagation.workflow.engine import Engine
 from propagation.workflow.reason.reason_step import CLAIM
-from services.worker.call_priority import Courtesy
+from services.worker.call_priority import CallPriority
 from services.worker.reasoning_lag import Lag
 
 BUSY_CLAIM, ALONE_CLAIM = 64, 2048
@@ -27,13 +27,13 @@ class ReasonStep:
     def __init__(
         self,
         engine: Engine,
-        courtesy: Courtesy,
+        priority: CallPriority,
         waited_for: Callable[[], bool],
         moved: Callable[[], None],
         round_may_be_due: Callable[[], None],
     ) -> None:
         self._engine = engine
-        self._courtesy = courtesy
+        self._priority = priority
         self._waited_for = waited_for
         self._moved = moved
         self._round_may_be_due = round_may_be_due
@@ -66,13 +66,13 @@ class ReasonStep:
         if done:
             self._moved()
             self._round_may_be_due()
-            self._courtesy.behind(
+            self._priority.behind(
                 self._lag.seconds(
                     self._engine.numbers.view.applied_through,
                     await self._engine.progress.reasoned_through(),
                 )
             )
-            await self._courtesy.rest(
+            await self._priority.rest(
                 worked if reasoning.beside else 0.0
             )  # on the loop it rested between interactions
         return done
@@ -110,4 +110,4 @@ class ReasonStep:
     @property
     def _wanted(self) -> bool:
         """Whether somebody waits for what reasoning holds: calls for the cores, others for its end."""
-        return self._courtesy.busy or self._waited_for()
+        return self._priority.busy or self._waited_for()

@@ -26,10 +26,10 @@ from propagation.ports.clock import Clock
 from propagation.ports.graph.graph_store import VersionClash
 from propagation.workflow.engine import Engine
 from services.config.settings import ScheduleSettings
-from services.runtime.counters import Counters
-from services.runtime.timings import Timings
-from services.schedule.jobs import by_calendar
-from services.worker.call_priority import Courtesy
+from services.runtime.measurements import Counters, Timings
+from services.schedule.calendar_job import Task
+from services.schedule.jobs import calendar_jobs
+from services.worker.call_priority import CallPriority
 from services.worker.periodic_jobs import Job, Jobs
 from services.worker.progress_events import Steps, woken
 from services.worker.reason_step import ReasonStep
@@ -56,10 +56,10 @@ class Worker:
     each time; it never ends a loop."""
 
     def __init__(
-        self, engine: Engine, courtesy: Courtesy, schedule: ScheduleSettings, clock: Clock
+        self, engine: Engine, priority: CallPriority, schedule: ScheduleSettings, clock: Clock
     ) -> None:
         self._engine = engine
-        self._courtesy = courtesy
+        self._priority = priority
         self.timings = Timings()
         self._steps = Steps()
         self._wake = {
@@ -72,22 +72,24 @@ class Worker:
         self._evolving: set[asyncio.Task[EvolutionRun]] = set()
         self._unstoppable: set[asyncio.Future[Any]] = set()
         self.reason = ReasonStep(
-            engine, courtesy, self._waited_for, self._steps.moved, self._wake["round"].set
+            engine, priority, self._waited_for, self._steps.moved, self._wake["round"].set
         )
         self.failing: dict[str, str] = {}
         self.counters = Counters()
-        runs = (
-            {"evolution": (self.evolve, self._evolved_between)} if engine.settings.propagate else {}
+        tasks = (
+            {"evolution": Task(self.evolve, self._evolved_between)}
+            if engine.settings.propagate
+            else {}
         )
-        self.nightly = by_calendar(
-            schedule, runs, engine.store, engine.leases, clock, self.failing, self.counters
+        self.calendar_jobs = calendar_jobs(
+            schedule, tasks, engine, clock, self.failing, self.counters
         )
         self._jobs = Jobs(
             [
                 Job(INTERVAL, engine.settings.round_interval, self._interval_round),
                 *(
-                    Job(f"look at {job.name}", LOOK_SECONDS, job.look, at_once=True)
-                    for job in self.nightly
+                    Job(f"look at {job.name}", LOOK_SECONDS, job.check, at_once=True)
+                    for job in self.calendar_jobs
                 ),
             ],
             self.failing,
@@ -108,7 +110,7 @@ class Worker:
         self.counters.begin("round_routers_skipped_total", "")
         self.counters.begin("steps_failed_total", *steps)
         for counted in ("jobs_run_total", "jobs_failed_total", "jobs_missed_total"):
-            self.counters.begin(counted, *(job.name for job in self.nightly))
+            self.counters.begin(counted, *(job.name for job in self.calendar_jobs))
         self._tasks = [
             asyncio.create_task(self._loop(name, step), name=name) for name, step in steps.items()
         ]
@@ -129,7 +131,7 @@ class Worker:
     @contextmanager
     def recording(self) -> Iterator[None]:
         """Around a commit of what is to be learned."""
-        with self._courtesy.recording():
+        with self._priority.recording():
             yield
         self._wake["learn"].set()
 
@@ -167,7 +169,7 @@ class Worker:
 
     async def run_round_for_caller(self, *, drain: bool) -> Round | None:
         """Inside of a call: a round now, after everything that waits where `drain`."""
-        with self._courtesy.waiting():
+        with self._priority.waiting():
             if drain:
                 await self._engine.drain()
             return await self.run_round()
@@ -184,7 +186,7 @@ class Worker:
     async def evolve_for_caller(self, *, dry_run: bool, undo: int | None) -> EvolutionRun:
         """Inside of a call: what is being reasoned must not give way to the very call that waits
         for it."""
-        with self._courtesy.waiting():
+        with self._priority.waiting():
             return await self.evolve(dry_run=dry_run, undo=undo)
 
     async def _evolved_between(self, since_ms: int, until_ms: int) -> bool:
@@ -198,7 +200,7 @@ class Worker:
         task = asyncio.ensure_future(work)
         self._unstoppable.add(task)
         task.add_done_callback(self._unstoppable.discard)
-        with self._courtesy.waiting():
+        with self._priority.waiting():
             done = await asyncio.shield(task)
         self._steps.moved()
         self._wake["learn"].set()
@@ -207,7 +209,7 @@ class Worker:
     async def wait_for(self, sequence: int, seconds: float, *, texts: bool) -> None:
         """Inside of a call: until the numbers reflect `sequence`, and the texts where told. Raises
         NotReached after `seconds`."""
-        with self._courtesy.waiting():
+        with self._priority.waiting():
             if not texts:
                 return await self._engine.numbers.reach(sequence, seconds)
             reached = await self._steps.until(self._reasoned_through, sequence, seconds)
@@ -230,8 +232,8 @@ class Worker:
         if done:
             self._steps.moved()
             self._wake["reason"].set()
-        if done >= FLOOD and self._courtesy.flooded:
-            await self._courtesy.rest(time.monotonic() - begun, FLOOD_REST)
+        if done >= FLOOD and self._priority.flooded:
+            await self._priority.rest(time.monotonic() - begun, FLOOD_REST)
         return done
 
     def _waited_for(self) -> bool:
@@ -242,8 +244,8 @@ class Worker:
         if self._engine.settings.propagate and await self._engine.round_is_due():
             begun = time.monotonic()
             await self._interval_round()
-            if self._courtesy.flooded:
-                await self._courtesy.rest(time.monotonic() - begun)
+            if self._priority.flooded:
+                await self._priority.rest(time.monotonic() - begun)
         return 0
 
     async def _interval_round(self) -> None:
@@ -256,7 +258,7 @@ class Worker:
             return False  # it can wait
         begun = time.monotonic()
         done = await self._engine.retain()
-        await self._courtesy.rest(time.monotonic() - begun)
+        await self._priority.rest(time.monotonic() - begun)
         return done
 
     async def _carry(self) -> int:
@@ -270,7 +272,7 @@ class Worker:
             return 0
         ref = next(iter(self._to_merge))
         del self._to_merge[ref]
-        await self._courtesy.give_way()
+        await self._priority.give_way()
         with suppress(NotFound):  # forgotten since
             await self._engine.profiles.merged(ref)
         return 1

@@ -12,7 +12,7 @@ from propagation.model.errors import IncompatibleSettings
 from propagation.ports.embedder import FittableEmbedder
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
-from services.runtime.clock import SystemClock
+from services.runtime.process import SystemClock
 
 CATALOGUE = [
     f"{kind} record {number} by {name}"

@@ -13,7 +13,7 @@ from propagation.model.interactions.interaction import NewInteraction
 from propagation.workflow.learn.checkpoints import same_numbers
 from propagation.workflow.learn.rebuild import rebuilt
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.assembly import engine_of
+from services.assembly import build_engine
 from services.config.settings import Settings
 
 ITEMS, USERS, EVENTS = 40, 10, 150
@@ -37,7 +37,7 @@ class Killed(BaseException):
 
 
 def engine_on(folder):
-    return engine_of(Settings(database=folder / "graph.db", workflow=SMALL))
+    return build_engine(Settings(database=folder / "graph.db", workflow=SMALL))
 
 
 async def live(engine):

@@ -13,7 +13,7 @@ import pytest
 from propagation.workflow.learn.checkpoints import same_numbers
 from propagation.workflow.learn.rebuild import rebuilt
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.assembly import engine_of
+from services.assembly import build_engine
 from services.config.settings import ServerSettings, Settings
 from tests.crash.service import Caller
 
@@ -79,7 +79,7 @@ async def test_a_kill_amid_a_checkpoint(tmp_path, times):
         await killed_amid_a_checkpoint(process, database)
         assert process.exitcode == -signal.SIGKILL
         await load
-    engine = engine_of(settings_of(database))
+    engine = build_engine(settings_of(database))
     await engine.open()
     try:
         store = engine.store
@@ -92,7 +92,7 @@ async def test_a_kill_amid_a_checkpoint(tmp_path, times):
         assert same_numbers(view.state, engine.numbers.view.state) == []
     finally:
         await engine.close()
-    lease_holder = engine_of(settings_of(database))
+    lease_holder = build_engine(settings_of(database))
     await lease_holder.open()
     await lease_holder.rebuild()
     await lease_holder.close()

@@ -13,7 +13,7 @@ import pytest
 from propagation.workflow.learn.checkpoints import same_numbers
 from propagation.workflow.learn.rebuild import rebuilt
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.assembly import engine_of
+from services.assembly import build_engine
 from services.config.settings import Settings
 from tests.crash.service import Caller, ServiceProcess, drain
 
@@ -39,7 +39,7 @@ async def test_nothing_is_lost_or_doubled(tmp_path):
 
 async def _agrees(database, caller):
     """The database against what its caller was promised, and every derived thing against the log."""
-    engine = engine_of(
+    engine = build_engine(
         Settings(
             database=database,
             workflow=WorkflowSettings(

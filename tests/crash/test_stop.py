@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.assembly import engine_of
+from services.assembly import build_engine
 from services.config.settings import Settings
 from tests.crash.service import Caller, ServiceProcess
 
@@ -27,7 +27,7 @@ async def test_sigterm_under_load_loses_no_acked_event(tmp_path):
         assert await service.end(signal.SIGTERM) == 0
         await load
     assert len(caller.acked) > 100
-    engine = engine_of(
+    engine = build_engine(
         Settings(
             database=database,
             workflow=WorkflowSettings(

@@ -12,8 +12,7 @@ from propagation.adapters.openai.build import openai_endpoint
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.errors import ReasonerUnavailable
-from services.assembly import holder_name
-from services.runtime.clock import SystemClock
+from services.runtime.process import SystemClock, process_name
 
 ASKED = [{"role": "user", "content": "Say one word. " * 30}]
 ANSWER_TOKENS = 20
@@ -31,7 +30,7 @@ async def spent(told):
     options = OpenAIOptions(
         base_url=told["base_url"], model="scripted", budget={"tokens_per_day": told["budget"]}
     )
-    endpoint = openai_endpoint(options, None, store, holder_name())
+    endpoint = openai_endpoint(options, None, store, process_name())
 
     async def asking():
         while True:

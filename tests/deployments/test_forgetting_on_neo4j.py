@@ -10,7 +10,7 @@ from propagation.workflow.forget.withdrawal import TakingBack
 from propagation.workflow.learn.checkpoints import same_numbers
 from propagation.workflow.learn.rebuild import rebuilt
 from propagation.workflow.settings import WorkflowSettings
-from services.assembly import engine_of
+from services.assembly import build_engine
 from services.config.settings import Settings
 from tests.neo4j_server.shared import server_for
 from tests.unit.workflow.lived import ITEMS, SMALL, begin, begun, item_key, live, title_of, user_key
@@ -30,7 +30,7 @@ EVERYTHING = (
 
 
 def engine_on(folder):
-    return engine_of(
+    return build_engine(
         Settings(
             store="neo4j", neo4j=server_for(folder).settings, workflow=WorkflowSettings(**SMALL)
         )
@@ -136,7 +136,9 @@ async def test_a_process_that_stops_inside_is_finished_by_the_next(tmp_path, mon
 async def test_an_export_is_the_same_on_both(engine, tmp_path):
     """What a file's database says of a client after the same life, but for times and the points of
     an index."""
-    laptop = engine_of(Settings(database=tmp_path / "graph.db", workflow=WorkflowSettings(**SMALL)))
+    laptop = build_engine(
+        Settings(database=tmp_path / "graph.db", workflow=WorkflowSettings(**SMALL))
+    )
     await laptop.open()
     try:
         await begin(laptop)

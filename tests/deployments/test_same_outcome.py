@@ -21,7 +21,7 @@ from propagation.workflow.read.recommend import Wish
 from propagation.workflow.replay import replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.cli.research.replay import checked
-from services.runtime.clock import SystemClock
+from services.runtime.process import SystemClock
 from tests.neo4j_server.shared import server_for
 
 pytestmark = pytest.mark.neo4j

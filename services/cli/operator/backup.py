@@ -145,13 +145,13 @@ def _timed(
     what: str, work: "Callable[[SqliteFiles, Callable[[int, int], None]], T]", settings: "Settings"
 ) -> tuple[T, float]:
     """What `work` returns, and how many seconds it took; its progress is a bar."""
-    from services.assembly import laptop_files
+    from services.assembly import sqlite_files
 
     started = time.monotonic()
     with progress_bar() as bar:
         task = bar.add_task(what, total=None)
         found = work(
-            laptop_files(settings),
+            sqlite_files(settings),
             lambda done, total: bar.update(task, completed=done, total=total),
         )
     return found, round(time.monotonic() - started, 3)

@@ -57,11 +57,11 @@ def doctor(
 
     JSON: {"sound", "findings": [{"looked_at", "problem", "remedy", "wrong", "done"}]}. Exit code 1
     where something is wrong and was not mended."""
-    from services.assembly import laptop_files
+    from services.assembly import sqlite_files
     from services.cli.database_access import there, with_engine
 
     settings = there(settings_of(config, assignments, database=database))
-    left = list(_laptop(laptop_files(settings), mend)) if settings.store == "sqlite" else []
+    left = list(_laptop(sqlite_files(settings), mend)) if settings.store == "sqlite" else []
     findings = left + with_engine(settings, lambda engine: _examined(engine, settings))
     sound = not any(finding.problem and finding.wrong and not finding.done for finding in findings)
     if json:

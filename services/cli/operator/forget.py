@@ -15,7 +15,7 @@ from services.cli.exits import ExitCode
 from services.cli.options import LOOPBACK, Address, AsJson
 from services.cli.service_call import ask, client_key, kind_name
 from services.client.errors import UsageProblem
-from services.runtime.atomic_file import whole
+from services.runtime.atomic_file import write_atomically
 from services.runtime.console import console, print_json
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def _whole(output: Path) -> Iterator[TextIO]:
             yield stream
         return
     partial = output.with_name(f"{output.name}.partial")
-    with whole(_mine(partial), partial, output) as file:
+    with write_atomically(_mine(partial), partial, output) as file:
         yield file
 
 

@@ -8,7 +8,7 @@ from propagation.model.plurals import counted
 from services.cli.database_access import with_engine
 from services.cli.research.replay import checked, checked_clients
 from services.runtime.console import console, print_json, print_table, progress_bar
-from services.runtime.version import release
+from services.runtime.process import release
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

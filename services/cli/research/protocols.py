@@ -52,7 +52,7 @@ def prequential(
     from propagation.evaluation.protocols.prequential import evaluate_prequential
     from propagation.evaluation.reports.plot import over_time
     from propagation.evaluation.reports.table import FOOTING, HEADERS, LABELS, rows
-    from services.runtime.version import release
+    from services.runtime.process import release
 
     report = with_bar(
         stream.name,
@@ -81,7 +81,7 @@ def cold_start(
     from propagation.evaluation.protocols.prequential import evaluate_prequential
     from propagation.evaluation.reports.plot import cold_start as draw
     from propagation.evaluation.reports.table import FOOTING, SLICE_HEADERS, slice_rows
-    from services.runtime.version import release
+    from services.runtime.process import release
 
     report = with_bar(
         stream.name,
@@ -116,7 +116,7 @@ def leave_one_out(
         left_out_rows,
         slice_rows,
     )
-    from services.runtime.version import release
+    from services.runtime.process import release
 
     report = with_bar(
         stream.name,
@@ -165,7 +165,7 @@ def embedder_of(settings: "Settings") -> Any:
 
 def print_cost(seconds: float, embedder: str, footnote: str = "") -> None:
     """Under a table: what its figures are, where that needs words, and what they took."""
-    from services.runtime.version import release
+    from services.runtime.process import release
 
     if footnote:
         console().print(footnote, markup=False)

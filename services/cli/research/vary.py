@@ -182,12 +182,12 @@ async def _looped(
     of: str, dataset: "Dataset", settings: "Settings", heard: Progress
 ) -> "tuple[Looped, dict[str, int]]":
     from propagation.evaluation.protocols.whole_loop import ranked_in_loop
-    from services.assembly import engine_of
+    from services.assembly import build_engine
     from services.cli.research.replay import checked
 
     events = list(checked(dataset.events))
     with tempfile.TemporaryDirectory(prefix="propagation-effect-") as folder:
-        engine = engine_of(settings.model_copy(update={"database": Path(folder) / "loop.db"}))
+        engine = build_engine(settings.model_copy(update={"database": Path(folder) / "loop.db"}))
         await engine.open()
         try:
             looped = await ranked_in_loop(
@@ -235,7 +235,7 @@ def _effect(
     begun: float,
 ) -> "Effect":
     from propagation.evaluation.protocols.vary import Effect
-    from services.runtime.version import release
+    from services.runtime.process import release
 
     return Effect(
         of=of,

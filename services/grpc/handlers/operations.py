@@ -12,9 +12,9 @@ from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
 from services.grpc.base import Context, Servicer
 from services.grpc.handlers.evolution import run_to_proto
-from services.runtime.timings import Timings
-from services.runtime.version import release
-from services.schedule.calendar_job import Nightly
+from services.runtime.measurements import Timings
+from services.runtime.process import release
+from services.schedule.calendar_job import CalendarJob
 from services.security.callers import caller_of
 
 DEAD_LETTERS_SHOWN = 20
@@ -76,7 +76,7 @@ class Operating(Servicer):
         letters = await store.dead_letters(DEAD_LETTERS_COUNTED)
         gauge = await engine.gauge()
         evolutions = await store.evolution_runs(1)
-        told = str if caller_of(context).sees_places else self._places.hidden
+        told = str if caller_of(context).sees_places else self._redaction.redact
         return pb.GetStatusResponse(
             recorded_through=recorded,
             learned_through=learned,
@@ -109,7 +109,7 @@ class Operating(Servicer):
             rounds=[round_to_proto(done) for done in await store.last_rounds(ROUNDS_SHOWN)]
             if request.history
             else (),
-            jobs=[await job_to_proto(job, told) for job in self._worker.nightly],
+            jobs=[await job_to_proto(job, told) for job in self._worker.calendar_jobs],
             reach=[reach_to_proto(reach) for reach in await store.reach(REACH_MERGES)]
             if request.history
             else (),
@@ -187,16 +187,17 @@ def gauge_to_proto(gauge: Gauge, *, course: bool) -> pb.Gauge:
     )
 
 
-async def job_to_proto(job: Nightly, told: Callable[[str], str]) -> pb.ScheduledJob:
-    memory, due = await job.when()
+async def job_to_proto(job: CalendarJob, told: Callable[[str], str]) -> pb.ScheduledJob:
+    status = await job.status()
+    state = status.state
     out = pb.ScheduledJob(name=job.name)
-    if due is not None:
-        out.next.FromDatetime(due)
-    if memory is not None and memory.finished:
-        out.last.FromMilliseconds(memory.finished)
-    if memory is not None and memory.failures:
-        out.failures, out.error = memory.failures, told(memory.error)
-        out.retry.FromMilliseconds(memory.retry_at)
+    if status.next_time is not None:
+        out.next.FromDatetime(status.next_time)
+    if state is not None and state.finished:
+        out.last.FromMilliseconds(state.finished)
+    if state is not None and state.failures:
+        out.failures, out.error = state.failures, told(state.error)
+        out.retry.FromMilliseconds(state.retry_at)
     return out
 
 

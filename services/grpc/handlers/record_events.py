@@ -9,7 +9,7 @@ from propagation.v1 import propagation_pb2 as pb
 from services.grpc.base import Servicer
 from services.grpc.convert.outcomes import fill, reject
 from services.grpc.requests.checks import checked_interaction
-from services.runtime.clock import SystemClock
+from services.runtime.process import SystemClock
 
 CHECKED_AT_ONCE = 500
 

@@ -6,7 +6,7 @@ from propagation.model.errors import InvalidInput
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.history.time_travel import Past
 from services.grpc.requests.checks import checked_time
-from services.runtime.clock import SystemClock
+from services.runtime.process import SystemClock
 
 
 class AsksOfThePast(Protocol):

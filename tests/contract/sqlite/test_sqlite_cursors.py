@@ -6,7 +6,7 @@ import sqlite3
 import pytest
 
 from propagation.adapters.sqlite.store import SqliteStore
-from services.runtime.clock import SystemClock
+from services.runtime.process import SystemClock
 
 
 async def test_a_cursor_leaves_the_writer_closed(tmp_path):

@@ -15,7 +15,7 @@ import pytest
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.settings import WorkflowSettings
-from services.schedule.job_state import JobMemory
+from services.schedule.calendar_job import JobState
 from tests.crash.neo4j.services_on_neo4j import SECONDS, serving, until
 from tests.neo4j_server.shared import server_for
 
@@ -102,7 +102,7 @@ async def test_takeover_lateness_and_one_night(tmp_path):
     await store.open()
     await store.put_blob(
         "job:evolution",
-        JobMemory(through=time.time_ns() // 1_000_000 - 2 * DAY_MS).model_dump_json().encode(),
+        JobState(through=time.time_ns() // 1_000_000 - 2 * DAY_MS).model_dump_json().encode(),
     )
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback(store.close)

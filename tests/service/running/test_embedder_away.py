@@ -18,11 +18,11 @@ from propagation.v1 import propagation_pb2 as pb
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 from propagation.workflow.read.recommend import Wish
 from propagation.workflow.settings import WorkflowSettings
-from services.assembly import engine_of
+from services.assembly import build_engine
 from services.config.settings import ServerSettings, Settings
 from services.fake_llm.script import Script
 from services.fake_llm.server import FakeLLM
-from services.runtime.readiness import Stopped
+from services.runtime.readiness import StartCancelled
 from services.server import running
 from tests.service.conftest import SMALL
 
@@ -87,7 +87,7 @@ def events(of, count=60):
 
 async def test_learn_waits_without_starting_over_and_reads_go_on(tmp_path, monkeypatch):
     port = free_port()
-    engine = engine_of(settings_of(tmp_path, port))
+    engine = build_engine(settings_of(tmp_path, port))
     await engine.open()
     async with endpoint(port):
         await engine.upsert_clients(ITEMS)
@@ -148,7 +148,7 @@ async def test_learn_waits_without_starting_over_and_reads_go_on(tmp_path, monke
 
 
 async def learned(tmp_path, port):
-    engine = engine_of(settings_of(tmp_path, port))
+    engine = build_engine(settings_of(tmp_path, port))
     async with endpoint(port):
         await engine.open()
         await engine.upsert_clients(ITEMS)
@@ -205,7 +205,7 @@ async def test_it_can_be_stopped_while_it_waits(tmp_path):
     port, stopping = free_port(), asyncio.Event()
     await learned(tmp_path, port)
     asyncio.get_running_loop().call_later(0.3, stopping.set)
-    with pytest.raises(Stopped):
+    with pytest.raises(StartCancelled):
         async with running(settings_of(tmp_path, port), stopping=stopping):
             pass
     await learned(tmp_path, port)

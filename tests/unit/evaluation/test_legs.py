@@ -9,7 +9,7 @@ from propagation.evaluation import run_times as module
 from propagation.evaluation.protocols.by_reasoner import ByReasonerReport, PromptCost
 from propagation.evaluation.run_times import leg
 from services.cli.research.by_reasoner import show
-from services.runtime.clock import SystemClock
+from services.runtime.process import SystemClock
 
 
 async def test_seconds_are_summed_over_runs_whatever_ended_them(tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
 from propagation.model.errors import InvalidInput
 from propagation.model.interactions.interaction import NewInteraction
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.assembly import engine_of
+from services.assembly import build_engine
 from services.config.settings import Settings
 
 
@@ -15,7 +15,7 @@ async def test_events_that_are_all_repeats_are_refused(tmp_path):
     settings = WorkflowSettings(
         session=BankSettings(k=2), taste=BankSettings(k=2), bootstrap_items=1_000, auto_create=True
     )
-    engine = engine_of(
+    engine = build_engine(
         Settings(database=tmp_path / "graph.db", reasoning_in="loop", workflow=settings)
     )
     await engine.open()

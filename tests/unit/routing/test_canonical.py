@@ -12,7 +12,7 @@ from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.clients.attribute import normalised
 from propagation.ports.vector_index import Collection, Point
 from propagation.routing.canonical_attributes import canonical_names, words_likeness
-from services.runtime.clock import SystemClock
+from services.runtime.process import SystemClock
 
 LEAST = 0.92
 CATALOGUE = (

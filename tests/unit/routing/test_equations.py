@@ -20,7 +20,7 @@ from propagation.routing.point_to_point import PointToPointPolicy, sender_router
 from propagation.routing.policy import Arrival
 from propagation.routing.semantic import SemanticPolicy
 from propagation.routing.tau import AbsoluteTau, quantile_tau
-from services.runtime.clock import SystemClock
+from services.runtime.process import SystemClock
 
 ANN, BOB, RECORD = 0, 2, 1
 VECTORS = {

@@ -15,7 +15,7 @@ from propagation.model.interactions.interaction import NewInteraction
 from propagation.ports.vector_index import Collection
 from propagation.workflow.engine import Engine
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.assembly import engine_of
+from services.assembly import build_engine
 from services.config.settings import Settings
 
 USERS, ITEMS = 12, 24
@@ -55,7 +55,7 @@ def event(n: int, user: int, item: int, **fields: object) -> NewInteraction:
 
 
 def engine_on(folder: Path, **workflow: object) -> Engine:
-    return engine_of(
+    return build_engine(
         Settings(
             database=folder / "graph.db",
             reasoning_in="loop",

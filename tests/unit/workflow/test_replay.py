@@ -14,7 +14,7 @@ from propagation.workflow.engine import Engine
 from propagation.workflow.learn.checkpoints import snapshot
 from propagation.workflow.replay import ReplayProgress, replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.runtime.clock import SystemClock
+from services.runtime.process import SystemClock
 
 GENRES = ("jazz", "opera", "folk", "punk")
 USERS, ITEMS, EVENTS = 12, 40, 150

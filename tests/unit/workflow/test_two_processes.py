@@ -20,7 +20,7 @@ from propagation.workflow.learn.rebuild import rebuilt
 from propagation.workflow.read.recommend import Wish
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.cli.operator.doctor import numbers_of
-from services.runtime.clock import SystemClock
+from services.runtime.process import SystemClock
 
 SETTINGS = WorkflowSettings(
     session=BankSettings(k=4),

@@ -12,7 +12,7 @@ from propagation.adapters.openai.reasoner import OpenAIReasoner
 from propagation.adapters.sqlite.store import SqliteStore
 from services.fake_llm.script import Script
 from services.fake_llm.server import FakeLLM, fake_llm
-from services.runtime.clock import SystemClock
+from services.runtime.process import SystemClock
 
 
 @dataclass

@@ -13,7 +13,7 @@ from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
 from propagation.model.errors import IncompatibleSettings, ReasonerGaveUp
 from propagation.workflow.index.soon import embedded_soon
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.assembly import engine_of
+from services.assembly import build_engine
 from services.config.settings import Settings
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
@@ -118,7 +118,7 @@ async def test_an_item_whose_text_was_refused_is_embedded_in_the_end(tmp_path):
         for n in range(5)
     ]
     async with fake_llm(Script(habits=frozenset({"filtered_embeddings"}))) as server:
-        engine = engine_of(settings_of(tmp_path, server))
+        engine = build_engine(settings_of(tmp_path, server))
         await engine.open()
         await engine.upsert_clients(changes)
         await engine.drain()
@@ -149,7 +149,7 @@ async def test_a_read_does_not_wait_for_an_embedder_that_is_slow(caplog):
 
 async def test_what_an_embedder_alone_costs_is_shown(tmp_path):
     async with fake_llm() as server:
-        engine = engine_of(settings_of(tmp_path, server))
+        engine = build_engine(settings_of(tmp_path, server))
         await engine.open()
         assert spending_to_proto(engine) is None
         await engine.upsert_clients(
@@ -186,7 +186,7 @@ async def test_a_service_embeds_through_the_endpoint_and_another_model_is_an_err
         for n in range(10)
     ]
     async with fake_llm() as server:
-        engine = engine_of(settings_of(tmp_path, server))
+        engine = build_engine(settings_of(tmp_path, server))
         await engine.open()
         await engine.upsert_clients(changes)
         await engine.drain()
@@ -196,14 +196,14 @@ async def test_a_service_embeds_through_the_endpoint_and_another_model_is_an_err
         found = await engine.embedder.embed(["Record 1 of opera"])
         assert found.shape == (1, 16)
         await engine.close()
-        again = engine_of(settings_of(tmp_path, server))
+        again = build_engine(settings_of(tmp_path, server))
         await again.open()
         await again.close()
         for told, words in (
             ({"model": "other"}, "openai:scripted, now it is openai:other"),
             ({"dimension": 32}, "was 16, now it is 32"),
         ):
-            other = engine_of(settings_of(tmp_path, server, **told))
+            other = build_engine(settings_of(tmp_path, server, **told))
             with pytest.raises(
                 IncompatibleSettings, match=f"{words}.*propagation init.*propagation reindex"
             ):

@@ -20,7 +20,7 @@ from propagation.optimization.candidate_order import mixed_word
 from propagation.ports.vector_index import Collection
 from propagation.workflow.reason.interaction import clients_of_all
 from propagation.workflow.settings import WorkflowSettings
-from services.assembly import engine_of
+from services.assembly import build_engine
 from services.config.settings import Settings
 from services.reasoning import process_drafting as beside
 from tests.unit.workflow.lived import SMALL, begin, event, live
@@ -29,7 +29,7 @@ WORDS = st.integers(0, (1 << 64) - 1)
 
 
 def engine_in(folder: Path, where: str):
-    return engine_of(
+    return build_engine(
         Settings(
             database=folder / f"{where}.db", reasoning_in=where, workflow=WorkflowSettings(**SMALL)
         )

@@ -6,10 +6,10 @@ import pytest
 
 from propagation.adapters.neo4j.connection.settings import Neo4jSettings
 from propagation.adapters.openai.options import EmbeddingOptions, OpenAIOptions
-from services.config.path_redaction import places_of
+from services.config.path_redaction import path_redaction_for
 from services.config.settings import QdrantSettings, Settings
 
-PLACES = places_of(
+REDACTION = path_redaction_for(
     Settings(
         database=Path("/srv/secret/graph.db"),
         neo4j=Neo4jSettings(uri="bolt://neo4j:7687"),
@@ -40,4 +40,4 @@ PLACES = places_of(
     ],
 )
 def test_places_have_names_instead(said, told):
-    assert PLACES.hidden(said) == told
+    assert REDACTION.redact(said) == told

@@ -11,8 +11,8 @@ from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.errors import ReasonerFailed
 from propagation.workflow.concurrency.leases import Leases
 from services.config.cron import Calendar
-from services.runtime.counters import Counters
-from services.schedule.calendar_job import Nightly, Retry
+from services.runtime.measurements import Counters
+from services.schedule.calendar_job import CalendarJob, Retry
 
 BERLIN = ZoneInfo("Europe/Berlin")
 LOOK = timedelta(minutes=30)
@@ -54,11 +54,10 @@ async def world(tmp_path):
     await store.open()
 
     def replica(name="one", cron="30 2 * * *", **options):
-        return Nightly(
+        return CalendarJob(
             "evolution",
             Calendar(cron, "Europe/Berlin"),
-            night.run,
-            night.ran,
+            Task(night.run, night.ran),
             store,
             clock,
             Leases(store, name, 60),
@@ -76,7 +75,7 @@ async def pass_time(clock, jobs, until, step=LOOK):
     while clock.now < until:
         clock.now += step
         for job in jobs:
-            await job.look()
+            await job.check()
 
 
 def test_a_run_that_fails_for_years_is_tried_again_at_the_longest_distance():
@@ -105,7 +104,7 @@ async def test_ninety_nights_with_stops_across_daylight_saving(world, start):
     clock, night, replica = world
     clock.now, draw, expected = start, np.random.default_rng(5), []
     end = start + timedelta(days=90)
-    await replica().look()
+    await replica().check()
     while clock.now < end:
         up = min(clock.now + timedelta(hours=float(draw.uniform(1, 90))), end)
         await pass_time(clock, [replica()], up)
@@ -135,17 +134,17 @@ async def test_one_run_in_the_night_in_which_the_clocks_change(world, day, at):
     clock, night, replica = world
     clock.now = day
     job = replica()
-    await job.look()
+    await job.check()
     await pass_time(clock, [job], day + timedelta(days=1), timedelta(minutes=5))
     assert [f"{run.astimezone(BERLIN):%H:%M %z}" for run in night.runs] == [at]
 
 
 async def test_a_night_that_a_stopped_service_missed_is_caught_up_once_at_start(world):
     clock, night, replica = world
-    await replica().look()
+    await replica().check()
     clock.now += timedelta(days=5)
-    assert await replica().look() is True
-    assert await replica().look() is False
+    assert await replica().check() is True
+    assert await replica().check() is False
     assert len(night.runs) == 1
     await pass_time(clock, [replica()], clock.now + timedelta(days=1))
     assert len(night.runs) == 2, "and the next night is the next night's"
@@ -153,7 +152,7 @@ async def test_a_night_that_a_stopped_service_missed_is_caught_up_once_at_start(
 
 async def test_a_first_start_does_not_run_for_nights_before_it(world):
     _, night, replica = world
-    assert await replica().look() is False
+    assert await replica().check() is False
     assert night.runs == []
 
 
@@ -168,19 +167,19 @@ async def test_a_failure_is_counted_shown_and_tried_again_with_back_off(world):
     clock, night, replica = world
     failing, counters = {}, Counters()
     job = replica(failing=failing, counters=counters)
-    await job.look()
+    await job.check()
     clock.now, night.fails = datetime(2026, 1, 2, 2, tzinfo=UTC), 3
     tried = []
     while not night.runs:
         clock.now += timedelta(seconds=15)
         before = night.fails
-        await job.look()
+        await job.check()
         if night.fails < before:
             tried.append(clock.now)
             assert "the model timed out" in failing["evolution"]
             assert "tried again at 2026-01-02" in failing["evolution"]
             clock_of_another_process = {}
-            await replica("another", failing=clock_of_another_process).look()
+            await replica("another", failing=clock_of_another_process).check()
             assert clock_of_another_process == failing
     waits = [
         (after - before).total_seconds()
@@ -197,7 +196,7 @@ async def test_a_failure_is_counted_shown_and_tried_again_with_back_off(world):
 async def test_failures_for_longer_than_a_night_leave_one_run(world):
     clock, night, replica = world
     job = replica()
-    await job.look()
+    await job.check()
     night.fails = 60
     await pass_time(clock, [job], clock.now + timedelta(days=3, hours=8))
     assert night.fails == 0
@@ -207,7 +206,7 @@ async def test_failures_for_longer_than_a_night_leave_one_run(world):
 async def test_a_clock_that_is_turned_back_runs_no_night_twice_and_stops_for_none(world):
     clock, night, replica = world
     job = replica()
-    await job.look()
+    await job.check()
     await pass_time(clock, [job], clock.now + timedelta(days=1))
     clock.now -= timedelta(hours=14)
     await pass_time(clock, [job], clock.now + timedelta(hours=14))
@@ -220,12 +219,12 @@ async def test_a_clock_that_is_turned_back_runs_no_night_twice_and_stops_for_non
 async def test_what_is_later_than_the_grace_is_left_out(world):
     clock, night, replica = world
     job = replica(cron="30 2 * * 0", grace=3_600)
-    await job.look()
+    await job.check()
     clock.now = datetime(2026, 1, 4, 6, tzinfo=UTC)  # Sunday, hours after half past two
-    await job.look()
+    await job.check()
     assert night.runs == []
     clock.now = datetime(2026, 1, 11, 2, tzinfo=UTC)
-    await job.look()
+    await job.check()
     assert len(night.runs) == 1
 
 
@@ -245,10 +244,10 @@ async def test_a_process_that_dies_within_a_run_leaves_it_due_unless_it_was_comm
         raise Killed
 
     job = replica()
-    await job.look()
+    await job.check()
     clock.now += timedelta(days=1)
     job._run = dies
     with pytest.raises(Killed):
-        await job.look()
-    assert await replica("the next process").look() is True
+        await job.check()
+    assert await replica("the next process").check() is True
     assert len(night.runs) == 1

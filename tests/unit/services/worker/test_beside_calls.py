@@ -10,10 +10,10 @@ from propagation.model.errors import ReasonerAway, ReasonerUnavailable, StoreUnr
 from propagation.ports.graph.graph_store import VersionClash
 from propagation.workflow.reason.reason_step import CLAIM
 from propagation.workflow.settings import WorkflowSettings
-from services.assembly import engine_of
+from services.assembly import build_engine
 from services.config.settings import ScheduleSettings, Settings
-from services.runtime.clock import SystemClock
-from services.worker.call_priority import Courtesy
+from services.runtime.process import SystemClock
+from services.worker.call_priority import CallPriority
 from services.worker.reason_step import RACES_LOST
 from services.worker.worker import Worker
 
@@ -39,10 +39,10 @@ class Reasoning:
 
 @pytest.fixture
 def worker(tmp_path):
-    engine = engine_of(
+    engine = build_engine(
         Settings(database=tmp_path / "graph.db", reasoning_in="loop", workflow=WorkflowSettings())
     )
-    worker = Worker(engine, Courtesy(), ScheduleSettings(), SystemClock())
+    worker = Worker(engine, CallPriority(), ScheduleSettings(), SystemClock())
     yield worker
     engine.numbers.close()
 
@@ -59,7 +59,7 @@ async def test_alone_it_is_done_whole_and_nothing_is_rested_for(worker):
 
 async def test_a_call_ends_it_and_the_time_beside_the_call_is_counted(worker):
     reasoning = reasons(worker, 100 * CLAIM)
-    with worker._courtesy.call():
+    with worker._priority.call():
         done, worked = await worker.reason.beside_calls(reasoning.claim())
     assert 0 < done < 10 * CLAIM
     assert worked > 0

@@ -10,7 +10,7 @@ from services.worker.call_priority import (
     REST,
     REST_LONGEST_SECONDS,
     SLICE_SECONDS,
-    Courtesy,
+    CallPriority,
 )
 
 
@@ -19,60 +19,60 @@ def work():
     time.sleep(2 * SLICE_SECONDS)
 
 
-async def rested(courtesy):
+async def rested(priority):
     """Seconds that give_way took after a piece of work."""
-    await courtesy.give_way()
+    await priority.give_way()
     work()
     before = time.monotonic()
-    await courtesy.give_way()
+    await priority.give_way()
     return time.monotonic() - before
 
 
 async def test_alone_it_hardly_rests():
-    assert min([await rested(Courtesy()) for _ in range(5)]) < REST * SLICE_SECONDS
+    assert min([await rested(CallPriority()) for _ in range(5)]) < REST * SLICE_SECONDS
 
 
 async def test_while_a_call_waits_it_rests_longer_than_it_works():
-    courtesy = Courtesy()
-    with courtesy.call():
-        assert await rested(courtesy) >= 2 * SLICE_SECONDS
+    priority = CallPriority()
+    with priority.call():
+        assert await rested(priority) >= 2 * SLICE_SECONDS
 
 
 async def test_a_call_that_waits_for_reasoning_does_not_slow_it():
-    courtesy = Courtesy()
-    with courtesy.call(), courtesy.waiting():
-        assert not courtesy.busy
+    priority = CallPriority()
+    with priority.call(), priority.waiting():
+        assert not priority.busy
 
 
 async def test_a_call_without_end_does_not_starve_it():
-    courtesy = Courtesy()
-    with courtesy.call():
+    priority = CallPriority()
+    with priority.call():
         async with asyncio.timeout(100 * LONGEST_SECONDS):
             for _ in range(5):
-                await rested(courtesy)
+                await rested(priority)
 
 
 async def test_after_work_beside_it_rests_as_much_longer_and_alone_not_at_all():
-    courtesy = Courtesy()
+    priority = CallPriority()
     before = time.monotonic()
-    await courtesy.rest(0.01)
+    await priority.rest(0.01)
     assert time.monotonic() - before < 0.01
-    with courtesy.call():
+    with priority.call():
         before = time.monotonic()
-        await courtesy.rest(0.01)
+        await priority.rest(0.01)
         assert time.monotonic() - before >= 0.9 * REST * 0.01
 
 
 async def test_what_is_far_behind_rests_as_long_as_it_works_and_no_longer():
-    courtesy = Courtesy()
-    courtesy.behind(10 * PATIENCE_SECONDS)
-    with courtesy.call():
+    priority = CallPriority()
+    priority.behind(10 * PATIENCE_SECONDS)
+    with priority.call():
         before = time.monotonic()
-        await courtesy.rest(0.1)
+        await priority.rest(0.1)
         assert 0.1 <= time.monotonic() - before < 0.3
-        courtesy.behind(0)
+        priority.behind(0)
         before = time.monotonic()
-        await courtesy.rest(0.1)
+        await priority.rest(0.1)
         assert time.monotonic() - before >= 0.9 * REST * 0.1
 
 
@@ -89,12 +89,12 @@ class Hand:
 def loaded(answering, between, seconds=1.0):
     """The load after calls of so many seconds, one after another with so much between them."""
     hand = Hand()
-    courtesy = Courtesy(hand)
+    priority = CallPriority(hand)
     for _ in range(round(seconds / (answering + between))):
-        with courtesy.call():
+        with priority.call():
             hand.now += answering
         hand.now += between
-    return courtesy.load
+    return priority.load
 
 
 def test_a_caller_that_asks_again_at_once_loads_it_wholly():
@@ -108,30 +108,30 @@ def test_rare_calls_load_it_by_their_share_and_no_calls_not_at_all():
 
 def test_a_read_now_and_then_leaves_reasoning_half_of_the_time():
     hand = Hand()
-    courtesy, loads = Courtesy(hand), []
+    priority, loads = CallPriority(hand), []
     for _ in range(50):
-        with courtesy.call():
+        with priority.call():
             hand.now += 0.002
         for _ in range(98):
             hand.now += 0.001
-            loads.append(courtesy.load)
+            loads.append(priority.load)
     assert 1 / (1 + REST * sum(loads) / len(loads)) > 0.5
 
 
 async def test_a_rest_ends_however_long_the_work_was():
-    courtesy = Courtesy()
-    with courtesy.call():
+    priority = CallPriority()
+    with priority.call():
         async with asyncio.timeout(2 * REST_LONGEST_SECONDS):
-            await courtesy.rest(1_000.0)
+            await priority.rest(1_000.0)
 
 
 def test_events_one_call_after_another_are_a_flood_and_over_when_they_end():
     hand = Hand()
-    courtesy = Courtesy(hand)
-    assert not courtesy.flooded
-    with courtesy.recording():
+    priority = CallPriority(hand)
+    assert not priority.flooded
+    with priority.recording():
         hand.now += 1.0
-        assert courtesy.flooded, "a graph server takes its time"
-    assert courtesy.flooded
+        assert priority.flooded, "a graph server takes its time"
+    assert priority.flooded
     hand.now += 1.0
-    assert not courtesy.flooded
+    assert not priority.flooded

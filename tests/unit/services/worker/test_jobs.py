@@ -4,7 +4,7 @@ import asyncio
 import time
 from datetime import UTC, datetime, timedelta
 
-from services.runtime.counters import Counters
+from services.runtime.measurements import Counters
 from services.worker import periodic_jobs as jobs
 from services.worker.periodic_jobs import Job, Jobs
 

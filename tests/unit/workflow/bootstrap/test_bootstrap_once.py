@@ -5,7 +5,7 @@ import asyncio
 from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
 from propagation.model.interactions.interaction import NewInteraction
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.assembly import engine_of
+from services.assembly import build_engine
 from services.config.settings import Settings
 
 ITEMS, EVENTS = 20, 600
@@ -19,7 +19,7 @@ SETTINGS = WorkflowSettings(
 
 
 async def test_learning_side_by_side_bootstraps_once(tmp_path):
-    engine = engine_of(
+    engine = build_engine(
         Settings(database=tmp_path / "graph.db", reasoning_in="loop", workflow=SETTINGS)
     )
     await engine.open()

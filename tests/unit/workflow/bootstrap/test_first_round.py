@@ -10,7 +10,7 @@ from propagation.model.errors import ReasonerUnavailable
 from propagation.model.interactions.interaction import NewInteraction
 from propagation.workflow.rounds.round import LEASE
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.assembly import engine_of
+from services.assembly import build_engine
 from services.config.settings import Settings
 
 ITEMS, EVENTS = 20, 100
@@ -27,7 +27,7 @@ SETTINGS = WorkflowSettings(
 @contextlib.asynccontextmanager
 async def opened(folder, **changed):
     settings = SETTINGS.model_copy(update=changed)
-    engine = engine_of(
+    engine = build_engine(
         Settings(database=folder / "graph.db", reasoning_in="loop", workflow=settings)
     )
     await engine.open()

@@ -13,7 +13,7 @@ from propagation.model.interactions.interaction import NewInteraction
 from propagation.ports.vector_index import Collection
 from propagation.workflow.engine import Engine
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.assembly import laptop_store, numpy_index
+from services.assembly import numpy_index, sqlite_store
 from services.config.settings import Settings
 
 ITEMS, EVENTS = 20, 300
@@ -32,7 +32,7 @@ SEED = SETTINGS.model_copy(update={"seed": 9})
 @asynccontextmanager
 async def opened(folder, settings, *, adopt=False, embedder=None):
     settings = Settings(database=folder / "graph.db", reasoning_in="loop", workflow=settings)
-    store = laptop_store(settings)
+    store = sqlite_store(settings)
     engine = Engine(
         store,
         embedder or HashedEmbedder(settings.workflow.seed),

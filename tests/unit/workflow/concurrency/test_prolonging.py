@@ -15,7 +15,7 @@ from propagation.workflow.learn.learner import LEASE, Learner
 from propagation.workflow.reason.claim_renewal import Claims
 from propagation.workflow.views.numbers_owner import Numbers
 from propagation.workflow.views.numbers_view import NumbersView, seeded_directions
-from services.runtime.clock import SystemClock
+from services.runtime.process import SystemClock
 
 SECONDS, SLOW = 0.3, 0.8
 

@@ -12,7 +12,7 @@ from propagation.model.interactions.interaction import NewInteraction
 from propagation.workflow.engine import Engine
 from propagation.workflow.learn.learned_weights import TASTE, aligned_blocks
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.runtime.clock import SystemClock
+from services.runtime.process import SystemClock
 
 STYLES = ("jazz", "opera", "punk", "folk")
 

@@ -16,7 +16,7 @@ from propagation.model.interactions.interaction import NewInteraction
 from propagation.workflow.engine import Engine
 from propagation.workflow.history.trace import AttributeHop, ProfileHop
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.runtime.clock import SystemClock
+from services.runtime.process import SystemClock
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from propagation.workflow.engine import Engine
 from propagation.workflow.index import maintenance as index_upkeep
 from propagation.workflow.read.recommend import Wish
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.runtime.clock import SystemClock
+from services.runtime.process import SystemClock
 from tests import qdrants
 
 pytestmark = [

@@ -27,7 +27,7 @@ from propagation.workflow.learn.learner import Learner
 from propagation.workflow.learn.rebuild import rebuild, rebuilt
 from propagation.workflow.views.numbers_owner import Numbers
 from propagation.workflow.views.numbers_view import NumbersView, seeded_directions
-from services.runtime.clock import SystemClock
+from services.runtime.process import SystemClock
 
 SEED, K, USERS, ITEMS = 7, 6, 20, 40
 

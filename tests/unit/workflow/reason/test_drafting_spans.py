@@ -14,7 +14,7 @@ from propagation.model.interactions.interaction import NewInteraction
 from propagation.workflow.engine import Engine
 from propagation.workflow.reason.drafting import Drafter, _spans
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.runtime.clock import SystemClock
+from services.runtime.process import SystemClock
 
 LEAST, USERS, EVENTS = 4, 3, 40
 

@@ -22,7 +22,7 @@ from propagation.ports.reasoner import BackwardAnswer, OptimizeAnswer
 from propagation.workflow.engine import Engine
 from propagation.workflow.replay import replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.runtime.clock import SystemClock
+from services.runtime.process import SystemClock
 
 STYLES = ("opera", "jazz", "folk", "dub")
 SETTINGS = WorkflowSettings(

@@ -24,7 +24,7 @@ from propagation.workflow.index.client_vectors import LineVectors
 from propagation.workflow.reason import cold_start
 from propagation.workflow.reason.cold_start import ColdStart
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.runtime.clock import SystemClock
+from services.runtime.process import SystemClock
 
 
 class Flaky(OfflineReasoner):

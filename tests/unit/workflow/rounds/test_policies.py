@@ -13,7 +13,7 @@ from propagation.routing.clustering import spherical_kmeans
 from propagation.routing.point_to_point import SENDERS
 from propagation.routing.semantic import SemanticPolicy
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.assembly import engine_of
+from services.assembly import build_engine
 from services.config.settings import Settings
 from services.config.sources import load_settings, parse_assignments
 
@@ -60,7 +60,7 @@ def events(start, count=120):
 async def lived(tmp_path, workflow):
     """An engine of these settings after a catalogue, two batches of events and the rounds between
     them."""
-    engine = engine_of(
+    engine = build_engine(
         Settings(database=tmp_path / "graph.db", reasoning_in="loop", workflow=workflow)
     )
     await engine.open()

@@ -18,7 +18,7 @@ from propagation.model.interactions.interaction import NewInteraction
 from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.engine import Engine
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.runtime.clock import SystemClock
+from services.runtime.process import SystemClock
 
 SETTINGS = WorkflowSettings(
     session=BankSettings(k=4),

@@ -11,7 +11,7 @@ from propagation.adapters.openai.answers.json_mode import Mode
 from propagation.adapters.openai.build import openai_embedder, openai_endpoint, openai_reasoner
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.model.errors import ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
-from services.assembly import engine_of
+from services.assembly import build_engine
 from services.config.settings import Settings
 from tests.unit.adapters.openai.endpoint.test_llm_habits import parties
 from tests.unit.adapters.openai.other_server import BADLY, READ, UNANSWERED, base64_of, other_server
@@ -99,7 +99,7 @@ async def test_under_all_of_it_together_nothing_is_lost(server, tmp_path):
     server.form = READ["as it should be"]
     server.asked.clear()
     told = OpenAIOptions(base_url=server.base_url, model="other", timeout=5.0, cached_answers=0)
-    engine = engine_of(
+    engine = build_engine(
         Settings(database=tmp_path / "graph.db", reasoner="openai", openai=told, workflow=SETTINGS)
     )
     await engine.open()

@@ -9,7 +9,7 @@ import pytest
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.model.clients.client import ClientKey, ClientKind
 from propagation.model.clients.profile import Author
-from services.assembly import engine_of
+from services.assembly import build_engine
 from services.config.settings import Settings
 from services.fake_llm import rule
 from services.fake_llm.rule import ORDER, data_of, obeys
@@ -42,7 +42,7 @@ async def lived(tmp_path, habit, order):
     """(current texts by key, what the server saw) after 30 interactions and three rounds."""
     async with fake_llm(Script(habits=frozenset([habit]))) as server:
         told = OpenAIOptions(base_url=server.base_url, model="scripted")
-        engine = engine_of(
+        engine = build_engine(
             Settings(
                 database=tmp_path / f"{habit}.db", reasoner="openai", openai=told, workflow=SETTINGS
             )

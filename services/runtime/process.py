@@ -1,0 +1,48 @@
+"""This process: its name, clock, release and garbage collector."""
+
+import gc
+import os
+import secrets
+import socket
+import time
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+
+PACKAGE = "preference-propagation"
+GC_THRESHOLDS = (2_000, 250, 1_000)
+
+
+class SystemClock:
+    """The system's clock."""
+
+    def now_ms(self) -> int:
+        """Return the milliseconds since 1970."""
+        return time.time_ns() // 1_000_000
+
+
+@cache
+def process_name() -> str:
+    """Name this process in leases and traces.
+
+    The name ends with random digits: containers with one host name may also share process ids.
+    """
+    return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+
+
+def release() -> str:
+    """Return the installed package's version; "0+source" when run from the sources."""
+    try:
+        return version(PACKAGE)
+    except PackageNotFoundError:
+        return "0+source"
+
+
+def collect_garbage_rarely() -> None:
+    """Run Python's cycle collector less often than its defaults would.
+
+    Texts, clients and messages form no cycles, are freed by reference counts, and fill caches by
+    the hundred thousand. Under the default thresholds, scanning them took a third of an
+    interaction's time (0.7 of 1.9 ms, ML-100k). Now the young generation is scanned after 2,000
+    new objects (about a millisecond) and older ones after half a million.
+    """
+    gc.set_threshold(*GC_THRESHOLDS)
