@@ -12,7 +12,7 @@ from propagation.model.errors import ReasonerFailed
 from propagation.workflow.concurrency.leases import Leases
 from services.config.cron import Calendar
 from services.runtime.measurements import Counters
-from services.schedule.calendar_job import CalendarJob, Retry
+from services.schedule.calendar_job import CalendarJob, Retry, Task
 
 BERLIN = ZoneInfo("Europe/Berlin")
 LOOK = timedelta(minutes=30)
