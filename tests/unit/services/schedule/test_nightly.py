@@ -57,7 +57,7 @@ async def world(tmp_path):
         return CalendarJob(
             "evolution",
             Calendar(cron, "Europe/Berlin"),
-            Task(night.run, night.ran),
+            options.pop("task", Task(night.run, night.ran)),
             store,
             clock,
             Leases(store, name, 60),
@@ -243,10 +243,9 @@ async def test_a_process_that_dies_within_a_run_leaves_it_due_unless_it_was_comm
             night.runs.append(clock.now)
         raise Killed
 
-    job = replica()
+    job = replica(task=Task(dies, night.ran))
     await job.check()
     clock.now += timedelta(days=1)
-    job._run = dies
     with pytest.raises(Killed):
         await job.check()
     assert await replica("the next process").check() is True
