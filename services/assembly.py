@@ -11,8 +11,8 @@ from propagation.adapters.sqlite.store import SqliteStore
 from propagation.ports.clock import Clock
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.vector_index import VectorIndex
+from propagation.workflow.concurrency.tasks import yield_to_loop
 from propagation.workflow.engine import Engine
-from propagation.workflow.reason.interaction import turn_of_others
 from propagation.workflow.settings import WorkflowSettings
 from services.config.settings import Settings
 from services.reasoners import models_of
@@ -85,7 +85,7 @@ def as_they_are(store: GraphStore, index: VectorIndex) -> tuple[GraphStore, Vect
 
 def build_engine(
     settings: Settings,
-    give_way: Callable[[], Awaitable[None]] = turn_of_others,
+    yield_to_calls: Callable[[], Awaitable[None]] = yield_to_loop,
     clock: Clock | None = None,
     around: Around = as_they_are,
 ) -> Engine:
@@ -103,7 +103,7 @@ def build_engine(
         reasoner,
         workflow,
         holder=holder,
-        give_way=give_way,
+        yield_to_calls=yield_to_calls,
         beside=beside_of(settings, store, workflow),
     )
 

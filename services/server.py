@@ -102,7 +102,7 @@ async def running(
     )  # the numbers' thread answers reads between the steps of reasoning
     collect_garbage_rarely()
     priority, clock = CallPriority(), clock or SystemClock()
-    engine = build_engine(settings, priority.give_way, clock, monitoring.around)
+    engine = build_engine(settings, priority.yield_to_calls, clock, monitoring.around)
     worker = Worker(engine, priority, settings.schedule, clock)
     redaction = path_redaction_for(settings)
     servicer, readiness = PropagationService(engine, worker, redaction), Readiness(stopping)

@@ -38,7 +38,7 @@ async def _processed(settings: Settings, dataset: Dataset) -> tuple[float, int]:
     fell due; and all statements."""
     collect_garbage_rarely()
     priority, clock = CallPriority(), SystemClock()
-    engine = build_engine(settings, priority.give_way, clock)
+    engine = build_engine(settings, priority.yield_to_calls, clock)
     assert isinstance(engine.store, Neo4jStore)
     database = engine.store.database
     await engine.open()

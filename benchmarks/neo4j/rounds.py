@@ -84,7 +84,7 @@ async def _first_table(run: Run, settings: Settings, town: Town) -> float:
 async def _timed_first_round(engine: Engine) -> tuple[float, Round]:
     """Learns, describes, opens the epoch; (seconds of its round, what it did)."""
     found: list[tuple[float, Round]] = []
-    run_one = engine.stage2.run
+    run_one = engine.rounds.run
 
     async def timed() -> Round | None:
         started = time.monotonic()
@@ -93,7 +93,7 @@ async def _timed_first_round(engine: Engine) -> tuple[float, Round]:
             found.append((time.monotonic() - started, done))
         return done
 
-    engine.stage2.run = timed  # type: ignore[method-assign]
+    engine.rounds.run = timed  # type: ignore[method-assign]
     await engine.drain()
     return max(found, key=lambda one: one[1].edges_opened)
 

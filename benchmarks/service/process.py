@@ -83,7 +83,7 @@ async def _processed(
 async def _loaded(database: Path, clients: list[ClientChange]) -> AsyncIterator[Engine]:
     """With these clients, described."""
     collect_garbage_rarely()
-    engine = build_engine(Settings(database=database), CallPriority().give_way, SystemClock())
+    engine = build_engine(Settings(database=database), CallPriority().yield_to_calls, SystemClock())
     await engine.open()
     try:
         for start in range(0, len(clients), RECORD_BATCH):

@@ -19,7 +19,7 @@ LEAST_PLACES, MOST_PLACES = 4, 9
 
 
 @dataclass(frozen=True)
-class Judged:
+class Verdict:
     """Means over users of each user's mean log-loss, before and after; `standard_error` is that of
     the difference. `interactions` of the `held_out` had a prediction of their own to judge by."""
 
@@ -68,9 +68,9 @@ def deviation_of(combiner: Combiner, feature: Feature) -> float:
     return max(float(np.sqrt(variance)), LEAST_DEVIATION)
 
 
-def judged(
+def judge(
     users: NDArray[np.int64], scores: F32, before: F64, after: F64, slope: F64, held_out: int
-) -> Judged | None:
+) -> Verdict | None:
     """users [H]; scores [H,2] of i+ and i- as learn stored them; taste readings of both, [H,2]
     before and after; slope [H,2]; `held_out` >= H. None where fewer than two users have a
     prediction."""
@@ -82,4 +82,4 @@ def judged(
         return None
     one, other = (np.bincount(place, loss) / counts for loss in (old_loss, new_loss))
     error = float(np.std(other - one, ddof=1) / np.sqrt(len(counts)))
-    return Judged(len(counts), len(users), held_out, float(one.mean()), float(other.mean()), error)
+    return Verdict(len(counts), len(users), held_out, float(one.mean()), float(other.mean()), error)

@@ -12,7 +12,7 @@ PERCEIVING = 3
 Weights = Sequence[tuple[int, float]]
 
 
-class TasteReading(Protocol):
+class TasteWeights(Protocol):
     """What this policy reads of the numbers: taste routers with their weights, largest first."""
 
     async def of_clients(self, refs: Sequence[int], count: int) -> Sequence[Weights]:
@@ -31,7 +31,7 @@ class AdoptionPolicy:
     name = "adoption"
     summarises = True
 
-    def __init__(self, reading: TasteReading, table_edges: int) -> None:
+    def __init__(self, reading: TasteWeights, table_edges: int) -> None:
         self._reading = reading
         self._table_edges = table_edges
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from propagation.routing.adoption import AdoptionPolicy, TasteReading, Weights
+from propagation.routing.adoption import AdoptionPolicy, TasteWeights, Weights
 from propagation.routing.policy import Arrival
 
 
@@ -15,7 +15,7 @@ class ShuffledReading:
     there are, seeded by the client."""
 
     def __init__(
-        self, reading: TasteReading, routers: Callable[[], Sequence[int]], seed: int
+        self, reading: TasteWeights, routers: Callable[[], Sequence[int]], seed: int
     ) -> None:
         self._reading = reading
         self._routers = routers
@@ -48,7 +48,7 @@ class PlaceboPolicy(AdoptionPolicy):
 
     def __init__(
         self,
-        reading: TasteReading,
+        reading: TasteWeights,
         table_edges: int,
         routers: Callable[[], Sequence[int]],
         seed: int,

@@ -24,6 +24,7 @@ from propagation.workflow.bootstrap.stage0 import Say, Stage0, first_view, no_wo
 from propagation.workflow.concurrency.heartbeat import Life
 from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.concurrency.locks import Gate
+from propagation.workflow.concurrency.tasks import yield_to_loop
 from propagation.workflow.data_settings import MadeWith
 from propagation.workflow.evolve.evolution import Evolution
 from propagation.workflow.forget.coordinator import Forgetting, Memory
@@ -31,9 +32,9 @@ from propagation.workflow.forget.retention import Retention
 from propagation.workflow.history.profile_reader import ProfileReader
 from propagation.workflow.history.time_travel import Past
 from propagation.workflow.history.trace import Tracer
-from propagation.workflow.index.client_vectors import Vectors
-from propagation.workflow.index.maintenance import IndexUpkeep, OnProgress, no_progress
-from propagation.workflow.index.outbox_feed import IndexFeed
+from propagation.workflow.index.maintenance import IndexMaintenance, OnProgress, no_progress
+from propagation.workflow.index.outbox_feed import OutboxFeed
+from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.gauge import gauge_of
 from propagation.workflow.learn.learner import Learner, erased_in
 from propagation.workflow.learn.re_embedding import RefusedTexts
@@ -44,12 +45,12 @@ from propagation.workflow.read.router_words import RouterWords
 from propagation.workflow.read.similar_clients import Similar
 from propagation.workflow.reason.cold_start import ColdStart
 from propagation.workflow.reason.drafting import Drafting
-from propagation.workflow.reason.interaction import Stage1, turn_of_others
+from propagation.workflow.reason.interaction import InteractionReasoning
 from propagation.workflow.reason.reason_step import CLAIM, Reasoning
 from propagation.workflow.replica_sync import Following
-from propagation.workflow.rounds.perception import Perceiver
+from propagation.workflow.rounds.perception import AttributePerception
 from propagation.workflow.rounds.policies import policy_for
-from propagation.workflow.rounds.round import Stage2
+from propagation.workflow.rounds.round import PropagationRound
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views.catalogue import Catalogue
 from propagation.workflow.views.client_texts import held_texts
@@ -69,7 +70,7 @@ async def at_once(open_part: Callable[[], Awaitable[None]]) -> None:
 
 class Engine:
     """Record, learn, reason and rounds over one graph. `holder` names this process to others;
-    reasoning awaits `give_way` after each interaction. `beside`: another process that drafts the
+    reasoning awaits `yield_to_calls` after each interaction. `beside`: another process that drafts the
     texts of claims."""
 
     def __init__(
@@ -80,7 +81,7 @@ class Engine:
         reasoner: Reasoner,
         settings: WorkflowSettings,
         holder: str,
-        give_way: Callable[[], Awaitable[None]] = turn_of_others,
+        yield_to_calls: Callable[[], Awaitable[None]] = yield_to_loop,
         beside: Drafting[Any] | None = None,
     ) -> None:
         self.store = store
@@ -112,8 +113,8 @@ class Engine:
         self.retention = Retention(store)
         self.refused = RefusedTexts(store, embedder, self.numbers)
         self.similar = Similar(store, self.numbers)
-        feed = IndexFeed(store, index)
-        self.vectors = Vectors(store, embedder, feed, self.numbers, give_way)
+        feed = OutboxFeed(store, index)
+        self.vectors = VectorSync(store, embedder, feed, self.numbers, yield_to_calls)
         self.recommender = Recommender(
             store,
             self.numbers,
@@ -122,7 +123,7 @@ class Engine:
             self.unlearned,
             RouterWords(store, self.numbers, self.vectors),
         )
-        self.upkeep = IndexUpkeep(
+        self.upkeep = IndexMaintenance(
             store, embedder, index, feed, self.vectors, self.numbers, self.leases
         )
         policy = policy_for(settings, store, index, embedder, self.numbers, self.leases)
@@ -137,27 +138,29 @@ class Engine:
             self._take_entries,
             self._take_epoch,
         )
-        self._stage1 = Stage1(store, reasoner, settings, held_texts(store), give_way)
+        self._interactions = InteractionReasoning(
+            store, reasoner, settings, held_texts(store), yield_to_calls
+        )
         self.reasoning = Reasoning(
-            store, self._stage1, self.vectors, settings, self.leases, reasoner.width, beside
+            store, self._interactions, self.vectors, settings, self.leases, reasoner.width, beside
         )
         self.past = Past(store)
         self.profiles = ProfileReader(
-            store, reasoner, settings, self.vectors.show, self.past, self._merging
+            store, reasoner, settings, self.vectors.publish, self.past, self._merging
         )
         self.following = Following(store, embedder, self.vectors, self.unlearned, self._read_again)
         self.tracer = Tracer(store)
         self.ranking = ReasonerRanking(store, reasoner, settings.seed)
-        self.stage2 = Stage2(
+        self.rounds = PropagationRound(
             store,
             reasoner,
             policy,
-            Perceiver(store, self.vectors.said, index, embedder, self.numbers, settings),
+            AttributePerception(store, self.vectors.said, index, embedder, self.numbers, settings),
             self.vectors,
             settings,
             self.leases,
             self.cold_start.through,
-            give_way,
+            yield_to_calls,
             self._by_centres,
         )
         self.evolution = Evolution(
@@ -193,7 +196,7 @@ class Engine:
             self.learner,
             self.vectors,
             self.upkeep,
-            self.stage2,
+            self.rounds,
             settings,
             wanted,
             self.leases,
@@ -283,7 +286,7 @@ class Engine:
 
     def _read_again(self, refs: Iterable[int]) -> None:
         refs = list(refs)
-        self._stage1.forget(refs)
+        self._interactions.forget(refs)
         self.reasoning.drafting.forget(refs)
         self.vectors.said.forget(refs)
 
@@ -325,10 +328,10 @@ class Engine:
             if epoch is None:
                 return None
             self.following.embedded()
-            if self.settings.propagate and self.stage2.policy.summarises:
+            if self.settings.propagate and self.rounds.policy.summarises:
                 say("writing the routers' first profiles")
                 with contextlib.suppress(LeaseHeld):  # it stays due
-                    await self.stage2.run()
+                    await self.rounds.run()
             return epoch
 
     def _by_centres(self) -> CentrePerception:
@@ -419,7 +422,7 @@ class Engine:
             return await self.reasoning.replay_dead_letters()
 
     async def round_is_due(self) -> bool:
-        due = await self.stage2.due()
+        due = await self.rounds.due()
         clients = self.numbers.view.users + self.numbers.view.items
         return len(due.changed) >= self.settings.update_size_for(clients)
 
@@ -437,7 +440,7 @@ class Engine:
             await self.evolve()
         async with self._rounding:
             await self.reasoning.shown()
-            return await self.stage2.run()
+            return await self.rounds.run()
 
     async def drain(self) -> None:
         """Learn, reason and run due rounds until nothing waits."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph.graph_store import GraphStore
-from propagation.workflow.index.client_vectors import Vectors
+from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.views.pending_events import Unlearned
 
 LOG_PART = 10_000
@@ -21,7 +21,7 @@ class Following:
         self,
         store: GraphStore,
         embedder: Embedder,
-        vectors: Vectors,
+        vectors: VectorSync,
         unlearned: Unlearned,
         forget: Callable[[Iterable[int]], None],
     ) -> None:
@@ -55,10 +55,10 @@ class Following:
         name = self._embedder.name
         if self._embedded_by == name:
             return
-        await self._vectors.load()
+        await self._vectors.load_canonical()
         refs = sorted(await self._store.text_versions())
         for start in range(0, len(refs), TEXTS_A_STEP):
-            await self._vectors.see(
+            await self._vectors.apply_remote(
                 (await self._store.load_texts(refs[start : start + TEXTS_A_STEP])).values()
             )
         self._embedded_by = name
@@ -77,15 +77,17 @@ class Following:
         while page := await self._store.texts_after(self._text, TEXTS_A_STEP):
             newest = {written.ref: written.version for written in page}
             foreign = sorted(
-                ref for ref, version in newest.items() if not self._vectors.has_shown(ref, version)
+                ref
+                for ref, version in newest.items()
+                if not self._vectors.has_version(ref, version)
             )
             if foreign:
                 self._forget(foreign)
-                await self._vectors.see((await self._store.load_texts(foreign)).values())
+                await self._vectors.apply_remote((await self._store.load_texts(foreign)).values())
             self._text = page[-1].number
             found += len(foreign)
         return found
 
     async def _follow_rounds(self) -> int:
         last = await self._store.last_round()
-        return int(last is not None and await self._vectors.know_names(last.number))
+        return int(last is not None and await self._vectors.refresh_canonical(last.number))

@@ -11,16 +11,16 @@ from propagation.numbers.evolve import (
     evolved_seen,
     evolved_trust,
 )
-from propagation.workflow.evolve.holdout import Tail
+from propagation.workflow.evolve.holdout import Holdout
 from propagation.workflow.evolve.judging import readings_of
-from propagation.workflow.evolve.snapshot import sight_of, take_back
+from propagation.workflow.evolve.snapshot import rewind_snapshot, take_snapshot
 from propagation.workflow.views.numbers_view import NumbersView
 
 
 def warm_evolution(view: NumbersView) -> None:
     """On a throwaway view of a few events."""
     rows = np.arange(2)
-    tail = Tail(
+    tail = Holdout(
         through=view.applied_through,
         judged_from=0,
         users=rows,
@@ -31,8 +31,8 @@ def warm_evolution(view: NumbersView) -> None:
         written=np.zeros((2, 16)),
         scores=np.zeros((2, 2), np.float32),
     )
-    sight = sight_of(view, tail)
-    take_back(sight)
+    sight = take_snapshot(view, tail)
+    rewind_snapshot(sight)
     readings_of(sight.tastes, sight)
     state, routers = view.state, sight.routers
     half = Written(np.zeros(1), np.zeros(1))

@@ -16,7 +16,7 @@ from propagation.adapters.sqlite.reason.reasoned_rows import packed, texts_of
 from propagation.adapters.sqlite.reason.texts import bodies_now
 from propagation.model.errors import PropagationError
 from propagation.workflow.reason.drafting import Drafter, Drafts, newest_of
-from propagation.workflow.reason.interaction import Stage1
+from propagation.workflow.reason.interaction import InteractionReasoning
 from propagation.workflow.views.client_texts import held_texts
 from services.reasoning.pipe_protocol import (
     ENOUGH,
@@ -73,20 +73,20 @@ async def _serve(requests: BinaryIO, answers: BinaryIO, enough: Enough) -> None:
     begin: Begin | None = read_frame(requests)
     if begin is None:
         return
-    desk = SqliteDesk(begin.database)
+    working_set = SqliteDesk(begin.database)
     drafter = Drafter(
-        Stage1(
-            desk,
+        InteractionReasoning(
+            working_set,
             OfflineReasoner(begin.workflow.profile_lines),
             begin.workflow,
-            held_texts(desk),
+            held_texts(working_set),
             _at_once,
         ),
         PART,
     )
     while (request := read_frame(requests)) is not None:
         if isinstance(request, Forget):
-            drafter.stage1.forget(request.refs)
+            drafter.interactions.forget(request.refs)
             continue
         try:
             await _draft(drafter, request, answers, enough)
@@ -104,7 +104,7 @@ async def _draft(drafter: Drafter, request: Draft, answers: BinaryIO, enough: En
     enough.said = False
     async with aclosing(drafter.drafts(request.works, request.seconds, lambda: True)) as parts:
         async for drafts in parts:
-            drafter.stage1.committed(newest_of(drafts.reasoned))
+            drafter.interactions.committed(newest_of(drafts.reasoned))
             rows = packed(drafts.reasoned, bodies_now(texts_of(drafts.reasoned)))
             last = drafts.last or enough.said
             _answer(

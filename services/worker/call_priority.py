@@ -96,7 +96,7 @@ class CallPriority:
             REST_LOOK_SECONDS,
         )
 
-    async def give_way(self) -> None:
+    async def yield_to_calls(self) -> None:
         """Called before each piece of work: after a slice of it the loop turns to others, for
         longer while it is busy."""
         worked = self._clock() - self._resumed

@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine
 import structlog
 
 from propagation.ports.graph.graph_store import VersionClash
-from propagation.workflow.concurrency.tasks import beside
+from propagation.workflow.concurrency.tasks import background_task
 from propagation.workflow.engine import Engine
 from propagation.workflow.reason.reason_step import CLAIM
 from services.worker.call_priority import CallPriority
@@ -89,7 +89,7 @@ class ReasonStep:
             0.0,
             time.monotonic(),
         )
-        async with beside(claim) as claiming:
+        async with background_task(claim) as claiming:
             while not claiming.done():
                 committed = reasoning.committed
                 await asyncio.wait([claiming], timeout=BUSY_LOOK_SECONDS)

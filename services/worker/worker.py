@@ -161,7 +161,7 @@ class Worker:
         """Routers that the last round left out stand in `failing` until a round takes them in."""
         for name in [name for name in self.failing if name.startswith(ROUTER)]:
             del self.failing[name]
-        for router, reason in self._engine.stage2.skipped.items():
+        for router, reason in self._engine.rounds.postponed.items():
             self.failing[f"{ROUTER}{router}"] = (
                 f"left out of round {number}, due in the next: {reason}"
             )
@@ -272,7 +272,7 @@ class Worker:
             return 0
         ref = next(iter(self._to_merge))
         del self._to_merge[ref]
-        await self._priority.give_way()
+        await self._priority.yield_to_calls()
         with suppress(NotFound):  # forgotten since
             await self._engine.profiles.merged(ref)
         return 1

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from propagation.optimization.judge import Judged
+from propagation.optimization.judge import Verdict
 from propagation.workflow.learn.checkpoints import same_numbers
 from propagation.workflow.learn.rebuild import rebuilt
 from tests.unit.workflow.evolve.evolving import STYLES, engine_on, lived, push, stream
@@ -31,7 +31,7 @@ def evolve_and_die(folder, step):
             os.kill(os.getpid(), signal.SIGKILL)
 
         setattr(engine.store, step, dying)
-        setattr(Judged, "published", True)  # noqa: B010  # thirty users are too few for it to tell
+        setattr(Verdict, "published", True)  # noqa: B010  # thirty users are too few for it to tell
         await engine.evolve()
 
     asyncio.run(run())

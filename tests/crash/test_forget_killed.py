@@ -9,7 +9,7 @@ import pytest
 from propagation.adapters.sqlite.forget.erasure import SqliteErasure
 from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints
 from propagation.workflow.forget.withdrawal import TakingBack
-from propagation.workflow.index.maintenance import IndexUpkeep
+from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.learn.checkpoints import same_numbers
 from propagation.workflow.learn.rebuild import rebuilt
 from tests.unit.workflow.lived import (
@@ -112,7 +112,7 @@ async def test_a_retraction_and_a_restart_without_making_the_index_again(
         await engine.store.close()
     else:
         await engine.close()
-    monkeypatch.setattr(IndexUpkeep, "reindex", no_reindex)
+    monkeypatch.setattr(IndexMaintenance, "reindex", no_reindex)
     again = engine_on(tmp_path)
     await again.open()
     try:

@@ -10,13 +10,13 @@ from propagation.ports.embedder import Embedder, FittableEmbedder
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.vector_index import VectorIndex
 from propagation.workflow.bootstrap.new_epoch import NewEpoch, catalogue_of
-from propagation.workflow.concurrency.leases import Leases
+from propagation.workflow.concurrency.leases import ROUND_LEASE, Leases
 from propagation.workflow.data_settings import MadeWith, embedder_name, made_with_name
-from propagation.workflow.index.client_vectors import Vectors
-from propagation.workflow.index.maintenance import IndexUpkeep, OnProgress, no_progress
+from propagation.workflow.index.maintenance import IndexMaintenance, OnProgress, no_progress
+from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.rounds.policies import QuantileTau
-from propagation.workflow.rounds.round import LEASE, Stage2
+from propagation.workflow.rounds.round import PropagationRound
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views.numbers_owner import Numbers
 from propagation.workflow.views.numbers_view import NumbersView, seeded_directions
@@ -53,9 +53,9 @@ class Stage0:
         index: VectorIndex,
         numbers: Numbers,
         learner: Learner,
-        vectors: Vectors,
-        upkeep: IndexUpkeep,
-        stage2: Stage2,
+        vectors: VectorSync,
+        upkeep: IndexMaintenance,
+        rounds: PropagationRound,
         settings: WorkflowSettings,
         wanted: MadeWith,
         leases: Leases,
@@ -67,7 +67,7 @@ class Stage0:
         self._learner = learner
         self._vectors = vectors
         self._upkeep = upkeep
-        self._stage2 = stage2
+        self._rounds = rounds
         self._settings = settings
         self._wanted = wanted
         self._leases = leases
@@ -102,7 +102,7 @@ class Stage0:
                 return None
             self._learner.changing()
             epoch = await self._new_epoch.open(lease, self._wanted, say)
-            self._stage2.new_epoch()
+            self._rounds.new_epoch()
             self.made_with, self.anew = self._wanted, False
             await self._take_embedder(epoch.number)
             await self._learner.reload()
@@ -131,7 +131,7 @@ class Stage0:
     async def open_index(self) -> None:
         """At start, after the view: the index as the graph has it. One that is to be of other
         settings waits for its epoch."""
-        await self._vectors.load()
+        await self._vectors.load_canonical()
         if self.anew:
             self._upkeep.put_off("the vector index is made anew with the next epoch")
         else:
@@ -141,9 +141,9 @@ class Stage0:
         """The index anew, and tau of eq. 4 with it where it is a quantile."""
         count = await self._upkeep.reindex(progress)
         if self._settings.policy == "semantic" and self._settings.tau is None:
-            async with self._leases.holding(LEASE) as lease:
+            async with self._leases.holding(ROUND_LEASE) as lease:
                 if lease is None:
-                    raise LeaseHeld(LEASE)
+                    raise LeaseHeld(ROUND_LEASE)
                 await QuantileTau(
                     self._store,
                     self._index,

@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator
 from propagation.model.errors import PropagationError
 from propagation.ports.graph.leases import Lease, LeaseStore
 
+ROUND_LEASE = "round"
+"""Held by the one process that runs a round, or publishes an evolution or a withdrawal."""
 PROLONGED_A_LIFE = 3
 PATIENCE_SECONDS = 30.0
 """How long a caller waits for what another process holds."""

@@ -19,7 +19,7 @@ Divided = Mapping[int, tuple[Halves, WrittenMass]]
 
 
 @dataclass(frozen=True)
-class Agreed:
+class DecidedPlan:
     """What goes live: `divided` by router that is split, its mass as written up to sequence
     `through`; `totals` [K] what was written to every router up to there; `texts` what changed
     routers say; `maps` of the runs before. Of an undo: `centres` [K,D] of routers that come back,
@@ -48,22 +48,22 @@ class Agreed:
         )
 
 
-async def caught_up(store: GraphStore, agreed: Agreed, through: int) -> Agreed:
+async def caught_up(store: GraphStore, decided: DecidedPlan, through: int) -> DecidedPlan:
     """The same, with what was written up to `through`."""
-    if through <= agreed.through:
-        return agreed
-    routers = len(agreed.numbering.home)
+    if through <= decided.through:
+        return decided
+    routers = len(decided.numbering.home)
     since, wanted = (
-        Written(totals=np.zeros(routers), through=agreed.through),
+        Written(totals=np.zeros(routers), through=decided.through),
         np.zeros(routers, np.bool_),
     )
-    wanted[list(agreed.divided)] = True
-    await gather(store, agreed.maps, since, wanted, through)
+    wanted[list(decided.divided)] = True
+    await gather(store, decided.maps, since, wanted, through)
     divided = {
         router: (halves, _with(mass, router, halves, since))
-        for router, (halves, mass) in agreed.divided.items()
+        for router, (halves, mass) in decided.divided.items()
     }
-    return replace(agreed, divided=divided, through=through, totals=agreed.totals + since.totals)
+    return replace(decided, divided=divided, through=through, totals=decided.totals + since.totals)
 
 
 def _with(mass: WrittenMass, router: int, halves: Halves, since: Written) -> WrittenMass:

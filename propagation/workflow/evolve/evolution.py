@@ -16,16 +16,21 @@ from propagation.ports.graph.graph_store import GraphStore, VersionClash
 from propagation.ports.graph.leases import Lease
 from propagation.ports.reasoner import Reasoner
 from propagation.workflow.concurrency.leases import Leases
-from propagation.workflow.evolve.decided_plan import Agreed, Divided
-from propagation.workflow.evolve.holdout import Tail, tail_of
-from propagation.workflow.evolve.judging import verdict_on
+from propagation.workflow.evolve.decided_plan import DecidedPlan, Divided
+from propagation.workflow.evolve.holdout import Holdout, load_holdout
+from propagation.workflow.evolve.judging import judge_plan
 from propagation.workflow.evolve.plan import Plan, Planner, divided
 from propagation.workflow.evolve.publication import Publisher
-from propagation.workflow.evolve.router_gradients import told_of
-from propagation.workflow.evolve.snapshot import Sight, directions_of, sight_of, take_back
-from propagation.workflow.evolve.undo import Undoing
-from propagation.workflow.index.client_vectors import Vectors
-from propagation.workflow.index.maintenance import IndexUpkeep
+from propagation.workflow.evolve.router_gradients import load_router_gradients
+from propagation.workflow.evolve.snapshot import (
+    Snapshot,
+    directions_of,
+    rewind_snapshot,
+    take_snapshot,
+)
+from propagation.workflow.evolve.undo import UndoPlanner
+from propagation.workflow.index.maintenance import IndexMaintenance
+from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.learned_weights import gather
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.settings import WorkflowSettings
@@ -49,8 +54,8 @@ class Evolution:
         store: GraphStore,
         reasoner: Reasoner,
         numbers: Numbers,
-        vectors: Vectors,
-        upkeep: IndexUpkeep,
+        vectors: VectorSync,
+        upkeep: IndexMaintenance,
         learner: Learner,
         settings: WorkflowSettings,
         learning: asyncio.Lock,
@@ -67,7 +72,7 @@ class Evolution:
         self._publisher = Publisher(
             store, numbers, vectors, upkeep, leases, self._no_learning, self._learners_lease
         )
-        self._undoing = Undoing(store, numbers)
+        self._undo_planner = UndoPlanner(store, numbers)
 
     async def run(self, *, dry_run: bool) -> EvolutionRun:
         """Plan, judge, and publish what is no worse. A dry run stores nothing."""
@@ -77,17 +82,17 @@ class Evolution:
         maps = await self._store.router_maps()
         sight, tail = await self._look()
         versions = await self._versions(sight.routers)
-        told = await told_of(
+        told = await load_router_gradients(
             self._store, maps, await self._gathered_through(), tail.judged_from, epoch.era
         )
-        await asyncio.to_thread(take_back, sight)
+        await asyncio.to_thread(rewind_snapshot, sight)
         plan = await self._planner.plan(sight, told, versions, maps, tail.judged_from)
         run = EvolutionRun(changes=plan.numbering.changes, judged_from=tail.judged_from)
         if not run.changes:
             return await self._kept(
                 run.model_copy(update={"verdict": _undecided(plan) or NOTHING}), dry_run
             )
-        judged = await asyncio.to_thread(verdict_on, plan, sight, tail)
+        judged = await asyncio.to_thread(judge_plan, plan, sight, tail)
         if judged is None:
             return await self._kept(run.model_copy(update={"verdict": TOO_LITTLE}), dry_run)
         run = run.model_copy(
@@ -122,19 +127,19 @@ class Evolution:
         """One more run that leads back. Raises InvalidInput where this one cannot be undone, or not
         before another one."""
         epoch = await self._store.current_epoch()
-        agreed = await self._undoing.agreed(number, await self._followed())
+        decided = await self._undo_planner.decided(number, await self._followed())
         if dry_run or epoch is None:
-            return agreed.run.model_copy(update={"changes": agreed.numbering.changes})
-        return await self._published(agreed, epoch)
+            return decided.run.model_copy(update={"changes": decided.numbering.changes})
+        return await self._published(decided, epoch)
 
-    async def _look(self) -> tuple[Sight, Tail]:
+    async def _look(self) -> tuple[Snapshot, Holdout]:
         """The copy and its holdout at one sequence: nobody learns between the two."""
         async with self._learning:
             view = self._numbers.view
-            tail = await tail_of(
+            tail = await load_holdout(
                 self._store, view.applied_through, view.epoch, self._settings.holdout
             )
-            return await self._numbers.run(sight_of, tail), tail
+            return await self._numbers.run(take_snapshot, tail), tail
 
     async def _versions(self, routers: int) -> dict[int, RouterVersion]:
         return {
@@ -155,10 +160,10 @@ class Evolution:
         await gather(self._store, maps, plan.written, plan.wanted, await self._followed())
         directions, items = await self._numbers.run(_directions_and_items)
         split = await asyncio.to_thread(_divided, plan, directions, items)
-        agreed = Agreed(
+        decided = DecidedPlan(
             run, plan.numbering, split, plan.texts, maps, plan.written.through, plan.written.totals
         )
-        return await self._published(agreed, epoch)
+        return await self._published(decided, epoch)
 
     async def _followed(self) -> int:
         """What the store has learned up to here names nobody that the view has no row of, also
@@ -168,13 +173,13 @@ class Evolution:
             await self._learner.abreast()
         return through
 
-    async def _published(self, agreed: Agreed, epoch: Epoch) -> EvolutionRun:
+    async def _published(self, decided: DecidedPlan, epoch: Epoch) -> EvolutionRun:
         """A reader may merge messages into a client whose rules follow: then the texts are made
         once more."""
         async with self._no_texts():
             for attempt in range(REDONE):
                 try:
-                    run, _ = await self._publisher.publish(agreed, epoch)
+                    run, _ = await self._publisher.publish(decided, epoch)
                 except VersionClash:
                     if attempt == REDONE - 1:
                         raise

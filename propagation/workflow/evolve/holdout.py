@@ -17,7 +17,7 @@ SLACK = 4_096
 
 
 @dataclass(frozen=True)
-class Tail:
+class Holdout:
     """H interactions in order, up to sequence `through`; `judged_from` is T, the sequence before
     the first of them.
 
@@ -38,7 +38,7 @@ class Tail:
         return len(self.users)
 
 
-async def tail_of(store: GraphStore, through: int, epoch: int, holdout: int) -> Tail:
+async def load_holdout(store: GraphStore, through: int, epoch: int, holdout: int) -> Holdout:
     """At most `holdout` interactions that were learned in `epoch`."""
     back = holdout + SLACK
     while True:
@@ -50,9 +50,9 @@ async def tail_of(store: GraphStore, through: int, epoch: int, holdout: int) -> 
         back *= 2
 
 
-def _cut(parts: list[Aligned], through: int, holdout: int) -> Tail:
+def _cut(parts: list[Aligned], through: int, holdout: int) -> Holdout:
     sequence = _column([part.block.sequence[part.rows] for part in parts], np.int64, 0)[-holdout:]
-    return Tail(
+    return Holdout(
         through=through,
         judged_from=int(sequence[0]) - 1 if len(sequence) else through,
         users=_column([part.users for part in parts], np.int64, 0)[-holdout:],

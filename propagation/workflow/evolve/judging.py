@@ -6,10 +6,10 @@ from numpy.typing import NDArray
 from propagation.model.routers.router_maps import Halves, RouterMap
 from propagation.numbers.evolve import Written, evolved_mass, evolved_total, evolved_trust
 from propagation.numbers.holdout import Tastes, copied, replay
-from propagation.optimization.judge import Judged, judged, slopes
-from propagation.workflow.evolve.holdout import Tail
+from propagation.optimization.judge import Verdict, judge, slopes
+from propagation.workflow.evolve.holdout import Holdout
 from propagation.workflow.evolve.plan import Plan, divided
-from propagation.workflow.evolve.snapshot import Sight
+from propagation.workflow.evolve.snapshot import Snapshot
 
 
 def map_of(
@@ -40,7 +40,7 @@ def map_of(
     )
 
 
-def verdict_on(plan: Plan, sight: Sight, tail: Tail) -> Judged | None:
+def judge_plan(plan: Plan, sight: Snapshot, tail: Holdout) -> Verdict | None:
     """`sight` stands at T. None where fewer than two users can be judged by. Beside the loop:
     nothing else is touched."""
     directions, items = sight.directions, len(sight.mass)
@@ -70,10 +70,10 @@ def verdict_on(plan: Plan, sight: Sight, tail: Tail) -> Judged | None:
         ],
         axis=1,
     )
-    return judged(tail.users[rows], tail.scores[rows], before[rows], after[rows], slope, len(tail))
+    return judge(tail.users[rows], tail.scores[rows], before[rows], after[rows], slope, len(tail))
 
 
-def readings_of(tastes: Tastes, sight: Sight) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def readings_of(tastes: Tastes, sight: Snapshot) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """(s(u,i) of i+ and i- [H,2], bins [H,3]) of the holdout run on these routers; `tastes` is
     changed by it."""
     size = len(sight.events.user)
@@ -82,7 +82,7 @@ def readings_of(tastes: Tastes, sight: Sight) -> tuple[NDArray[np.float64], NDAr
     return readings, bins
 
 
-def _evolved(sight: Sight, change: RouterMap, written: dict[int, Written]) -> Tastes:
+def _evolved(sight: Snapshot, change: RouterMap, written: dict[int, Written]) -> Tastes:
     rows = {
         router: Written(both.first[sight.items], both.second[sight.items])
         for router, both in written.items()

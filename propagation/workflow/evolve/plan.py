@@ -22,8 +22,8 @@ from propagation.optimization.split import nearer_second
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.reasoner import Reasoner
 from propagation.workflow.evolve.router_cases import Cases, Community, community_of
-from propagation.workflow.evolve.router_gradients import Told
-from propagation.workflow.evolve.snapshot import Sight
+from propagation.workflow.evolve.router_gradients import RouterGradients
+from propagation.workflow.evolve.snapshot import Snapshot
 from propagation.workflow.learn.learned_weights import Written, gather, summed
 from propagation.workflow.settings import WorkflowSettings
 
@@ -69,8 +69,8 @@ class Planner:
 
     async def plan(
         self,
-        sight: Sight,
-        told: Mapping[int, Told],
+        sight: Snapshot,
+        told: Mapping[int, RouterGradients],
         versions: Mapping[int, RouterVersion],
         maps: RouterMaps,
         through: int,
@@ -119,7 +119,7 @@ class Planner:
         ]
         return Plan(numbering, texts, communities, written, wanted, undecided)
 
-    def _asked(self, sight: Sight, told: Mapping[int, Told]) -> list[int]:
+    def _asked(self, sight: Snapshot, told: Mapping[int, RouterGradients]) -> list[int]:
         enough = [
             router
             for router, said in told.items()

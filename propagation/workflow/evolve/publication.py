@@ -31,14 +31,13 @@ from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.graph.leases import Lease
 from propagation.ports.graph.outbox import IndexChange
 from propagation.ports.vector_index import Collection
-from propagation.workflow.concurrency.leases import PATIENCE_SECONDS, Leases
-from propagation.workflow.evolve.decided_plan import Agreed, caught_up
+from propagation.workflow.concurrency.leases import PATIENCE_SECONDS, ROUND_LEASE, Leases
+from propagation.workflow.evolve.decided_plan import DecidedPlan, caught_up
 from propagation.workflow.evolve.plan import NewText
-from propagation.workflow.index.client_vectors import Vectors
-from propagation.workflow.index.maintenance import IndexUpkeep
+from propagation.workflow.index.maintenance import IndexMaintenance
+from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.checkpoint_patch import patch_of
 from propagation.workflow.learn.checkpoints import Arrays, lent, snapshot
-from propagation.workflow.rounds import round
 from propagation.workflow.views.numbers_owner import Numbers
 from propagation.workflow.views.numbers_view import NumbersView
 
@@ -61,8 +60,8 @@ class Publisher:
         self,
         store: GraphStore,
         numbers: Numbers,
-        vectors: Vectors,
-        upkeep: IndexUpkeep,
+        vectors: VectorSync,
+        upkeep: IndexMaintenance,
         leases: Leases,
         no_learning: StandingStill,
         learners_lease: LearnersLease,
@@ -76,13 +75,13 @@ class Publisher:
         self._learners_lease = learners_lease
 
     async def publish(
-        self, agreed: Agreed, epoch: Epoch
+        self, decided: DecidedPlan, epoch: Epoch
     ) -> tuple[EvolutionRun, Sequence[ClientText]]:
         """The run as it is stored, and the clients' texts that changed with it. `epoch`: the one
         that ends. Raises LeaseLost, VersionClash: nothing has changed then."""
         async with (
             self._learners_lease() as learn,
-            self._leases.holding(round.LEASE, PATIENCE_SECONDS) as rounds,
+            self._leases.holding(ROUND_LEASE, PATIENCE_SECONDS) as rounds,
         ):
             if rounds is None:
                 raise LeaseLost(
@@ -94,69 +93,69 @@ class Publisher:
                     "another process evolved the routers meanwhile, and this plan was for those that it found; look at"
                     " them, and try again"
                 )
-            change = await self._map(agreed, epoch)
+            change = await self._map(decided, epoch)
             texts = await self._texts(change)
-            round_ = await self._staged(rounds, agreed, change, epoch)
-            agreed = await self._nearly(agreed)
+            round_ = await self._staged(rounds, decided, change, epoch)
+            decided = await self._nearly(decided)
             centres = await asyncio.to_thread(
-                _centres, await self._numbers.run(_at_one_moment), change, agreed
+                _centres, await self._numbers.run(_at_one_moment), change, decided
             )
             before, staged = await self._begun(learn, epoch)
             async with self._no_learning():
                 view = self._numbers.view
-                agreed = await caught_up(self._store, agreed, view.applied_through)
+                decided = await caught_up(self._store, decided, view.applied_through)
                 change = replace(
                     change,
-                    through=agreed.through,
-                    start_shares=agreed.shares(view.state.taste.total),
+                    through=decided.through,
+                    start_shares=decided.shares(view.state.taste.total),
                 )
-                state = await asyncio.to_thread(_evolved, view.state, change, agreed, centres)
-                evolved = NumbersView.on(state, view.combiner, epoch.number + 1, agreed.through)
+                state = await asyncio.to_thread(_evolved, view.state, change, decided, centres)
+                evolved = NumbersView.on(state, view.combiner, epoch.number + 1, decided.through)
                 start = await self._barrier(learn, evolved, before, staged)
-                publication = _publication(agreed, change, epoch, start, round_, texts)
+                publication = _publication(decided, change, epoch, start, round_, texts)
                 run = await self._store.publish_evolution(learn, rounds, publication)
                 await self._numbers.run(NumbersView.evolve, state, epoch.number + 1)
         await self._upkeep.follow_routers()
-        await self._vectors.show(texts)
+        await self._vectors.publish(texts)
         return run, texts
 
-    async def _nearly(self, agreed: Agreed) -> Agreed:
+    async def _nearly(self, decided: DecidedPlan) -> DecidedPlan:
         """Beside learning, until little is left for when it stands still; it may never be, where
         learning has much to do."""
         for _ in range(CATCHES_UP):
             through = await self._store.learned_through()
-            if through - agreed.through <= SMALL_TAIL:
+            if through - decided.through <= SMALL_TAIL:
                 break
-            agreed = await caught_up(self._store, agreed, through)
-        return agreed
+            decided = await caught_up(self._store, decided, through)
+        return decided
 
-    async def _map(self, agreed: Agreed, epoch: Epoch) -> RouterMap:
+    async def _map(self, decided: DecidedPlan, epoch: Epoch) -> RouterMap:
         """Whole but for where it begins (`through`), and the start shares, which hang on that."""
-        numbering = agreed.numbering
+        numbering = decided.numbering
         touched = sorted({router for change in numbering.changes for router in change.before})
         versions = dict(await self._store.version_numbers(touched))
         return RouterMap(
             run=0,
-            through=agreed.through,
+            through=decided.through,
             from_epoch=epoch.number,
             to_epoch=epoch.number + 1,
             home=numbering.home,
             routers=numbering.routers,
             retired=numbering.retired,
             centres=self._numbers.view.state.taste.centres.copy(),
-            halves={router: halves for router, (halves, _) in agreed.divided.items()},
+            halves={router: halves for router, (halves, _) in decided.divided.items()},
             versions=versions,
-            undoes=agreed.run.undoes,
+            undoes=decided.run.undoes,
         )
 
     async def _staged(
-        self, rounds: Lease, agreed: Agreed, change: RouterMap, epoch: Epoch
+        self, rounds: Lease, decided: DecidedPlan, change: RouterMap, epoch: Epoch
     ) -> Round:
         """The round that carries the publication: what routers say, and the change of the routing
         table."""
         last = await self._store.last_round()
         round_ = await self._store.begin_round(rounds, last.boundary if last else 0)
-        spoken = await self._spoken(agreed.texts, round_.number, epoch.number + 1)
+        spoken = await self._spoken(decided.texts, round_.number, epoch.number + 1)
         closed, opened = await self._edges(change)
         await self._store.stage_routers(rounds, round_, spoken)
         await self._store.stage_changes(
@@ -252,7 +251,7 @@ class Publisher:
 
 
 def _publication(
-    agreed: Agreed,
+    decided: DecidedPlan,
     change: RouterMap,
     epoch: Epoch,
     start: Staged,
@@ -260,7 +259,7 @@ def _publication(
     texts: Sequence[ClientText],
 ) -> Publication:
     return Publication(
-        run=agreed.run.model_copy(update={"changes": agreed.numbering.changes}),
+        run=decided.run.model_copy(update={"changes": decided.numbering.changes}),
         map=change,
         start=start,
         texts=texts,
@@ -278,23 +277,23 @@ def _at_one_moment(view: NumbersView) -> State:
     return view.state._replace(taste=taste._replace(total=taste.total.copy()))
 
 
-def _centres(state: State, change: RouterMap, agreed: Agreed) -> F32:
+def _centres(state: State, change: RouterMap, decided: DecidedPlan) -> F32:
     """[K after, D]: directions, which the last moments before the learner stands still do not turn."""
-    centres = evolved_centres(state.taste, change, _masses(agreed), state.content)
-    if agreed.centres is not None:
-        centres[: len(agreed.centres)] = agreed.centres[: len(centres)]
+    centres = evolved_centres(state.taste, change, _masses(decided), state.content)
+    if decided.centres is not None:
+        centres[: len(decided.centres)] = decided.centres[: len(centres)]
         centres[list(change.retired)] = 0
     return centres
 
 
-def _evolved(state: State, change: RouterMap, agreed: Agreed, centres: F32) -> State:
+def _evolved(state: State, change: RouterMap, decided: DecidedPlan, centres: F32) -> State:
     """The state with the next epoch's taste bank. Beside the loop and the view's thread: nobody
     learns, so nothing moves."""
     return state._replace(
-        taste=evolved_bank(state.taste, change, _masses(agreed), centres),
+        taste=evolved_bank(state.taste, change, _masses(decided), centres),
         seen_router=evolved_seen(state.seen_router, state.seen_last, state.seen_before, change),
     )
 
 
-def _masses(agreed: Agreed) -> dict[int, WrittenMass]:
-    return {router: mass for router, (_, mass) in agreed.divided.items()}
+def _masses(decided: DecidedPlan) -> dict[int, WrittenMass]:
+    return {router: mass for router, (_, mass) in decided.divided.items()}

@@ -14,7 +14,7 @@ from propagation.model.routers.router_case import Half, RouterCase
 from propagation.numbers.seeded_hash import mixed
 from propagation.optimization.split import nearer_second, two_means
 from propagation.routing.integration import STANDING_MAX, commonness
-from propagation.workflow.evolve.router_gradients import NEWEST, Told
+from propagation.workflow.evolve.router_gradients import NEWEST, RouterGradients
 from propagation.workflow.learn.learned_weights import Written, summed
 
 LEAST_WRITERS = 4
@@ -62,7 +62,7 @@ class Cases:
         self._common = commonness([dict(version.standing) for version in versions.values()])
 
     def of(
-        self, router: int, told: Told, community: Community | None, free: frozenset[int]
+        self, router: int, told: RouterGradients, community: Community | None, free: frozenset[int]
     ) -> RouterCase:
         """`free`: routers that may be merged with this one."""
         version = self._versions.get(router) or nameless(router)
@@ -104,7 +104,9 @@ def together(versions: Sequence[RouterVersion]) -> dict[str, float]:
     }
 
 
-def _halves(version: RouterVersion, told: Told, community: Community) -> tuple[Half, Half]:
+def _halves(
+    version: RouterVersion, told: RouterGradients, community: Community
+) -> tuple[Half, Half]:
     """Each half's readers chose what its attributes tell; what the router stands for goes to whom
     it was wanted by."""
     wanted: tuple[Counter[str], Counter[str]] = (Counter(), Counter())

@@ -15,7 +15,7 @@ NEWEST = 50
 
 
 @dataclass
-class Told:
+class RouterGradients:
     """Of one router: how often praised and blamed (reward 1, 0), by whom, what each writer chose,
     the newest gradients."""
 
@@ -42,13 +42,13 @@ class Told:
         return total
 
 
-async def told_of(
+async def load_router_gradients(
     store: GraphStore, maps: RouterMaps, after: int, through: int, era: int
-) -> Mapping[int, Told]:
+) -> Mapping[int, RouterGradients]:
     """By router of now, gradients with after < sequence <= through, of the last 20,000 sequences at
     most. They follow lineage: what was said of a router that was split since counts for both
     halves. Those of an earlier bootstrap's routers are left out."""
-    found: dict[int, Told] = {}
+    found: dict[int, RouterGradients] = {}
     now: dict[tuple[int, int], tuple[int, ...]] = {}
     after = max(after, through - WINDOW)
     while after < through:
@@ -61,7 +61,7 @@ async def told_of(
                 if said_of not in now:
                     now[said_of] = maps.since(gradient.epoch).becomes(gradient.owner)
                 for router in now[said_of]:
-                    found.setdefault(router, Told()).add(gradient)
+                    found.setdefault(router, RouterGradients()).add(gradient)
         if last <= after:  # one interaction never has that many gradients
             break
         after = last

@@ -12,7 +12,7 @@ from propagation.numbers.learn import CONTENT_DECAY
 from propagation.numbers.rules.features import Feature
 from propagation.numbers.state import LEAST_SUPPORT
 from propagation.optimization.judge import deviation_of
-from propagation.workflow.evolve.holdout import Tail
+from propagation.workflow.evolve.holdout import Holdout
 from propagation.workflow.views.numbers_view import ON, NumbersView
 
 F32 = NDArray[np.float32]
@@ -20,7 +20,7 @@ LEAST_NORM = 1e-9
 
 
 @dataclass
-class Sight:
+class Snapshot:
     """Of all items: mass [I,K], adoptions [I]. Of all users: content [U,D], decayed sums of their
     items' embeddings. Of the holdout's users and items, as places: `events`, `tastes`, `contents`
     [H,D], `users`, `items` their rows. weights [9] and `deviation`: the live combiner's of the
@@ -60,7 +60,7 @@ def directions_of(content: F32) -> F32:
     return found
 
 
-def sight_of(view: NumbersView, tail: Tail) -> Sight:
+def take_snapshot(view: NumbersView, tail: Holdout) -> Snapshot:
     """Copies, where the view is owned: some 70 MB with 100,000 clients, a few hundredths of a
     second."""
     state, bank = view.state, view.state.taste
@@ -90,7 +90,7 @@ def sight_of(view: NumbersView, tail: Tail) -> Sight:
         float(state.limits[LEAST_SUPPORT]),
         state.seed,
     )
-    return Sight(
+    return Snapshot(
         through=view.applied_through,
         epoch=view.epoch,
         mass=bank.mass[: view.items].copy(),
@@ -110,7 +110,7 @@ def sight_of(view: NumbersView, tail: Tail) -> Sight:
     )
 
 
-def take_back(sight: Sight) -> None:
+def rewind_snapshot(sight: Snapshot) -> None:
     """To T: all of the holdout's events undone, in place."""
     rewind(sight.tastes, sight.events, sight.known)
     sight.mass[sight.items] = sight.tastes.mass

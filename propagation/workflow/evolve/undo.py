@@ -12,20 +12,20 @@ from propagation.numbers.evolve import Written as WrittenMass
 from propagation.optimization.lineage import Numbering
 from propagation.optimization.undo import earlier_half, led_back, undoable
 from propagation.ports.graph.graph_store import GraphStore
-from propagation.workflow.evolve.decided_plan import Agreed
+from propagation.workflow.evolve.decided_plan import DecidedPlan
 from propagation.workflow.evolve.plan import ATTRIBUTES, NewText
 from propagation.workflow.learn.learned_weights import Written, aligned_blocks, summed
 from propagation.workflow.views.numbers_owner import Numbers
 
 
-class Undoing:
+class UndoPlanner:
     """Reads the store and decides; the publisher writes. Learn may go on."""
 
     def __init__(self, store: GraphStore, numbers: Numbers) -> None:
         self._store = store
         self._numbers = numbers
 
-    async def agreed(self, number: int, through: int) -> Agreed:
+    async def decided(self, number: int, through: int) -> DecidedPlan:
         """With what was learned up to sequence `through`, which the view has followed at least.
         Raises InvalidInput where the run cannot be undone."""
         maps = await self._store.router_maps()
@@ -50,7 +50,7 @@ class Undoing:
                 f" {'says' if len(texts) == 1 else 'say'} again what was said before"
             ),
         )
-        return Agreed(
+        return DecidedPlan(
             run,
             numbering,
             split,

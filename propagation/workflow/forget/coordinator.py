@@ -14,8 +14,8 @@ from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.forget.erasure import Erasure, Forgotten
 from propagation.workflow.forget.retraction import Retracted, Retraction
 from propagation.workflow.forget.withdrawal import Outcome, TakingBack
-from propagation.workflow.index.client_vectors import Vectors
-from propagation.workflow.index.maintenance import IndexUpkeep
+from propagation.workflow.index.maintenance import IndexMaintenance
+from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views.catalogue import Catalogue
@@ -42,8 +42,8 @@ class Forgetting:
         embedder: Embedder,
         numbers: Numbers,
         learner: Learner,
-        vectors: Vectors,
-        upkeep: IndexUpkeep,
+        vectors: VectorSync,
+        upkeep: IndexMaintenance,
         memory: Memory,
         settings: WorkflowSettings,
         leases: Leases,

@@ -13,7 +13,7 @@ from propagation.model.interactions.withdrawal import Choices, Written
 from propagation.model.routers.router_maps import RouterMaps
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph.graph_store import ForgettingGraph
-from propagation.workflow.concurrency.tasks import beside
+from propagation.workflow.concurrency.tasks import background_task
 from propagation.workflow.forget.number_changes import History
 from propagation.workflow.index.embedding import attribute_text, content_text
 
@@ -58,7 +58,7 @@ class Histories:
         ]
         found: list[History] = []
         for some in parts:
-            async with beside(
+            async with background_task(
                 self._part(some, gone, through, direction)
             ) as reading:  # while the caller works on the part before
                 if found:

@@ -18,16 +18,15 @@ from propagation.ports.graph.graph_store import ForgettingGraph, VersionClash
 from propagation.ports.graph.leases import Lease
 from propagation.ports.graph.outbox import IndexChange
 from propagation.ports.vector_index import Collection
-from propagation.workflow.concurrency.leases import PATIENCE_SECONDS, Leases
-from propagation.workflow.concurrency.tasks import beside
+from propagation.workflow.concurrency.leases import PATIENCE_SECONDS, ROUND_LEASE, Leases
+from propagation.workflow.concurrency.tasks import background_task
 from propagation.workflow.forget.learned_histories import Histories, in_routers_of_now
 from propagation.workflow.forget.number_changes import Subtraction
 from propagation.workflow.forget.text_changes import TextChanges, Withdrawing
-from propagation.workflow.index.client_vectors import COLLECTIONS, Vectors
-from propagation.workflow.index.maintenance import IndexUpkeep
+from propagation.workflow.index.maintenance import IndexMaintenance
+from propagation.workflow.index.vector_sync import COLLECTIONS, VectorSync
 from propagation.workflow.learn.checkpoints import lent_own, lent_rest
 from propagation.workflow.learn.learner import Learner
-from propagation.workflow.rounds.round import LEASE as ROUND_LEASE
 from propagation.workflow.views.numbers_owner import Numbers
 
 REDONE = 5
@@ -73,8 +72,8 @@ class TakingBack:
         embedder: Embedder,
         numbers: Numbers,
         learner: Learner,
-        vectors: Vectors,
-        upkeep: IndexUpkeep,
+        vectors: VectorSync,
+        upkeep: IndexMaintenance,
         min_support: int,
         leases: Leases,
     ) -> None:
@@ -95,7 +94,10 @@ class TakingBack:
         async with self._still() as lease:
             asked = Asked(rows, await self._store.written([row.sequence for row in rows]), leaving)
             known = self._store.stage_checkpoint(lease, await self._numbers.run(lent_own))
-            async with beside(self._changes(asked)) as changes, beside(known) as begun:
+            async with (
+                background_task(self._changes(asked)) as changes,
+                background_task(known) as begun,
+            ):
                 promoted = await self._subtract(asked)
                 rest = await self._numbers.run(lent_rest, *_own_rows(asked))
                 barrier = await self._store.stage_checkpoint(lease, rest, await begun)
@@ -176,7 +178,7 @@ class TakingBack:
         gone = frozenset(name for name, holders in changes.holders.items() if holders <= 0)
         erased = {} if client is None else {COLLECTIONS[kind_of(client.ref)]: [client.ref]}
         self._vectors.forget([ref for refs in erased.values() for ref in refs], gone, unmapped)
-        await self._vectors.show(changes.next_texts)
+        await self._vectors.publish(changes.next_texts)
         try:
             await self._upkeep.follow_withdrawal(
                 {**erased, Collection.ATTRIBUTES: sorted(gone)},

@@ -14,9 +14,9 @@ from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.graph.outbox import IndexChange
 from propagation.ports.vector_index import Collection, Point, VectorIndex
 from propagation.workflow.concurrency.leases import Leases
-from propagation.workflow.index.client_vectors import CLIENTS_A_CALL, COLLECTIONS, Vectors
-from propagation.workflow.index.outbox_feed import IndexFeed
-from propagation.workflow.index.repair import Mending
+from propagation.workflow.index.outbox_feed import OutboxFeed
+from propagation.workflow.index.repair import IndexRepair
+from propagation.workflow.index.vector_sync import CLIENTS_A_CALL, COLLECTIONS, VectorSync
 from propagation.workflow.views.numbers_owner import Numbers
 from propagation.workflow.views.numbers_view import NumbersView
 
@@ -34,7 +34,7 @@ def no_progress(done: int, total: int) -> None:
     """For callers that show nothing."""
 
 
-class IndexUpkeep:
+class IndexMaintenance:
     """`mended`: how many points differed when the index was last compared."""
 
     def __init__(
@@ -42,8 +42,8 @@ class IndexUpkeep:
         store: GraphStore,
         embedder: Embedder,
         index: VectorIndex,
-        feed: IndexFeed,
-        vectors: Vectors,
+        feed: OutboxFeed,
+        vectors: VectorSync,
         numbers: Numbers,
         leases: Leases,
     ) -> None:
@@ -54,7 +54,7 @@ class IndexUpkeep:
         self._vectors = vectors
         self._numbers = numbers
         self._leases = leases
-        self._mending = Mending(store, vectors, numbers)
+        self._repair = IndexRepair(store, vectors, numbers)
         self.mended = 0
 
     @property
@@ -106,13 +106,13 @@ class IndexUpkeep:
     async def mend(self) -> int:
         """Find by version what differs from the graph, and make it good; how many points that were.
         Raises IndexUnavailable."""
-        return await self._mending.mend(self._index, no_progress)
+        return await self._repair.mend(self._index, no_progress)
 
     async def follow_routers(self) -> int:
         """After an evolution: the routers' points as the graph has them now; how many changed. An
         index that does not answer has them when it is found again."""
         try:
-            return await self._mending.routers(self._index)
+            return await self._repair.routers(self._index)
         except IndexUnavailable as error:
             self._feed.failed(error)
             return 0
@@ -143,7 +143,7 @@ class IndexUpkeep:
                 successor = await self._index.successor(
                     self._embedder.name, self._embedder.dimension
                 )
-                count = await self._mending.mend(successor, progress)
+                count = await self._repair.mend(successor, progress)
                 await successor.publish()
                 await self.mend()
         except (
@@ -238,12 +238,12 @@ class IndexUpkeep:
                 [name for name, found in known.items() if found.canonical is None]
             )
         if collection == Collection.ROUTERS:
-            return await self._mending.points_of_routers([int(key) for key in keys])
+            return await self._repair.points_of_routers([int(key) for key in keys])
         texts = await self._store.load_texts([int(key) for key in keys])
-        points = await self._vectors.points_of(
+        points = await self._vectors.points_of_texts(
             text for text in texts.values() if text.profile.version
         )
-        await self._vectors.into_view(points)
+        await self._vectors.update_view(points)
         return points
 
     async def _fill_view(self) -> None:
@@ -263,4 +263,4 @@ class IndexUpkeep:
         refs = sorted(await self._store.text_versions())
         for start in range(0, len(refs), CLIENTS_A_CALL):
             texts = await self._store.load_texts(refs[start : start + CLIENTS_A_CALL])
-            await self._vectors.into_view(await self._vectors.points_of(texts.values()))
+            await self._vectors.update_view(await self._vectors.points_of_texts(texts.values()))

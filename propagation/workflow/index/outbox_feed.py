@@ -12,7 +12,7 @@ from propagation.ports.vector_index import Collection, IndexWriter, Point
 log = logging.getLogger(__name__)
 
 
-class IndexFeed:
+class OutboxFeed:
     """`problem`: why the index is not written to now; empty while it is. The commits have put every
     change into the outbox: what is written here is taken out of it a little later (`settle`), what
     is not is carried over by upkeep."""

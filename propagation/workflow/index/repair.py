@@ -7,7 +7,7 @@ from propagation.model.clients.client import kind_of
 from propagation.model.routers.router import RouterVersion
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.vector_index import Collection, IndexWriter, Point
-from propagation.workflow.index.client_vectors import CLIENTS_A_CALL, COLLECTIONS, Vectors, by_kind
+from propagation.workflow.index.vector_sync import CLIENTS_A_CALL, COLLECTIONS, VectorSync, by_kind
 from propagation.workflow.views.numbers_owner import Numbers
 
 UNWRITTEN = 0
@@ -16,11 +16,11 @@ Versions = Mapping[int | str, int]
 OnProgress = Callable[[int, int], None]
 
 
-class Mending:
+class IndexRepair:
     """The index is read before the graph: what it then shows was committed before, or is about to
     be."""
 
-    def __init__(self, store: GraphStore, vectors: Vectors, numbers: Numbers) -> None:
+    def __init__(self, store: GraphStore, vectors: VectorSync, numbers: Numbers) -> None:
         self._store = store
         self._vectors = vectors
         self._numbers = numbers
@@ -47,11 +47,11 @@ class Mending:
         )
         for start in range(0, len(stale), CLIENTS_A_CALL):
             texts = await self._store.load_texts(stale[start : start + CLIENTS_A_CALL])
-            points = await self._vectors.points_of(texts.values())
+            points = await self._vectors.points_of_texts(texts.values())
             await asyncio.gather(
                 *(writer.upsert(collection, part) for collection, part in by_kind(points).items())
             )
-            await self._vectors.into_view(points)
+            await self._vectors.update_view(points)
             progress(min(start + CLIENTS_A_CALL, len(stale)), len(stale))
         return len(dropped.difference(stale)) + len(stale)
 

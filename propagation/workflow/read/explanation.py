@@ -14,7 +14,7 @@ from propagation.model.routers.router import RouterVersion
 from propagation.numbers.rules.features import PROPAGATED, Feature
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph.rounds import RoundStore
-from propagation.workflow.index.soon import embedded_soon
+from propagation.workflow.index.embedding import embed_within_deadline
 from propagation.workflow.read.scoring import Community, Read
 from propagation.workflow.views.numbers_view import OFF
 
@@ -131,7 +131,7 @@ class Explainer:
         nothing: list[list[RouterVersion]] = [[] for _ in read.ranked.rows]
         if not lines or read.item_profiles is None:
             return nothing
-        vectors = await embedded_soon(
+        vectors = await embed_within_deadline(
             self._embedder, [line.text for line in lines], "messages of an explanation"
         )
         if vectors is None:

@@ -11,8 +11,7 @@ from propagation.model.clients.client import ClientKey, ClientKind, index_of
 from propagation.model.clients.client_text import ClientText
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph.graph_store import GraphStore
-from propagation.workflow.index.embedding import attribute_text, content_text
-from propagation.workflow.index.soon import embedded_soon
+from propagation.workflow.index.embedding import attribute_text, content_text, embed_within_deadline
 from propagation.workflow.read.explanation import Explainer, Explanation
 from propagation.workflow.read.filter_memory_cache import UserTexts
 from propagation.workflow.read.router_words import RouterWords
@@ -183,7 +182,7 @@ class Recommender:
         clients = await self._store.get_clients([ref])
         if not clients or not clients[0].has_text:
             return None
-        return await embedded_soon(
+        return await embed_within_deadline(
             self._embedder,
             [content_text(clients[0]), attribute_text(clients[0])],
             "a newcomer's text",

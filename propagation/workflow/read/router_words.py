@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping
 
 from propagation.ports.graph.graph_store import GraphStore
-from propagation.workflow.index.client_vectors import Vectors
+from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.views.numbers_owner import Numbers
 
 FRESH_SECONDS = 1.0
@@ -15,7 +15,7 @@ class RouterWords:
     """Of one process, read again after each round and epoch that it knows of, and after a second:
     forgetting changes them too."""
 
-    def __init__(self, store: GraphStore, numbers: Numbers, vectors: Vectors) -> None:
+    def __init__(self, store: GraphStore, numbers: Numbers, vectors: VectorSync) -> None:
         self._store = store
         self._numbers = numbers
         self._vectors = vectors
@@ -26,7 +26,7 @@ class RouterWords:
     async def of_routers(self) -> Mapping[int, frozenset[str]]:
         """By number, of those that have a text: the attributes of the newest message, and what is
         standing."""
-        now = (self._numbers.view.epoch, self._vectors.rounds_known)
+        now = (self._numbers.view.epoch, self._vectors.canonical_round)
         if now != self._read_at or time.monotonic() - self._read > FRESH_SECONDS:
             began = time.monotonic()
             versions = await self._store.router_versions(

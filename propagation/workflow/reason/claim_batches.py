@@ -9,7 +9,7 @@ from typing import Generic
 
 from propagation.model.clients.client_text import ReasonClaim, ReasonWork
 from propagation.model.interactions.reasoned_summary import Finished
-from propagation.workflow.index.client_vectors import Vectors
+from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.reason.drafting import Drafting, Drafts, T
 from propagation.workflow.reason.interaction import clients_of_all
 from propagation.workflow.views.said import Said
@@ -18,12 +18,12 @@ SHOWN = 512
 Show = Callable[[Sequence[Said]], Awaitable[None]]
 
 
-class ClaimInParts(Generic[T]):
+class ClaimRun(Generic[T]):
     """`done`: what is committed. The last commit gives the claim back. `show` is told what clients
     say now that it is stored."""
 
     def __init__(
-        self, drafting: Drafting[T], claim: ReasonClaim, vectors: Vectors, show: Show
+        self, drafting: Drafting[T], claim: ReasonClaim, vectors: VectorSync, show: Show
     ) -> None:
         self._drafting = drafting
         self._claim = claim
@@ -71,7 +71,7 @@ class ClaimInParts(Generic[T]):
 
     async def _commit(self, drafts: Drafts[T]) -> None:
         await self._drafting.commit(self._claim, drafts)
-        self._vectors.expect(drafts.said)
+        self._vectors.note_committed(drafts.said)
         self._changed.update((said.ref, said) for said in drafts.said)
         self.done.extend(drafts.finished)
 

@@ -1,4 +1,4 @@
-"""Claims of this process: each stands as long as a lease, and is prolonged for as long as it is
+"""ClaimRenewal of this process: each stands as long as a lease, and is prolonged for as long as it is
 worked on."""
 
 import asyncio
@@ -10,7 +10,7 @@ from propagation.ports.graph.graph_store import GraphStore
 from propagation.workflow.concurrency.leases import LOOK_SECONDS, PROLONGED_A_LIFE, Leases
 
 
-class Claims:
+class ClaimRenewal:
     """Where one is lost all the same (this process stood still for longer than it stands), its
     commit raises LeaseLost."""
 

@@ -21,7 +21,7 @@ from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.reasoner import Part, Reasoner
 from propagation.reception.merge import Reception, receive
 from propagation.routing.policy import RoutingPolicy
-from propagation.workflow.index.client_vectors import Vectors
+from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.settings import WorkflowSettings
 
 PROGRESS = "described_through"
@@ -52,7 +52,7 @@ class ColdStart:
         store: GraphStore,
         reasoner: Reasoner,
         policy: RoutingPolicy,
-        vectors: Vectors,
+        vectors: VectorSync,
         settings: WorkflowSettings,
     ) -> None:
         self._store = store
@@ -130,7 +130,7 @@ class ColdStart:
             for (ref, old), part in zip(before.items(), edits, strict=True)
             if (text := self._own_text(old, part, failed)) is not old
         }
-        await self._vectors.take_texts(own.values())
+        await self._vectors.write_texts(own.values())
         new = [ref for ref in own if welcome and not before[ref].profile.version]
         welcomed, merged, merging = await self._welcome(new, clients, own)
         if own:
@@ -141,7 +141,7 @@ class ColdStart:
                 taken_back,
                 (usage + merging).author,
             )
-        await self._vectors.show(list(welcomed.values()))
+        await self._vectors.publish(list(welcomed.values()))
         await self._note_failed(failed)
         return {**own, **welcomed}
 

@@ -8,7 +8,7 @@ from typing import Generic, Protocol, TypeVar
 from propagation.model.clients.client_text import ClientText, ReasonClaim, Reasoned, ReasonWork
 from propagation.model.interactions.reasoned_summary import Finished, finished_of
 from propagation.ports.graph.graph_store import GraphStore
-from propagation.workflow.reason.interaction import Stage1
+from propagation.workflow.reason.interaction import InteractionReasoning
 from propagation.workflow.views.said import Said, said_of
 
 T = TypeVar("T")
@@ -60,8 +60,10 @@ class Drafter:
     """Drafts in this process. A part has at least `least` interactions, and as many more as are
     reasoned before somebody waits for it. `late`: as in Reasoned."""
 
-    def __init__(self, stage1: Stage1, least: int, late: int | None = None) -> None:
-        self.stage1 = stage1
+    def __init__(
+        self, interactions: InteractionReasoning, least: int, late: int | None = None
+    ) -> None:
+        self.interactions = interactions
         self.least = least
         self._late = late
         self._ending = False
@@ -78,9 +80,9 @@ class Drafter:
             return time.monotonic() >= until or (count >= self.least and (self._ending or wanted()))
 
         for left in _spans(works, self.least):
-            desk = await self.stage1.desk(left, drafted)
+            working_set = await self.interactions.working_set(left, drafted)
             while left and not last:
-                results = await self.stage1.reason(left, desk, enough)
+                results = await self.interactions.reason(left, working_set, enough)
                 done = {result.sequence for result in results}
                 left = [work for work in left if work.sequence not in done]
                 ahead -= len(results)
@@ -113,9 +115,13 @@ class OnLoop(Drafter):
     """Drafting between calls, on the loop that answers them."""
 
     def __init__(
-        self, store: GraphStore, stage1: Stage1, least: int, late: int | None = None
+        self,
+        store: GraphStore,
+        interactions: InteractionReasoning,
+        least: int,
+        late: int | None = None,
     ) -> None:
-        super().__init__(stage1, least, late)
+        super().__init__(interactions, least, late)
         self._store = store
 
     async def commit(self, claim: ReasonClaim, drafts: Drafts[Sequence[Reasoned]]) -> None:
@@ -123,10 +129,10 @@ class OnLoop(Drafter):
         self.committed(newest_of(drafts.reasoned))
 
     def committed(self, texts: Mapping[int, ClientText]) -> None:
-        self.stage1.committed(texts)
+        self.interactions.committed(texts)
 
     def forget(self, refs: Iterable[int]) -> None:
-        self.stage1.forget(refs)
+        self.interactions.forget(refs)
 
     def enough(self) -> None:
         self._ending = True

@@ -18,17 +18,13 @@ from propagation.ports.graph.interaction_reader import DeskStore
 from propagation.ports.reasoner import MergeAnswer, OptimizeAnswer, Part, Party, Reasoner
 from propagation.reception.initial_profile import described, undescribed
 from propagation.reception.merge import Inbox, inbox, received
+from propagation.workflow.concurrency.tasks import yield_to_loop
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views.client_texts import Held
 
 
-async def turn_of_others() -> None:
-    """Whatever else is due on this loop: an offline reasoner never waits by itself."""
-    await asyncio.sleep(0)
-
-
 @dataclass
-class Desk:
+class WorkingSet:
     """What a claim's interactions read and write: texts move on only with interactions that
     succeeded."""
 
@@ -68,7 +64,7 @@ class Draft:
             self.written.append(text)
 
 
-class Stage1:
+class InteractionReasoning:
     """Texts of interactions in sequence order; nothing is written before the caller commits."""
 
     def __init__(
@@ -77,37 +73,39 @@ class Stage1:
         reasoner: Reasoner,
         settings: WorkflowSettings,
         held: Held[ClientText],
-        give_way: Callable[[], Awaitable[None]] = turn_of_others,
+        yield_to_calls: Callable[[], Awaitable[None]] = yield_to_loop,
     ) -> None:
         self._store = store
         self._reasoner = reasoner
         self._settings = settings
-        self.give_way = give_way
+        self.yield_to_calls = yield_to_calls
         self.held = held
 
-    async def desk(self, works: Sequence[ReasonWork], drafted: Mapping[int, ClientText]) -> Desk:
+    async def working_set(
+        self, works: Sequence[ReasonWork], drafted: Mapping[int, ClientText]
+    ) -> WorkingSet:
         """What these interactions find: their clients' texts, as `drafted` and not stored yet or
         held, and what waits for them."""
         refs = sorted(clients_of_all(works))
-        return await self._desk(
+        return await self._working_set(
             refs, self.held.find(refs) | {ref: drafted[ref] for ref in refs if ref in drafted}
         )
 
     async def reason(
-        self, works: Sequence[ReasonWork], desk: Desk, enough: Callable[[int], bool]
+        self, works: Sequence[ReasonWork], working_set: WorkingSet, enough: Callable[[int], bool]
     ) -> list[Reasoned]:
-        """What to commit; the desk has the texts it leads to. Stops after the interaction at which
+        """What to commit; the working_set has the texts it leads to. Stops after the interaction at which
         `enough` (told how many are done) holds; the first is always done. Where the reasoner takes
         several at a time, interactions that share no client run side by side, and the order in
         which they end changes nothing."""
         if self._reasoner.width > 1:
-            return await self._side_by_side(works, desk, enough)
+            return await self._side_by_side(works, working_set, enough)
         results: list[Reasoned] = []
         for work in works:
-            results.append(await self._tried(work, desk))
+            results.append(await self._tried(work, working_set))
             if enough(len(results)):
                 break
-            await self.give_way()
+            await self.yield_to_calls()
         return results
 
     def committed(self, texts: Mapping[int, ClientText]) -> None:
@@ -119,13 +117,13 @@ class Stage1:
         """Somebody else wrote these clients' texts: load them again."""
         self.held.forget(refs)
 
-    async def newest_desk(self, work: ReasonWork) -> Desk:
+    async def newest_working_set(self, work: ReasonWork) -> WorkingSet:
         """One interaction on the graph's newest texts."""
         refs = clients_of(work)
-        return await self._desk(refs, dict(await self.held.newest(refs)))
+        return await self._working_set(refs, dict(await self.held.newest(refs)))
 
     async def _side_by_side(
-        self, works: Sequence[ReasonWork], desk: Desk, enough: Callable[[int], bool]
+        self, works: Sequence[ReasonWork], working_set: WorkingSet, enough: Callable[[int], bool]
     ) -> list[Reasoned]:
         """Each after those before it that it shares a client with."""
         places, ended = asyncio.Semaphore(self._reasoner.width), 0
@@ -141,7 +139,7 @@ class Stage1:
             async with places:
                 if work is not works[0] and enough(ended):
                     return None
-                done = await self._tried(work, desk)
+                done = await self._tried(work, working_set)
             ended += 1
             return done
 
@@ -159,7 +157,7 @@ class Stage1:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _desk(self, refs: Sequence[int], texts: dict[int, ClientText]) -> Desk:
+    async def _working_set(self, refs: Sequence[int], texts: dict[int, ClientText]) -> WorkingSet:
         missing = [ref for ref in refs if ref not in texts]
         found, loaded = await asyncio.gather(self._store.get_clients(refs), self._load(missing))
         clients = {client.ref: client for client in found}
@@ -171,14 +169,14 @@ class Stage1:
                 ref: text.watermark for ref, text in texts.items() if text.watermark < last.number
             }
             waiting = dict(await self._store.waiting_messages(behind, last.number))
-        return Desk(clients, texts, waiting, last.number if last else 0)
+        return WorkingSet(clients, texts, waiting, last.number if last else 0)
 
     async def _load(self, refs: Sequence[int]) -> Mapping[int, ClientText]:
         """Nothing is asked for no clients: it would be a round trip."""
         return await self._store.load_texts(refs) if refs else {}
 
-    async def _tried(self, work: ReasonWork, desk: Desk) -> Reasoned:
-        return await self.tried(work, lambda: self._one(work, desk))
+    async def _tried(self, work: ReasonWork, working_set: WorkingSet) -> Reasoned:
+        return await self.tried(work, lambda: self._one(work, working_set))
 
     async def tried(self, work: ReasonWork, once: Callable[[], Awaitable[Reasoned]]) -> Reasoned:
         """One interaction, tried `reason_attempts` times with growing pauses; then a dead letter,
@@ -201,19 +199,19 @@ class Stage1:
                 failure = f"edits a line that the profile does not have: {error}"
         return Reasoned(sequence=work.sequence, user=work.user, failure=failure, usage=usage)
 
-    async def _one(self, work: ReasonWork, desk: Desk) -> Reasoned:
-        """One interaction on the desk, which is as before where it raises ReasonerFailed or
+    async def _one(self, work: ReasonWork, working_set: WorkingSet) -> Reasoned:
+        """One interaction on the working_set, which is as before where it raises ReasonerFailed or
         EditClash."""
-        draft, done = await self.draft(work, desk)
-        desk.move_on(draft.now)
+        draft, done = await self.draft(work, working_set)
+        working_set.move_on(draft.now)
         return done
 
-    async def draft(self, work: ReasonWork, desk: Desk) -> tuple[Draft, Reasoned]:
-        """Algorithm 1, lines 6 to 10, on the texts of the desk, which stays as it is. Raises
+    async def draft(self, work: ReasonWork, working_set: WorkingSet) -> tuple[Draft, Reasoned]:
+        """Algorithm 1, lines 6 to 10, on the texts of the working_set, which stays as it is. Raises
         ReasonerFailed and EditClash."""
-        draft = Draft({ref: desk.texts[ref] for ref in clients_of(work)})
-        await self._first_texts(draft, desk)
-        reward = await self._receive_and_predict(work, draft, desk)
+        draft = Draft({ref: working_set.texts[ref] for ref in clients_of(work)})
+        await self._first_texts(draft, working_set)
+        reward = await self._receive_and_predict(work, draft, working_set)
         user, positive, *rest = draft.parties
         answer = await self._reasoner.backward(
             work, reward, user, positive, rest[0] if rest else None
@@ -233,22 +231,31 @@ class Stage1:
             usage=draft.usage,
         )
 
-    async def _first_texts(self, draft: Draft, desk: Desk) -> None:
+    async def _first_texts(self, draft: Draft, working_set: WorkingSet) -> None:
         """The own text of clients that nobody described yet (eq. 1)."""
-        new = [ref for ref, text in draft.now.items() if undescribed(desk.clients[ref], text)]
+        new = [
+            ref for ref, text in draft.now.items() if undescribed(working_set.clients[ref], text)
+        ]
         if not new:
             return
-        answer = await self._reasoner.describe([desk.clients[ref] for ref in new])
+        answer = await self._reasoner.describe([working_set.clients[ref] for ref in new])
         draft.usage += answer.usage
         for ref, edits in zip(new, answer.edits, strict=True):
             if not isinstance(edits, ReasonerFailed):
                 draft.first[ref] = edits
                 draft.take(ref, described(draft.now[ref], edits, self._settings.profile_lines))
 
-    async def _receive_and_predict(self, work: ReasonWork, draft: Draft, desk: Desk) -> int | None:
+    async def _receive_and_predict(
+        self, work: ReasonWork, draft: Draft, working_set: WorkingSet
+    ) -> int | None:
         """Lines 6 and 7: what waits in each buffer is merged, and the reward."""
         inboxes = [
-            inbox(desk.clients[ref], text, desk.waiting.get(ref, ()), self._settings.buffer)
+            inbox(
+                working_set.clients[ref],
+                text,
+                working_set.waiting.get(ref, ()),
+                self._settings.buffer,
+            )
             for ref, text in draft.now.items()
         ]
         merges, reward, usage = await receive_and_predict(
@@ -257,7 +264,9 @@ class Stage1:
         draft.usage += usage
         draft.inboxes, draft.merges = inboxes, merges
         for waits, answer in zip(inboxes, merges, strict=True):
-            reception = received(waits, answer, desk.last_round, self._settings.profile_lines)
+            reception = received(
+                waits, answer, working_set.last_round, self._settings.profile_lines
+            )
             text = reception.text
             draft.take(text.profile.ref, text)
             draft.merged.extend(reception.merged)

@@ -16,9 +16,14 @@ from propagation.model.errors import LeaseLost, PropagationError
 from propagation.model.usage import NOTHING, Usage
 from propagation.ports.graph.graph_store import GraphStore, VersionClash
 from propagation.workflow.concurrency.turns import Turns
-from propagation.workflow.index.client_vectors import Vectors
-from propagation.workflow.reason.claim_renewal import Claims
-from propagation.workflow.reason.interaction import Desk, Draft, Stage1, clients_of
+from propagation.workflow.index.vector_sync import VectorSync
+from propagation.workflow.reason.claim_renewal import ClaimRenewal
+from propagation.workflow.reason.interaction import (
+    Draft,
+    InteractionReasoning,
+    WorkingSet,
+    clients_of,
+)
 from propagation.workflow.reason.rebasing import on_newer_texts
 from propagation.workflow.settings import WorkflowSettings
 
@@ -43,14 +48,14 @@ class Pipeline:
     def __init__(
         self,
         store: GraphStore,
-        stage1: Stage1,
-        vectors: Vectors,
+        interactions: InteractionReasoning,
+        vectors: VectorSync,
         settings: WorkflowSettings,
-        claims: Claims,
+        claims: ClaimRenewal,
         width: int,
     ) -> None:
         self._store = store
-        self._stage1 = stage1
+        self._interactions = interactions
         self._vectors = vectors
         self._settings = settings
         self._claims = claims
@@ -117,61 +122,70 @@ class Pipeline:
     ) -> None:
         """On the newest texts there are. Raises _Clashed where a line was edited by another
         meanwhile, which can't be where all clients are `mine`, but by another process."""
-        await self._stage1.give_way()
-        desk = await self._stage1.newest_desk(work)
-        receiving = self._take_waiting(desk)
+        await self._interactions.yield_to_calls()
+        working_set = await self._interactions.newest_working_set(work)
+        receiving = self._take_waiting(working_set)
         drafts: list[Draft] = []
         try:
-            done = await self._stage1.tried(work, lambda: self._drafted(work, desk, drafts))
+            done = await self._interactions.tried(
+                work, lambda: self._drafted(work, working_set, drafts)
+            )
             usage += done.usage
-            await self._stage1.give_way()
-            await self._committed(claim, desk, drafts, replace(done, usage=usage), mine)
+            await self._interactions.yield_to_calls()
+            await self._committed(claim, working_set, drafts, replace(done, usage=usage), mine)
         except EditClash as error:
             raise _Clashed(usage) from error
         finally:
             self._receiving.difference_update(receiving)
 
-    def _take_waiting(self, desk: Desk) -> list[int]:
+    def _take_waiting(self, working_set: WorkingSet) -> list[int]:
         """The clients for which this interaction is the one that receives; what another is
         receiving already waits no more."""
-        waiting = [ref for ref, messages in desk.waiting.items() if messages]
+        waiting = [ref for ref, messages in working_set.waiting.items() if messages]
         for ref in waiting:
             if ref in self._receiving:
-                desk.waiting[ref] = ()
-        mine = [ref for ref in waiting if desk.waiting[ref]]
+                working_set.waiting[ref] = ()
+        mine = [ref for ref in waiting if working_set.waiting[ref]]
         self._receiving.update(mine)
         return mine
 
-    async def _drafted(self, work: ReasonWork, desk: Desk, drafts: list[Draft]) -> Reasoned:
-        draft, done = await self._stage1.draft(work, desk)
+    async def _drafted(
+        self, work: ReasonWork, working_set: WorkingSet, drafts: list[Draft]
+    ) -> Reasoned:
+        draft, done = await self._interactions.draft(work, working_set)
         drafts.append(draft)
         return done
 
     async def _committed(
         self,
         claim: ReasonClaim,
-        desk: Desk,
+        working_set: WorkingSet,
         drafts: Sequence[Draft],
         done: Reasoned,
         mine: Sequence[int],
     ) -> None:
         """On the newest texts, one commit at a time in this process; without a draft it is a dead
         letter. Raises EditClash."""
-        refs = list(desk.texts)
+        refs = list(working_set.texts)
         async with self._turns.turn(refs, mine):
             for _ in range(TRIES):
-                newest = await self._stage1.held.newest(refs)
+                newest = await self._interactions.held.newest(refs)
                 if drafts and any(
-                    newest[ref].profile.version != desk.texts[ref].profile.version for ref in refs
+                    newest[ref].profile.version != working_set.texts[ref].profile.version
+                    for ref in refs
                 ):
                     done = on_newer_texts(
-                        drafts[-1], done, newest, desk.last_round, self._settings.profile_lines
+                        drafts[-1],
+                        done,
+                        newest,
+                        working_set.last_round,
+                        self._settings.profile_lines,
                     )
                 try:
                     await self._store.commit_reasoned(claim, [done])
                     break
                 except VersionClash:
-                    self._stage1.forget(refs)
+                    self._interactions.forget(refs)
             else:
                 raise VersionClash(refs[0])
             await self._publish(done)
@@ -179,8 +193,8 @@ class Pipeline:
     async def _publish(self, done: Reasoned) -> None:
         self.done += 1
         texts: Mapping[int, ClientText] = {text.profile.ref: text for text in done.texts}
-        self._stage1.committed(texts)
-        await self._vectors.show(list(texts.values()))
+        self._interactions.committed(texts)
+        await self._vectors.publish(list(texts.values()))
 
 
 def _counted(done: set[asyncio.Task[None]]) -> int:

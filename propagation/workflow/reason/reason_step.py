@@ -12,11 +12,11 @@ from propagation.model.errors import LeaseLost
 from propagation.model.interactions.reasoned_summary import Finished
 from propagation.ports.graph.graph_store import GraphStore, VersionClash
 from propagation.workflow.concurrency.leases import Leases
-from propagation.workflow.index.client_vectors import Vectors
-from propagation.workflow.reason.claim_batches import ClaimInParts
-from propagation.workflow.reason.claim_renewal import Claims
+from propagation.workflow.index.vector_sync import VectorSync
+from propagation.workflow.reason.claim_batches import ClaimRun
+from propagation.workflow.reason.claim_renewal import ClaimRenewal
 from propagation.workflow.reason.drafting import Drafting, OnLoop
-from propagation.workflow.reason.interaction import Stage1, clients_of_all
+from propagation.workflow.reason.interaction import InteractionReasoning, clients_of_all
 from propagation.workflow.reason.pipeline import Pipeline
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views.said import Said
@@ -36,25 +36,25 @@ class Reasoning:
     def __init__(
         self,
         store: GraphStore,
-        stage1: Stage1,
-        vectors: Vectors,
+        interactions: InteractionReasoning,
+        vectors: VectorSync,
         settings: WorkflowSettings,
         leases: Leases,
         width: int,
         beside: Drafting[Any] | None = None,
     ) -> None:
         self._store = store
-        self._stage1 = stage1
+        self._interactions = interactions
         self._part = CLAIM if width > 1 else PART
-        self.drafting: Drafting[Any] = beside or OnLoop(store, stage1, self._part)
+        self.drafting: Drafting[Any] = beside or OnLoop(store, interactions, self._part)
         self.beside = beside is not None
-        self._claims = Claims(store, leases)
+        self._claims = ClaimRenewal(store, leases)
         self._vectors = vectors
         self._unfinished: ReasonClaim | None = None
-        self._under_way: ClaimInParts[Any] | None = None
+        self._under_way: ClaimRun[Any] | None = None
         self._wide = width > 1
         self._showing: asyncio.Task[None] | None = None
-        self.pipeline = Pipeline(store, stage1, vectors, settings, self._claims, width)
+        self.pipeline = Pipeline(store, interactions, vectors, settings, self._claims, width)
         self.lockstep = False
 
     async def step(self, limit: int = CLAIM) -> int:
@@ -101,7 +101,9 @@ class Reasoning:
         if claim is None:
             return 0, 0
         late = await self._store.recorded_through()
-        results = await self._finish(claim, OnLoop(self._store, self._stage1, self._part, late))
+        results = await self._finish(
+            claim, OnLoop(self._store, self._interactions, self._part, late)
+        )
         self.drafting.forget(clients_of_all(claim.work))
         failed = sum(result.failed for result in results)
         return len(results) - failed, failed
@@ -132,7 +134,7 @@ class Reasoning:
             self._under_way = None
 
     async def _in_parts(self, claim: ReasonClaim, drafting: Drafting[Any]) -> list[Finished]:
-        self._under_way = parts = ClaimInParts(drafting, claim, self._vectors, self._show)
+        self._under_way = parts = ClaimRun(drafting, claim, self._vectors, self._show)
         until, lost = time.monotonic() + CLAIM_SECONDS, 0
         while True:
             done = len(parts.done)
@@ -156,4 +158,4 @@ class Reasoning:
     async def _show_after(self, before: asyncio.Task[None] | None, said: Sequence[Said]) -> None:
         if before is not None:
             await asyncio.wait([before])
-        await self._vectors.show_said(said)
+        await self._vectors.publish_committed(said)

@@ -20,7 +20,7 @@ from propagation.workflow.views.said import Said
 
 
 @dataclass(frozen=True)
-class Perceived:
+class PerceivedAttributes:
     """What a round stages of attributes: rows to write, the canonical names each client holds now,
     the arrivals that travel, names that were mapped in this round, canonical names that are new,
     and clients that hold a newly mapped one."""
@@ -33,7 +33,7 @@ class Perceived:
     remapped: Sequence[Said]
 
 
-class Perceiver:
+class AttributePerception:
     """Reads the graph and decides; the round writes."""
 
     def __init__(
@@ -54,7 +54,7 @@ class Perceiver:
 
     async def perceive(
         self, changed: Sequence[int], after: int, canonical: Mapping[str, str]
-    ) -> Perceived:
+    ) -> PerceivedAttributes:
         """Eq. 1 for the clients that changed after a round's boundary. `canonical`: what was mapped
         before."""
         said = await self._said.newest(changed)
@@ -82,7 +82,7 @@ class Perceiver:
         ]
         holders = {name: attribute.holders for name, attribute in {**known, **recounted}.items()}
         arrivals = await asyncio.to_thread(self._travelling, arrived, names, holders)
-        return Perceived(
+        return PerceivedAttributes(
             rows=rows,
             held=now,
             mapped=mapped,

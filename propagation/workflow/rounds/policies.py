@@ -1,20 +1,22 @@
 """The routing policy that the settings name."""
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
+from propagation.model.clients.client import index_of
 from propagation.model.errors import LeaseHeld
+from propagation.model.routers.router_maps import Chain
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.vector_index import Collection, VectorIndex
-from propagation.routing.adoption import AdoptionPolicy
+from propagation.routing.adoption import AdoptionPolicy, Weights
 from propagation.routing.placebo import PlaceboPolicy
 from propagation.routing.point_to_point import PointToPointPolicy
-from propagation.routing.policy import RoutingPolicy
+from propagation.routing.policy import Arrival, RoutingPolicy
 from propagation.routing.semantic import SemanticPolicy
 from propagation.routing.tau import AbsoluteTau, Threshold, quantile_tau
-from propagation.workflow.concurrency.leases import Leases
-from propagation.workflow.rounds.round import LEASE
-from propagation.workflow.rounds.taste import LiveTaste
+from propagation.workflow.concurrency.leases import ROUND_LEASE, Leases
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views.numbers_owner import Numbers
 
@@ -30,10 +32,10 @@ def policy_for(
     """`settings.policy` over these parts; all four read the same taste routers."""
     match settings.policy:
         case "adoption":
-            return AdoptionPolicy(LiveTaste(numbers, store), settings.table_edges)
+            return AdoptionPolicy(LiveTasteWeights(numbers, store), settings.table_edges)
         case "placebo":
             return PlaceboPolicy(
-                LiveTaste(numbers, store),
+                LiveTasteWeights(numbers, store),
                 settings.table_edges,
                 lambda: numbers.view.routers,
                 settings.seed,
@@ -89,9 +91,9 @@ class QuantileTau:
         tau = quantile_tau(routers, clients, self._seed)
         epoch = await self._store.current_epoch()
         if epoch is not None and len(routers) and len(clients):
-            lease = await self._leases.acquire(LEASE)
+            lease = await self._leases.acquire(ROUND_LEASE)
             if lease is None:
-                raise LeaseHeld(LEASE)
+                raise LeaseHeld(ROUND_LEASE)
             await self._store.fix_tau(lease, epoch.number, tau)
         return tau
 
@@ -106,3 +108,47 @@ class QuantileTau:
             if keys
             else np.zeros((0, self._dimension), np.float32)
         )
+
+
+class LiveTasteWeights:
+    """See routing/adoption.py, TasteWeights."""
+
+    def __init__(self, numbers: Numbers, store: GraphStore) -> None:
+        self._numbers = numbers
+        self._store = store
+
+    async def of_clients(self, refs: Sequence[int], count: int) -> Sequence[Weights]:
+        return await self._numbers.taste_weights(refs, count) if refs else []
+
+    async def of_arrivals(self, arrivals: Sequence[Arrival]) -> Sequence[Weights]:
+        written = await self._store.taste_written(
+            [arrival.sequence for arrival in arrivals if arrival.sequence]
+        )
+        if written:
+            written = await self._as_now(written)
+        return [written.get(arrival.sequence, ()) for arrival in arrivals]
+
+    async def _as_now(self, written: Mapping[int, Weights]) -> Mapping[int, Weights]:
+        """Weights of before an evolution, on the routers of now."""
+        maps = await self._store.router_maps()
+        older = [sequence for sequence in written if maps.after(sequence).maps]
+        users = (
+            {row.sequence: index_of(row.user) for row in await self._store.interactions(older)}
+            if older
+            else {}
+        )
+        return {
+            **written,
+            **{
+                sequence: _mapped(written[sequence], user, maps.after(sequence))
+                for sequence, user in users.items()
+            },
+        }
+
+
+def _mapped(weights: Weights, user: int, chain: Chain) -> Weights:
+    routers = chain.mapped(np.array([router for router, _ in weights]), np.full(len(weights), user))
+    sums: dict[int, float] = {}
+    for router, (_, weight) in zip(routers.tolist(), weights, strict=True):
+        sums[router] = sums.get(router, 0.0) + weight
+    return sorted(sums.items(), key=lambda pair: (-pair[1], pair[0]))

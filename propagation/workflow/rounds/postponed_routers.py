@@ -15,7 +15,7 @@ from propagation.routing.policy import Arrival, Perceiving
 Groups = Mapping[int, Sequence[Arrival]]
 
 
-class Skipped:
+class PostponedRouters:
     """Two places in the graph, for rounds of even and of odd number. What counts is the newer of
     those that a published round left; a publication that is no round of its own (evolution's)
     leaves it as it was."""
@@ -56,7 +56,7 @@ class Skipped:
         return [orjson.loads(blob) for blob in blobs if blob]
 
 
-async def arriving(
+async def arrivals_by_router(
     arrivals: Sequence[Arrival], epoch: int, left: tuple[int, Groups], perceiving: Perceiving
 ) -> dict[int, list[Arrival]]:
     """Arrivals by router: those of this round, and those that the last one left out, at the routers

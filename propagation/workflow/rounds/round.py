@@ -22,20 +22,19 @@ from propagation.routing.integration import (
 )
 from propagation.routing.multicast import changes
 from propagation.routing.policy import Arrival, Perceiving, RoutingPolicy
-from propagation.workflow.concurrency.leases import Leases
-from propagation.workflow.concurrency.tasks import beside
-from propagation.workflow.index.client_vectors import Vectors
-from propagation.workflow.rounds.perception import Perceived, Perceiver
-from propagation.workflow.rounds.postponed_routers import Skipped, arriving
+from propagation.workflow.concurrency.leases import ROUND_LEASE, Leases
+from propagation.workflow.concurrency.tasks import background_task
+from propagation.workflow.index.vector_sync import VectorSync
+from propagation.workflow.rounds.perception import AttributePerception, PerceivedAttributes
+from propagation.workflow.rounds.postponed_routers import PostponedRouters, arrivals_by_router
 from propagation.workflow.settings import WorkflowSettings
 
-LEASE = "round"
 EDGES_A_COMMIT = 10_000
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Due:
+class PendingChanges:
     """What a round would have now: the clients that changed after the last boundary, and up to the
     next. `first`: the routers of a bootstrap have no profiles yet, and everybody is in the round
     that gives them."""
@@ -46,10 +45,10 @@ class Due:
     first: bool = False
 
 
-class Stage2:
+class PropagationRound:
     """Runs one round at a time under the round lease. `described`: the sequence up to which all
-    clients are described, at most the one it is given. `give_way` is awaited between routers; what
-    computes over all edges does so beside the loop. `skipped`: the routers whose summary failed in
+    clients are described, at most the one it is given. `yield_to_calls` is awaited between routers; what
+    computes over all edges does so beside the loop. `postponed`: the routers whose summary failed in
     the last round, and why; what arrived there is in the next round. `first`: by what a bootstrap's
     first round perceives, when no router has a profile."""
 
@@ -58,42 +57,42 @@ class Stage2:
         store: GraphStore,
         reasoner: Reasoner,
         policy: RoutingPolicy,
-        perceiver: Perceiver,
-        vectors: Vectors,
+        perception: AttributePerception,
+        vectors: VectorSync,
         settings: WorkflowSettings,
         leases: Leases,
         described: Callable[[int], int],
-        give_way: Callable[[], Awaitable[None]],
+        yield_to_calls: Callable[[], Awaitable[None]],
         first: Callable[[], Perceiving],
     ) -> None:
         self._store = store
         self._reasoner = reasoner
         self.policy = policy
-        self._perceiver = perceiver
+        self._perception = perception
         self._vectors = vectors
         self._settings = settings
         self._leases = leases
         self._described = described
-        self._give_way = give_way
+        self._give_way = yield_to_calls
         self._first = first
         self._first_done = False
-        self._waiting = Skipped(store)
-        self.skipped: dict[int, str] = {}
+        self._postponed_routers = PostponedRouters(store)
+        self.postponed: dict[int, str] = {}
 
-    async def due(self) -> Due:
+    async def due(self) -> PendingChanges:
         last = await self._store.last_round()
         after = last.boundary if last else 0
         boundary = max(after, self._described(await self._store.reasoned_through()))
         if not self._first_done:
             if await self._lacks_first(last):
-                return Due(
+                return PendingChanges(
                     changed=sorted(await self._store.text_versions()),
                     after=0,
                     boundary=boundary,
                     first=True,
                 )
             self._first_done = True
-        return Due(
+        return PendingChanges(
             changed=list(await self._store.changed_clients(after, boundary)),
             after=after,
             boundary=boundary,
@@ -106,9 +105,9 @@ class Stage2:
     async def run(self) -> Round | None:
         """One round over everything reasoned so far; None when nothing changed. Raises LeaseHeld
         when another process runs one."""
-        async with self._leases.holding(LEASE) as lease:
+        async with self._leases.holding(ROUND_LEASE) as lease:
             if lease is None:
-                raise LeaseHeld(LEASE)
+                raise LeaseHeld(ROUND_LEASE)
             self._first_done = (
                 False  # another process may have opened an epoch, and died before its first round
             )
@@ -126,24 +125,24 @@ class Stage2:
         )
         return last is None or last.sequence <= era.sequence
 
-    async def _run(self, lease: Lease, due: Due, perceiving: Perceiving) -> Round | None:
+    async def _run(self, lease: Lease, due: PendingChanges, perceiving: Perceiving) -> Round | None:
         """What is due is asked under the lease: another process' round cannot come between."""
-        left = await self._waiting.waiting()
+        left = await self._postponed_routers.waiting()
         if not due.changed and not left[1]:
             return None
         current = await self._store.current_epoch()
         epoch = current.number if current else 0
         round_ = await self._store.begin_round(lease, due.boundary)
-        await self._vectors.know_names(round_.number - 1)
-        perceived = await self._perceiver.perceive(due.changed, due.after, self._vectors.canonical)
+        await self._vectors.refresh_canonical(round_.number - 1)
+        perceived = await self._perception.perceive(due.changed, due.after, self._vectors.canonical)
         self._vectors.canonical.update(perceived.mapped)
-        await self._vectors.take_said(perceived.remapped)
-        groups = await arriving(perceived.arrivals, epoch, left, perceiving)
+        await self._vectors.write(perceived.remapped)
+        groups = await arrivals_by_router(perceived.arrivals, epoch, left, perceiving)
         versions, failed = await self._integrate(round_, groups, epoch)
-        async with beside(self._stage(lease, round_, perceived, versions)) as staging:
+        async with background_task(self._stage(lease, round_, perceived, versions)) as staging:
             closed, opened = await self._multicast(due.changed, versions)
             await asyncio.gather(staging, self._stage_edges(lease, round_, closed, opened))
-        await self._waiting.stage(
+        await self._postponed_routers.stage(
             lease, round_, epoch, {router: groups[router] for router in failed}
         )
         done = await self._store.publish_round(
@@ -158,9 +157,9 @@ class Stage2:
                 }
             ),
         )
-        self._vectors.named(done.number, perceived.mapped)
-        self.skipped = failed
-        await self._vectors.show_round(done, perceived.remapped, perceived.fresh, versions)
+        self._vectors.add_canonical(done.number, perceived.mapped)
+        self.postponed = failed
+        await self._vectors.publish_round(done, perceived.remapped, perceived.fresh, versions)
         return done
 
     async def _integrate(
@@ -257,7 +256,11 @@ class Stage2:
         return await asyncio.to_thread(changes, standing, table, self._settings.score_step)
 
     async def _stage(
-        self, lease: Lease, round_: Round, perceived: Perceived, versions: Sequence[RouterVersion]
+        self,
+        lease: Lease,
+        round_: Round,
+        perceived: PerceivedAttributes,
+        versions: Sequence[RouterVersion],
     ) -> None:
         """At once, so that a store which groups its commits needs one."""
         await asyncio.gather(
@@ -266,7 +269,7 @@ class Stage2:
             self._store.stage_changes(
                 lease,
                 round_,
-                self._vectors.changes_of_round(perceived.remapped, perceived.fresh, versions),
+                self._vectors.outbox_changes(perceived.remapped, perceived.fresh, versions),
             ),
         )
 

@@ -4,7 +4,7 @@ status."""
 import grpc
 import pytest
 
-from propagation.optimization.judge import Judged
+from propagation.optimization.judge import Verdict
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.settings import BankSettings
 from tests.unit.workflow.evolve.evolving import STYLES, catalogue, push, stream
@@ -20,7 +20,7 @@ SETTINGS = {
 
 
 async def test_evolve_list_undo_and_lineage(serving, monkeypatch):
-    monkeypatch.setattr(Judged, "published", True)
+    monkeypatch.setattr(Verdict, "published", True)
     async with serving(**SETTINGS) as service:
         engine, stub = service.engine, service.stub
         await engine.upsert_clients(catalogue(STYLES[:3]))

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from propagation.numbers.rules.features import fill_features
-from propagation.workflow.evolve.holdout import Tail
+from propagation.workflow.evolve.holdout import Holdout
 from propagation.workflow.evolve.judging import readings_of
-from propagation.workflow.evolve.snapshot import sight_of, take_back
+from propagation.workflow.evolve.snapshot import rewind_snapshot, take_snapshot
 from propagation.workflow.views.numbers_view import live_combiner
 from tests.unit.numbers.states import DIMENSION, K, learn, small_state
 
@@ -15,7 +15,7 @@ USERS, ITEMS, PAST, HELD = 12, 40, 300, 80
 
 
 class View:
-    """What sight_of reads of a view."""
+    """What take_snapshot reads of a view."""
 
     def __init__(self, state):
         self.state, self.combiner = state, live_combiner()
@@ -49,7 +49,7 @@ def lived():
         readings[place] = raw[:, 8]
         blocks.append(learn(state, [(user, item)], first_seed=1_000 + place))
     users, items = (np.array(column, np.int64) for column in zip(*events, strict=True))
-    tail = Tail(
+    tail = Holdout(
         through=PAST + HELD,
         judged_from=PAST,
         users=users,
@@ -65,8 +65,8 @@ def lived():
 
 def test_taken_back_it_is_the_state_of_then(lived):
     earlier, view, tail, _ = lived
-    sight = sight_of(view, tail)
-    take_back(sight)
+    sight = take_snapshot(view, tail)
+    rewind_snapshot(sight)
     assert sight.known.all()
     assert sight.mass == pytest.approx(earlier.taste.mass, abs=1e-5)
     assert sight.total == pytest.approx(earlier.taste.total, rel=1e-9)
@@ -79,8 +79,8 @@ def test_taken_back_it_is_the_state_of_then(lived):
 
 def test_run_forward_it_reads_what_was_read(lived):
     _, view, tail, readings = lived
-    sight = sight_of(view, tail)
-    take_back(sight)
+    sight = take_snapshot(view, tail)
+    rewind_snapshot(sight)
     again, bins = readings_of(sight.tastes, sight)
     assert again == pytest.approx(readings, abs=2e-3)
     assert bins.min() >= 0

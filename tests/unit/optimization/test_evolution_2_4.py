@@ -15,7 +15,7 @@ from propagation.model.routers.router import RouterVersion, RoutingEdge
 from propagation.model.routers.router_case import Half, RouterCase
 from propagation.model.routers.router_maps import Halves, RouterMap
 from propagation.numbers.evolve import Written, evolved_mass, evolved_total, evolved_trust
-from propagation.optimization.judge import Judged, judged
+from propagation.optimization.judge import Verdict, judge
 from propagation.optimization.lineage import edges_followed, numbered, rules_followed
 from propagation.optimization.merge_candidates import likeness
 from propagation.optimization.split import nearer_second, two_means
@@ -158,7 +158,7 @@ def test_the_judge_by_hand():
     users = np.array([0, 0, 1])
     scores = np.zeros((3, 2), np.float32)
     before, after = np.zeros((3, 2)), np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    verdict = judged(users, scores, before, after, np.ones((3, 2)), 4)
+    verdict = judge(users, scores, before, after, np.ones((3, 2)), 4)
     better, worse = np.log1p(np.exp(-1.0)) - np.log(2), np.log1p(np.exp(1.0)) - np.log(2)
     assert verdict.before == pytest.approx(np.log(2))
     assert verdict.after - verdict.before == pytest.approx((better + worse) / 2)
@@ -167,15 +167,15 @@ def test_the_judge_by_hand():
     assert verdict.verdict.endswith(
         "over 2 users and 3 of the 4 newest interactions (the others had no prediction)"
     )
-    alike = judged(np.array([0, 1]), scores[:2], before[:2], -after[:2], np.ones((2, 2)), 2)
+    alike = judge(np.array([0, 1]), scores[:2], before[:2], -after[:2], np.ones((2, 2)), 2)
     assert not alike.published
     assert alike.verdict.endswith("over 2 users and 2 of the 2 newest interactions")
-    assert judged(users, scores, before, before, np.ones((3, 2)), 4).published
-    assert judged(users[:2], scores[:2], before[:2], after[:2], np.ones((2, 2)), 2) is None
+    assert judge(users, scores, before, before, np.ones((3, 2)), 4).published
+    assert judge(users[:2], scores[:2], before[:2], after[:2], np.ones((2, 2)), 2) is None
 
 
 def test_a_verdict_shows_a_difference_however_small():
-    small = Judged(
+    small = Verdict(
         users=9,
         interactions=9,
         held_out=9,
@@ -189,9 +189,11 @@ def test_a_verdict_shows_a_difference_however_small():
     )
     assert (
         "0.3226 becomes 0.4226 (+0.1000, one standard error is 0.2000)"
-        in Judged(9, 9, 9, 0.3226, 0.4226, 0.2).verdict
+        in Verdict(9, 9, 9, 0.3226, 0.4226, 0.2).verdict
     )
-    assert "(+0.0000, one standard error is 0.0000)" in Judged(9, 9, 9, 0.3226, 0.3226, 0.0).verdict
+    assert (
+        "(+0.0000, one standard error is 0.0000)" in Verdict(9, 9, 9, 0.3226, 0.3226, 0.0).verdict
+    )
 
 
 def test_routers_through_which_the_same_is_adopted_are_alike():

@@ -132,7 +132,7 @@ async def strange_points(engine: Engine) -> list[str]:
     texts = await engine.store.load_texts(sorted(await engine.store.text_versions()))
     versions = await engine.store.router_versions(engine.vectors.routers)
     points = [
-        *await engine.vectors.points_of(texts.values()),
+        *await engine.vectors.points_of_texts(texts.values()),
         *await engine.vectors.points_of_routers(versions),
     ]
     meant = (

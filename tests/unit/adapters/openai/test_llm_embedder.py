@@ -11,7 +11,7 @@ from propagation.adapters.openai.build import openai_embedder
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.model.clients.client import ClientChange, ClientKey, ClientKind, index_of
 from propagation.model.errors import IncompatibleSettings, ReasonerGaveUp
-from propagation.workflow.index.soon import embedded_soon
+from propagation.workflow.index.embedding import embed_within_deadline
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import Settings
@@ -142,8 +142,8 @@ async def test_a_read_does_not_wait_for_an_embedder_that_is_slow(caplog):
         async def embed(self, texts):
             await asyncio.sleep(60)
 
-    with patch("propagation.workflow.index.soon.READ_SECONDS", 0.02):
-        assert await embedded_soon(Slow(), ["jazz"], "a newcomer's text") is None
+    with patch("propagation.workflow.index.embedding.READ_DEADLINE_SECONDS", 0.02):
+        assert await embed_within_deadline(Slow(), ["jazz"], "a newcomer's text") is None
     assert "a newcomer's text: left out" in caplog.text
 
 

@@ -5,7 +5,7 @@ import pytest
 from propagation.datasets.generated_town import generate_town
 from propagation.evaluation.from_dataset import stream_of
 from propagation.evaluation.reports.table import effect_gains, effect_levels
-from propagation.optimization.judge import Judged
+from propagation.optimization.judge import Verdict
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.cli.research.protocols import told
 from services.cli.research.vary import measured
@@ -62,7 +62,7 @@ def test_a_smaller_buffer_lets_more_fall_out(dataset):
 
 @pytest.mark.slow
 def test_evolution_is_compared_with_none_on_the_same_events(dataset, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(Judged, "published", True)  # so few users tell it nothing
+    monkeypatch.setattr(Verdict, "published", True)  # so few users tell it nothing
     outcome = vary("evolution=3", dataset, first=200)
     off, often = outcome.report.points
     assert [outcome.report.label(point) for point in outcome.report.points] == ["off", "3"]
@@ -86,7 +86,7 @@ def test_evolution_is_compared_with_none_on_the_same_events(dataset, tmp_path, m
 
 @pytest.mark.slow
 def test_that_nothing_evolved_is_said(dataset, monkeypatch, capsys):
-    monkeypatch.setattr(Judged, "published", False)
+    monkeypatch.setattr(Verdict, "published", False)
     outcome = vary("evolution=3", dataset, first=200)
     outcome.show()
     assert "No run went live" in capsys.readouterr().out

@@ -232,7 +232,7 @@ async def test_what_a_claim_under_way_has_stored_is_shown_to_whoever_asks(engine
     await push(engine, 100, 400)
     await engine.reason(limit=1)
     stored, shown = set(), set()
-    expect, show = engine.vectors.expect, engine.vectors.show_said
+    expect, show = engine.vectors.note_committed, engine.vectors.publish_committed
 
     async def told(texts):
         await show(texts)
@@ -243,7 +243,7 @@ async def test_what_a_claim_under_way_has_stored_is_shown_to_whoever_asks(engine
         "expect",
         lambda texts: (stored.update((text.ref, text.version) for text in texts), expect(texts)),
     )
-    monkeypatch.setattr(engine.vectors, "show_said", told)
+    monkeypatch.setattr(engine.vectors, "publish_committed", told)
     claiming = asyncio.create_task(engine.reason(limit=390, shown=False))
     while not engine.reasoning.committed:  # noqa: ASYNC110 - another process drafts
         await asyncio.sleep(0.001)
@@ -257,14 +257,14 @@ async def test_what_a_claim_under_way_has_stored_is_shown_to_whoever_asks(engine
 
 async def test_who_leaves_while_texts_are_being_shown_takes_nothing_along(engine, monkeypatch):
     await push(engine, 100, 60)
-    may, show = asyncio.Event(), engine.vectors.show_said
+    may, show = asyncio.Event(), engine.vectors.publish_committed
 
     async def held_up(texts):
         await may.wait()
         await show(texts)
 
     assert await engine.reason(limit=1)
-    monkeypatch.setattr(engine.vectors, "show_said", held_up)
+    monkeypatch.setattr(engine.vectors, "publish_committed", held_up)
     assert await engine.reason(limit=20, shown=False)
     waiting = asyncio.create_task(engine.reasoning.shown())
     await asyncio.sleep(0.01)

@@ -20,11 +20,11 @@ def work():
 
 
 async def rested(priority):
-    """Seconds that give_way took after a piece of work."""
-    await priority.give_way()
+    """Seconds that yield_to_calls took after a piece of work."""
+    await priority.yield_to_calls()
     work()
     before = time.monotonic()
-    await priority.give_way()
+    await priority.yield_to_calls()
     return time.monotonic() - before
 
 

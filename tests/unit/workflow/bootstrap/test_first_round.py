@@ -8,7 +8,7 @@ import pytest
 from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
 from propagation.model.errors import ReasonerUnavailable
 from propagation.model.interactions.interaction import NewInteraction
-from propagation.workflow.rounds.round import LEASE
+from propagation.workflow.concurrency.leases import ROUND_LEASE
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import Settings
@@ -84,7 +84,7 @@ async def undisturbed(tmp_path):
     async with opened(tmp_path / "undisturbed") as engine:
         await recorded(engine)
         await engine.init()
-        assert not (await engine.stage2.due()).first
+        assert not (await engine.rounds.due()).first
         return await said(engine)
 
 
@@ -109,7 +109,7 @@ async def test_a_process_that_ended_before_it(tmp_path, undisturbed, monkeypatch
         assert await engine.store.last_round() is None
     async with opened(tmp_path / "ended") as engine:
         await the_round_comes(engine, undisturbed)
-        assert not (await engine.stage2.due()).first
+        assert not (await engine.rounds.due()).first
 
 
 async def test_a_reasoner_that_was_away(tmp_path, undisturbed, monkeypatch):
@@ -125,7 +125,7 @@ async def test_a_reasoner_that_was_away(tmp_path, undisturbed, monkeypatch):
 async def test_another_process_that_ran_a_round_meanwhile(tmp_path, undisturbed):
     async with opened(tmp_path / "another") as engine:
         await recorded(engine)
-        held = await engine.store.acquire_lease(LEASE, "another", 60_000)
+        held = await engine.store.acquire_lease(ROUND_LEASE, "another", 60_000)
         assert held is not None
         await engine.init()
         await engine.store.release_lease(held)
@@ -149,7 +149,7 @@ async def test_none_where_clients_are_told_each_other(tmp_path):
         await recorded(engine)
         await engine.init()
         assert await engine.store.last_round() is None
-        assert not (await engine.stage2.due()).first
+        assert not (await engine.rounds.due()).first
 
 
 async def away(*_):

@@ -12,7 +12,7 @@ from propagation.model.clients.client_text import ReasonClaim
 from propagation.model.interactions.interaction import NewInteraction
 from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.learn.learner import LEASE, Learner
-from propagation.workflow.reason.claim_renewal import Claims
+from propagation.workflow.reason.claim_renewal import ClaimRenewal
 from propagation.workflow.views.numbers_owner import Numbers
 from propagation.workflow.views.numbers_view import NumbersView, seeded_directions
 from services.runtime.process import SystemClock
@@ -128,7 +128,7 @@ def claim(token):
 
 async def test_a_claim_that_ended_meanwhile_does_not_keep_others_from_being_prolonged():
     store = Prolonged()
-    claims = Claims(store, Leases(store, "slow", 0.6))
+    claims = ClaimRenewal(store, Leases(store, "slow", 0.6))
     async with claims.held(claim(1)), claims.held(claim(2)):
         await asyncio.sleep(0.5)
     assert store.calls[:2] == [[1, 2], [1, 2]]
@@ -136,7 +136,7 @@ async def test_a_claim_that_ended_meanwhile_does_not_keep_others_from_being_prol
 
 async def test_nobody_waits_for_claims_of_others():
     store = Prolonged()
-    claims = Claims(store, Leases(store, "slow", 600))
+    claims = ClaimRenewal(store, Leases(store, "slow", 600))
     late = [claims.held(claim(10 + token)) for token in range(5)]
     for token in range(5):
         async with asyncio.timeout(1), claims.held(claim(token)):

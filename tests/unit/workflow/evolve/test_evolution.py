@@ -16,7 +16,7 @@ from propagation.model.errors import InvalidInput, LeaseLost, ReasonerFailed, St
 from propagation.model.routers.evolution import EvolutionKind
 from propagation.model.routers.router_case import RouterDecision
 from propagation.numbers.rules.features import Feature
-from propagation.optimization.judge import Judged
+from propagation.optimization.judge import Verdict
 from propagation.ports.graph.graph_store import VersionClash
 from propagation.workflow.engine import Engine
 from propagation.workflow.learn.checkpoints import same_numbers, snapshot
@@ -124,7 +124,7 @@ async def mass_is_what_was_written(engine):
 
 
 async def test_a_router_that_holds_two_communities_is_split_between_them(made, monkeypatch):
-    monkeypatch.setattr(Judged, "published", True)  # thirty users are too few for it to tell
+    monkeypatch.setattr(Verdict, "published", True)  # thirty users are too few for it to tell
     engine = await made(STYLES[:3], 600, past={"loyal": 1.0}, holdout=100)
     run = await engine.evolve()
     splits = [change for change in run.changes if change.kind == EvolutionKind.SPLIT]
@@ -148,13 +148,13 @@ async def test_a_router_that_holds_two_communities_is_split_between_them(made, m
 async def test_a_plan_for_routers_that_another_process_evolved_meanwhile_is_not_published(
     made, monkeypatch
 ):
-    monkeypatch.setattr(Judged, "published", True)
+    monkeypatch.setattr(Verdict, "published", True)
     engine = await made(STYLES[:3], 240, Told(EvolutionKind.REWRITE))
     publish = engine.evolution._publisher.publish
 
-    async def twice(agreed, epoch):
-        await publish(agreed, epoch)
-        return await publish(agreed, epoch)
+    async def twice(decided, epoch):
+        await publish(decided, epoch)
+        return await publish(decided, epoch)
 
     with monkeypatch.context() as patched:
         patched.setattr(engine.evolution._publisher, "publish", twice)
@@ -167,7 +167,7 @@ async def test_a_plan_for_routers_that_another_process_evolved_meanwhile_is_not_
 
 async def test_an_evolution_keeps_no_copy_of_the_embedder(made, monkeypatch, tmp_path):
     """It is the bootstrap's, of some megabytes, in hundreds of nights too."""
-    monkeypatch.setattr(Judged, "published", True)
+    monkeypatch.setattr(Verdict, "published", True)
     engine = await made(STYLES[:3], 240, Told(EvolutionKind.REWRITE))
     run = await engine.evolve()
     assert run.published
@@ -196,7 +196,7 @@ async def test_an_evolution_keeps_no_copy_of_the_embedder(made, monkeypatch, tmp
 
 
 async def test_a_restart_finds_the_embedder_of_the_bootstrap(made, monkeypatch, tmp_path):
-    monkeypatch.setattr(Judged, "published", True)
+    monkeypatch.setattr(Verdict, "published", True)
     engine = await made(STYLES[:3], 240, Told(EvolutionKind.REWRITE))
     await engine.evolve()
     epoch = await engine.store.current_epoch()
@@ -211,7 +211,7 @@ async def test_a_restart_finds_the_embedder_of_the_bootstrap(made, monkeypatch, 
 
 
 async def test_there_are_never_more_routers_than_the_setting_lets_there_be(made, monkeypatch):
-    monkeypatch.setattr(Judged, "published", True)
+    monkeypatch.setattr(Verdict, "published", True)
     seen_halves = []
 
     def splits(case):
@@ -313,7 +313,7 @@ async def test_before_bootstrap_and_without_gradients_there_is_nothing_to_do(mad
 async def test_an_evolution_is_an_epoch_that_a_restart_and_a_rebuild_find(
     made, monkeypatch, tmp_path
 ):
-    monkeypatch.setattr(Judged, "published", True)
+    monkeypatch.setattr(Verdict, "published", True)
     engine = await made(STYLES[:3])
     run = await engine.evolve()
     assert (await engine.store.current_epoch()).sequence == run.sequence
@@ -361,7 +361,7 @@ async def evolutions(engine, restless, count, events=6, seed=100):
 async def test_after_many_evolutions_mass_is_the_sum_of_what_interactions_wrote(
     made, monkeypatch, count, events
 ):
-    monkeypatch.setattr(Judged, "published", True)
+    monkeypatch.setattr(Verdict, "published", True)
     restless = Restless(seed=count)
     engine = await made(
         STYLES[:3], 160, Told(restless), evolve_support=1, evolve_most=2, holdout=40
@@ -377,7 +377,7 @@ async def test_after_many_evolutions_mass_is_the_sum_of_what_interactions_wrote(
 
 @pytest.mark.parametrize("kind", [EvolutionKind.SPLIT, EvolutionKind.MERGE])
 async def test_learning_goes_on_until_the_end_of_a_publication(made, monkeypatch, kind):
-    monkeypatch.setattr(Judged, "published", True)
+    monkeypatch.setattr(Verdict, "published", True)
     engine = await made(STYLES[:3], 200, Told(kind), taste=BankSettings(k=3), evolve_most=1)
     found = engine.store.clients_with_rules
     learned = []
@@ -421,7 +421,7 @@ async def test_learning_goes_on_until_the_end_of_a_publication(made, monkeypatch
 async def test_a_publication_that_is_begun_again_leaves_nobody_else_to_learn_between(
     made, monkeypatch
 ):
-    monkeypatch.setattr(Judged, "published", True)
+    monkeypatch.setattr(Verdict, "published", True)
     engine = await made(
         STYLES[:3], 200, Told(EvolutionKind.MERGE), taste=BankSettings(k=3), evolve_most=1
     )
@@ -451,7 +451,7 @@ async def test_a_publication_that_is_begun_again_leaves_nobody_else_to_learn_bet
 async def test_a_process_that_only_follows_tries_an_undo_of_what_it_has_not_followed_yet(
     made, monkeypatch
 ):
-    monkeypatch.setattr(Judged, "published", True)
+    monkeypatch.setattr(Verdict, "published", True)
     engine = await made(
         STYLES[:3], 240, Told(EvolutionKind.MERGE), taste=BankSettings(k=3), evolve_most=1
     )
@@ -474,7 +474,7 @@ async def test_a_process_that_only_follows_tries_an_undo_of_what_it_has_not_foll
 
 @pytest.mark.parametrize("kind", [EvolutionKind.SPLIT, EvolutionKind.MERGE, EvolutionKind.REWRITE])
 async def test_undo_leads_back(made, monkeypatch, kind):
-    monkeypatch.setattr(Judged, "published", True)
+    monkeypatch.setattr(Verdict, "published", True)
     engine = await made(STYLES[:3], 200, Told(kind), taste=BankSettings(k=3), evolve_most=1)
     taste = engine.numbers.view.state.taste
     texts = {
@@ -507,7 +507,7 @@ async def test_undo_leads_back(made, monkeypatch, kind):
 
 
 async def test_what_was_written_since_a_merge_goes_to_its_users_earlier_router(made, monkeypatch):
-    monkeypatch.setattr(Judged, "published", True)
+    monkeypatch.setattr(Verdict, "published", True)
     engine = await made(
         STYLES[:3], 240, Told(EvolutionKind.MERGE), taste=BankSettings(k=3), evolve_most=1
     )
@@ -519,7 +519,7 @@ async def test_what_was_written_since_a_merge_goes_to_its_users_earlier_router(m
 
 
 async def test_only_the_last_standing_run_can_be_undone(made, monkeypatch):
-    monkeypatch.setattr(Judged, "published", True)
+    monkeypatch.setattr(Verdict, "published", True)
     engine = await made(STYLES[:3], 200, Told(EvolutionKind.REWRITE))
     first = await engine.evolve()
     await push(engine, stream(STYLES[:3], 240, seed=3))

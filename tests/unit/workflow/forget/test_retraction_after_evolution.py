@@ -7,7 +7,7 @@ import pytest
 from propagation.model.clients.client import ClientKey, ClientKind
 from propagation.model.interactions.learned_block import LearnedBlock
 from propagation.model.routers.router_maps import RouterMap, RouterMaps
-from propagation.optimization.judge import Judged
+from propagation.optimization.judge import Verdict
 from propagation.workflow.learn.checkpoints import same_numbers
 from propagation.workflow.learn.rebuild import rebuilt
 from propagation.workflow.settings import BankSettings
@@ -51,7 +51,7 @@ async def with_repeats(engine, count, draw):
     ],
 )
 async def test_repeats_take_places_over_splits_merges_and_undos(made, monkeypatch, seed, times):
-    monkeypatch.setattr(Judged, "published", True)
+    monkeypatch.setattr(Verdict, "published", True)
     restless, draw = Restless(seed), np.random.default_rng(seed)
     engine = await made(
         STYLES[:3], 120, Told(restless), evolve_support=1, evolve_most=2, holdout=40
@@ -71,7 +71,7 @@ async def test_repeats_take_places_over_splits_merges_and_undos(made, monkeypatc
 async def test_a_repeat_from_before_a_split_is_stored_in_the_numbers_of_its_own_epoch(
     made, monkeypatch
 ):
-    monkeypatch.setattr(Judged, "published", True)
+    monkeypatch.setattr(Verdict, "published", True)
     engine = await made(
         STYLES[:3],
         240,

@@ -6,8 +6,8 @@ import asyncio
 import numpy as np
 
 from propagation.adapters.offline.embedder import HashedEmbedder
-from propagation.workflow.index import client_vectors as vectors
-from propagation.workflow.index.client_vectors import LineVectors
+from propagation.workflow.index import line_vectors as vectors
+from propagation.workflow.index.line_vectors import LineVectors
 from propagation.workflow.views.said import Said
 
 ROOM, LINES = 8, 6
@@ -32,11 +32,11 @@ async def test_callers_that_put_out_each_others_lines_all_end_with_their_own(mon
     first = said(0, *(f"line 0 {m}" for m in range(LINES)))
     texts = [said(2 * n, *(f"line {n} {m}" for m in range(LINES))) for n in range(1, 4)]
     texts.append(said(8, "line 0 0", "one that is new"))
-    await kept.of_texts([first])
+    await kept.profile_vectors([first])
     texts += [
         said(2 * n, "line 0 1", *(f"line {n} {m}" for m in range(LINES))) for n in range(5, 9)
     ]
-    found = await asyncio.gather(*(kept.of_texts([text]) for text in texts))
-    alone = [await LineVectors(embedder).of_texts([text]) for text in texts]
+    found = await asyncio.gather(*(kept.profile_vectors([text]) for text in texts))
+    alone = [await LineVectors(embedder).profile_vectors([text]) for text in texts]
     assert np.allclose(np.concatenate(found), np.concatenate(alone))
-    assert len(kept._places) <= ROOM
+    assert len(kept._row_of) <= ROOM

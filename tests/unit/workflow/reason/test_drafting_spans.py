@@ -68,7 +68,7 @@ def texts_of(parts):
 
 async def test_one_span_goes_on_from_what_the_one_before_drafted(engine):
     parts, claim = await drafted(
-        engine, lambda: True, Drafter(engine.reasoning.drafting.stage1, LEAST)
+        engine, lambda: True, Drafter(engine.reasoning.drafting.interactions, LEAST)
     )
     assert [reasoned.sequence for part in parts for reasoned in part.reasoned] == [
         work.sequence for work in claim.work
@@ -78,22 +78,22 @@ async def test_one_span_goes_on_from_what_the_one_before_drafted(engine):
     for text in texts_of(parts):
         assert text.profile.version == seen.get(text.profile.ref, text.profile.version - 1) + 1
         seen[text.profile.ref] = text.profile.version
-    in_one = Drafter(engine.reasoning.drafting.stage1, EVENTS)
+    in_one = Drafter(engine.reasoning.drafting.interactions, EVENTS)
     assert texts_of(parts) == texts_of(
         [part async for part in in_one.drafts(claim.work, 60, lambda: True)]
     )
 
 
 async def test_where_somebody_waits_only_the_first_span_is_read(engine, monkeypatch):
-    stage1, read = engine.reasoning.drafting.stage1, []
-    desk = stage1.desk
+    interactions, read = engine.reasoning.drafting.interactions, []
+    working_set = interactions.working_set
 
     async def counted(works, drafted):
         read.append(len(works))
-        return await desk(works, drafted)
+        return await working_set(works, drafted)
 
-    monkeypatch.setattr(stage1, "desk", counted)
-    drafter = Drafter(stage1, LEAST)
+    monkeypatch.setattr(interactions, "working_set", counted)
+    drafter = Drafter(interactions, LEAST)
 
     def ends():
         drafter._ending = True

@@ -20,7 +20,7 @@ from propagation.ports.vector_index import Collection
 from propagation.workflow.concurrency.lru_cache import Recent
 from propagation.workflow.engine import Engine
 from propagation.workflow.index import maintenance as index_upkeep
-from propagation.workflow.index.client_vectors import LineVectors
+from propagation.workflow.index.vector_sync import LineVectors
 from propagation.workflow.reason import cold_start
 from propagation.workflow.reason.cold_start import ColdStart
 from propagation.workflow.settings import BankSettings, WorkflowSettings
@@ -242,7 +242,7 @@ async def test_where_a_later_part_clashes_the_earlier_ones_stay_and_the_rest_is_
     profile = await profile_of(engine)
     assert "Written elsewhere." in profile.text
     assert profile.attributes == {"opera", "jazz", "folk", "dub"}
-    assert engine.vectors.has_shown(ref, profile.version)
+    assert engine.vectors.has_version(ref, profile.version)
 
 
 async def test_texts_of_a_commit_that_failed_are_not_shown(engine, monkeypatch):
@@ -255,7 +255,7 @@ async def test_texts_of_a_commit_that_failed_are_not_shown(engine, monkeypatch):
     with pytest.raises(LeaseLost):
         await engine.reason()
     [ref] = await engine.store.find_refs([ClientKey(kind=ClientKind.USER, id="ann")])
-    assert not engine.vectors.has_shown(ref, 1)
+    assert not engine.vectors.has_version(ref, 1)
     assert ref not in await engine.index.versions(Collection.USERS)
 
 
@@ -353,7 +353,7 @@ async def test_a_change_that_the_reasoner_failed_on_is_described_in_the_end_even
     before, _ = await title_of(engine, "Blue", title="Kind of Green")
     assert "“Blue”" in before[0]
     again = ColdStart(
-        engine.store, engine.reasoner, engine.stage2.policy, engine.vectors, engine.settings
+        engine.store, engine.reasoner, engine.rounds.policy, engine.vectors, engine.settings
     )
     await again.open(await engine.store.learned_through())
     assert await again.step() == {}
@@ -371,7 +371,7 @@ async def test_an_index_that_lagged_is_mended_without_a_restart(engine, monkeypa
     await engine.learn()
     await engine.reason(0)
     with monkeypatch.context() as broken:
-        broken.setattr(LineVectors, "of_texts", lambda self, texts: refused(texts))
+        broken.setattr(LineVectors, "profile_vectors", lambda self, texts: refused(texts))
         assert await engine.reasoning.step() == 2
         assert (await profile_of(engine)).version > 0
         assert await engine.carry() == 0, "whoever committed may still be at it"

@@ -134,7 +134,7 @@ async def test_the_placebo_shuffles_who_hears_what_and_not_what_is_learned(tmp_p
         async with lived(
             folder, SMALL.model_copy(update={"policy": policy, "propagate": False})
         ) as engine:
-            await engine.stage2.run()
+            await engine.rounds.run()
             edges = await engine.store.edges_of(sorted(await engine.store.text_versions()))
             found[policy] = (
                 engine.numbers.view.state.taste.trust[:USERS].copy(),
@@ -179,7 +179,7 @@ async def test_the_preset_paper_multicasts_above_tau(tmp_path, paper, flags):
     """Eq. 4 through the engine: tau is fixed with the epoch, and nobody of a smaller cosine is
     reached."""
     async with lived(tmp_path, paper(*flags)) as engine:
-        assert isinstance(engine.stage2.policy, SemanticPolicy)
+        assert isinstance(engine.rounds.policy, SemanticPolicy)
         epoch = await engine.store.current_epoch()
         assert (epoch.number, epoch.taste_k) == (1, 20)
         assert epoch.tau == 0.3 if flags else 0 < epoch.tau < 1

@@ -121,7 +121,7 @@ async def test_only_the_failing_router_is_left_out_and_the_next_round_has_what_a
         await lived(engine)
         engine.reasoner.silent = frozenset({failing})
         done = await engine.run_round()
-        assert engine.stage2.skipped == {failing: "the model timed out"}
+        assert engine.rounds.postponed == {failing: "the model timed out"}
         assert done.touched == sum(bool(found) for found in whole.values()) - 1
         assert {router: await parts(engine, router) for router in range(6)} == {
             **whole,
@@ -134,7 +134,7 @@ async def test_only_the_failing_router_is_left_out_and_the_next_round_has_what_a
         assert (done.touched, done.changed) == (1, 0)
         assert engine.reasoner.asked == [failing]
         assert await parts(engine, failing) == whole[failing]
-        assert engine.stage2.skipped == {}
+        assert engine.rounds.postponed == {}
         assert await engine.run_round() is None
 
 
@@ -144,7 +144,7 @@ async def test_what_was_left_out_waits_through_rounds_that_fail_again(tmp_path):
         engine.reasoner.silent = frozenset(range(6))
         done = await engine.run_round()
         assert done.touched == 0
-        waiting = set(engine.stage2.skipped)
+        waiting = set(engine.rounds.postponed)
         await lived(engine, start=100)
         await engine.run_round()
         engine.reasoner.silent = frozenset()
@@ -168,7 +168,7 @@ async def test_what_an_unpublished_round_left_out_is_not_read(tmp_path, monkeypa
         monkeypatch.undo()
         engine.reasoner.silent = frozenset()
         assert (await engine.run_round()).touched > 0
-        assert engine.stage2.skipped == {}
+        assert engine.rounds.postponed == {}
         assert await engine.run_round() is None
 
 

@@ -370,10 +370,10 @@ async def test_reindex_while_others_ask_misses_nothing_that_is_committed_meanwhi
                 )
             )
             await engine.store.commit_texts([after], [], await engine.store.recorded_through())
-            await engine.vectors.show([after])
+            await engine.vectors.publish([after])
             added.append(ref)
 
-        original = engine.upkeep._mending.mend
+        original = engine.upkeep._repair.mend
 
         async def mend(writer, progress):
             count = await original(writer, progress)
@@ -381,7 +381,7 @@ async def test_reindex_while_others_ask_misses_nothing_that_is_committed_meanwhi
                 await between(0, 0)
             return count
 
-        engine.upkeep._mending.mend = mend
+        engine.upkeep._repair.mend = mend
         assert await engine.reindex() == 12 + 3 + 4, "items, users, routers"
         assert added
         assert await differences(engine) == set()
