@@ -54,7 +54,7 @@ class Running:
     async def stop(self, grace_seconds: float | None) -> None:
         """No new calls; streams deliver their acks and end; running calls, and models, have
         `grace_seconds` (None: no time)."""
-        self.engine.hurry(grace_seconds or 0)
+        self.engine.stop_within(grace_seconds or 0)
         await self.health.stopping()
         self.service.stopping.set()
         await self.server.stop(grace_seconds)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from propagation.datasets.event_columns import ABSENT, Coded, Event, Events
 from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
-from propagation.model.plurals import counted
+from propagation.model.plurals import pluralize
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Dataset:
         order = self.order[:events]
         names = self.log.users.values
         active = {names[code] for code in set(self.log.users.array(len(self.log))[order].tolist())}
-        note = f"Only the earliest {events:,} of {len(self):,} events are used, and who is in them: {counted(len(active), 'user')}."
+        note = f"Only the earliest {events:,} of {len(self):,} events are used, and who is in them: {pluralize(len(active), 'user')}."
         return replace(
             self,
             order=order,

@@ -29,11 +29,11 @@ from propagation.datasets.line_reader import (
 from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
 from propagation.model.errors import BrokenData
 from propagation.model.validation import (
-    checked_list,
-    checked_metadata,
-    checked_negative,
-    checked_text,
-    checked_weight,
+    check_list,
+    check_metadata,
+    check_negative,
+    check_text,
+    check_weight,
 )
 
 CLIENTS, EVENTS = "clients.jsonl", "events.jsonl"
@@ -79,7 +79,7 @@ class Row:
             return None
         if not isinstance(value, str):
             raise self.broken(name, "is not a string")
-        return self.checked(checked_text, value, name)
+        return self.checked(check_text, value, name)
 
     def names(self, name: str) -> tuple[str, ...] | None:
         value = self._values.get(name)
@@ -87,7 +87,7 @@ class Row:
             return None
         if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
             raise self.broken(name, "is not a list of strings")
-        return self.checked(checked_list, value, name) or None
+        return self.checked(check_list, value, name) or None
 
     def flag(self, name: str) -> bool | None:
         value = self._values.get(name)
@@ -108,7 +108,7 @@ class Row:
             for name, part in value.items()
             if part is not None
         }
-        return self.checked(checked_metadata, plain, "metadata")
+        return self.checked(check_metadata, plain, "metadata")
 
     def time(self) -> int | None:
         value = self._values.get("time")
@@ -128,7 +128,7 @@ class Row:
             raise self.broken("weight", "is not a number")
         # An integer of hundreds of digits is beyond a float, and beyond the limit.
         return self.checked(
-            checked_weight, float(value) if abs(value) < sys.float_info.max else math.inf, "weight"
+            check_weight, float(value) if abs(value) < sys.float_info.max else math.inf, "weight"
         )
 
 
@@ -224,7 +224,7 @@ def _events(folder: Path, ids: Ids) -> Events:
             raise row.broken(
                 "event_id", f"{event_id!r} was used on an earlier line; give this event its own id"
             )
-        row.checked(partial(checked_negative, item), negative, "negative_item_id")
+        row.checked(partial(check_negative, item), negative, "negative_item_id")
         if event_id:
             seen.add(event_id)
         event = Event(

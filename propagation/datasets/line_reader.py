@@ -14,10 +14,10 @@ from propagation.model.clients.client import ClientChange
 from propagation.model.errors import BrokenData, InvalidInput
 from propagation.model.validation import (
     LAST_SECOND,
-    checked_client,
-    checked_id,
-    checked_metadata,
-    checked_text,
+    check_client,
+    check_id,
+    check_metadata,
+    check_text,
 )
 
 MILLISECONDS_FROM = 1e11
@@ -158,7 +158,7 @@ class Ids:
         """1 to 256 bytes of UTF-8 without control characters."""
         if value in self._good:
             return value
-        name = within(checked_id, value.strip() if self._stripped else value, file, line, field)
+        name = within(check_id, value.strip() if self._stripped else value, file, line, field)
         self._good.add(name)
         return name
 
@@ -166,12 +166,12 @@ class Ids:
 def described(client: ClientChange, file: str, line: int) -> ClientChange:
     """A client as the service takes it: also what a table's cells add up to is bounded. Raises
     BrokenData."""
-    return within(lambda given, _: checked_client(given), client, file, line, "")
+    return within(lambda given, _: check_client(given), client, file, line, "")
 
 
 def event_metadata(values: Mapping[str, str], file: str, line: int) -> Mapping[str, str]:
     """What a table says of an event, as the service takes it. Raises BrokenData."""
-    return within(checked_metadata, values, file, line, "metadata")
+    return within(check_metadata, values, file, line, "metadata")
 
 
 def number(value: str, file: str, line: int, field: str) -> float:
@@ -218,7 +218,7 @@ def written_moment(value: str, file: str, line: int, field: str) -> int:
 
 def title_of(value: str, file: str, line: int, field: str) -> str:
     """Cleaned, and within what the service takes."""
-    return within(checked_text, cleaned(value), file, line, field)
+    return within(check_text, cleaned(value), file, line, field)
 
 
 def unique(ids: Iterable[str], name: str, file: str, line: int, field: str) -> None:

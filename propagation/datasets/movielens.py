@@ -8,7 +8,7 @@ from pathlib import Path
 from propagation.datasets.line_reader import csv_rows, event_metadata, find, number
 from propagation.datasets.text_cleaning import cleaned, split_list
 from propagation.model.clients.client import TEXT_MAX_CHARS, ClientChange, ClientKey, ClientKind
-from propagation.model.plurals import counted
+from propagation.model.plurals import pluralize
 
 YEAR = re.compile(r"\s*\((\d{4})\)\s*$")
 ARTICLE_LAST = re.compile(
@@ -91,5 +91,5 @@ def joined_note(items: dict[str, ClientChange], descriptions: dict[str, str]) ->
         return ()
     described = sum(item.description is not None for item in items.values())
     return (
-        f"Descriptions were joined by title for {described:,} of {counted(len(items), 'film')}.",
+        f"Descriptions were joined by title for {described:,} of {pluralize(len(items), 'film')}.",
     )

@@ -21,7 +21,7 @@ from propagation.datasets.line_reader import (
 )
 from propagation.datasets.movielens import Ratings, film, genres_of, joined_note, read_descriptions
 from propagation.datasets.text_cleaning import entries
-from propagation.model.clients.attribute import normalised
+from propagation.model.clients.attribute import normalize_name
 from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
 from propagation.model.errors import BrokenData
 
@@ -129,7 +129,7 @@ def _tags(folder: Path, ending: str, ids: Ids) -> dict[str, tuple[str, ...]]:
     for line, (user, item, tag, time) in _rows(path, TAGS) if path else ():
         file = plain_name(path) if path else ""
         moment(time, file, line, TAGS[3])
-        for name in entries([normalised(tag)]):
+        for name in entries([normalize_name(tag)]):
             givers[ids.checked(item, file, line, TAGS[1])][name].add(
                 ids.checked(user, file, line, TAGS[0])
             )

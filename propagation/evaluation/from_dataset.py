@@ -9,7 +9,7 @@ from propagation.workflow.index.embedding import attribute_text, content_text
 def stream_of(dataset: Dataset) -> Stream:
     """Raises InvalidInput where there is nothing to rank."""
     clients = [
-        change.applied_to(Client(ref=ref_of(change.key.kind, row), key=change.key))
+        change.apply_to(Client(ref=ref_of(change.key.kind, row), key=change.key))
         for row, change in enumerate(dataset.items)
     ]
     user, item, time = dataset.rows()

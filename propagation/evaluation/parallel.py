@@ -29,7 +29,7 @@ async def side_by_side(
     Who is cancelled takes the passes along."""
     room, stopping, done = asyncio.Semaphore(at_once or cores()), threading.Event(), [0] * count
 
-    def heard_of(number: int) -> Heard:
+    def count_outcomes(number: int) -> Heard:
         def heard(passed: int) -> None:
             if stopping.is_set():
                 raise _Stopped
@@ -49,7 +49,7 @@ async def side_by_side(
         await room.acquire()
         async with aclosing(passes):
             async for work in passes:
-                running.append(asyncio.create_task(run(work, heard_of(len(running)))))
+                running.append(asyncio.create_task(run(work, count_outcomes(len(running)))))
                 await room.acquire()
                 if any(task.done() and task.exception() for task in running):
                     break

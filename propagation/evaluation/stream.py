@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model.errors import InvalidInput
-from propagation.model.plurals import counted
+from propagation.model.plurals import pluralize
 
 I64 = NDArray[np.int64]
 LEAST_EVENTS = 50
@@ -41,13 +41,13 @@ class Stream:
         if len(self.user) < LEAST_EVENTS:
             raise InvalidInput(
                 "events",
-                f"{self.name} has {counted(len(self.user), 'event')}; an evaluation needs at "
+                f"{self.name} has {pluralize(len(self.user), 'event')}; an evaluation needs at "
                 f"least {LEAST_EVENTS}. A catalogue alone can be imported and searched, there is nothing to rank",
             )
         if self.items < LEAST_ITEMS:
             raise InvalidInput(
                 "items",
-                f"{self.name} has {counted(self.items, 'item')}; "
+                f"{self.name} has {pluralize(self.items, 'item')}; "
                 f"an evaluation needs at least {LEAST_ITEMS}",
             )
 

@@ -1,6 +1,6 @@
 """One root for every error this library raises on purpose; each class's docstring is its meaning."""
 
-from propagation.model.usage import NOTHING, Usage
+from propagation.model.usage import NO_USAGE, Usage
 
 
 class PropagationError(Exception):
@@ -117,7 +117,7 @@ class ReasonerFailed(PropagationError):
     """The reasoner gave no usable answer. Never the same as having found nothing. `usage` is what
     it cost all the same."""
 
-    def __init__(self, reason: str, usage: Usage = NOTHING) -> None:
+    def __init__(self, reason: str, usage: Usage = NO_USAGE) -> None:
         super().__init__(reason)
         self.usage = usage
 
@@ -136,7 +136,7 @@ class ReasonerStopping(ReasonerUnavailable):
     """This process ends: nobody stands in, what waits goes on after its next start."""
 
 
-class ReasonerAway(ReasonerUnavailable):
+class EndpointUnavailable(ReasonerUnavailable):
     """The endpoint is down or busy; who asks it sees to it that it is not asked too often, so the
     next try may be soon."""
 

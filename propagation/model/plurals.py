@@ -1,6 +1,6 @@
 """Numbers in sentences."""
 
 
-def counted(number: int, one: str, many: str = "") -> str:
+def pluralize(number: int, one: str, many: str = "") -> str:
     """ "1 user", "1,000 users". `many`: where it is not `one` with an s."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class PromptCost:
     """`calls` that reached a model, retries counted; `cached`: answers that needed none; `lost`:
     parts of answers that were not usable. Tokens as the server counts them; `seconds` of waiting;
     `money` in the price list's currency."""
@@ -17,8 +17,8 @@ class Spent:
     seconds: float = 0.0
     money: float = 0.0
 
-    def __add__(self, other: "Spent") -> "Spent":
-        return Spent(
+    def __add__(self, other: "PromptCost") -> "PromptCost":
+        return PromptCost(
             self.calls + other.calls,
             self.cached + other.cached,
             self.lost + other.lost,
@@ -34,7 +34,7 @@ class Usage:
     """By prompt, as `name@version`, what an answer took. `stand_in`: who answered in the reasoner's
     place where it could not; "" where nobody had to."""
 
-    by_prompt: tuple[tuple[str, Spent], ...] = ()
+    by_prompt: tuple[tuple[str, PromptCost], ...] = ()
     stand_in: str = ""
 
     def __add__(self, other: "Usage") -> "Usage":
@@ -62,11 +62,11 @@ class Usage:
         return f"stand-in {self.stand_in}" if self.stand_in else ", ".join(self.prompts)
 
     @property
-    def total(self) -> Spent:
-        return sum((spent for _, spent in self.by_prompt), Spent())
+    def total(self) -> PromptCost:
+        return sum((spent for _, spent in self.by_prompt), PromptCost())
 
 
-NOTHING = Usage()
+NO_USAGE = Usage()
 """An answer that took no call: the offline reasoner's."""
 
 
@@ -84,8 +84,8 @@ class Expenses:
     """What a reasoner spent since this process began and, where it is known, in all; and its
     budgets."""
 
-    this_run: Usage = NOTHING
-    ever: Usage = NOTHING
+    this_run: Usage = NO_USAGE
+    ever: Usage = NO_USAGE
     budgets: tuple[BudgetState, ...] = ()
 
 

@@ -18,7 +18,7 @@ SURROGATE = re.compile(r"[\ud800-\udfff]")
 SURELY_SHORT = ID_MAX_BYTES // 4
 
 
-def checked_id(value: str, field: str) -> str:
+def check_id(value: str, field: str) -> str:
     """An id as it is: 1 to 256 bytes of UTF-8 without control characters. Raises InvalidInput."""
     if value and len(value) <= SURELY_SHORT and value.isprintable():
         return value
@@ -32,7 +32,7 @@ def checked_id(value: str, field: str) -> str:
     return value
 
 
-def checked_text(value: str, field: str) -> str:
+def check_text(value: str, field: str) -> str:
     """Text may hold line breaks, but is bounded, has no U+0000, and is valid Unicode. Raises
     InvalidInput."""
     if len(value) > TEXT_MAX_CHARS:
@@ -43,7 +43,7 @@ def checked_text(value: str, field: str) -> str:
     return value
 
 
-def checked_list(values: Sequence[str], field: str) -> tuple[str, ...]:
+def check_list(values: Sequence[str], field: str) -> tuple[str, ...]:
     """A short list of short texts. Raises InvalidInput."""
     if len(values) > LIST_MAX:
         raise InvalidInput(field, f"holds {len(values)} entries; at most {LIST_MAX}")
@@ -54,49 +54,49 @@ def checked_list(values: Sequence[str], field: str) -> tuple[str, ...]:
             raise InvalidInput(
                 f"{field}[{place}]", f"is {len(value)} characters long; at most {ENTRY_MAX_CHARS}"
             )
-        checked_text(value, f"{field}[{place}]")
+        check_text(value, f"{field}[{place}]")
     return tuple(values)
 
 
-def checked_metadata(metadata: Mapping[str, str], field: str) -> dict[str, str]:
+def check_metadata(metadata: Mapping[str, str], field: str) -> dict[str, str]:
     """A small map of the caller's own: bounded together like one text. Raises InvalidInput."""
     if len(metadata) > LIST_MAX:
         raise InvalidInput(field, f"holds {len(metadata)} entries; at most {LIST_MAX}")
-    checked_text("".join(part for entry in metadata.items() for part in entry), field)
+    check_text("".join(part for entry in metadata.items() for part in entry), field)
     return dict(metadata)
 
 
-def checked_negative(item: str, negative: str | None, field: str) -> str | None:
+def check_negative(item: str, negative: str | None, field: str) -> str | None:
     """The item that was passed over is another one than the item taken. Raises InvalidInput."""
     if negative == item:
         raise InvalidInput(field, "is the item itself; name another item, or none")
     return negative
 
 
-def checked_weight(weight: float, field: str) -> float:
+def check_weight(weight: float, field: str) -> float:
     """A number above 0 and at most 10. Raises InvalidInput."""
     if not math.isfinite(weight) or not 0 < weight <= WEIGHT_MAX:
         raise InvalidInput(field, f"is {weight}; give a number above 0 and at most {WEIGHT_MAX:g}")
     return weight
 
 
-def checked_seconds(seconds: float, field: str) -> None:
+def check_seconds(seconds: float, field: str) -> None:
     """Seconds since 1970. Raises InvalidInput."""
     if not 0 <= seconds < LAST_SECOND:
         raise InvalidInput(field, "is outside of the years 1970 to 9998")
 
 
-def checked_client(client: ClientChange) -> ClientChange:
+def check_client(client: ClientChange) -> ClientChange:
     """Every field that is given, by its own name. Raises InvalidInput."""
-    checked_id(client.key.id, "id")
+    check_id(client.key.id, "id")
     for name, text in (("title", client.title), ("description", client.description)):
         if text:
-            checked_text(text, name)
+            check_text(text, name)
     for name, values in (("attributes", client.attributes), ("categories", client.categories)):
         if values:
-            checked_list(values, name)
+            check_list(values, name)
     if client.metadata:
-        checked_metadata(client.metadata, "metadata")
+        check_metadata(client.metadata, "metadata")
     return client
 
 

@@ -4,10 +4,10 @@ watcher is told."""
 from dataclasses import dataclass
 from enum import StrEnum
 
-from propagation.model.clients.client_text import Merged
+from propagation.model.clients.client_text import MessageMerge
 
 
-class WatchedKind(StrEnum):
+class WatchEventKind(StrEnum):
     ROUND = "round"
     MESSAGE = "message"
     MERGE = "merge"
@@ -21,7 +21,7 @@ class NumberedMerge:
 
     number: int
     sequence: int
-    merge: Merged
+    merge: MessageMerge
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 from propagation.model.clients.client_text import ClientText
 from propagation.model.errors import ReasonerFailed
-from propagation.ports.reasoner import OptimizeAnswer, Part
+from propagation.ports.reasoner import AnswerPart, OptimizeAnswer
 
 
-def optimized(text: ClientText, answer: Part[OptimizeAnswer], max_lines: int) -> ClientText:
+def optimized(text: ClientText, answer: AnswerPart[OptimizeAnswer], max_lines: int) -> ClientText:
     """P_c*, F_c*: the next version; the same object when there is nothing to change. Raises
     EditClash."""
     if isinstance(answer, ReasonerFailed) or not (answer.edits or answer.rules):
         return text
-    profile = text.profile.edited(answer.edits, max_lines)
+    profile = text.profile.apply_edits(answer.edits, max_lines)
     if profile is text.profile:
         profile = replace(profile, version=profile.version + 1)
     memory = text.filter_memory

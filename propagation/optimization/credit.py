@@ -21,7 +21,9 @@ def of_those_that_took_part(
     }
     epochs = {message.router: message.epoch for party in parties for message in party.messages}
     return [
-        gradient.of_epoch(epochs[gradient.owner]) if gradient.module == Module.ROUTER else gradient
+        gradient.with_epoch(epochs[gradient.owner])
+        if gradient.module == Module.ROUTER
+        else gradient
         for gradient in gradients
         if (gradient.module, gradient.owner) in took_part
     ]

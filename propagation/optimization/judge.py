@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.plurals import counted
+from propagation.model.plurals import pluralize
 from propagation.numbers.rules.combiner import LEAST_DEVIATION, Combiner
 from propagation.numbers.rules.features import Feature
 from propagation.numbers.state import F32
@@ -43,7 +43,7 @@ class Verdict:
         return (
             f"{words} the routers that are: log-loss {self.before:.{places}f} becomes {self.after:.{places}f}"
             f" ({difference:+.{places}f}, one standard error is {self.standard_error:.{places}f})"
-            f" over {self.users:,} users and {self.interactions:,} of the {counted(self.held_out, 'newest interaction')}"
+            f" over {self.users:,} users and {self.interactions:,} of the {pluralize(self.held_out, 'newest interaction')}"
             f"{'' if self.interactions == self.held_out else ' (the others had no prediction)'}"
         )
 

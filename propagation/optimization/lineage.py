@@ -76,8 +76,8 @@ def edges_followed(
 
 def _targets(change: RouterMap, edge: RoutingEdge) -> tuple[int, ...]:
     if kind_of(edge.ref) == ClientKind.ITEM:
-        return change.becomes(edge.router)
-    return (int(change.mapped(np.array([edge.router]), np.array([index_of(edge.ref)]))[0]),)
+        return change.successors_of(edge.router)
+    return (int(change.map_routers(np.array([edge.router]), np.array([index_of(edge.ref)]))[0]),)
 
 
 def rules_followed(memory: FilterMemory, change: RouterMap) -> FilterMemory:
@@ -86,7 +86,7 @@ def rules_followed(memory: FilterMemory, change: RouterMap) -> FilterMemory:
     changes."""
     kept: dict[tuple[int | None, str | None], FilterRule] = {}
     for rule in memory.rules:
-        numbers = (None,) if rule.router is None else change.becomes(rule.router)
+        numbers = (None,) if rule.router is None else change.successors_of(rule.router)
         for number in numbers:
             followed = rule if number == rule.router else replace(rule, router=number)
             other = kept.get(followed.target)

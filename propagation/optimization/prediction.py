@@ -6,12 +6,12 @@ from propagation.model.clients.client_text import ReasonWork
 from propagation.model.errors import ReasonerFailed
 from propagation.model.usage import Usage
 from propagation.optimization.candidate_order import mixed_word
-from propagation.ports.reasoner import MergeAnswer, Part, Party, Reasoner
+from propagation.ports.reasoner import AnswerPart, MergeAnswer, Party, Reasoner
 
 
 async def receive_and_predict(
     reasoner: Reasoner, work: ReasonWork, parties: Sequence[Party], seed: int
-) -> tuple[Sequence[Part[MergeAnswer]], int | None, Usage]:
+) -> tuple[Sequence[AnswerPart[MergeAnswer]], int | None, Usage]:
     """(eq. 5 for each of user, positive and negative item, in this order; the reward of eq. 7: 1 if
     the positive was chosen, else 0, None without a negative; what it cost). Candidates come in
     seeded random order, so that no reasoner can answer by position. Raises ReasonerFailed."""

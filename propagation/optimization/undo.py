@@ -7,14 +7,14 @@ from numpy.typing import NDArray
 
 from propagation.model.errors import InvalidInput
 from propagation.model.routers.evolution import EvolutionChange, EvolutionKind
-from propagation.model.routers.router_maps import RouterMap, standing
+from propagation.model.routers.router_maps import RouterMap, drop_undone_runs
 from propagation.optimization.lineage import Numbering
 
 
 def undoable(maps: Sequence[RouterMap], run: int) -> RouterMap:
     """The map of a run that can be undone: the last one that still stands, or the undo that came
     last. Raises InvalidInput."""
-    left = standing(maps)
+    left = drop_undone_runs(maps)
     if (left and left[-1].run == run) or (maps and maps[-1].run == run):
         return next(one for one in maps if one.run == run)
     if any(one.run == run for one in left):

@@ -27,7 +27,7 @@ class Embedder(Protocol):
         does it: ReasonerUnavailable while it does not answer, ReasonerGaveUp where it embeds
         nothing at all."""
 
-    def hurry(self, seconds: float) -> None:
+    def stop_within(self, seconds: float) -> None:
         """As of a reasoner: nothing more is embedded, what is under way has so many seconds."""
 
     async def close(self) -> None:
@@ -45,5 +45,5 @@ class FittableEmbedder(Embedder, Protocol):
         """Take a state; None is the unfitted one, a seeded projection. Raises IncompatibleSettings
         on a state of another form or dimension."""
 
-    def twin(self, state: bytes | None) -> Self:
+    def with_state(self, state: bytes | None) -> Self:
         """Another embedder of the same make with this state, while this one goes on as it is."""

@@ -17,10 +17,10 @@ from propagation.model.errors import ReasonerFailed
 from propagation.model.fast_dataclass import value
 from propagation.model.routers.router import RouterVersion
 from propagation.model.routers.router_case import RouterCase, RouterDecision
-from propagation.model.usage import NOTHING, Expenses, Usage
+from propagation.model.usage import NO_USAGE, Expenses, Usage
 
 T = TypeVar("T")
-Part: TypeAlias = T | ReasonerFailed
+AnswerPart: TypeAlias = T | ReasonerFailed
 
 
 @value
@@ -35,11 +35,11 @@ class Party:
 
 
 @dataclass(frozen=True)
-class DescribeAnswer:
+class ExtractAnswer:
     """For each client, in order: its own text as catalogue lines with their attributes (eq. 1)."""
 
-    edits: Sequence[Part[Sequence[Edit]]]
-    usage: Usage = NOTHING
+    edits: Sequence[AnswerPart[Sequence[Edit]]]
+    usage: Usage = NO_USAGE
 
 
 @value
@@ -49,7 +49,7 @@ class MergeAnswer:
 
     edits: Sequence[Edit]
     outcomes: Mapping[tuple[int, int], str] = field(default_factory=dict)
-    usage: Usage = NOTHING
+    usage: Usage = NO_USAGE
 
 
 @value
@@ -66,9 +66,9 @@ class ForwardAnswer:
     candidate, in order, and eq. 6 (None where there was but one candidate). A client without
     messages has an empty merge."""
 
-    merges: Sequence[Part[MergeAnswer]]
-    prediction: Part[Prediction] | None
-    usage: Usage = NOTHING
+    merges: Sequence[AnswerPart[MergeAnswer]]
+    prediction: AnswerPart[Prediction] | None
+    usage: Usage = NO_USAGE
 
 
 @value
@@ -86,8 +86,8 @@ class BackwardAnswer:
     in order."""
 
     gradients: Sequence[Gradient]
-    clients: Sequence[Part[OptimizeAnswer]]
-    usage: Usage = NOTHING
+    clients: Sequence[AnswerPart[OptimizeAnswer]]
+    usage: Usage = NO_USAGE
 
 
 @dataclass(frozen=True)
@@ -116,8 +116,8 @@ class Summary:
 class SummarizeAnswer:
     """For each router, in order."""
 
-    summaries: Sequence[Part[Summary]]
-    usage: Usage = NOTHING
+    summaries: Sequence[AnswerPart[Summary]]
+    usage: Usage = NO_USAGE
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class RankAnswer:
     """Places of the candidates, each once, best first."""
 
     order: Sequence[int]
-    usage: Usage = NOTHING
+    usage: Usage = NO_USAGE
 
 
 class Reasoner(Protocol):
@@ -137,23 +137,23 @@ class Reasoner(Protocol):
     def name(self) -> str: ...
 
     @property
-    def pause(self) -> str:
+    def pause_reason(self) -> str:
         """Why it asks nobody at present, in words, though it has work; "" where it does."""
 
     @property
-    def width(self) -> int:
+    def concurrency(self) -> int:
         """How many interactions are best under way at once; 1 where reasoning computes on this
         loop."""
 
     @property
-    def routers_at_once(self) -> int:
+    def router_batch_size(self) -> int:
         """How many routers to hand over at once; 1 where reasoning computes on this loop."""
 
     @property
     def expenses(self) -> Expenses:
         """What was spent, by prompt, and what the budgets are."""
 
-    def hurry(self, seconds: float) -> None:
+    def stop_within(self, seconds: float) -> None:
         """The service stops: nothing more is asked, what is under way has so many seconds. Both
         raise ReasonerStopping then."""
 
@@ -161,7 +161,7 @@ class Reasoner(Protocol):
         """Let go of connections, and write down what was spent; nothing is asked afterwards. The
         graph is still open."""
 
-    async def describe(self, clients: Sequence[Client]) -> DescribeAnswer:
+    async def extract(self, clients: Sequence[Client]) -> ExtractAnswer:
         """Prompt_extract, eq. 1: new or changed clients' own texts."""
 
     async def merge(self, party: Party) -> MergeAnswer:

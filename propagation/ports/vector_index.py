@@ -59,7 +59,7 @@ class IndexWriter(Protocol):
         """Every point's version: what the start-up comparison looks at."""
 
 
-class Successor(IndexWriter, Protocol):
+class IndexSuccessor(IndexWriter, Protocol):
     """An index being made beside the one that is served."""
 
     async def publish(self) -> None:
@@ -68,7 +68,7 @@ class Successor(IndexWriter, Protocol):
 
 
 class VectorIndex(IndexWriter, Protocol):
-    async def ensure(self, embedder: str, dimension: int) -> bool:
+    async def ensure_collections(self, embedder: str, dimension: int) -> bool:
         """First of all calls but `successor` (what needs an index raises IndexUnavailable before
         it): collections exist, for this embedder and dimension; whether some were made now, and are
         empty. Processes that make them at the same time may make too many. Raises
@@ -82,7 +82,7 @@ class VectorIndex(IndexWriter, Protocol):
         ValueError on a vector that is not finite or of another dimension; a vector of zeros has
         cosine 0 with everything."""
 
-    async def above(
+    async def search_above(
         self,
         collection: Collection,
         vector: NDArray[np.float32],
@@ -97,7 +97,7 @@ class VectorIndex(IndexWriter, Protocol):
     ) -> dict[int | str, NDArray[np.float32]]:
         """The points' vectors, as unit vectors; keys without a point are left out."""
 
-    async def successor(self, embedder: str, dimension: int) -> Successor:
+    async def create_successor(self, embedder: str, dimension: int) -> IndexSuccessor:
         """An empty one for this embedder and dimension, for `reindex`; this index is served
         meanwhile, and keeps taking points. One that was never published is dropped. May be called
         in place of `ensure`."""

@@ -18,7 +18,7 @@ def described(text: ClientText, edits: Sequence[Edit], max_lines: int) -> Client
     if not edits:
         return text
     return ClientText(
-        profile=text.profile.edited(edits, max_lines),
+        profile=text.profile.apply_edits(edits, max_lines),
         filter_memory=text.filter_memory,
         watermark=text.watermark,
         dropped=text.dropped,

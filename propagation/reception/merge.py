@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from propagation.model.clients.client import Client
-from propagation.model.clients.client_text import MERGED_OUTCOME, ClientText, Merged
+from propagation.model.clients.client_text import MERGED_OUTCOME, ClientText, MessageMerge
 from propagation.model.errors import ReasonerFailed
 from propagation.model.fast_dataclass import value
 from propagation.model.routers.router import RouterVersion
-from propagation.model.usage import NOTHING, Usage
-from propagation.ports.reasoner import MergeAnswer, Part, Party, Reasoner
+from propagation.model.usage import NO_USAGE, Usage
+from propagation.ports.reasoner import AnswerPart, MergeAnswer, Party, Reasoner
 from propagation.reception.buffer import buffered
 from propagation.reception.filter_memory import admitted
 
@@ -45,9 +45,9 @@ class Reception:
     room nothing is kept."""
 
     text: ClientText
-    merged: Sequence[Merged]
+    merged: Sequence[MessageMerge]
     messages: Sequence[RouterVersion]
-    usage: Usage = NOTHING
+    usage: Usage = NO_USAGE
 
 
 def inbox(
@@ -61,13 +61,15 @@ def inbox(
     return Inbox(client, text, messages, let_in, kept_out, fallen)
 
 
-def received(inbox: Inbox, answer: Part[MergeAnswer], last_round: int, max_lines: int) -> Reception:
+def received(
+    inbox: Inbox, answer: AnswerPart[MergeAnswer], last_round: int, max_lines: int
+) -> Reception:
     """Eq. 5, answered. An empty buffer is no work; where the answer failed, the messages go on
     waiting. Raises EditClash."""
     text = inbox.text
     if isinstance(answer, ReasonerFailed) or not inbox.messages:
         return Reception(text=text, merged=(), messages=())
-    profile = text.profile.edited(answer.edits, max_lines)
+    profile = text.profile.apply_edits(answer.edits, max_lines)
     if profile is text.profile:
         profile = replace(profile, version=profile.version + 1)
     outcomes = {
@@ -76,7 +78,7 @@ def received(inbox: Inbox, answer: Part[MergeAnswer], last_round: int, max_lines
         **{(message.router, message.version): "fell out" for message in inbox.fallen},
     }
     merged = [
-        Merged(
+        MessageMerge(
             ref=profile.ref,
             profile_version=profile.version,
             router=router,

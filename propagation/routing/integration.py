@@ -3,8 +3,8 @@ profile."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from propagation.model.clients.attribute import over_represented
-from propagation.model.routers.router import Integrated, RouterVersion
+from propagation.model.clients.attribute import rank_by_distinctiveness
+from propagation.model.routers.router import IntegratedAttribute, RouterVersion
 from propagation.ports.reasoner import Integration, Summary
 from propagation.routing.policy import Arrival
 
@@ -84,7 +84,7 @@ def integrated(
         epoch=epoch,
         name=answer.name,
         text=answer.text,
-        attributes=tuple(over_represented(asked.arrived, asked.common)),
+        attributes=tuple(rank_by_distinctiveness(asked.arrived, asked.common)),
         standing=tuple(asked.standing.items()),
         integrated=_integrated(arrivals),
         written_by=written_by,
@@ -113,9 +113,9 @@ def verbatim(
     )
 
 
-def _integrated(arrivals: Sequence[Arrival]) -> tuple[Integrated, ...]:
+def _integrated(arrivals: Sequence[Arrival]) -> tuple[IntegratedAttribute, ...]:
     return tuple(
-        Integrated(
+        IntegratedAttribute(
             attribute=a.attribute, ref=a.ref, profile_version=a.profile_version, sequence=a.sequence
         )
         for a in arrivals

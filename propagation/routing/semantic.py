@@ -70,7 +70,7 @@ class SemanticPolicy:
     ) -> dict[tuple[int, int], float]:
         hits = await asyncio.gather(
             *(
-                self._index.above(kind, vector, tau, frozenset(version.attributes))
+                self._index.search_above(kind, vector, tau, frozenset(version.attributes))
                 for kind in (Collection.USERS, Collection.ITEMS)
             )
         )

@@ -16,7 +16,7 @@ from propagation.model.routers.round import Round
 from propagation.model.usage import NO_EXPENSES, Expenses
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph.graph_store import GraphStore
-from propagation.ports.graph.record import Recorded
+from propagation.ports.graph.record import RecordResult
 from propagation.ports.reasoner import Reasoner
 from propagation.ports.vector_index import VectorIndex
 from propagation.routing.centre_perception import CentrePerception
@@ -142,7 +142,13 @@ class Engine:
             store, reasoner, settings, held_texts(store), yield_to_calls
         )
         self.reasoning = Reasoning(
-            store, self._interactions, self.vectors, settings, self.leases, reasoner.width, beside
+            store,
+            self._interactions,
+            self.vectors,
+            settings,
+            self.leases,
+            reasoner.concurrency,
+            beside,
         )
         self.past = Past(store)
         self.profiles = ProfileReader(
@@ -267,7 +273,7 @@ class Engine:
             self.unlearned.passed(sequence)
         return outcomes
 
-    async def record(self, events: Sequence[NewInteraction]) -> Recorded:
+    async def record(self, events: Sequence[NewInteraction]) -> RecordResult:
         recorded = await self.store.record(events, auto_create=self.settings.auto_create)
         self.unlearned.recorded(events, recorded.outcomes, entries=bool(recorded.created))
         return recorded
@@ -401,11 +407,11 @@ class Engine:
         async with self._no_texts(), self._learning:
             yield
 
-    def hurry(self, seconds: float) -> None:
+    def stop_within(self, seconds: float) -> None:
         """This process is to stop: models have so many seconds for what they are asked, and are
         asked no more. What waits for them goes on after the next start."""
-        self.reasoner.hurry(seconds)
-        self.embedder.hurry(seconds)
+        self.reasoner.stop_within(seconds)
+        self.embedder.stop_within(seconds)
 
     async def _describe(self, *, welcome: bool = True) -> int:
         texts = await self.cold_start.step(welcome=welcome)

@@ -6,7 +6,7 @@ import numpy as np
 
 from propagation.model.clients.client import ClientKind, ref_of
 from propagation.model.interactions.log import Interactions
-from propagation.model.interactions.withdrawal import Written
+from propagation.model.interactions.withdrawal import LearnedWeights
 from propagation.model.routers.router_maps import RouterMaps
 from propagation.numbers.ranking.quantised_scores import follow_recent, up_to_date
 from propagation.workflow.concurrency.core_pool import Cores
@@ -37,14 +37,16 @@ def warm_learning() -> NumbersView:
     restored(snapshot(view, barrier=False), view.seed)
     warm_evolution(view)
     rows = np.arange(SIZE)
-    written = Written(events.sequence, events.sequence, events.item, block.routers, block.weights)
+    written = LearnedWeights(
+        events.sequence, events.sequence, events.item, block.routers, block.weights
+    )
     taking_back = Subtraction(written, written.routers, RouterMaps(), retrust=True)
     for gone in (
         rows < 1,
         rows < 0,
         rows >= 0,
     ):  # a repeat takes the place; nothing goes; nothing is left
-        taking_back.take_back(view, [History(0, events.sequence, rows // 2, events.weight, gone)])
+        taking_back.withdraw(view, [History(0, events.sequence, rows // 2, events.weight, gone)])
     taking_back.finish(view, ref_of(ClientKind.ITEM, 0))
     follow_recent(up_to_date(None, view.state, EMPTY_ROWS), view.state)
     return view

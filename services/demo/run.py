@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from propagation.model.plurals import counted
+from propagation.model.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.client.stub import connected
 from services.demo.data.example_choice import advice_for, find_showcase
@@ -100,7 +100,7 @@ async def _tell(
     if not plan.watched:
         say(
             console,
-            f"There is too little to show: with {counted(len(plan.dataset), 'event')} nobody has a profile to compare "
+            f"There is too little to show: with {pluralize(len(plan.dataset), 'event')} nobody has a profile to compare "
             "with a later one. It takes two at least, and some hundreds to see something.",
         )
         return None
@@ -110,7 +110,7 @@ async def _tell(
     if story is None:
         say(
             console,
-            f"No message has written into {counted(len(plan.watched), 'watched profile')}: too few events for it.",
+            f"No message has written into {pluralize(len(plan.watched), 'watched profile')}: too few events for it.",
         )
     else:
         show_profiles(console, story)

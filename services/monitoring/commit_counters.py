@@ -5,15 +5,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from propagation.model.interactions.learned_block import LearnedBlock
-from propagation.model.interactions.reasoned_summary import Finished, finished_of, heard_of
+from propagation.model.interactions.reasoned_summary import (
+    ReasonedSummary,
+    count_outcomes,
+    summarize_reasoned,
+)
 from propagation.model.routers.round import Round
-from propagation.ports.graph.record import Recorded
+from propagation.ports.graph.record import RecordResult
 from services.monitoring.metrics import Metrics
 
 Count = Callable[[Metrics, Sequence[Any], Any], None]
 
 
-def recorded(metrics: Metrics, args: Sequence[Any], result: Recorded) -> None:
+def recorded(metrics: Metrics, args: Sequence[Any], result: RecordResult) -> None:
     """record(events)"""
     for status, count in Counter(outcome.status for outcome in result.outcomes).items():
         metrics.events.labels(str(status)).inc(count)
@@ -27,7 +31,7 @@ def learned(metrics: Metrics, args: Sequence[Any], result: None) -> None:
 
 def reasoned(metrics: Metrics, args: Sequence[Any], result: None) -> None:
     """commit_reasoned(claim, reasoned)"""
-    _finished(metrics, [finished_of(answer) for answer in args[1]])
+    _finished(metrics, [summarize_reasoned(answer) for answer in args[1]])
 
 
 def packed(metrics: Metrics, args: Sequence[Any], result: None) -> None:
@@ -37,7 +41,7 @@ def packed(metrics: Metrics, args: Sequence[Any], result: None) -> None:
 
 def texts(metrics: Metrics, args: Sequence[Any], result: None) -> None:
     """commit_texts(texts, merged, sequence)"""
-    _texts(metrics, len(args[0]), heard_of([merge.outcome for merge in args[1]]))
+    _texts(metrics, len(args[0]), count_outcomes([merge.outcome for merge in args[1]]))
 
 
 def published(metrics: Metrics, args: Sequence[Any], result: Round) -> None:
@@ -50,7 +54,7 @@ def published(metrics: Metrics, args: Sequence[Any], result: Round) -> None:
     metrics.round_clients.labels("reached").set(result.reached)
 
 
-def _finished(metrics: Metrics, finished: Sequence[Finished]) -> None:
+def _finished(metrics: Metrics, finished: Sequence[ReasonedSummary]) -> None:
     for done in finished:
         word = (
             "failed"

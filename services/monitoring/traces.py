@@ -21,8 +21,8 @@ from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, TraceFlags
 from propagation.model.clients.client_text import MERGED_OUTCOME, ReasonClaim
 from propagation.model.interactions.interaction import NewInteraction
 from propagation.model.interactions.learned_block import LearnedBlock
-from propagation.model.interactions.reasoned_summary import Finished, finished_of
-from propagation.ports.graph.record import Recorded
+from propagation.model.interactions.reasoned_summary import ReasonedSummary, summarize_reasoned
+from propagation.ports.graph.record import RecordResult
 from services.runtime.process import release
 
 CLAIMS_KEPT = 64
@@ -70,7 +70,7 @@ class Traces:
         """Sends what waits."""
         self._provider.shutdown()
 
-    def _recorded(self, args: Sequence[Any], result: Recorded, began: int) -> None:
+    def _recorded(self, args: Sequence[Any], result: RecordResult, began: int) -> None:
         events: Sequence[NewInteraction] = args[0]
         ended = time.time_ns()
         for outcome in result.outcomes:
@@ -106,7 +106,7 @@ class Traces:
     def _reasoned(self, args: Sequence[Any], result: None, began: int) -> None:
         self._finished(
             args[0],
-            [finished_of(answer) for answer in args[1] if self._is_traced(answer.sequence)],
+            [summarize_reasoned(answer) for answer in args[1] if self._is_traced(answer.sequence)],
             began,
         )
 
@@ -115,7 +115,9 @@ class Traces:
             args[0], [done for done in args[1].finished if self._is_traced(done.sequence)], began
         )
 
-    def _finished(self, claim: ReasonClaim, finished: Sequence[Finished], began: int) -> None:
+    def _finished(
+        self, claim: ReasonClaim, finished: Sequence[ReasonedSummary], began: int
+    ) -> None:
         claimed, ended = self._claimed.get(claim.token, began), time.time_ns()
         for done in finished:
             span = self._span(

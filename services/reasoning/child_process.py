@@ -11,7 +11,7 @@ from contextlib import aclosing, suppress
 from typing import BinaryIO
 
 from propagation.adapters.offline.reasoner import OfflineReasoner
-from propagation.adapters.sqlite.reason.interaction_reader import SqliteDesk
+from propagation.adapters.sqlite.reason.interaction_reader import SqliteInteractionReader
 from propagation.adapters.sqlite.reason.reasoned_rows import packed, texts_of
 from propagation.adapters.sqlite.reason.texts import bodies_now
 from propagation.model.errors import PropagationError
@@ -73,7 +73,7 @@ async def _serve(requests: BinaryIO, answers: BinaryIO, enough: Enough) -> None:
     begin: Begin | None = read_frame(requests)
     if begin is None:
         return
-    working_set = SqliteDesk(begin.database)
+    working_set = SqliteInteractionReader(begin.database)
     drafter = Drafter(
         InteractionReasoning(
             working_set,

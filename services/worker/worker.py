@@ -11,13 +11,13 @@ from typing import Any, TypeVar
 import structlog
 
 from propagation.model.errors import (
+    EndpointUnavailable,
     IndexUnavailable,
     LeaseHeld,
     LeaseLost,
     NotFound,
     NotReached,
     PropagationError,
-    ReasonerAway,
     StoreUnreachable,
 )
 from propagation.model.routers.evolution import EvolutionRun
@@ -46,7 +46,7 @@ ROUTER, INTERVAL = "router ", "round_interval"
 LOOK_SECONDS = 15.0
 STOP_SECONDS = 10.0
 EXPECTED = (PropagationError, VersionClash, LeaseLost)
-AWAY = (ReasonerAway, StoreUnreachable)
+AWAY = (EndpointUnavailable, StoreUnreachable)
 T = TypeVar("T")
 log = structlog.get_logger()
 
@@ -120,7 +120,7 @@ class Worker:
         """Each loop ends after the step it is in."""
         self._stopping.set()
         self._engine.reasoning.drafting.hurry()
-        self._engine.hurry(STOP_SECONDS)
+        self._engine.stop_within(STOP_SECONDS)
         await self._jobs.stop()
         await asyncio.gather(*self._evolving, return_exceptions=True)
         for wake in self._wake.values():

@@ -13,12 +13,12 @@ import pytest
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.clients.client import ClientChange, ClientKey, ClientKind, ref_of
-from propagation.model.clients.client_text import ClientText, Reasoned
+from propagation.model.clients.client_text import ClientText, ReasonedInteraction
 from propagation.model.clients.gradient import Gradient, Module
 from propagation.model.clients.profile import Line, Profile, Source
 from propagation.model.interactions.interaction import NewInteraction
 from propagation.model.interactions.learned_block import Checkpoint, LearnedBlock
-from propagation.model.routers.router import Integrated, RouterVersion, RoutingEdge
+from propagation.model.routers.router import IntegratedAttribute, RouterVersion, RoutingEdge
 from propagation.ports.graph.graph_store import GraphStore
 from tests.neo4j_server.shared import server_for
 
@@ -176,8 +176,8 @@ def gradient(sequence: int, owner: int, module: Module = Module.ROUTER) -> Gradi
     )
 
 
-def reasoned(sequence: int, *texts: ClientText, **fields: object) -> Reasoned:
-    return Reasoned(sequence=sequence, user=user(0), texts=texts, **fields)
+def reasoned(sequence: int, *texts: ClientText, **fields: object) -> ReasonedInteraction:
+    return ReasonedInteraction(sequence=sequence, user=user(0), texts=texts, **fields)
 
 
 def message(router: int, version: int, *senders: int, words: str = "more jazz") -> RouterVersion:
@@ -191,7 +191,8 @@ def message(router: int, version: int, *senders: int, words: str = "more jazz") 
         attributes=("jazz",),
         standing=(("jazz", 0.3),),
         integrated=tuple(
-            Integrated(attribute="jazz", ref=ref, profile_version=1, sequence=1) for ref in senders
+            IntegratedAttribute(attribute="jazz", ref=ref, profile_version=1, sequence=1)
+            for ref in senders
         ),
     )
 
@@ -200,9 +201,9 @@ def edge(router: int, ref: int, score: float = 0.5) -> RoutingEdge:
     return RoutingEdge(router=router, ref=ref, score=score, from_sequence=0)
 
 
-async def take_back(store: GraphStore, lease, withdrawal, barrier: Checkpoint):
+async def withdraw(store: GraphStore, lease, withdrawal, barrier: Checkpoint):
     """With this barrier; what it returned."""
-    return await store.take_back(lease, withdrawal, await store.stage_checkpoint(lease, barrier))
+    return await store.withdraw(lease, withdrawal, await store.stage_checkpoint(lease, barrier))
 
 
 async def run_round(

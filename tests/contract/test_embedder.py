@@ -23,7 +23,7 @@ CATALOGUE = [
 
 def _fitted() -> HashedEmbedder:
     unfitted = HashedEmbedder(seed=3)
-    return unfitted.twin(unfitted.fit(CATALOGUE, seed=3))
+    return unfitted.with_state(unfitted.fit(CATALOGUE, seed=3))
 
 
 ADAPTERS = {"hashed projection": lambda: HashedEmbedder(seed=3), "fitted on the catalogue": _fitted}
@@ -100,7 +100,7 @@ async def test_fitting_is_deterministic_and_leaves_it_as_it_was(fittable):
 
 async def test_a_twin_and_a_restored_one_are_the_same(fittable):
     state = fittable.fit(CATALOGUE, seed=1)
-    twin = fittable.twin(state)
+    twin = fittable.with_state(state)
     assert twin.name != fittable.name
     assert twin.dimension == fittable.dimension
     fittable.restore(state)
@@ -112,7 +112,9 @@ async def test_a_twin_and_a_restored_one_are_the_same(fittable):
 
 async def test_it_is_fitted_on_few_texts_and_on_none(fittable):
     for texts in ([], [""], ["jazz"], ["jazz", "opera"]):
-        vectors = await fittable.twin(fittable.fit(texts, seed=1)).embed(["jazz", "opera", "punk"])
+        vectors = await fittable.with_state(fittable.fit(texts, seed=1)).embed(
+            ["jazz", "opera", "punk"]
+        )
         assert np.isfinite(vectors).all()
 
 

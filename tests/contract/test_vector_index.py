@@ -107,7 +107,7 @@ async def qdrant(request, tmp_path) -> AsyncIterator[tuple[AsyncQdrantClient, st
 @pytest.fixture
 async def index(reopen) -> VectorIndex:
     opened = await reopen()
-    assert await opened.ensure("model-a", DIMENSION), "made now"
+    assert await opened.ensure_collections("model-a", DIMENSION), "made now"
     return opened
 
 
@@ -160,16 +160,20 @@ async def test_above_is_strict_and_shares_an_attribute(index):
     )
     query = vector(1, 0, 0, 0)
     assert [
-        hit.key for hit in await index.above(Collection.ITEMS, query, 0.5, frozenset({"jazz"}))
+        hit.key
+        for hit in await index.search_above(Collection.ITEMS, query, 0.5, frozenset({"jazz"}))
     ] == [1, 7]
     assert [
         hit.key
-        for hit in await index.above(Collection.ITEMS, query, 0.9, frozenset({"jazz", "opera"}))
+        for hit in await index.search_above(
+            Collection.ITEMS, query, 0.9, frozenset({"jazz", "opera"})
+        )
     ] == [1, 3]
     assert [
-        hit.key for hit in await index.above(Collection.ITEMS, query, 0.0, frozenset({"jazz"}))
+        hit.key
+        for hit in await index.search_above(Collection.ITEMS, query, 0.0, frozenset({"jazz"}))
     ] == [1, 7]
-    assert await index.above(Collection.ITEMS, query, -1.0, frozenset()) == []
+    assert await index.search_above(Collection.ITEMS, query, -1.0, frozenset()) == []
 
 
 async def test_above_leaves_none_out_and_is_exact(index):
@@ -186,7 +190,7 @@ async def test_above_leaves_none_out_and_is_exact(index):
     query = rng.standard_normal(DIMENSION).astype(np.float32)
     cosines = vectors @ query / np.linalg.norm(vectors, axis=1) / np.linalg.norm(query)
     expected = {2 * row for row in range(1_500) if cosines[row] > 0.25 and row % 2 == 0}
-    hits = await index.above(Collection.USERS, query, 0.25, frozenset({"even"}))
+    hits = await index.search_above(Collection.USERS, query, 0.25, frozenset({"even"}))
     assert {hit.key for hit in hits} == expected
     assert hits == sorted(hits, key=lambda hit: (-hit.score, hit.key))
     best = await index.nearest(Collection.USERS, query, 40)
@@ -204,7 +208,7 @@ async def test_a_version_never_goes_back(index, reopen):
         Collection.USERS, [point(2, 1, 0, 0, 0, version=6), point(2, 0, 0, 0, 1, version=2)]
     )
     again = await reopen()
-    await again.ensure("model-a", DIMENSION)
+    await again.ensure_collections("model-a", DIMENSION)
     assert await again.versions(Collection.USERS) == {2: 6}
     np.testing.assert_allclose((await again.vectors(Collection.USERS, [2]))[2], [1, 0, 0, 0])
 
@@ -217,7 +221,7 @@ async def test_everything_is_there_after_a_stop(index, reopen):
     await index.upsert(Collection.ATTRIBUTES, [point("naïve “x”\n", 1, 0, 0, 0)])
     await index.delete(Collection.ITEMS, [3])
     again = await reopen()
-    assert not await again.ensure("model-a", DIMENSION), "there already"
+    assert not await again.ensure_collections("model-a", DIMENSION), "there already"
     assert await again.versions(Collection.ITEMS) == {1: 2}
     assert await again.versions(Collection.ATTRIBUTES) == {"naïve “x”\n": 1}
     np.testing.assert_allclose(
@@ -225,7 +229,9 @@ async def test_everything_is_there_after_a_stop(index, reopen):
     )
     assert [
         hit.key
-        for hit in await again.above(Collection.ITEMS, vector(3, 4, 0, 0), 0.9, frozenset({"jazz"}))
+        for hit in await again.search_above(
+            Collection.ITEMS, vector(3, 4, 0, 0), 0.9, frozenset({"jazz"})
+        )
     ] == [1]
 
 
@@ -246,7 +252,7 @@ async def test_a_bad_vector_writes_none_of_its_call(index, bad):
     with pytest.raises(ValueError, match=r"NaN or infinity|dimensions"):
         await index.nearest(Collection.USERS, bad, 3)
     with pytest.raises(ValueError, match=r"NaN or infinity|dimensions"):
-        await index.above(Collection.USERS, bad, 0.1, frozenset({"jazz"}))
+        await index.search_above(Collection.USERS, bad, 0.1, frozenset({"jazz"}))
 
 
 async def test_zeros_are_kept_and_near_to_nothing(index):
@@ -256,7 +262,9 @@ async def test_zeros_are_kept_and_near_to_nothing(index):
     )
     assert [
         hit.key
-        for hit in await index.above(Collection.USERS, vector(1, 0, 0, 0), 0.0, frozenset({"jazz"}))
+        for hit in await index.search_above(
+            Collection.USERS, vector(1, 0, 0, 0), 0.0, frozenset({"jazz"})
+        )
     ] == [4]
     assert {hit.score for hit in await index.nearest(Collection.USERS, vector(0, 0, 0, 0), 5)} == {
         0.0
@@ -278,13 +286,13 @@ async def test_another_model_or_dimension_is_refused_and_names_the_command(index
     for embedder, dimension in (("model-b", DIMENSION), ("model-a", 8)):
         again = await reopen()
         with pytest.raises(IncompatibleSettings, match="propagation reindex"):
-            await again.ensure(embedder, dimension)
+            await again.ensure_collections(embedder, dimension)
 
 
 async def test_a_successor_is_not_seen_until_it_is_published_in_one_step(index, reopen):
     await index.upsert(Collection.USERS, [point(2, 1, 0, 0, 0, attributes={"jazz"})])
     await index.upsert(Collection.ATTRIBUTES, [point("jazz", 1, 0, 0, 0)])
-    successor = await index.successor("model-b", 2)
+    successor = await index.create_successor("model-b", 2)
     await successor.upsert(
         Collection.USERS,
         [
@@ -302,19 +310,19 @@ async def test_a_successor_is_not_seen_until_it_is_published_in_one_step(index, 
     assert await index.versions(Collection.ATTRIBUTES) == {}
     await index.upsert(Collection.USERS, [Point(key=8, version=1, vector=vector(0, 1))])
     again = await reopen()
-    await again.ensure("model-b", 2)
+    await again.ensure_collections("model-b", 2)
     assert await again.versions(Collection.USERS) == {4: 3, 8: 1}
     assert [hit.key for hit in await again.nearest(Collection.USERS, vector(1, 0), 1)] == [4]
 
 
 async def test_a_successor_that_was_never_published_leaves_nothing(index, reopen):
     await index.upsert(Collection.USERS, [point(2, 1, 0, 0, 0)])
-    unfinished = await index.successor("model-b", DIMENSION)
+    unfinished = await index.create_successor("model-b", DIMENSION)
     await unfinished.upsert(Collection.USERS, [point(4, 1, 0, 0, 0)])
     again = await reopen()
-    await again.ensure("model-a", DIMENSION)
+    await again.ensure_collections("model-a", DIMENSION)
     assert await again.versions(Collection.USERS) == {2: 1}
-    successor = await again.successor("model-a", DIMENSION)
+    successor = await again.create_successor("model-a", DIMENSION)
     assert await successor.versions(Collection.USERS) == {}
     await successor.publish()
     assert await again.versions(Collection.USERS) == {}
@@ -324,15 +332,15 @@ async def test_a_successor_takes_the_place_of_one_that_could_not_be_opened(index
     await index.upsert(Collection.USERS, [point(2, 1, 0, 0, 0)])
     again = await reopen()
     with pytest.raises(IncompatibleSettings):
-        await again.ensure("model-b", 2)
-    successor = await again.successor("model-b", 2)
+        await again.ensure_collections("model-b", 2)
+    successor = await again.create_successor("model-b", 2)
     await successor.upsert(Collection.USERS, [Point(key=4, version=1, vector=vector(1, 0))])
     await successor.publish()
     assert [hit.key for hit in await again.nearest(Collection.USERS, vector(1, 0), 5)] == [4]
 
 
 async def test_a_bad_vector_is_refused_by_a_successor_too(index):
-    successor = await index.successor("model-a", DIMENSION)
+    successor = await index.create_successor("model-a", DIMENSION)
     with pytest.raises(ValueError, match="NaN"):
         await successor.upsert(Collection.USERS, [point(2, 1, 0, 0, 0), point(4, np.nan, 0, 0, 0)])
     assert await successor.versions(Collection.USERS) == {}
@@ -357,14 +365,17 @@ async def test_no_result_is_cut_where_there_are_more_than_any_default_limit(inde
     await index.upsert(
         Collection.USERS, [point(2 * key, 1, 0, 0, 0, attributes={"jazz"}) for key in range(1_500)]
     )
-    hits = await index.above(Collection.USERS, vector(1, 0, 0, 0), 0.5, frozenset({"jazz"}))
+    hits = await index.search_above(Collection.USERS, vector(1, 0, 0, 0), 0.5, frozenset({"jazz"}))
     assert [hit.key for hit in hits] == [2 * key for key in range(1_500)]
     assert await keys_near(index, (1, 0, 0, 0), 3) == [0, 2, 4]
 
 
 async def test_an_empty_index_answers_with_nothing(index):
     assert await index.nearest(Collection.USERS, vector(1, 0, 0, 0), 5) == []
-    assert await index.above(Collection.USERS, vector(1, 0, 0, 0), -1, frozenset({"jazz"})) == []
+    assert (
+        await index.search_above(Collection.USERS, vector(1, 0, 0, 0), -1, frozenset({"jazz"}))
+        == []
+    )
     assert await index.vectors(Collection.USERS, [2]) == {}
 
 
@@ -372,8 +383,8 @@ async def test_nothing_answers_before_it_was_found(tmp_path):
     """A service goes on without its index, and looks for it again."""
     index = QdrantIndex(connect("http://127.0.0.1:1", 1, None, 1), "test")
     for call in (
-        lambda: index.ensure("model-a", DIMENSION),
-        lambda: index.successor("model-a", DIMENSION),
+        lambda: index.ensure_collections("model-a", DIMENSION),
+        lambda: index.create_successor("model-a", DIMENSION),
         lambda: index.nearest(Collection.USERS, vector(1, 0, 0, 0), 1),
         lambda: index.versions(Collection.USERS),
         lambda: index.upsert(Collection.USERS, [point(2, 1, 0, 0, 0)]),
@@ -399,9 +410,9 @@ async def test_names_of_other_programs_on_the_server_are_left_alone(qdrant):
         )
     index = QdrantIndex(client, prefix)
     with pytest.raises(IncompatibleSettings, match=r"qdrant\.prefix"):
-        await index.ensure("model-a", DIMENSION)
+        await index.ensure_collections("model-a", DIMENSION)
     with pytest.raises(IncompatibleSettings, match=r"qdrant\.prefix"):
-        await (await index.successor("model-a", DIMENSION)).publish()
+        await (await index.create_successor("model-a", DIMENSION)).publish()
     assert {f"{prefix}-users", f"{prefix}-users-of-mine"} <= await names_on(client, prefix)
 
 
@@ -410,8 +421,8 @@ async def test_a_process_that_still_has_another_model_finds_nothing(qdrant):
     the epoch."""
     client, prefix = qdrant
     behind, ahead = QdrantIndex(client, prefix), QdrantIndex(client, prefix)
-    await behind.ensure("model-a", DIMENSION)
-    successor = await ahead.successor("model-b", DIMENSION)
+    await behind.ensure_collections("model-a", DIMENSION)
+    successor = await ahead.create_successor("model-b", DIMENSION)
     await successor.publish()
     for call in (
         lambda: behind.upsert(Collection.USERS, [point(2, 1, 0, 0, 0)]),
@@ -425,9 +436,9 @@ async def test_a_process_that_still_has_another_model_finds_nothing(qdrant):
 async def test_a_reindex_by_another_process_is_followed_at_once(qdrant):
     client, prefix = qdrant
     serving, other = QdrantIndex(client, prefix), QdrantIndex(client, prefix)
-    await serving.ensure("model-a", DIMENSION)
+    await serving.ensure_collections("model-a", DIMENSION)
     await serving.upsert(Collection.USERS, [point(2, 1, 0, 0, 0)])
-    successor = await other.successor("model-a", DIMENSION)
+    successor = await other.create_successor("model-a", DIMENSION)
     await successor.upsert(Collection.USERS, [point(2, 0, 1, 0, 0, version=2)])
     await successor.publish()
     assert await serving.versions(Collection.USERS) == {2: 2}
@@ -445,7 +456,7 @@ async def test_above_finds_all_of_many_where_most_share_an_attribute(qdrant):
     vectors[:, 0] += 4  # a few hundred to several thousand are near to the query
     shares = rng.random(count) < 0.8
     index = QdrantIndex(*qdrant)
-    await index.ensure("model-a", dimension)
+    await index.ensure_collections("model-a", dimension)
     await index.upsert(
         Collection.USERS,
         [
@@ -462,7 +473,7 @@ async def test_above_finds_all_of_many_where_most_share_an_attribute(qdrant):
     query = vector(*np.eye(dimension)[0])
     cosines = vectors[:, 0] / np.linalg.norm(vectors, axis=1)
     for tau in (0.28, 0.15):
-        hits = await index.above(Collection.USERS, query, tau, frozenset({"jazz"}))
+        hits = await index.search_above(Collection.USERS, query, tau, frozenset({"jazz"}))
         sure = {2 * row for row in np.flatnonzero(shares & (cosines > tau + 1e-5))}
         possible = {2 * row for row in np.flatnonzero(shares & (cosines > tau - 1e-5))}
         found = {hit.key for hit in hits}
@@ -481,7 +492,7 @@ async def test_an_index_that_was_not_found_yet_is_unavailable(reopen):
         lambda: index.upsert(Collection.USERS, [Point(key=2, version=1, vector=vector)]),
         lambda: index.delete(Collection.USERS, [2]),
         lambda: index.nearest(Collection.USERS, vector, 1),
-        lambda: index.above(Collection.USERS, vector, 0.5, frozenset({"a"})),
+        lambda: index.search_above(Collection.USERS, vector, 0.5, frozenset({"a"})),
         lambda: index.vectors(Collection.USERS, [2]),
         lambda: index.versions(Collection.USERS),
     )

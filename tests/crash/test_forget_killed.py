@@ -26,7 +26,7 @@ KEY = user_key(3)
 STEPS = {
     "numbers": (TakingBack, "_committed"),
     "barrier": (SqliteCheckpoints, "stage_checkpoint"),
-    "commit": (SqliteErasure, "take_back"),
+    "commit": (SqliteErasure, "withdraw"),
     "index": (TakingBack, "show"),
     "wipe": (SqliteErasure, "wipe"),
 }

@@ -84,7 +84,7 @@ async def test_what_the_other_one_writes_between_reading_and_taking_back_is_foun
     here, there = two
     ready = await waiting(there)
     assert ready
-    take_back, tries = here.store.take_back, 0
+    withdraw, tries = here.store.withdraw, 0
 
     async def taken_back_late(*arguments):
         nonlocal tries
@@ -94,9 +94,9 @@ async def test_what_the_other_one_writes_between_reading_and_taking_back_is_foun
             for ref in ready:
                 await there.profiles.merged(ref)
             assert set(await heard(there)) - before, "somebody heard it meanwhile"
-        return await take_back(*arguments)
+        return await withdraw(*arguments)
 
-    monkeypatch.setattr(here.store, "take_back", taken_back_late)
+    monkeypatch.setattr(here.store, "withdraw", taken_back_late)
     await here.forgetting.forget(KEY)
     assert tries == 2
     assert left_in_graph(tmp_path, WORDS) == []

@@ -18,7 +18,7 @@ from tests.unit.workflow.lived import ITEMS, SMALL, begin, begun, item_key, live
 pytestmark = pytest.mark.neo4j
 STEPS = {
     "numbers": (TakingBack, "_committed"),
-    "commit": (Neo4jErasure, "take_back"),
+    "commit": (Neo4jErasure, "withdraw"),
     "index": (TakingBack, "show"),
     "wipe": (Neo4jErasure, "wipe"),
 }
@@ -184,7 +184,7 @@ async def test_a_start_embeds_nothing_that_it_has_embedded(engine, tmp_path):
 async def exported_from(engine, key):
     (ref,) = await engine.store.find_refs([key])
     found = {}
-    async for kind, record in engine.store.held_on(ref):
+    async for kind, record in engine.store.export_client(ref):
         record = {
             name: round(value, 12)
             if isinstance(value, float)

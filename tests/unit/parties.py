@@ -4,7 +4,7 @@ from propagation.model.clients.client import Client, ClientKey, ClientKind, ref_
 from propagation.model.clients.client_text import ReasonWork
 from propagation.model.clients.filter_memory import FilterMemory
 from propagation.model.clients.profile import Author, Line, Profile, Source
-from propagation.model.routers.router import Integrated, RouterVersion
+from propagation.model.routers.router import IntegratedAttribute, RouterVersion
 from propagation.ports.reasoner import Party
 
 USER, POSITIVE, NEGATIVE = (
@@ -59,7 +59,7 @@ def message(router, *attributes, name="soul and funk", version=1, text="A commun
         name=name,
         text=text,
         attributes=attributes,
-        integrated=(Integrated(attribute="x", ref=999, profile_version=1, sequence=1),),
+        integrated=(IntegratedAttribute(attribute="x", ref=999, profile_version=1, sequence=1),),
     )
 
 

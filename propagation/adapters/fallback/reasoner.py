@@ -12,7 +12,7 @@ from propagation.model.routers.router_case import RouterCase, RouterDecision
 from propagation.model.usage import Expenses, Usage
 from propagation.ports.reasoner import (
     BackwardAnswer,
-    DescribeAnswer,
+    ExtractAnswer,
     ForwardAnswer,
     Integration,
     MergeAnswer,
@@ -23,7 +23,7 @@ from propagation.ports.reasoner import (
 )
 
 Answer = TypeVar(
-    "Answer", BackwardAnswer, DescribeAnswer, ForwardAnswer, MergeAnswer, SummarizeAnswer
+    "Answer", BackwardAnswer, ExtractAnswer, ForwardAnswer, MergeAnswer, SummarizeAnswer
 )
 
 
@@ -42,39 +42,39 @@ class StandingIn:
         return self._first.name
 
     @property
-    def width(self) -> int:
-        return self._first.width
+    def concurrency(self) -> int:
+        return self._first.concurrency
 
     @property
-    def routers_at_once(self) -> int:
-        return self._first.routers_at_once
+    def router_batch_size(self) -> int:
+        return self._first.router_batch_size
 
     @property
-    def pause(self) -> str:
-        return self._first.pause
+    def pause_reason(self) -> str:
+        return self._first.pause_reason
 
     @property
     def expenses(self) -> Expenses:
         return self._first.expenses
 
-    def hurry(self, seconds: float) -> None:
-        self._first.hurry(seconds)
-        self._other.hurry(seconds)
+    def stop_within(self, seconds: float) -> None:
+        self._first.stop_within(seconds)
+        self._other.stop_within(seconds)
 
     async def close(self) -> None:
         await self._first.close()
         await self._other.close()
 
-    async def describe(self, clients: Sequence[Client]) -> DescribeAnswer:
+    async def extract(self, clients: Sequence[Client]) -> ExtractAnswer:
         """Where every text failed, so that the mark says who wrote; of some that failed alone the
         next question is asked."""
-        answer = await self._or(lambda one: one.describe(clients))
+        answer = await self._or(lambda one: one.extract(clients))
         of_texts = [
             part for client, part in zip(clients, answer.edits, strict=True) if client.has_text
         ]
         if not of_texts or not all(isinstance(part, ReasonerFailed) for part in of_texts):
             return answer
-        instead = await self._other.describe(clients)
+        instead = await self._other.extract(clients)
         return replace(instead, usage=answer.usage + instead.usage + self._mark)
 
     async def merge(self, party: Party) -> MergeAnswer:

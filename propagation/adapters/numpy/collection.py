@@ -66,7 +66,9 @@ class Shelf:
             rows = np.flatnonzero(scores >= bound)
         return self._hits(rows, scores)[:limit]
 
-    def above(self, vector: NDArray[np.float32], tau: float, sharing: frozenset[str]) -> list[Hit]:
+    def search_above(
+        self, vector: NDArray[np.float32], tau: float, sharing: frozenset[str]
+    ) -> list[Hit]:
         """All points with cosine > tau and an attribute of `sharing`; order (-score, key)."""
         scores = self._cosines(vector)
         wanted = np.zeros(len(self._numbers) + 1, np.bool_)

@@ -53,7 +53,7 @@ class Shelves:
         check_vector(vector, self._dimension, "the query")
         return await self._run(collection, lambda shelf: shelf.nearest(vector, limit))
 
-    async def above(
+    async def search_above(
         self,
         collection: Collection,
         vector: NDArray[np.float32],
@@ -61,7 +61,7 @@ class Shelves:
         sharing: frozenset[str],
     ) -> Sequence[Hit]:
         check_vector(vector, self._dimension, "the query")
-        return await self._run(collection, lambda shelf: shelf.above(vector, tau, sharing))
+        return await self._run(collection, lambda shelf: shelf.search_above(vector, tau, sharing))
 
     async def vectors(
         self, collection: Collection, keys: Sequence[int | str]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from propagation.adapters.numpy.collections import Shelves
 from propagation.adapters.numpy.point_store import PointStore
 from propagation.model.errors import IncompatibleSettings, IndexUnavailable
-from propagation.ports.vector_index import Collection, Hit, Point, Successor
+from propagation.ports.vector_index import Collection, Hit, IndexSuccessor, Point
 
 
 class NumpyIndex:
@@ -20,7 +20,7 @@ class NumpyIndex:
         self._points = points
         self._served: Shelves | None = None
 
-    async def ensure(self, embedder: str, dimension: int) -> bool:
+    async def ensure_collections(self, embedder: str, dimension: int) -> bool:
         kept = await self._points.get_description()
         made = orjson.loads(_description(embedder, dimension, 0) if kept is None else kept)
         if (made["embedder"], made["dimension"]) != (embedder, dimension):
@@ -48,14 +48,14 @@ class NumpyIndex:
     ) -> Sequence[Hit]:
         return await self._shelves().nearest(collection, vector, limit)
 
-    async def above(
+    async def search_above(
         self,
         collection: Collection,
         vector: NDArray[np.float32],
         tau: float,
         sharing: frozenset[str],
     ) -> Sequence[Hit]:
-        return await self._shelves().above(collection, vector, tau, sharing)
+        return await self._shelves().search_above(collection, vector, tau, sharing)
 
     async def vectors(
         self, collection: Collection, keys: Sequence[int | str]
@@ -65,7 +65,7 @@ class NumpyIndex:
     async def versions(self, collection: Collection) -> dict[int | str, int]:
         return await self._shelves().versions(collection)
 
-    async def successor(self, embedder: str, dimension: int) -> Successor:
+    async def create_successor(self, embedder: str, dimension: int) -> IndexSuccessor:
         kept = await self._points.get_description()
         served = 0 if kept is None else orjson.loads(kept).get("generation", 0)
         if kept is not None:

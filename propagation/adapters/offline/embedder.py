@@ -107,7 +107,7 @@ class HashedEmbedder:
     def expenses(self) -> Expenses:
         return NO_EXPENSES
 
-    def hurry(self, seconds: float) -> None:
+    def stop_within(self, seconds: float) -> None:
         """Nothing is waited for."""
 
     async def close(self) -> None:
@@ -156,7 +156,7 @@ class HashedEmbedder:
             table[used] = idf[:, None] * _right_singular(matrix, self._dimension, seed)
         return table.tobytes()
 
-    def twin(self, state: bytes | None) -> Self:
+    def with_state(self, state: bytes | None) -> Self:
         other = copy(self)
         other.restore(state)
         return other

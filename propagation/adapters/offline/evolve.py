@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from propagation.adapters.offline.sentences import listed
 from propagation.adapters.offline.summarize import router_text
-from propagation.model.clients.attribute import over_represented
+from propagation.model.clients.attribute import rank_by_distinctiveness
 from propagation.model.routers.evolution import EvolutionKind
 from propagation.model.routers.router_case import RouterCase, RouterDecision
 
@@ -22,7 +22,8 @@ def decided(case: RouterCase) -> RouterDecision:
     one that is mostly blamed is rewritten towards what its readers chose."""
     if case.halves is not None and _differ(case):
         one, other = (
-            listed(over_represented(half.wanted, case.common)[:SHOWN]) for half in case.halves
+            listed(rank_by_distinctiveness(half.wanted, case.common)[:SHOWN])
+            for half in case.halves
         )
         reason = f"holds two communities: one chose {one}, the other {other}"
         return RouterDecision(

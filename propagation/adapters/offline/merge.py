@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from propagation.adapters.offline.sentences import CACHED, bounded, listed, variant
-from propagation.model.clients.attribute import spoken_of
+from propagation.model.clients.attribute import names_in_text
 from propagation.model.clients.client import ClientKind
 from propagation.model.clients.client_text import MERGED_OUTCOME
 from propagation.model.clients.filter_memory import DROP_BELOW
@@ -132,7 +132,7 @@ def _told(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """(apart from the community's name, in it): the attributes that the message's text speaks of. A
     reader knows of no others; all of them where the text names none (another's words for them)."""
-    said = spoken_of(attributes, text) or attributes
+    said = names_in_text(attributes, text) or attributes
     return tuple(one for one in said if one not in name), tuple(one for one in said if one in name)
 
 

@@ -16,13 +16,13 @@ from propagation.model.errors import ReasonerFailed
 from propagation.model.routers.router_case import RouterCase, RouterDecision
 from propagation.model.usage import NO_EXPENSES, Expenses
 from propagation.ports.reasoner import (
+    AnswerPart,
     BackwardAnswer,
-    DescribeAnswer,
+    ExtractAnswer,
     ForwardAnswer,
     Integration,
     MergeAnswer,
     OptimizeAnswer,
-    Part,
     Party,
     Prediction,
     RankAnswer,
@@ -37,8 +37,8 @@ class OfflineReasoner:
     """See ports/reasoner.py for what each answer means."""
 
     name = "offline-1"
-    width = 1
-    routers_at_once = 1
+    concurrency = 1
+    router_batch_size = 1
 
     def __init__(self, profile_lines: int = 12) -> None:
         """Of a profile's lines a quarter are for what others said, the others for the catalogue's
@@ -47,21 +47,21 @@ class OfflineReasoner:
         self._not_heard = max(1, profile_lines - self._heard)
 
     @property
-    def pause(self) -> str:
+    def pause_reason(self) -> str:
         return ""
 
     @property
     def expenses(self) -> Expenses:
         return NO_EXPENSES
 
-    def hurry(self, seconds: float) -> None:
+    def stop_within(self, seconds: float) -> None:
         """Nothing is waited for."""
 
     async def close(self) -> None:
         """Nothing is open."""
 
-    async def describe(self, clients: Sequence[Client]) -> DescribeAnswer:
-        return DescribeAnswer([catalogue_edits(client) for client in clients])
+    async def extract(self, clients: Sequence[Client]) -> ExtractAnswer:
+        return ExtractAnswer([catalogue_edits(client) for client in clients])
 
     async def merge(self, party: Party) -> MergeAnswer:
         return merged_messages(party, self._heard)
@@ -73,7 +73,7 @@ class OfflineReasoner:
         candidates: Sequence[Party],
         scores: tuple[float, float] | None,
     ) -> ForwardAnswer:
-        merges: list[Part[MergeAnswer]] = [
+        merges: list[AnswerPart[MergeAnswer]] = [
             await self.merge(party) if party.messages else EMPTY for party in (user, *candidates)
         ]
         if len(candidates) == 1:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from zlib import crc32
 
 from propagation.adapters.offline.common_words import COMMON
-from propagation.model.clients.attribute import TITLE, normalised
+from propagation.model.clients.attribute import TITLE, normalize_name
 from propagation.model.clients.client import Client
 from propagation.model.clients.profile import LINE_MAX_WORDS
 
@@ -100,11 +100,11 @@ def _names(
         name
         for raw in (*attributes, *categories)
         for part in SEPARATORS.split(html.unescape(raw))
-        if (name := normalised(part))
+        if (name := normalize_name(part))
     ]
     return tuple(dict.fromkeys(given or _keywords(html.unescape(f"{title} {description}"))))
 
 
 def _keywords(text: str) -> list[str]:
-    words = [word for raw in WORD.findall(text) if (word := normalised(raw)) not in COMMON]
+    words = [word for raw in WORD.findall(text) if (word := normalize_name(raw)) not in COMMON]
     return [word for word in words if len(word) <= KEYWORD_MAX_CHARS]

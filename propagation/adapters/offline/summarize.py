@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from propagation.adapters.offline.sentences import listed, plain_title, quoted, within
-from propagation.model.clients.attribute import over_represented
+from propagation.model.clients.attribute import rank_by_distinctiveness
 
 NAMED, APART, USUAL, ARRIVED, EXAMPLES = 2, 3, 2, 4, 3
 MESSAGE_MAX_WORDS = 60
@@ -19,13 +19,13 @@ def router_text(
 ) -> tuple[str, str]:
     """(name of at most two attributes, message of at most 60 words). The name says what is
     over-represented here."""
-    apart = over_represented(standing, common)
+    apart = rank_by_distinctiveness(standing, common)
     name = " and ".join(apart[:NAMED]) or UNNAMED
     special, usual = apart[:APART], _usual(apart[:APART], standing)
     parts = [_standing_sentence(special, usual)]
     turning = [
         one
-        for one in over_represented(arrived, _shares(standing))
+        for one in rank_by_distinctiveness(arrived, _shares(standing))
         if one not in special and one not in usual
     ][:ARRIVED]
     if turning:

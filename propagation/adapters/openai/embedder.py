@@ -57,7 +57,7 @@ class OpenAIEmbedder:
     def expenses(self) -> Expenses:
         return self._endpoint.spending.expenses
 
-    def hurry(self, seconds: float) -> None:
+    def stop_within(self, seconds: float) -> None:
         """The service stops."""
         self._endpoint.leaving.leave(seconds)
 

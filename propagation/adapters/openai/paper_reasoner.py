@@ -21,14 +21,14 @@ from propagation.model.clients.client_text import ReasonWork
 from propagation.model.clients.gradient import Gradient, Module
 from propagation.model.clients.profile import Profile
 from propagation.model.errors import ReasonerFailed
-from propagation.model.usage import NOTHING, Usage
+from propagation.model.usage import NO_USAGE, Usage
 from propagation.ports.reasoner import (
+    AnswerPart,
     BackwardAnswer,
     ForwardAnswer,
     Integration,
     MergeAnswer,
     OptimizeAnswer,
-    Part,
     Party,
     Prediction,
     SummarizeAnswer,
@@ -50,14 +50,14 @@ class UnfusedReasoner(OpenAIReasoner):
         parties = (user, *candidates)
         found = await asyncio.gather(*(self._merge(party) for party in parties))
         merges = [part for part, _ in found]
-        usage = sum((more for _, more in found), NOTHING)
+        usage = sum((more for _, more in found), NO_USAGE)
         if len(candidates) == 1:
             return ForwardAnswer(merges, None, usage)
         first, second, third = (
             _after(party, part) for party, part in zip(parties, merges, strict=True)
         )
         part, more = await self._part(predict.question(first, second, third), "prediction")
-        prediction: Part[Prediction] = part
+        prediction: AnswerPart[Prediction] = part
         return ForwardAnswer(merges, prediction, usage + more)
 
     async def backward(
@@ -76,7 +76,7 @@ class UnfusedReasoner(OpenAIReasoner):
             )
         )
         gradients: list[Gradient] = []
-        usage = NOTHING
+        usage = NO_USAGE
         if reward is not None:
             for found, more in await asyncio.gather(
                 *(self._credit(work, reward, name, party) for name, party in parties.items())
@@ -91,18 +91,18 @@ class UnfusedReasoner(OpenAIReasoner):
                 for name, party in parties.items()
             )
         )
-        usage += sum((more for _, more in optimized), NOTHING)
+        usage += sum((more for _, more in optimized), NO_USAGE)
         return BackwardAnswer(_once(gradients), [part for part, _ in optimized], usage)
 
     async def summarize(self, routers: Sequence[Integration]) -> SummarizeAnswer:
         found, usage = await self._several(routers, summarize.question, 1)
         return SummarizeAnswer(found, usage)
 
-    async def _merge(self, party: Party) -> tuple[Part[MergeAnswer], Usage]:
+    async def _merge(self, party: Party) -> tuple[AnswerPart[MergeAnswer], Usage]:
         return (
             await self._part(merge.question(party), "client")
             if party.messages
-            else (EMPTY, NOTHING)
+            else (EMPTY, NO_USAGE)
         )
 
     async def _credit(
@@ -124,7 +124,7 @@ class UnfusedReasoner(OpenAIReasoner):
         party: Party,
         other: Party,
         gradients: Sequence[Gradient],
-    ) -> tuple[Part[OptimizeAnswer], Usage]:
+    ) -> tuple[AnswerPart[OptimizeAnswer], Usage]:
         """P_c* and F_c*, each a call of its own."""
         mine = [
             one
@@ -135,7 +135,7 @@ class UnfusedReasoner(OpenAIReasoner):
         if party.messages:
             asked.append(optimizer.filter_question(work, reward, name, party, mine))
         found = await asyncio.gather(*(self._part(question, "client") for question in asked))
-        usage = sum((more for _, more in found), NOTHING)
+        usage = sum((more for _, more in found), NO_USAGE)
         profile, rules = found[0][0], found[1][0] if len(found) > 1 else OptimizeAnswer(())
         if isinstance(profile, ReasonerFailed):
             return (
@@ -150,11 +150,11 @@ class UnfusedReasoner(OpenAIReasoner):
         return answered.parts[name], answered.usage
 
 
-def _after(party: Party, answer: Part[MergeAnswer]) -> Party:
+def _after(party: Party, answer: AnswerPart[MergeAnswer]) -> Party:
     """A client as it reads after reception."""
     profile: Profile = party.profile
     if not isinstance(answer, ReasonerFailed):
-        profile = profile.edited(answer.edits, UNBOUNDED)
+        profile = profile.apply_edits(answer.edits, UNBOUNDED)
     return Party(client=party.client, profile=profile, filter_memory=party.filter_memory)
 
 

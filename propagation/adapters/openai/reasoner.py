@@ -22,15 +22,15 @@ from propagation.model.clients.client_text import ReasonWork
 from propagation.model.clients.gradient import Gradient
 from propagation.model.errors import ReasonerFailed, ReasonerUnavailable
 from propagation.model.routers.router_case import RouterCase, RouterDecision
-from propagation.model.usage import NOTHING, Expenses, Usage
+from propagation.model.usage import NO_USAGE, Expenses, Usage
 from propagation.ports.reasoner import (
+    AnswerPart,
     BackwardAnswer,
-    DescribeAnswer,
+    ExtractAnswer,
     ForwardAnswer,
     Integration,
     MergeAnswer,
     OptimizeAnswer,
-    Part,
     Party,
     RankAnswer,
     SummarizeAnswer,
@@ -45,7 +45,7 @@ T = TypeVar("T")
 class OpenAIReasoner:
     """See ports/reasoner.py for what each answer means."""
 
-    routers_at_once = 1 << 20
+    router_batch_size = 1 << 20
 
     def __init__(self, endpoint: Endpoint, asking: Asking) -> None:
         self.endpoint = endpoint
@@ -56,18 +56,18 @@ class OpenAIReasoner:
         return f"openai:{self.endpoint.options.model}"
 
     @property
-    def width(self) -> int:
+    def concurrency(self) -> int:
         return self.endpoint.options.in_flight
 
     @property
-    def pause(self) -> str:
+    def pause_reason(self) -> str:
         return self.endpoint.pause
 
     @property
     def expenses(self) -> Expenses:
         return self.endpoint.spending.expenses
 
-    def hurry(self, seconds: float) -> None:
+    def stop_within(self, seconds: float) -> None:
         self.endpoint.leaving.leave(seconds)
 
     async def close(self) -> None:
@@ -75,11 +75,11 @@ class OpenAIReasoner:
         await self.endpoint.close()
         await self.endpoint.spending.save(closing=True)
 
-    async def describe(self, clients: Sequence[Client]) -> DescribeAnswer:
+    async def extract(self, clients: Sequence[Client]) -> ExtractAnswer:
         with_text = [client for client in clients if client.has_text]
         found, usage = await self._several(with_text, extract.question, CLIENTS_A_CALL)
         by_ref = {client.ref: edits for client, edits in zip(with_text, found, strict=True)}
-        return DescribeAnswer([by_ref.get(client.ref, ()) for client in clients], usage)
+        return ExtractAnswer([by_ref.get(client.ref, ()) for client in clients], usage)
 
     async def merge(self, party: Party) -> MergeAnswer:
         answered = await self._asking.ask(merge.question(party))
@@ -94,7 +94,7 @@ class OpenAIReasoner:
         scores: tuple[float, float] | None,
     ) -> ForwardAnswer:
         question = forward.question(user, candidates)
-        answered = await self._asking.ask(question) if question.parts else Answered({}, NOTHING)
+        answered = await self._asking.ask(question) if question.parts else Answered({}, NO_USAGE)
         merges = [answered.parts.get(name, EMPTY) for name in forward.NAMES[: 1 + len(candidates)]]
         return ForwardAnswer(merges, answered.parts.get("prediction"), answered.usage)
 
@@ -115,7 +115,7 @@ class OpenAIReasoner:
         )
         answered = await self._asking.ask(backward.question(work, reward, parties))
         gradients: list[Gradient] = []
-        clients: list[Part[OptimizeAnswer]] = []
+        clients: list[AnswerPart[OptimizeAnswer]] = []
         for name in parties:
             part = answered.parts[name]
             if isinstance(part, ReasonerFailed):
@@ -139,17 +139,17 @@ class OpenAIReasoner:
 
     async def decide_router(self, case: RouterCase) -> RouterDecision:
         answered = await self._asking.ask(evolve.question(case))
-        decision: Part[RouterDecision] = answered.parts["decision"]
+        decision: AnswerPart[RouterDecision] = answered.parts["decision"]
         return _or_raise(decision)
 
     async def _several(
         self, things: Sequence[T], question: Callable[[Sequence[T]], Question], most: int
-    ) -> tuple[list[Part[Any]], Usage]:
+    ) -> tuple[list[AnswerPart[Any]], Usage]:
         """Parts for all of them, some in a call as the context has room, calls side by side. A call
         that fails is its things' failure. Raises ReasonerUnavailable."""
         calls = list(self._shared_out(things, question, most))
         found = await asyncio.gather(*(self._failing_alone(question(some)) for some in calls))
-        usage = NOTHING
+        usage = NO_USAGE
         for answered in found:
             usage += answered.usage
         return [part for answered in found for part in answered.parts.values()], usage
@@ -179,7 +179,7 @@ class OpenAIReasoner:
         return list(out)
 
 
-def _or_raise(part: Part[T]) -> T:
+def _or_raise(part: AnswerPart[T]) -> T:
     if isinstance(part, ReasonerFailed):
         raise part
     return part

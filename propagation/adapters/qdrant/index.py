@@ -18,7 +18,7 @@ from propagation.adapters.qdrant.points import (
     upserts,
 )
 from propagation.model.errors import IncompatibleSettings, IndexUnavailable
-from propagation.ports.vector_index import Collection, Hit, Point, Successor, check_vector
+from propagation.ports.vector_index import Collection, Hit, IndexSuccessor, Point, check_vector
 
 POINTS_A_CALL = 1_000
 VERSIONS_A_CALL = 10_000
@@ -82,7 +82,7 @@ class QdrantIndex(QdrantWriter):
         super().__init__(client, {}, 0)
         self._prefix = prefix
 
-    async def ensure(self, embedder: str, dimension: int) -> bool:
+    async def ensure_collections(self, embedder: str, dimension: int) -> bool:
         with translated():
             await check_version(self._client)
             standing = await collections.served(self._client, self._prefix)
@@ -124,7 +124,7 @@ class QdrantIndex(QdrantWriter):
         with translated():
             return await search.nearest(self._client, name, collection, vector, limit)
 
-    async def above(
+    async def search_above(
         self,
         collection: Collection,
         vector: NDArray[np.float32],
@@ -159,7 +159,7 @@ class QdrantIndex(QdrantWriter):
                 }
         return found
 
-    async def successor(self, embedder: str, dimension: int) -> Successor:
+    async def create_successor(self, embedder: str, dimension: int) -> IndexSuccessor:
         with translated():
             await check_version(self._client)
             await collections.drop_unserved(self._client, self._prefix)

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from propagation.model.interactions.withdrawal import Written
+from propagation.model.interactions.withdrawal import LearnedWeights
 
 BANKS = ("session", "taste")
 
 
 def written_records(
-    written: Written, named: Callable[[int], str | None]
+    written: LearnedWeights, named: Callable[[int], str | None]
 ) -> Iterator[Mapping[str, object]]:
     """By event, what it wrote to each bank (rule 5): (router, weight) of what it gave weight to.
     `named`: an item's row (-1: none) as an export names it, None where it is gone."""

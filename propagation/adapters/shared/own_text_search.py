@@ -3,7 +3,7 @@ here."""
 
 from collections.abc import Iterable
 
-from propagation.model.clients.attribute import normalised
+from propagation.model.clients.attribute import normalize_name
 
 
 def ascii_word(name: str) -> str:
@@ -12,4 +12,4 @@ def ascii_word(name: str) -> str:
 
 
 def says(texts: Iterable[str], name: str) -> bool:
-    return any(name in " ".join(normalised(part) for part in text.split()) for text in texts)
+    return any(name in " ".join(normalize_name(part) for part in text.split()) for text in texts)

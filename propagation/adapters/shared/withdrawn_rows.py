@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model.interactions.learned_block import NEGATIVES, WRITTEN, LearnedBlock
-from propagation.model.interactions.withdrawal import Written
+from propagation.model.interactions.withdrawal import LearnedWeights
 
 BANKS = 2
 Row = dict[str, NDArray[Any]]
@@ -29,10 +29,10 @@ def places_of(sequence: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray
     return places[known]
 
 
-def written_in(block: LearnedBlock, places: NDArray[np.int64], learned: int) -> Written:
+def written_in(block: LearnedBlock, places: NDArray[np.int64], learned: int) -> LearnedWeights:
     """By the rows at these places of a block; `learned`: how many interactions were learned from
     the block's first one on."""
-    return Written(
+    return LearnedWeights(
         block.sequence[places],
         learned - places,
         block.negatives[places, 0].astype(np.int64),
@@ -41,18 +41,18 @@ def written_in(block: LearnedBlock, places: NDArray[np.int64], learned: int) -> 
     )
 
 
-def joined(parts: Sequence[Written]) -> Written:
+def joined(parts: Sequence[LearnedWeights]) -> LearnedWeights:
     """Parts in sequence order, as one."""
     if not parts:
         nothing = np.empty(0, np.int64)
-        return Written(
+        return LearnedWeights(
             nothing,
             nothing,
             nothing,
             np.empty((0, BANKS, WRITTEN), np.uint16),
             np.empty((0, BANKS, WRITTEN), np.float32),
         )
-    return Written(
+    return LearnedWeights(
         *(
             np.concatenate([getattr(part, name) for part in parts])
             for name in ("sequence", "since", "negative", "routers", "weights")

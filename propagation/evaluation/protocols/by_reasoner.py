@@ -221,7 +221,7 @@ def _draws(
 
 
 async def _ranked(engine: Engine, name: str, targets: Sequence[Target]) -> DrawReport:
-    places = asyncio.Semaphore(engine.reasoner.width)
+    places = asyncio.Semaphore(engine.reasoner.concurrency)
 
     async def one(target: Target) -> tuple[int, bool]:
         async with places:

@@ -11,12 +11,12 @@ NAME_MAX_CHARS = 120
 TITLE = re.compile("“([^”]*)”")
 
 
-def normalised(name: str) -> str:
+def normalize_name(name: str) -> str:
     """NFKC, case folded, white space collapsed; "" when nothing is left."""
     return _plain(name)[:NAME_MAX_CHARS]
 
 
-def spoken_of(names: Iterable[str], text: str) -> tuple[str, ...]:
+def names_in_text(names: Iterable[str], text: str) -> tuple[str, ...]:
     """Those of the normalised names that a text speaks of, as whole words and outside of the titles
     it quotes."""
     words = _plain(TITLE.sub(" ", text))
@@ -42,7 +42,7 @@ def _plain(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def over_represented(weights: Mapping[str, float], common: Mapping[str, float]) -> list[str]:
+def rank_by_distinctiveness(weights: Mapping[str, float], common: Mapping[str, float]) -> list[str]:
     """The names of `weights`, those first that weigh more here than is common: by share * ln(share
     / common share), the terms of the divergence from what is common. A name that is not in `common`
     counts as half as common as the rarest."""

@@ -78,7 +78,7 @@ class ClientChange(Term):
     hidden: bool | None = None
     metadata: Mapping[str, str] | None = None
 
-    def applied_to(self, before: Client) -> Client:
+    def apply_to(self, before: Client) -> Client:
         """The client after this change; equal to `before` when nothing differs."""
         given = {name: value for name, value in self if name != "key" and value is not None}
         return replace(before, **given)

@@ -4,7 +4,7 @@ from propagation.model.clients.filter_memory import FilterMemory
 from propagation.model.clients.gradient import Gradient
 from propagation.model.clients.profile import Profile
 from propagation.model.fast_dataclass import value
-from propagation.model.usage import NOTHING, Usage
+from propagation.model.usage import NO_USAGE, Usage
 
 NO_RULES = FilterMemory()
 MERGED_OUTCOME = "merged"
@@ -27,7 +27,7 @@ class ClientText:
 
 
 @value
-class Merged:
+class MessageMerge:
     """One message that reception merged into a profile version, or dropped, and why."""
 
     ref: int
@@ -38,7 +38,7 @@ class Merged:
 
 
 @value
-class Reasoned:
+class ReasonedInteraction:
     """All text of one interaction: stage 1 of Algorithm 1, as it is committed. `reward` is None
     where there was no negative to predict against; `failure` is set instead of texts for a dead
     letter. `late` is set where a dead letter was replayed: the sequence that was recorded through
@@ -49,10 +49,10 @@ class Reasoned:
     reward: int | None = None
     texts: tuple[ClientText, ...] = ()
     gradients: tuple[Gradient, ...] = ()
-    merged: tuple[Merged, ...] = ()
+    merged: tuple[MessageMerge, ...] = ()
     failure: str | None = None
     late: int | None = None
-    usage: Usage = NOTHING
+    usage: Usage = NO_USAGE
 
     @property
     def written_at(self) -> int:

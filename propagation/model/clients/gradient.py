@@ -29,7 +29,7 @@ class Gradient:
     attributes: tuple[str, ...] = ()
     epoch: int = 0
 
-    def of_epoch(self, epoch: int) -> "Gradient":
+    def with_epoch(self, epoch: int) -> "Gradient":
         """This gradient, about a message of that epoch."""
         return Gradient(
             sequence=self.sequence,

@@ -105,7 +105,7 @@ class Profile:
     def attributes(self) -> frozenset[str]:
         return frozenset(name for line in self.lines for name in line.attributes)
 
-    def edited(self, edits: Sequence[Edit], max_lines: int) -> "Profile":
+    def apply_edits(self, edits: Sequence[Edit], max_lines: int) -> "Profile":
         """The next version: all edits applied, then bounded to `max_lines`, in reading order: what
         the catalogue says, what interactions showed, what was heard; the weightiest first. Raises
         EditClash."""

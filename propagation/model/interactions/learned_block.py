@@ -35,7 +35,7 @@ class LearnedBlock:
 
 
 @dataclass(frozen=True)
-class Staged:
+class StagedCheckpoint:
     """A checkpoint that is written and not visible yet: its id in the store, and the sequence it
     stands at."""
 

@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from propagation.model.clients.client_text import Reasoned
+from propagation.model.clients.client_text import ReasonedInteraction
 from propagation.model.fast_dataclass import value
 
 
 @value
-class Finished:
+class ReasonedSummary:
     """`texts`: (client, version, lines) of each version written. `heard`: how many messages met
     which end; what an outcome names after a colon or in brackets is left out. `failed`: a dead
     letter."""
@@ -21,9 +21,9 @@ class Finished:
     heard: Mapping[str, int]
 
 
-def finished_of(result: Reasoned) -> Finished:
+def summarize_reasoned(result: ReasonedInteraction) -> ReasonedSummary:
     """Of one interaction."""
-    return Finished(
+    return ReasonedSummary(
         sequence=result.sequence,
         user=result.user,
         reward=result.reward,
@@ -34,10 +34,10 @@ def finished_of(result: Reasoned) -> Finished:
                 for text in result.texts
             ]
         ),
-        heard=heard_of([merge.outcome for merge in result.merged]),
+        heard=count_outcomes([merge.outcome for merge in result.merged]),
     )
 
 
-def heard_of(outcomes: list[str]) -> dict[str, int]:
+def count_outcomes(outcomes: list[str]) -> dict[str, int]:
     """How many messages met which end."""
     return dict(Counter([outcome.partition(":")[0].partition(" (")[0] for outcome in outcomes]))

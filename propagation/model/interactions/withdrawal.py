@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from propagation.model.clients.client_text import ClientText
 from propagation.model.interactions.interaction import InteractionRow
 from propagation.model.interactions.log import EntryKind
-from propagation.model.routers.router import Integrated, RouterVersion
+from propagation.model.routers.router import IntegratedAttribute, RouterVersion
 
 
-class Standing(StrEnum):
+class EventStatus(StrEnum):
     """How an event id stands before a retraction."""
 
     RECORDED = "recorded"
@@ -24,7 +24,7 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True)
-class Written:
+class LearnedWeights:
     """What n learned interactions wrote, in sequence order. sequence [n] i64 · since [n] i64,
     interactions learned from this one on, itself included · negative [n] i64 item row of the first
     negative, -1 for none · routers [n,2,16] u16 and weights [n,2,16] f32 as they were stored (see
@@ -38,7 +38,7 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Choices:
+class UserChoices:
     """n interactions of some users, by user, then in sequence order. user, sequence, item [n] i64
     (refs) · weight [n] f64 · changed [n] i64, the sequence of the last change of the item's own
     text."""
@@ -50,7 +50,7 @@ class Choices:
     changed: NDArray[np.int64]
 
     @classmethod
-    def of(cls, rows: Sequence[Sequence[float]]) -> "Choices":
+    def of(cls, rows: Sequence[Sequence[float]]) -> "UserChoices":
         """Of [user, sequence, item, weight, changed] each."""
         user, sequence, item, weight, changed = zip(*rows, strict=True) if rows else ((),) * 5
         return cls(
@@ -63,7 +63,7 @@ class Choices:
 
 
 @dataclass(frozen=True)
-class Promoted:
+class PromotedRepeat:
     """A repeat that takes the place of the first adoption, which was taken back: what it is now
     stored to have written."""
 
@@ -73,7 +73,7 @@ class Promoted:
 
 
 @dataclass(frozen=True)
-class Citing:
+class Citations:
     """What a stored text may rest on: sequences of interactions, messages by (router, version),
     with lines that hold one of some attributes (None: with any), and words."""
 
@@ -83,14 +83,14 @@ class Citing:
 
 
 @dataclass(frozen=True)
-class Trail:
+class CitationSearch:
     """Where to look for citations in a client's stored texts: from the versions written `at` a
     sequence (or at the one that an interaction of it was reasoned late at), or from a `version` on,
     for as long as they cite: what left a text does not come back. Neither: in every version.
     `citing` None: every version on the trail."""
 
     ref: int
-    citing: Citing | None
+    citing: Citations | None
     at: int | None = None
     version: int | None = None
 
@@ -104,20 +104,20 @@ class StoredText:
 
 
 @dataclass(frozen=True)
-class SentMessage:
+class AffectedMessage:
     """A message that rests on what is taken back, or may name it: `gone` are the parts that go,
     `left` (attribute, client) of the parts that stay, at most `limit` clients an attribute (see
     ErasureStore.messages_resting_on)."""
 
     message: RouterVersion
-    gone: Sequence[Integrated] = ()
+    gone: Sequence[IntegratedAttribute] = ()
     left: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Withdrawal:
     """All that one retraction or erasure changes at once. `interactions`: those taken back (an
-    erasure takes those recorded meanwhile too) · `read_at`: the number of the last text that was
+    erasure takes those recorded meanwhile too) · `texts_read_through`: the number of the last text that was
     committed before any was read (see ReasonStore.texts_through) · `erased`: the client that goes,
     with the routers it sent under (point-to-point) · `rewritten`: stored versions that keep their
     number · `texts`: next versions · `messages`: as they are from now on · `parts`: (router,
@@ -128,10 +128,10 @@ class Withdrawal:
     kind: EntryKind
     refs: tuple[int, ...]
     interactions: Sequence[InteractionRow]
-    read_at: int = 0
+    texts_read_through: int = 0
     erased: int | None = None
     sent_under: tuple[int, ...] = ()
-    promoted: Sequence[Promoted] = ()
+    promoted: Sequence[PromotedRepeat] = ()
     rewritten: Sequence[ClientText] = ()
     texts: Sequence[ClientText] = ()
     messages: Sequence[RouterVersion] = ()
@@ -143,7 +143,7 @@ class Withdrawal:
 
 
 @dataclass(frozen=True)
-class TakenBack:
+class WithdrawalResult:
     """What a commit took back: its log entry's sequence, and how many interactions."""
 
     sequence: int

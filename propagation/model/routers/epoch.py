@@ -26,7 +26,7 @@ class Epoch(Term):
     era: int = 0
 
 
-class EvolvedInto(Term):
+class LineageStep(Term):
     """Lineage: what one router became when an epoch opened. kind: split, merge or rewrite."""
 
     run: int

@@ -3,7 +3,7 @@
 from propagation.model.base import Term
 
 
-class Reach(Term):
+class MessageReach(Term):
     """Of the merges of one router's messages that were asked for and are kept: distinct `clients`
     that merged one into their profile, and what became of messages at their receivers, one count a
     message and client: merged, refused by a filter rule, empty for this client, or fallen out of a

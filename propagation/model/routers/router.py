@@ -8,7 +8,7 @@ from propagation.model.fast_dataclass import value
 
 
 @value
-class Integrated:
+class IntegratedAttribute:
     """One attribute that one client's profile version brought to a router (eq. 2)."""
 
     attribute: str
@@ -33,7 +33,7 @@ class RouterVersion:
     text: str
     attributes: tuple[str, ...] = ()
     standing: tuple[tuple[str, float], ...] = ()
-    integrated: tuple[Integrated, ...] = ()
+    integrated: tuple[IntegratedAttribute, ...] = ()
     sequence: int = 0
     written_by: str = ""
 

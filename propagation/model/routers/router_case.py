@@ -10,7 +10,7 @@ from propagation.model.routers.router import RouterVersion
 
 
 @dataclass(frozen=True)
-class Half:
+class RouterHalf:
     """One half of a router's community: its part (0..1) of what was written, what its users chose
     when they had heard the router (how often each attribute), and what it would stand for."""
 
@@ -33,7 +33,7 @@ class RouterCase:
     blamed: int
     wanted: Mapping[str, int]
     common: Mapping[str, float]
-    halves: tuple[Half, Half] | None = None
+    halves: tuple[RouterHalf, RouterHalf] | None = None
     apart: float = 0.0
     nearest: RouterVersion | None = None
     likeness: float = -1.0

@@ -57,7 +57,7 @@ class RouterMap:
     versions: Mapping[int, int] = field(default_factory=dict)
     undoes: int | None = None
 
-    def mapped(self, routers: Routers, users: Routers) -> NDArray[np.int64]:
+    def map_routers(self, routers: Routers, users: Routers) -> NDArray[np.int64]:
         """The new routers of routers [B] or [B,W], written by user rows [B]."""
         out: NDArray[np.int64] = self.home[routers]
         wrote = users if routers.ndim == 1 else np.broadcast_to(users[:, None], routers.shape)
@@ -67,7 +67,7 @@ class RouterMap:
                 out[mine] = halves.of(wrote[mine])
         return out
 
-    def becomes(self, router: int) -> tuple[int, ...]:
+    def successors_of(self, router: int) -> tuple[int, ...]:
         """What a router became, for what belongs to no single user (rules, gradients): both halves
         of a split."""
         halves = self.halves.get(router)
@@ -75,29 +75,29 @@ class RouterMap:
             return (halves.first, halves.second)
         return (int(self.home[router]),) if 0 <= router < len(self.home) else ()
 
-    def sources(self, number: int) -> list[int]:
+    def predecessors_of(self, number: int) -> list[int]:
         """The routers that became `number`, ascending."""
-        return [router for router in range(len(self.home)) if number in self.becomes(router)]
+        return [router for router in range(len(self.home)) if number in self.successors_of(router)]
 
 
 @dataclass(frozen=True)
-class Chain:
+class RouterMapChain:
     """Maps one after another."""
 
     maps: Sequence[RouterMap] = ()
 
-    def mapped(self, routers: Routers, users: Routers) -> NDArray[np.int64]:
-        """As RouterMap.mapped, through all of them."""
+    def map_routers(self, routers: Routers, users: Routers) -> NDArray[np.int64]:
+        """As RouterMap.map_routers, through all of them."""
         out = routers.astype(np.int64)
         for one in self.maps:
-            out = one.mapped(out, users)
+            out = one.map_routers(out, users)
         return out
 
-    def becomes(self, router: int) -> tuple[int, ...]:
-        """As RouterMap.becomes, through all of them, ascending."""
+    def successors_of(self, router: int) -> tuple[int, ...]:
+        """As RouterMap.successors_of, through all of them, ascending."""
         found = {router}
         for one in self.maps:
-            found = {after for before in found for after in one.becomes(before)}
+            found = {after for before in found for after in one.successors_of(before)}
         return tuple(sorted(found))
 
 
@@ -107,21 +107,23 @@ class RouterMaps:
 
     maps: Sequence[RouterMap] = ()
 
-    def after(self, sequence: int) -> Chain:
+    def after(self, sequence: int) -> RouterMapChain:
         """What maps the stored weights of an interaction at `sequence` to the routers of now."""
-        return Chain(standing(one for one in self.maps if one.through >= sequence))
+        return RouterMapChain(drop_undone_runs(one for one in self.maps if one.through >= sequence))
 
-    def between(self, first: int, later: int) -> Chain:
+    def between(self, first: int, later: int) -> RouterMapChain:
         """What maps the stored weights of an interaction at `first` to the routers in which one at
         `later` is stored."""
-        return Chain(standing(one for one in self.maps if first <= one.through < later))
+        return RouterMapChain(
+            drop_undone_runs(one for one in self.maps if first <= one.through < later)
+        )
 
-    def since(self, epoch: int) -> Chain:
+    def since(self, epoch: int) -> RouterMapChain:
         """What maps a router number of an epoch to those of now."""
-        return Chain(standing(one for one in self.maps if one.from_epoch >= epoch))
+        return RouterMapChain(drop_undone_runs(one for one in self.maps if one.from_epoch >= epoch))
 
 
-def standing(maps: Iterable[RouterMap]) -> list[RouterMap]:
+def drop_undone_runs(maps: Iterable[RouterMap]) -> list[RouterMap]:
     """Without runs that were undone and the runs that undid them: what was written before both is
     where it was."""
     kept: list[RouterMap] = []

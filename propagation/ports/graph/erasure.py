@@ -3,74 +3,78 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from propagation.model.clients.client_text import Merged
+from propagation.model.clients.client_text import MessageMerge
 from propagation.model.interactions.interaction import InteractionRow
-from propagation.model.interactions.learned_block import Staged
+from propagation.model.interactions.learned_block import StagedCheckpoint
 from propagation.model.interactions.withdrawal import (
-    Choices,
-    SentMessage,
-    Standing,
+    AffectedMessage,
+    CitationSearch,
+    EventStatus,
+    LearnedWeights,
     StoredText,
-    TakenBack,
-    Trail,
+    UserChoices,
     Withdrawal,
-    Written,
+    WithdrawalResult,
 )
 from propagation.ports.graph.leases import Lease
 
 
 class ErasureStore(Protocol):
-    async def standings(
+    async def event_statuses(
         self, event_ids: Sequence[str]
-    ) -> Sequence[tuple[Standing, InteractionRow | None]]:
+    ) -> Sequence[tuple[EventStatus, InteractionRow | None]]:
         """How each event id stands, with the interaction where it is recorded."""
 
-    async def all_interactions(self, refs: Sequence[int]) -> Sequence[InteractionRow]:
+    async def interactions_of_clients(self, refs: Sequence[int]) -> Sequence[InteractionRow]:
         """Every interaction of these clients, as user or positive item, in sequence order."""
 
-    async def choices_of(self, users: Sequence[int]) -> Choices:
+    async def user_choices(self, users: Sequence[int]) -> UserChoices:
         """What these users (refs) chose."""
 
-    async def written(self, sequences: Sequence[int]) -> Written:
+    async def learned_weights(self, sequences: Sequence[int]) -> LearnedWeights:
         """What these interactions wrote, those that are learned."""
 
-    async def texts_citing(self, trails: Sequence[Trail]) -> Sequence[StoredText]:
+    async def find_citing_texts(self, trails: Sequence[CitationSearch]) -> Sequence[StoredText]:
         """The versions that the trails lead through, each once, by ref, then version: at least
         those that cite one of the sequences, or one of the messages and hold one of its attributes,
         or hold one of the words (as it is written; where they cite one of the messages, in letters
         of either case). Others may be among them."""
 
-    async def said_by_others(self, ref: int, names: frozenset[str]) -> frozenset[str]:
+    async def names_used_by_others(self, ref: int, names: frozenset[str]) -> frozenset[str]:
         """Those of these normalised names that some other client's own text (title, description,
         attributes, categories) holds."""
 
-    async def refs_naming(self, words: frozenset[str]) -> frozenset[int]:
+    async def clients_naming(self, words: frozenset[str]) -> frozenset[int]:
         """Clients with a stored version of their text that holds one of the words. Looks at every
         version."""
 
-    async def messages_resting_on(
+    async def affected_messages(
         self,
         refs: Sequence[int],
         sequences: frozenset[int] | None,
         words: frozenset[str],
         limit: int,
-    ) -> Sequence[SentMessage]:
+    ) -> Sequence[AffectedMessage]:
         """Published messages that carry a part of one of these clients (of these interactions only,
         unless None), and those whose name, text or attributes hold one of the words, or (where
         there are words) whose text was taken back before and may have held one; by router, then
         version. Of the parts that stay, those of the attributes that lose one are counted, up to
         `limit` clients each."""
 
-    async def readers_of(self, messages: Sequence[tuple[int, int]]) -> Sequence[Merged]:
+    async def merges_of_messages(
+        self, messages: Sequence[tuple[int, int]]
+    ) -> Sequence[MessageMerge]:
         """Who merged these messages, and into which version."""
 
-    async def take_back(self, lease: Lease, withdrawal: Withdrawal, barrier: Staged) -> TakenBack:
+    async def withdraw(
+        self, lease: Lease, withdrawal: Withdrawal, barrier: StagedCheckpoint
+    ) -> WithdrawalResult:
         """Everything in one publication, with its log entry (RETRACTION or ERASURE, `number` the
         barrier's sequence) and the barrier, which was staged under this lease: whatever names an
         erased client is gone, its refs never come back, its event ids are kept as keyed hashes
         only. Claims that are held and a round that is being staged are void. Older checkpoints are
         dropped. Raises LeaseLost, VersionClash (a text has another version meanwhile, or one that
-        was committed since `read_at` rests on what goes): nothing is changed then, but that past
+        was committed since `texts_read_through` rests on what goes): nothing is changed then, but that past
         versions of texts may cite it no longer."""
 
     async def wipe(self) -> None:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from propagation.model.clients.client_text import ClientText
-from propagation.model.interactions.learned_block import Staged
-from propagation.model.routers.epoch import Epoch, EvolvedInto
+from propagation.model.interactions.learned_block import StagedCheckpoint
+from propagation.model.routers.epoch import Epoch, LineageStep
 from propagation.model.routers.evolution import EvolutionRun
 from propagation.model.routers.round import Round
 from propagation.model.routers.router_maps import RouterMap, RouterMaps
@@ -24,7 +24,7 @@ class Publication:
     map: RouterMap
     epoch: Epoch
     round_: Round
-    start: Staged
+    start: StagedCheckpoint
     texts: Sequence[ClientText] = ()
 
 
@@ -46,7 +46,7 @@ class EvolutionStore(Protocol):
     async def router_maps(self) -> RouterMaps:
         """Of the published runs since the newest bootstrap."""
 
-    async def router_lineage(self) -> Sequence[EvolvedInto]:
+    async def router_lineage(self) -> Sequence[LineageStep]:
         """Every step of every published run, by run, then before, then after."""
 
     async def clients_with_rules(self, routers: Sequence[int]) -> Sequence[int]:

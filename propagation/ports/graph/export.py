@@ -7,7 +7,7 @@ Held = tuple[str, Mapping[str, object]]
 
 
 class ExportStore(Protocol):
-    def held_on(self, ref: int) -> AsyncIterator[Held]:
+    def export_client(self, ref: int) -> AsyncIterator[Held]:
         """What kind of record, and the record as JSON values; clients by id, in kinds' order.
         Kinds: client, client_before, event, retracted_event, written, reasoned, dead_letter,
         profile_version, gradient, merge, brought, held_attributes, edge, point."""

@@ -9,7 +9,7 @@ from propagation.model.routers.round import Round
 from propagation.model.routers.router import RouterVersion
 
 
-class DeskStore(Protocol):
+class InteractionReader(Protocol):
     """See GraphStore, of which this is a part."""
 
     async def get_clients(self, refs: Sequence[int]) -> Sequence[Client]: ...

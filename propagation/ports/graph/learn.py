@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from propagation.model.interactions.learned_block import Checkpoint, LearnedBlock, Staged
+from propagation.model.interactions.learned_block import Checkpoint, LearnedBlock, StagedCheckpoint
 from propagation.model.routers.epoch import Epoch
 from propagation.ports.graph.leases import Lease
 
@@ -31,8 +31,8 @@ class LearnStore(Protocol):
         commits."""
 
     async def stage_checkpoint(
-        self, lease: Lease, checkpoint: Checkpoint, onto: Staged | None = None
-    ) -> Staged:
+        self, lease: Lease, checkpoint: Checkpoint, onto: StagedCheckpoint | None = None
+    ) -> StagedCheckpoint:
         """Written, some commits long, and invisible until the commit that it is handed to. There is
         one at a time: the next discards it, unless it goes `onto` it: arrays of other names, and
         from then on this one's sequence. Its arrays are taken out of it as they are written. Raises

@@ -23,7 +23,7 @@ class LeaseStore(Protocol):
     async def lease_holder(self, name: str) -> str | None:
         """Who holds it now; None where nobody does."""
 
-    async def show_life(self, holder: str, ttl_ms: int, within: float) -> frozenset[str]:
+    async def renew_heartbeat(self, holder: str, ttl_ms: int, within: float) -> frozenset[str]:
         """This process lives, for so long from now on (0: it ends). Who showed life before and
         shows none now. Raises StoreUnreachable after `within` seconds."""
 

@@ -24,7 +24,7 @@ class IndexChange:
 
 class OutboxStore(Protocol):
     """Put in by the commits that make the change: `commit_reasoned` and `commit_texts` put in every
-    text they write, `publish_round` what was staged with the round, `take_back` every text it
+    text they write, `publish_round` what was staged with the round, `withdraw` every text it
     writes, and the router of every message that reads differently from then on, as of the round
     that sent it. One waits for each (collection, key, round): its newest version."""
 
@@ -34,7 +34,7 @@ class OutboxStore(Protocol):
         """Like all that a round stages: they wait from its publication on, as of this round
         whatever they say, and are discarded with it. Raises LeaseLost."""
 
-    async def waiting_changes(self, age_ms: int, limit: int) -> Sequence[IndexChange]:
+    async def pending_changes(self, age_ms: int, limit: int) -> Sequence[IndexChange]:
         """At most `limit` of those that were last put in at least `age_ms` ago by the store's
         clock, longest first."""
 

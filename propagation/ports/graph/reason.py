@@ -3,10 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from propagation.model.clients.client_text import ClientText, Merged, ReasonClaim, Reasoned
+from propagation.model.clients.client_text import (
+    ClientText,
+    MessageMerge,
+    ReasonClaim,
+    ReasonedInteraction,
+)
 from propagation.model.clients.gradient import Gradient, Module
 from propagation.model.interactions.interaction import InteractionRow
-from propagation.model.routers.message_reach import Reach
+from propagation.model.routers.message_reach import MessageReach
 from propagation.model.watch_events import NumberedMerge, NumberedText
 
 
@@ -16,11 +21,11 @@ class ReasonStore(Protocol):
         never held by two workers and none overtakes an earlier one of its user; None when there are
         none."""
 
-    async def prolong_claims(self, tokens: Sequence[int], ttl_ms: int) -> None:
+    async def renew_claims(self, tokens: Sequence[int], ttl_ms: int) -> None:
         """Of these claims, those that nobody took over are held for so long from now on."""
 
     async def commit_reasoned(
-        self, claim: ReasonClaim, reasoned: Sequence[Reasoned], *, more: bool = False
+        self, claim: ReasonClaim, reasoned: Sequence[ReasonedInteraction], *, more: bool = False
     ) -> None:
         """All of it in one commit: texts as new versions, gradients, merges, dead letters.
         Interactions of the claim that are not among `reasoned` are free again, or with `more` still
@@ -36,17 +41,17 @@ class ReasonStore(Protocol):
     async def commit_texts(
         self,
         texts: Sequence[ClientText],
-        merged: Sequence[Merged],
+        merged: Sequence[MessageMerge],
         sequence: int,
         taken_back: int | None = None,
         written_by: str = "",
     ) -> None:
         """New versions outside an interaction: cold start, and reading with MERGED. `taken_back`:
-        what `taken_back_through` said before anything was read that these rest on. `written_by` is
+        what `last_withdrawal` said before anything was read that these rest on. `written_by` is
         kept with each of them (as in RouterVersion). Raises VersionClash, also where something was
         taken back since then: by a claim that is what voiding it does."""
 
-    async def taken_back_through(self) -> int:
+    async def last_withdrawal(self) -> int:
         """The sequence of the newest retraction or erasure; 0 before the first."""
 
     async def load_texts(self, refs: Sequence[int]) -> Mapping[int, ClientText]:
@@ -83,13 +88,15 @@ class ReasonStore(Protocol):
     async def recent_interactions(self, ref: int, limit: int) -> Sequence[InteractionRow]:
         """A client's interactions (as user or positive item), newest first."""
 
-    async def merges_into(self, ref: int, limit: int) -> Sequence[Merged]:
+    async def merges_of_client(self, ref: int, limit: int) -> Sequence[MessageMerge]:
         """What a client merged or dropped, newest first."""
 
-    async def merges_of(self, router: int, version: int, limit: int) -> Sequence[Merged]:
+    async def merges_of_message(
+        self, router: int, version: int, limit: int
+    ) -> Sequence[MessageMerge]:
         """Who merged or dropped this message, by ref."""
 
-    async def reach(self, newest: int) -> Sequence[Reach]:
+    async def message_reach(self, newest: int) -> Sequence[MessageReach]:
         """How far each router's messages went, by router: of the last `newest` (> 0) merges by
         number, as far as retention keeps them."""
 

@@ -10,7 +10,7 @@ from propagation.model.interactions.log import EntryKind, LogEntry, LogSlice
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordResult:
     """Outcomes in the order of the events, and the refs of clients that were created on the way, by
     (kind, id)."""
 
@@ -23,13 +23,13 @@ class RecordStore(Protocol):
         """All changes in one commit. Changes of one client apply in order. Same content twice
         changes nothing."""
 
-    async def record(self, events: Sequence[NewInteraction], *, auto_create: bool) -> Recorded:
+    async def record(self, events: Sequence[NewInteraction], *, auto_create: bool) -> RecordResult:
         """All events in one commit, sequences in their order, directly after one another. The
         caller's event id decides: a repeat of equal content hash is DUPLICATE with the first one's
         sequence, another hash is CONFLICT (within one call too). Unknown users, items and negatives
         are created where `auto_create`, else said."""
 
-    async def append(self, kind: EntryKind, refs: Sequence[int], number: int) -> int:
+    async def append_entry(self, kind: EntryKind, refs: Sequence[int], number: int) -> int:
         """One entry that is no interaction; its sequence. A RETRACTION's or ERASURE's `refs` are
         the clients whose numbers it takes back, its `number` the barrier's sequence."""
 

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from propagation.model.clients.attribute import Attribute
 from propagation.model.routers.round import Round
-from propagation.model.routers.router import Integrated, RouterVersion, RoutingEdge
+from propagation.model.routers.router import IntegratedAttribute, RouterVersion, RoutingEdge
 from propagation.ports.graph.leases import Lease
 
 
@@ -63,7 +63,7 @@ class RoundStore(Protocol):
     async def all_attributes(self) -> Sequence[Attribute]:
         """Every attribute by name, those that were mapped to another one too."""
 
-    async def held_attributes(self, refs: Sequence[int]) -> Mapping[int, Sequence[str]]:
+    async def client_attributes(self, refs: Sequence[int]) -> Mapping[int, Sequence[str]]:
         """What each client held at the last round; () where it took part in none."""
 
     async def holders_of(self, attribute: str, limit: int) -> Sequence[int]:
@@ -120,9 +120,9 @@ class RoundStore(Protocol):
         `integrated` is shortened to one part of each of at most `senders` clients, the lowest refs.
         """
 
-    async def parts_with(
+    async def parts_carrying(
         self, keys: Sequence[tuple[int, int]], attributes: Sequence[str], but: int
-    ) -> Mapping[tuple[int, int], Sequence[Integrated]]:
+    ) -> Mapping[tuple[int, int], Sequence[IntegratedAttribute]]:
         """Of published versions by (router, version): what they were integrated from of these
         attributes, in order, but by the client `but`; those without are left out."""
 

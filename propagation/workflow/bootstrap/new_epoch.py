@@ -81,7 +81,7 @@ class NewEpoch:
         if not isinstance(self._embedder, FittableEmbedder):
             return self._embedder, None
         state = await asyncio.to_thread(self._embedder.fit, texts, self._settings.seed)
-        return self._embedder.twin(state), state
+        return self._embedder.with_state(state), state
 
     async def _view(self, embedder: Embedder, catalogue: list[Client], number: int) -> NumbersView:
         """Each bank's centres are k-means of the items' embeddings; under `centres = "attributes"`

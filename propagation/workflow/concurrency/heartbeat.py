@@ -48,7 +48,7 @@ class Life:
             with contextlib.suppress(
                 PropagationError
             ):  # else the others look for what it has open, for a day
-                await self._store.show_life(self._holder, 0, self._within)
+                await self._store.renew_heartbeat(self._holder, 0, self._within)
 
     @property
     def _within(self) -> float:
@@ -76,7 +76,7 @@ class Life:
                 pause, told = AGAIN_SECONDS, True
 
     async def _show(self) -> None:
-        silent = await self._store.show_life(self._holder, self._ttl_ms, self._within)
+        silent = await self._store.renew_heartbeat(self._holder, self._ttl_ms, self._within)
         now = time.monotonic()
         self._due = {holder: self._due.get(holder, now + self._pause * 0.9) for holder in silent}
         due = sorted(holder for holder, at in self._due.items() if at <= now)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.clients.attribute import over_represented
+from propagation.model.clients.attribute import rank_by_distinctiveness
 from propagation.model.errors import ReasonerFailed
 from propagation.model.routers.evolution import EvolutionChange, EvolutionKind
 from propagation.model.routers.router import RouterVersion
@@ -208,7 +208,7 @@ def _texts(case: RouterCase, decision: RouterDecision, after: Sequence[int]) -> 
             name,
             text,
             tuple(standing.items()),
-            tuple(over_represented(standing, case.common)[:ATTRIBUTES]),
+            tuple(rank_by_distinctiveness(standing, case.common)[:ATTRIBUTES]),
             decision.written_by,
         )
         for router, (name, text), standing in zip(after, decision.texts, standings, strict=True)

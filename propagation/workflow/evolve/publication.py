@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from propagation.model.clients.client_text import ClientText
 from propagation.model.errors import LeaseLost
-from propagation.model.interactions.learned_block import Staged
+from propagation.model.interactions.learned_block import StagedCheckpoint
 from propagation.model.routers.epoch import Epoch
 from propagation.model.routers.evolution import EvolutionRun
 from propagation.model.routers.round import Round
@@ -183,7 +183,7 @@ class Publisher:
             }
         )
 
-    async def _begun(self, learn: Lease, epoch: Epoch) -> tuple[Arrays, Staged]:
+    async def _begun(self, learn: Lease, epoch: Epoch) -> tuple[Arrays, StagedCheckpoint]:
         """Most of the barrier, written beside learning: what no evolution changes, as it is now."""
         found = await self._numbers.run(snapshot, True)
         before = {
@@ -194,8 +194,8 @@ class Publisher:
         )
 
     async def _barrier(
-        self, learn: Lease, view: NumbersView, before: Arrays, staged: Staged
-    ) -> Staged:
+        self, learn: Lease, view: NumbersView, before: Arrays, staged: StagedCheckpoint
+    ) -> StagedCheckpoint:
         """The rest of it: the evolved bank, and what was learned since."""
         found = await asyncio.to_thread(lent, view, True)
         patch = await asyncio.to_thread(patch_of, before, found.arrays)
@@ -223,9 +223,13 @@ class Publisher:
 
     async def _edges(self, change: RouterMap) -> tuple[list[tuple[int, int]], list[RoutingEdge]]:
         moved = [
-            router for router in range(len(change.home)) if change.becomes(router) != (router,)
+            router
+            for router in range(len(change.home))
+            if change.successors_of(router) != (router,)
         ]
-        meant = sorted({*moved, *(number for router in moved for number in change.becomes(router))})
+        meant = sorted(
+            {*moved, *(number for router in moved for number in change.successors_of(router))}
+        )
         standing = sorted(
             await self._store.edges_to(meant), key=lambda edge: (edge.router, -edge.score, edge.ref)
         )
@@ -234,7 +238,9 @@ class Publisher:
     async def _texts(self, change: RouterMap) -> list[ClientText]:
         """Next versions of clients whose rules name a router that is another now."""
         moved = [
-            router for router in range(len(change.home)) if change.becomes(router) != (router,)
+            router
+            for router in range(len(change.home))
+            if change.successors_of(router) != (router,)
         ]
         refs = await self._store.clients_with_rules(moved)
         out: list[ClientText] = []
@@ -254,7 +260,7 @@ def _publication(
     decided: DecidedPlan,
     change: RouterMap,
     epoch: Epoch,
-    start: Staged,
+    start: StagedCheckpoint,
     round_: Round,
     texts: Sequence[ClientText],
 ) -> Publication:

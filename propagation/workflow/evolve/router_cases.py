@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from propagation.model.clients.client import index_of
 from propagation.model.routers.router import RouterVersion
-from propagation.model.routers.router_case import Half, RouterCase
+from propagation.model.routers.router_case import RouterCase, RouterHalf
 from propagation.numbers.seeded_hash import mixed
 from propagation.optimization.split import nearer_second, two_means
 from propagation.routing.integration import STANDING_MAX, commonness
@@ -106,7 +106,7 @@ def together(versions: Sequence[RouterVersion]) -> dict[str, float]:
 
 def _halves(
     version: RouterVersion, told: RouterGradients, community: Community
-) -> tuple[Half, Half]:
+) -> tuple[RouterHalf, RouterHalf]:
     """Each half's readers chose what its attributes tell; what the router stands for goes to whom
     it was wanted by."""
     wanted: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
@@ -120,7 +120,9 @@ def _halves(
     )
 
 
-def _half(version: RouterVersion, share: float, wanted: Counter[str], others: Counter[str]) -> Half:
+def _half(
+    version: RouterVersion, share: float, wanted: Counter[str], others: Counter[str]
+) -> RouterHalf:
     standing = {
         name: weight * (wanted[name] + share) / (wanted[name] + others[name] + 1)
         for name, weight in version.standing
@@ -128,4 +130,4 @@ def _half(version: RouterVersion, share: float, wanted: Counter[str], others: Co
     for name, count in wanted.items():
         standing.setdefault(name, count * share)
     kept = sorted(standing, key=lambda name: (-standing[name], name))[:STANDING_MAX]
-    return Half(share=share, wanted=wanted, standing={name: standing[name] for name in kept})
+    return RouterHalf(share=share, wanted=wanted, standing={name: standing[name] for name in kept})

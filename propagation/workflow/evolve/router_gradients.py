@@ -59,7 +59,7 @@ async def load_router_gradients(
             if gradient.sequence <= min(last, through) and gradient.epoch >= era:
                 said_of = (gradient.epoch, gradient.owner)
                 if said_of not in now:
-                    now[said_of] = maps.since(gradient.epoch).becomes(gradient.owner)
+                    now[said_of] = maps.since(gradient.epoch).successors_of(gradient.owner)
                 for router in now[said_of]:
                     found.setdefault(router, RouterGradients()).add(gradient)
         if last <= after:  # one interaction never has that many gradients

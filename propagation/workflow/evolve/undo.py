@@ -4,10 +4,10 @@ step 8)."""
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.clients.attribute import over_represented
-from propagation.model.plurals import counted
+from propagation.model.clients.attribute import rank_by_distinctiveness
+from propagation.model.plurals import pluralize
 from propagation.model.routers.evolution import EvolutionRun
-from propagation.model.routers.router_maps import Halves, RouterMap, RouterMaps, standing
+from propagation.model.routers.router_maps import Halves, RouterMap, RouterMaps, drop_undone_runs
 from propagation.numbers.evolve import Written as WrittenMass
 from propagation.optimization.lineage import Numbering
 from propagation.optimization.undo import earlier_half, led_back, undoable
@@ -46,7 +46,7 @@ class UndoPlanner:
         run = EvolutionRun(
             undoes=number,
             verdict=(
-                f"undoes run {number}: what was written since goes to its users' earlier routers; {counted(len(texts), 'router')}"
+                f"undoes run {number}: what was written since goes to its users' earlier routers; {pluralize(len(texts), 'router')}"
                 f" {'says' if len(texts) == 1 else 'say'} again what was said before"
             ),
         )
@@ -78,7 +78,7 @@ class UndoPlanner:
             async for block in aligned_blocks(self._store, 0, through):
                 end = block.block.through
                 if end <= change.through:
-                    before.add(block, RouterMaps(standing(earlier)).after(end), parts)
+                    before.add(block, RouterMaps(drop_undone_runs(earlier)).after(end), parts)
                 else:
                     since.add(block, maps.after(end), merged)
         return before, since
@@ -92,7 +92,7 @@ class UndoPlanner:
             if said is not None:
                 common = {name: 1.0 for name, _ in said.standing}
                 attributes = (
-                    over_represented(dict(said.standing), common)[:ATTRIBUTES]
+                    rank_by_distinctiveness(dict(said.standing), common)[:ATTRIBUTES]
                     if said.standing
                     else []
                 )

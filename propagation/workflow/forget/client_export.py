@@ -17,7 +17,7 @@ async def exported(store: ForgettingGraph, numbers: Numbers, key: ClientKey) -> 
     (ref,) = await store.find_refs([key])
     if ref is None:
         raise NotFound(key.kind.name.lower(), key.id)
-    async for what, record in store.held_on(ref):
+    async for what, record in store.export_client(ref):
         yield orjson.dumps({"what": what, **record}).decode()
     yield orjson.dumps({"what": "numbers", **await numbers.run(_numbers_of, ref)}).decode()
 

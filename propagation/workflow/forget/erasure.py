@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from propagation.model.clients.client import Client, ClientKey
 from propagation.model.errors import NotFound
-from propagation.model.interactions.withdrawal import Trail
+from propagation.model.interactions.withdrawal import CitationSearch
 from propagation.ports.graph.graph_store import ForgettingGraph
 from propagation.routing.point_to_point import sender_router
 from propagation.workflow.forget.text_changes import own_names
@@ -37,11 +37,14 @@ class Erasure:
         if ref is None:
             raise NotFound(key.kind.name.lower(), key.id)
         (client,) = await self._store.get_clients([ref])
-        rows = await self._store.all_interactions([ref])
-        own = [stored.text for stored in await self._store.texts_citing([Trail(ref, None)])]
+        rows = await self._store.interactions_of_clients([ref])
+        own = [
+            stored.text
+            for stored in await self._store.find_citing_texts([CitationSearch(ref, None)])
+        ]
         said = own_names(client, own)
-        names = said - await self._store.said_by_others(ref, said)
-        outcome = await self._taking_back.take_back(
+        names = said - await self._store.names_used_by_others(ref, said)
+        outcome = await self._taking_back.withdraw(
             rows, Leaving(client, names, said, (sender_router(ref),))
         )
         return Forgotten(

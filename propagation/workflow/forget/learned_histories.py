@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from propagation.model.clients.client import index_of
 from propagation.model.interactions.interaction import InteractionRow
-from propagation.model.interactions.withdrawal import Choices, Written
+from propagation.model.interactions.withdrawal import LearnedWeights, UserChoices
 from propagation.model.routers.router_maps import RouterMaps
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph.graph_store import ForgettingGraph
@@ -22,8 +22,8 @@ Direction = Callable[[int, NDArray[np.float32]], NDArray[np.float32]]
 
 
 def in_routers_of_now(
-    written: Written, rows: Sequence[InteractionRow], maps: RouterMaps
-) -> Written:
+    written: LearnedWeights, rows: Sequence[InteractionRow], maps: RouterMaps
+) -> LearnedWeights:
     """The same, in router numbers of the current epoch: through the maps of the runs that were
     published since."""
     if not len(written.sequence):
@@ -34,7 +34,7 @@ def in_routers_of_now(
     ages = np.searchsorted(sorted({one.through for one in maps.maps}), written.sequence)
     for age in np.unique(ages):
         mine = ages == age
-        routers[mine, 1] = maps.after(int(written.sequence[mine][0])).mapped(
+        routers[mine, 1] = maps.after(int(written.sequence[mine][0])).map_routers(
             routers[mine, 1], users[mine]
         )
     return replace(written, routers=routers)
@@ -70,7 +70,7 @@ class Histories:
     async def _part(
         self, some: Sequence[int], gone: frozenset[int], through: int, direction: Direction
     ) -> list[History]:
-        choices = await self._store.choices_of(some)
+        choices = await self._store.user_choices(some)
         going = np.isin(choices.sequence, np.fromiter(gone, np.int64, len(gone)))
         return [
             await self._history(
@@ -86,7 +86,7 @@ class Histories:
     async def _history(
         self,
         user: int,
-        choices: Choices,
+        choices: UserChoices,
         mine: NDArray[np.int64],
         going: NDArray[np.bool_],
         direction: Direction,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from propagation.model.clients.attribute import normalised
+from propagation.model.clients.attribute import normalize_name
 
 QUOTE = re.compile("“([^”]*)”")
 WORD = re.compile(r"\w+")
@@ -36,7 +36,7 @@ def normalised_text(text: str) -> str:
 
 def normalised_line(line: str) -> str:
     """As `normalised`, of any length."""
-    return " ".join(normalised(word) for word in line.split())
+    return " ".join(normalize_name(word) for word in line.split())
 
 
 @dataclass(frozen=True)

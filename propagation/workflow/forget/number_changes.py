@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model.clients.client import ClientKind, index_of, kind_of
-from propagation.model.interactions.withdrawal import Promoted, Written
-from propagation.model.routers.router_maps import Chain, RouterMaps
+from propagation.model.interactions.withdrawal import LearnedWeights, PromotedRepeat
+from propagation.model.routers.router_maps import RouterMapChain, RouterMaps
 from propagation.numbers.rules.mass import write
 from propagation.numbers.rules.neighbours import CO_HISTORY, HISTORY
 from propagation.numbers.state import INTERACTIONS, SEEN, State
@@ -52,14 +52,14 @@ class Subtraction:
     their place. `written`: in the routers of now; `stored` [n,2,16]: as they are stored, which
     `maps` lead to those of now."""
 
-    written: Written
+    written: LearnedWeights
     stored: NDArray[np.uint16]
     maps: RouterMaps
     retrust: bool
     leaving: list[tuple[int, int]] = field(default_factory=list)
-    promoted: list[Promoted] = field(default_factory=list)
+    promoted: list[PromotedRepeat] = field(default_factory=list)
 
-    def take_back(self, view: NumbersView, histories: Iterable[History]) -> None:
+    def withdraw(self, view: NumbersView, histories: Iterable[History]) -> None:
         """Some users' part. Run it where the view is owned, while nothing is learned."""
         for history in histories:
             self._mass(view, history)
@@ -89,7 +89,7 @@ class Subtraction:
                     banks, _led(stored, self.maps.after(at), history.user), moved, strict=True
                 ):
                     write(bank, item, of_bank, weight)
-                self.promoted.append(Promoted(at, stored, moved))
+                self.promoted.append(PromotedRepeat(at, stored, moved))
                 continue
             fade_recent(state, item, state.clock[INTERACTIONS] - self.written.since[place])
             state.adoptions[item] -= 1
@@ -131,10 +131,10 @@ class Subtraction:
         )
 
 
-def _led(routers: NDArray[np.uint16], chain: Chain, user: int) -> NDArray[np.uint16]:
+def _led(routers: NDArray[np.uint16], chain: RouterMapChain, user: int) -> NDArray[np.uint16]:
     """[2,16] one interaction's routers, those of the taste bank through maps."""
     led = routers.copy()
-    led[TASTE] = chain.mapped(routers[TASTE][None], np.array([user]))[0]
+    led[TASTE] = chain.map_routers(routers[TASTE][None], np.array([user]))[0]
     return led
 
 

@@ -9,7 +9,7 @@ from propagation.model.clients.client import ClientKind, kind_of
 from propagation.model.clients.client_text import ClientText
 from propagation.model.clients.filter_memory import FilterMemory, FilterRule
 from propagation.model.clients.profile import Author, Line, Source
-from propagation.model.interactions.withdrawal import SentMessage
+from propagation.model.interactions.withdrawal import AffectedMessage
 from propagation.model.routers.router import RouterVersion
 from propagation.workflow.forget.name_matching import OwnWords, listed, sentences
 
@@ -144,7 +144,9 @@ def _rule_without(rule: FilterRule, gone: Gone) -> FilterRule | None:
     return replace(rule, evidence=evidence) if evidence else None
 
 
-def message_without(sent: SentMessage, words: OwnWords, supported: frozenset[str]) -> RouterVersion:
+def message_without(
+    sent: AffectedMessage, words: OwnWords, supported: frozenset[str]
+) -> RouterVersion:
     """The message as it is from now on; the same object where nothing of it changes. An attribute
     that lost a part stays where somebody else brought it and it is still `supported`; its text
     keeps to those, and only a message of which nothing is left says nothing."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from propagation.model.interactions.interaction import InteractionRow
-from propagation.model.interactions.withdrawal import Standing
+from propagation.model.interactions.withdrawal import EventStatus
 from propagation.ports.graph.erasure import ErasureStore
 from propagation.workflow.forget.withdrawal import Outcome, TakingBack
 
@@ -14,7 +14,7 @@ class Retracted:
     """By event id, in the caller's order: whether this call took it back, and how it stood before.
     `sequence`: of the log's entry, 0 where nothing was taken back."""
 
-    events: Sequence[tuple[str, bool, Standing]]
+    events: Sequence[tuple[str, bool, EventStatus]]
     sequence: int = 0
     outcome: Outcome | None = None
     interactions: Sequence[InteractionRow] = ()
@@ -30,21 +30,25 @@ class Retraction:
     async def commit(self, event_ids: Sequence[str]) -> Retracted:
         """An id that is named twice is taken back once. A repeat of a retracted event stays a
         repeat. Raises LeaseLost."""
-        events: list[tuple[str, bool, Standing]] = []
+        events: list[tuple[str, bool, EventStatus]] = []
         rows: dict[str, InteractionRow] = {}
         for event_id, (standing, row) in zip(
-            event_ids, await self._store.standings(event_ids), strict=True
+            event_ids, await self._store.event_statuses(event_ids), strict=True
         ):
             fresh = row is not None and event_id not in rows
             if fresh and row is not None:
                 rows[event_id] = row
             events.append(
-                (event_id, fresh, Standing.RETRACTED if row is not None and not fresh else standing)
+                (
+                    event_id,
+                    fresh,
+                    EventStatus.RETRACTED if row is not None and not fresh else standing,
+                )
             )
         if not rows:
             return Retracted(events)
         interactions = sorted(rows.values(), key=lambda row: row.sequence)
-        outcome = await self._taking_back.take_back(interactions)
+        outcome = await self._taking_back.withdraw(interactions)
         return Retracted(events, outcome.done.sequence, outcome, interactions)
 
     async def show(self, outcome: Outcome) -> None:

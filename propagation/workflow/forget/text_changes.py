@@ -5,17 +5,17 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from propagation.model.clients.attribute import normalised
+from propagation.model.clients.attribute import normalize_name
 from propagation.model.clients.client import Client, ClientKind, ref_of
 from propagation.model.clients.client_text import ClientText
 from propagation.model.clients.profile import Author, Source
 from propagation.model.interactions.interaction import InteractionRow
 from propagation.model.interactions.withdrawal import (
-    Citing,
-    SentMessage,
+    AffectedMessage,
+    Citations,
+    CitationSearch,
+    LearnedWeights,
     StoredText,
-    Trail,
-    Written,
 )
 from propagation.model.routers.router import RouterVersion
 from propagation.ports.graph.graph_store import ForgettingGraph
@@ -38,7 +38,7 @@ TEXTS_A_TURN = 32
 @dataclass
 class TextChanges:
     """Stored versions that read differently from now on, by (ref, version), and what else follows;
-    see model/interactions/withdrawal.py, which says what `read_at` is."""
+    see model/interactions/withdrawal.py, which says what `texts_read_through` is."""
 
     versions: dict[Key, StoredText]
     messages: list[RouterVersion]
@@ -46,7 +46,7 @@ class TextChanges:
     held: dict[int, Sequence[str]]
     holders: dict[str, int]
     lines_dropped: int = 0
-    read_at: int = 0
+    texts_read_through: int = 0
 
     @property
     def rewritten(self) -> list[ClientText]:
@@ -69,7 +69,9 @@ class Withdrawing:
         self._min_support = min_support
         self._canonical = canonical
 
-    async def of_retraction(self, rows: Sequence[InteractionRow], written: Written) -> TextChanges:
+    async def of_retraction(
+        self, rows: Sequence[InteractionRow], written: LearnedWeights
+    ) -> TextChanges:
         """A line goes with its last source: nobody's privacy is at stake."""
         gone = Gone(frozenset(row.sequence for row in rows), least=1)
         return await self._changes(
@@ -81,7 +83,7 @@ class Withdrawing:
         client: Client,
         names: frozenset[str],
         rows: Sequence[InteractionRow],
-        written: Written,
+        written: LearnedWeights,
     ) -> TextChanges:
         """`names`: attributes of the client's own text that are in nobody else's."""
         gone = Gone(
@@ -94,7 +96,7 @@ class Withdrawing:
     async def _changes(
         self,
         rows: Sequence[InteractionRow],
-        written: Written,
+        written: LearnedWeights,
         gone: Gone,
         refs: Sequence[int],
         erased: int | None = None,
@@ -102,9 +104,9 @@ class Withdrawing:
         changes = TextChanges({}, [], [], {}, {})
         trails = [trail for trail in _trails(rows, written, gone.words) if trail.ref != erased]
         if gone.words.names:
-            named = await self._store.refs_naming(gone.words.looked_for)
+            named = await self._store.clients_naming(gone.words.looked_for)
             trails += [
-                Trail(ref, Citing(words=gone.words.looked_for))
+                CitationSearch(ref, Citations(words=gone.words.looked_for))
                 for ref in sorted(named)
                 if ref != erased
             ]
@@ -114,20 +116,20 @@ class Withdrawing:
         gone = Gone(
             gone.sequences, gone.least, OwnWords(gone.words.title, gone.words.names | nobodys)
         )
-        sent = await self._store.messages_resting_on(
+        sent = await self._store.affected_messages(
             refs,
             None if erased is not None else gone.sequences,
             gone.words.looked_for,
             max(self._min_support, FEW),
         )
         lost = await self._messages(changes, sent, gone, erased)
-        readers = await self._store.readers_of(sorted(lost)) if lost else ()
+        readers = await self._store.merges_of_messages(sorted(lost)) if lost else ()
         citing = {
-            key: Citing(messages={key: names}, words=gone.words.looked_for)
+            key: Citations(messages={key: names}, words=gone.words.looked_for)
             for key, names in lost.items()
         }
         trails = [
-            Trail(
+            CitationSearch(
                 merge.ref, citing[merge.router, merge.router_version], version=merge.profile_version
             )
             for merge in readers
@@ -140,11 +142,13 @@ class Withdrawing:
             await self._recount(changes, erased, gone.words.names)
         return changes
 
-    async def _texts(self, changes: TextChanges, trails: Sequence[Trail], gone: Gone) -> None:
+    async def _texts(
+        self, changes: TextChanges, trails: Sequence[CitationSearch], gone: Gone
+    ) -> None:
         """Adds to `changes`; a version that is there already is taken from there."""
         stored = [
             changes.versions.get((one.text.profile.ref, one.text.profile.version), one)
-            for one in await self._store.texts_citing(trails)
+            for one in await self._store.find_citing_texts(trails)
         ]
         without = Without(gone, await self._behind(stored, gone))
         for number, one in enumerate(stored):
@@ -186,7 +190,7 @@ class Withdrawing:
         return Behind({row.sequence: (row.user, row.item) for row in rows}, messages)
 
     async def _messages(
-        self, changes: TextChanges, sent: Sequence[SentMessage], gone: Gone, erased: int | None
+        self, changes: TextChanges, sent: Sequence[AffectedMessage], gone: Gone, erased: int | None
     ) -> dict[Key, frozenset[str] | None]:
         """Adds to `changes`; what each message that changed no longer says."""
         names = sorted({name for one in sent for name in one.left})
@@ -224,7 +228,7 @@ class Withdrawing:
             if stored.current
         }
         refs = sorted({*current, *([] if erased is None else [erased])})
-        before = await self._store.held_attributes(refs)
+        before = await self._store.client_attributes(refs)
         now = {
             ref: tuple(
                 name
@@ -259,7 +263,7 @@ class Withdrawing:
 def own_names(client: Client, texts: Iterable[ClientText]) -> frozenset[str]:
     """Attributes of a client's own text, as it says them: those given, and those that were found in
     the rest of it."""
-    said = {normalised(name) for name in (*client.attributes, *client.categories)}
+    said = {normalize_name(name) for name in (*client.attributes, *client.categories)}
     said |= {
         name
         for text in texts
@@ -270,7 +274,9 @@ def own_names(client: Client, texts: Iterable[ClientText]) -> frozenset[str]:
     return frozenset(said - {""})
 
 
-def _trails(rows: Sequence[InteractionRow], written: Written, words: OwnWords) -> list[Trail]:
+def _trails(
+    rows: Sequence[InteractionRow], written: LearnedWeights, words: OwnWords
+) -> list[CitationSearch]:
     """Whose texts may cite each interaction: the user's, the item's, the first negative's."""
     negatives = {
         int(sequence): int(item)
@@ -279,11 +285,11 @@ def _trails(rows: Sequence[InteractionRow], written: Written, words: OwnWords) -
     }
     out = []
     for row in rows:
-        citing = Citing(frozenset([row.sequence]), words=words.looked_for)
+        citing = Citations(frozenset([row.sequence]), words=words.looked_for)
         refs = [row.user, row.item]
         if row.sequence in negatives:
             refs.append(ref_of(ClientKind.ITEM, negatives[row.sequence]))
-        out += [Trail(ref, citing, at=row.sequence) for ref in refs]
+        out += [CitationSearch(ref, citing, at=row.sequence) for ref in refs]
     return out
 
 

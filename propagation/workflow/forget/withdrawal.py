@@ -10,9 +10,14 @@ from dataclasses import dataclass, replace
 from propagation.model.clients.client import Client, ClientKind, index_of, kind_of
 from propagation.model.errors import LeaseLost
 from propagation.model.interactions.interaction import InteractionRow
-from propagation.model.interactions.learned_block import Staged
+from propagation.model.interactions.learned_block import StagedCheckpoint
 from propagation.model.interactions.log import EntryKind
-from propagation.model.interactions.withdrawal import Promoted, TakenBack, Withdrawal, Written
+from propagation.model.interactions.withdrawal import (
+    LearnedWeights,
+    PromotedRepeat,
+    Withdrawal,
+    WithdrawalResult,
+)
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph.graph_store import ForgettingGraph, VersionClash
 from propagation.ports.graph.leases import Lease
@@ -50,7 +55,7 @@ class Asked:
     """What is to be taken back, with what it had written."""
 
     rows: Sequence[InteractionRow]
-    written: Written
+    written: LearnedWeights
     leaving: Leaving | None
 
 
@@ -58,7 +63,7 @@ class Asked:
 class Outcome:
     """What was done: the commit, and the texts that changed with it."""
 
-    done: TakenBack
+    done: WithdrawalResult
     changes: TextChanges
 
 
@@ -86,13 +91,15 @@ class TakingBack:
         self._min_support = min_support
         self._leases = leases
 
-    async def take_back(
+    async def withdraw(
         self, rows: Sequence[InteractionRow], leaving: Leaving | None = None
     ) -> Outcome:
         """These interactions, or everything of a client, whose interactions they are then. Raises
         LeaseLost."""
         async with self._still() as lease:
-            asked = Asked(rows, await self._store.written([row.sequence for row in rows]), leaving)
+            asked = Asked(
+                rows, await self._store.learned_weights([row.sequence for row in rows]), leaving
+            )
             known = self._store.stage_checkpoint(lease, await self._numbers.run(lent_own))
             async with (
                 background_task(self._changes(asked)) as changes,
@@ -117,7 +124,7 @@ class TakingBack:
                 )
             yield lease
 
-    async def _subtract(self, asked: Asked) -> list[Promoted]:
+    async def _subtract(self, asked: Asked) -> list[PromotedRepeat]:
         """The view without them. Others' trust stays, also that of the users of a forgotten item."""
         rows = asked.rows
         erased = None if asked.leaving is None else asked.leaving.client.ref
@@ -134,23 +141,23 @@ class TakingBack:
             users, gone, view.applied_through, view.direction_of
         ):
             for start in range(0, len(some), USERS_A_TURN):
-                await self._numbers.run(subtraction.take_back, some[start : start + USERS_A_TURN])
+                await self._numbers.run(subtraction.withdraw, some[start : start + USERS_A_TURN])
         await self._numbers.run(subtraction.finish, erased)
         return subtraction.promoted
 
     async def _committed(
         self,
         lease: Lease,
-        barrier: Staged,
+        barrier: StagedCheckpoint,
         changes: TextChanges,
-        promoted: Sequence[Promoted],
+        promoted: Sequence[PromotedRepeat],
         asked: Asked,
     ) -> Outcome:
         """Redone on the newer texts where another process wrote some meanwhile."""
         for attempt in range(REDONE):
             withdrawal = _withdrawal(asked, promoted, changes)
             try:
-                done = await self._store.take_back(lease, withdrawal, barrier)
+                done = await self._store.withdraw(lease, withdrawal, barrier)
             except VersionClash:
                 if attempt == REDONE - 1:
                     raise
@@ -161,7 +168,7 @@ class TakingBack:
         raise AssertionError("unreachable")
 
     async def _changes(self, asked: Asked) -> TextChanges:
-        read_at = await self._store.texts_through()
+        texts_read_through = await self._store.texts_through()
         withdrawing = Withdrawing(self._store, self._min_support, self._vectors.canonical)
         if asked.leaving is None:
             changes = await withdrawing.of_retraction(asked.rows, asked.written)
@@ -169,7 +176,7 @@ class TakingBack:
             changes = await withdrawing.of_erasure(
                 asked.leaving.client, asked.leaving.names, asked.rows, asked.written
             )
-        return replace(changes, read_at=read_at)
+        return replace(changes, texts_read_through=texts_read_through)
 
     async def show(self, outcome: Outcome, client: Client | None, unmapped: frozenset[str]) -> None:
         """The vector index, and the view's profile vectors, as the graph now has them. The graph is
@@ -195,13 +202,15 @@ class TakingBack:
             )
 
 
-def _withdrawal(asked: Asked, promoted: Sequence[Promoted], changes: TextChanges) -> Withdrawal:
+def _withdrawal(
+    asked: Asked, promoted: Sequence[PromotedRepeat], changes: TextChanges
+) -> Withdrawal:
     rows, leaving = asked.rows, asked.leaving
     retraction = Withdrawal(
         kind=EntryKind.RETRACTION,
         refs=tuple(sorted({row.user for row in rows})),
         interactions=rows,
-        read_at=changes.read_at,
+        texts_read_through=changes.texts_read_through,
         promoted=promoted,
         rewritten=changes.rewritten,
         texts=changes.next_texts,

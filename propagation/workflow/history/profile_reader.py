@@ -76,7 +76,7 @@ class ProfileReader:
 
     async def _merge(self, ref: int) -> ProfileReading:
         last = await self._store.last_round() if self._settings.propagate else None
-        taken_back = await self._store.taken_back_through()
+        taken_back = await self._store.last_withdrawal()
         client = await self._client(ref)
         text = (await self._store.load_texts([ref]))[ref]
         if last is None or text.watermark >= last.number:

@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from propagation.model.clients.attribute import normalised, spoken_of
+from propagation.model.clients.attribute import names_in_text, normalize_name
 from propagation.model.clients.client_text import MERGED_OUTCOME
 from propagation.model.clients.profile import Author, Line, Profile
 from propagation.model.errors import NotFound
 from propagation.model.interactions.interaction import InteractionRow
-from propagation.model.routers.router import Integrated, RouterVersion
+from propagation.model.routers.router import IntegratedAttribute, RouterVersion
 from propagation.ports.graph.graph_store import GraphStore
 
 CONTRIBUTIONS = 200
@@ -70,7 +70,7 @@ class Tracer:
 
     async def from_attribute(self, name: str) -> AsyncIterator[Path]:
         """Whoever holds it and brought it to a router. Raises NotFound."""
-        attribute = normalised(name)
+        attribute = normalize_name(name)
         if attribute not in await self._store.get_attributes([attribute]):
             raise NotFound("attribute", name)
         for ref in await self._store.holders_of(attribute, CONTRIBUTIONS):
@@ -94,7 +94,7 @@ class Tracer:
         events, messages, parts = await asyncio.gather(
             self._events(cited),
             self._messages(keys),
-            self._store.parts_with(keys, line.attributes, ref),
+            self._store.parts_carrying(keys, line.attributes, ref),
         )
         for sequence in cited:
             if sequence in events:
@@ -128,7 +128,7 @@ class Tracer:
 
     async def _first_carriers(
         self, ref: int, line: Line, profile: Profile, sequence: int
-    ) -> list[tuple[RouterVersion, Integrated]]:
+    ) -> list[tuple[RouterVersion, IntegratedAttribute]]:
         """The first message of each router that took an attribute of the line from this version, or
         from a later one in which the attribute still rests on this interaction."""
         names = await self._canonical(line.attributes)
@@ -151,7 +151,7 @@ class Tracer:
                 for name in line.attributes
             ]
         )
-        first: dict[tuple[int, str], tuple[RouterVersion, Integrated]] = {}
+        first: dict[tuple[int, str], tuple[RouterVersion, IntegratedAttribute]] = {}
         for message, part in wanted:
             then = texts.get((ref, part.profile_version))
             lines = [] if then is None else _lines_with(then.profile, part.attribute, known)
@@ -160,14 +160,16 @@ class Tracer:
         return list(first.values())
 
     async def _onwards(
-        self, start: Path, message: RouterVersion, part: Integrated
+        self, start: Path, message: RouterVersion, part: IntegratedAttribute
     ) -> AsyncIterator[Path]:
         """To every other profile that took the attribute from the message, as it read then; without
         one to the message, where it speaks of the attribute, else to the router, which took it in
         among others."""
         readers = [
             merge
-            for merge in await self._store.merges_of(message.router, message.version, CONTRIBUTIONS)
+            for merge in await self._store.merges_of_message(
+                message.router, message.version, CONTRIBUTIONS
+            )
             if merge.outcome == MERGED_OUTCOME and merge.ref != part.ref
         ]
         texts = await self._store.texts_of_versions(
@@ -181,10 +183,10 @@ class Tracer:
                 reached = True
                 yield (*start, message, ProfileHop(merge.ref, merge.profile_version, line))
         if not reached:
-            yield (*start, message) if spoken_of([part.attribute], message.text) else start
+            yield (*start, message) if names_in_text([part.attribute], message.text) else start
 
     async def _to_message(
-        self, message: RouterVersion, parts: Sequence[Integrated], here: ProfileHop
+        self, message: RouterVersion, parts: Sequence[IntegratedAttribute], here: ProfileHop
     ) -> AsyncIterator[Path]:
         """`parts`: those of the line's attributes that others brought to the message."""
         for start in range(0, len(parts), PARTS_AT_ONCE):
@@ -194,7 +196,7 @@ class Tracer:
         if not parts:
             yield (message, here)
 
-    async def _sources(self, parts: Sequence[Integrated]) -> list[Path]:
+    async def _sources(self, parts: Sequence[IntegratedAttribute]) -> list[Path]:
         """Of each: the interaction that the attribute came from, and the line that brought it, as
         it read then; no line where retention dropped that version."""
         texts, events = await asyncio.gather(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from propagation.model.routers.evolution import EvolutionRun
 from propagation.model.routers.round import Round
 from propagation.model.routers.router import RouterVersion
-from propagation.model.watch_events import Gap, NumberedMerge, WatchedKind
+from propagation.model.watch_events import Gap, NumberedMerge, WatchEventKind
 from propagation.ports.graph.graph_store import GraphStore
 
 PAGE = 200
@@ -40,7 +40,7 @@ class Watch:
     def __init__(
         self,
         store: GraphStore,
-        kinds: Collection[WatchedKind],
+        kinds: Collection[WatchEventKind],
         position: Position,
         newest: Position,
         behind: int = BEHIND,
@@ -68,7 +68,7 @@ class Watch:
         return told, position
 
     async def _rounds(self) -> AsyncIterator[tuple[Told, Position]]:
-        if not self._kinds & {WatchedKind.ROUND, WatchedKind.MESSAGE}:
+        if not self._kinds & {WatchEventKind.ROUND, WatchEventKind.MESSAGE}:
             return
         missed, last = await self._left_lying()
         if missed and last is not None:
@@ -86,7 +86,7 @@ class Watch:
                 yield told
         for round_ in await self._store.rounds_after(self.position.round, PAGE):
             begun = replace(self.position, round=round_.number, sent=0, router=-1)
-            if WatchedKind.ROUND in self._kinds:
+            if WatchEventKind.ROUND in self._kinds:
                 yield self._at(round_, begun)
             self.position = begun
             async for told in self._messages(round_):
@@ -95,7 +95,7 @@ class Watch:
     async def _messages(self, round_: Round) -> AsyncIterator[tuple[Told, Position]]:
         """What is left to tell of one round."""
         all_told = self.position.router == ALL_SENT or self.position.sent >= round_.touched > 0
-        if WatchedKind.MESSAGE not in self._kinds or all_told:
+        if WatchEventKind.MESSAGE not in self._kinds or all_told:
             return
         kept = [
             message
@@ -124,14 +124,14 @@ class Watch:
         ):
             rounds.extend(part)
         events = sum(
-            (WatchedKind.ROUND in self._kinds)
-            + (round_.touched if WatchedKind.MESSAGE in self._kinds else 0)
+            (WatchEventKind.ROUND in self._kinds)
+            + (round_.touched if WatchEventKind.MESSAGE in self._kinds else 0)
             for round_ in rounds
         )
         return (events, rounds[-1]) if events > self._behind else (0, None)
 
     async def _evolutions(self) -> AsyncIterator[tuple[Told, Position]]:
-        if WatchedKind.EVOLUTION not in self._kinds:
+        if WatchEventKind.EVOLUTION not in self._kinds:
             return
         for run in await self._runs_after(self.position.evolution):
             yield self._at(run, replace(self.position, evolution=run.run))
@@ -151,7 +151,7 @@ class Watch:
     async def _merges(self, through: int) -> AsyncIterator[tuple[Told, Position]]:
         """Up to a number, a page of them."""
         position = self.position
-        if WatchedKind.MERGE not in self._kinds or through <= position.merge:
+        if WatchEventKind.MERGE not in self._kinds or through <= position.merge:
             return
         newest = await self._store.recorded_through()
         if position.merge >= self._began.merge and through - position.merge > self._behind:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.clients.attribute import normalised
+from propagation.model.clients.attribute import normalize_name
 from propagation.model.clients.client import Client
 from propagation.model.errors import ReasonerFailed
 from propagation.ports.embedder import Embedder
@@ -48,4 +48,4 @@ def content_text(client: Client) -> str:
 
 def attribute_text(client: Client) -> str:
     """Join a client's attributes and categories, each in its normal form."""
-    return " ".join(normalised(name) for name in (*client.attributes, *client.categories))
+    return " ".join(normalize_name(name) for name in (*client.attributes, *client.categories))

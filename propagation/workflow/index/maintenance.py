@@ -82,7 +82,7 @@ class IndexMaintenance:
         if self._feed.problem:
             return await self._answers()
         await self._feed.settle()
-        return bool(await self._store.waiting_changes(AGE_MS, 1))
+        return bool(await self._store.pending_changes(AGE_MS, 1))
 
     async def step(self) -> int:
         """Carry over what waits in the outbox, after finding an index again that was lost; how many
@@ -90,7 +90,7 @@ class IndexMaintenance:
         try:
             if self._feed.problem:
                 await self._join()
-            changes = await self._store.waiting_changes(AGE_MS, CLIENTS_A_CALL)
+            changes = await self._store.pending_changes(AGE_MS, CLIENTS_A_CALL)
             await self._carry(changes)
         except IndexUnavailable as error:
             self._feed.failed(error)
@@ -140,7 +140,7 @@ class IndexMaintenance:
             async with self._leases.holding(LEASE) as lease:
                 if lease is None:
                     raise LeaseHeld(LEASE)
-                successor = await self._index.successor(
+                successor = await self._index.create_successor(
                     self._embedder.name, self._embedder.dimension
                 )
                 count = await self._repair.mend(successor, progress)
@@ -161,7 +161,7 @@ class IndexMaintenance:
         time not to answer."""
         try:
             async with self._finding():
-                await self._index.ensure(self._embedder.name, self._embedder.dimension)
+                await self._index.ensure_collections(self._embedder.name, self._embedder.dimension)
         except IndexUnavailable as error:
             self._feed.failed(error)
             return False
@@ -184,7 +184,9 @@ class IndexMaintenance:
         """Find the index, and make good what differs; how many points that were. One that is made
         now, or was lost, is filled before another process that looks for it finds it."""
         async with self._finding(seconds):
-            made = await self._index.ensure(self._embedder.name, self._embedder.dimension)
+            made = await self._index.ensure_collections(
+                self._embedder.name, self._embedder.dimension
+            )
             if made or self._feed.problem:
                 return await self.mend()
         return await self.mend()
@@ -193,7 +195,7 @@ class IndexMaintenance:
         """Find the index, and make good what differs. One of another embedder than the epoch's is
         one that a crash kept from following its bootstrap. Changes that waited before are in it
         then; those that no version tells are carried over."""
-        waited = await self._store.waiting_changes(0, WAITED)
+        waited = await self._store.pending_changes(0, WAITED)
         try:
             self.mended = await self._found(seconds)
         except IncompatibleSettings as error:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model.interactions.learned_block import LearnedBlock
-from propagation.model.routers.router_maps import Chain, RouterMaps
+from propagation.model.routers.router_maps import RouterMapChain, RouterMaps
 from propagation.ports.graph.graph_store import GraphStore
 
 TASTE = 1
@@ -40,10 +40,10 @@ class Written:
     totals: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     through: int = 0
 
-    def add(self, part: Aligned, chain: Chain, wanted: NDArray[np.bool_]) -> None:
+    def add(self, part: Aligned, chain: RouterMapChain, wanted: NDArray[np.bool_]) -> None:
         """`wanted` [K] by router as `chain` maps them."""
         weights = part.block.weights[part.rows, TASTE]
-        routers = chain.mapped(part.block.routers[part.rows, TASTE], part.users)
+        routers = chain.map_routers(part.block.routers[part.rows, TASTE], part.users)
         if not len(self.totals):
             self.totals = np.zeros(len(wanted))
         self.totals += np.bincount(routers.ravel(), weights.ravel(), len(wanted))[: len(wanted)]

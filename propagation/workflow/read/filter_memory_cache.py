@@ -51,7 +51,7 @@ class UserTexts:
         return known.text
 
     async def _is_current(self, known: _Known) -> bool:
-        self._taken_back = await self._store.taken_back_through()
+        self._taken_back = await self._store.last_withdrawal()
         if known.taken_back != self._taken_back:
             return False
         ref = known.text.profile.ref

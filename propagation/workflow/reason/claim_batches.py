@@ -8,7 +8,7 @@ from contextlib import aclosing
 from typing import Generic
 
 from propagation.model.clients.client_text import ReasonClaim, ReasonWork
-from propagation.model.interactions.reasoned_summary import Finished
+from propagation.model.interactions.reasoned_summary import ReasonedSummary
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.reason.drafting import Drafting, Drafts, T
 from propagation.workflow.reason.interaction import clients_of_all
@@ -31,7 +31,7 @@ class ClaimRun(Generic[T]):
         self._show = show
         self._committing: asyncio.Task[None] | None = None
         self._changed: dict[int, Said] = {}
-        self.done: list[Finished] = []
+        self.done: list[ReasonedSummary] = []
 
     async def reason(self, until: float) -> None:
         """What is not done yet, or, once the monotonic clock has passed `until` (seconds), a part

@@ -50,7 +50,7 @@ class ClaimRenewal:
             await asyncio.sleep(pause)
             pause = self._leases.seconds / PROLONGED_A_LIFE
             try:
-                await self._store.prolong_claims(sorted(self._held), self._leases.ttl_ms)
+                await self._store.renew_claims(sorted(self._held), self._leases.ttl_ms)
             except (
                 Exception
             ):  # one ended at this moment, or the graph is away: then the commit is told

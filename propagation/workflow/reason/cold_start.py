@@ -11,14 +11,14 @@ from dataclasses import replace
 import orjson
 
 from propagation.model.clients.client import Client
-from propagation.model.clients.client_text import ClientText, Merged
+from propagation.model.clients.client_text import ClientText, MessageMerge
 from propagation.model.clients.profile import AddLine, Author, DropLine, Edit
 from propagation.model.errors import IndexUnavailable, ReasonerFailed, ReasonerUnavailable
 from propagation.model.interactions.log import EntryKind, LogEntry
 from propagation.model.routers.router import RouterVersion
-from propagation.model.usage import NOTHING, Usage
+from propagation.model.usage import NO_USAGE, Usage
 from propagation.ports.graph.graph_store import GraphStore
-from propagation.ports.reasoner import Part, Reasoner
+from propagation.ports.reasoner import AnswerPart, Reasoner
 from propagation.reception.merge import Reception, receive
 from propagation.routing.policy import RoutingPolicy
 from propagation.workflow.index.vector_sync import VectorSync
@@ -120,7 +120,7 @@ class ColdStart:
     async def _describe(
         self, refs: Sequence[int], sequence: int, welcome: bool
     ) -> dict[int, ClientText]:
-        taken_back = await self._store.taken_back_through()
+        taken_back = await self._store.last_withdrawal()
         clients = {client.ref: client for client in await self._store.get_clients(refs)}
         before = await self._store.load_texts(list(clients))
         failed = self._failed.difference(refs)
@@ -156,15 +156,15 @@ class ColdStart:
 
     async def _edits(
         self, clients: Sequence[Client]
-    ) -> tuple[Sequence[Part[Sequence[Edit]]], Usage]:
+    ) -> tuple[Sequence[AnswerPart[Sequence[Edit]]], Usage]:
         """Eq. 1 for those that have text, in order; nothing to say of the others. Raises
         ReasonerUnavailable."""
         with_text = [client for client in clients if client.has_text]
         if not with_text:
-            return [()] * len(clients), NOTHING
-        usage = NOTHING
+            return [()] * len(clients), NO_USAGE
+        usage = NO_USAGE
         try:
-            answer = await self._reasoner.describe(with_text)
+            answer = await self._reasoner.extract(with_text)
             found, usage = iter(answer.edits), answer.usage
         except ReasonerUnavailable:
             raise
@@ -173,7 +173,7 @@ class ColdStart:
         return [next(found) if client.has_text else () for client in clients], usage
 
     def _own_text(
-        self, text: ClientText, edits: Part[Sequence[Edit]], failed: set[int]
+        self, text: ClientText, edits: AnswerPart[Sequence[Edit]], failed: set[int]
     ) -> ClientText:
         if isinstance(edits, ReasonerFailed):
             log.warning(
@@ -183,19 +183,19 @@ class ColdStart:
             return text
         change = catalogue_change(text, edits)
         return (
-            replace(text, profile=text.profile.edited(change, self._settings.profile_lines))
+            replace(text, profile=text.profile.apply_edits(change, self._settings.profile_lines))
             if change
             else text
         )
 
     async def _welcome(
         self, refs: Sequence[int], clients: Mapping[int, Client], texts: Mapping[int, ClientText]
-    ) -> tuple[dict[int, ClientText], list[Merged], Usage]:
+    ) -> tuple[dict[int, ClientText], list[MessageMerge], Usage]:
         """Route new clients, and merge at once what their routers said last. The next round writes
         their edges."""
         last = await self._store.last_round() if self._settings.propagate and refs else None
         if last is None:
-            return {}, [], NOTHING
+            return {}, [], NO_USAGE
         current = await self._store.router_versions(self._vectors.routers)
         try:
             waiting = await self._messages(refs, current)
@@ -203,12 +203,12 @@ class ColdStart:
             log.warning(
                 "%d new clients hear their routers after the next round: %s", len(refs), error
             )
-            return {}, [], NOTHING
+            return {}, [], NO_USAGE
         welcomed: dict[int, ClientText] = {}
-        merged: list[Merged] = []
-        usage = NOTHING
-        for start in range(0, len(refs), self._reasoner.width):
-            part = refs[start : start + self._reasoner.width]
+        merged: list[MessageMerge] = []
+        usage = NO_USAGE
+        for start in range(0, len(refs), self._reasoner.concurrency):
+            part = refs[start : start + self._reasoner.concurrency]
             for ref, reception in zip(
                 part,
                 await asyncio.gather(

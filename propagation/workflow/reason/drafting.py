@@ -5,8 +5,13 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mappin
 from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
 
-from propagation.model.clients.client_text import ClientText, ReasonClaim, Reasoned, ReasonWork
-from propagation.model.interactions.reasoned_summary import Finished, finished_of
+from propagation.model.clients.client_text import (
+    ClientText,
+    ReasonClaim,
+    ReasonedInteraction,
+    ReasonWork,
+)
+from propagation.model.interactions.reasoned_summary import ReasonedSummary, summarize_reasoned
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.workflow.reason.interaction import InteractionReasoning
 from propagation.workflow.views.said import Said, said_of
@@ -19,7 +24,7 @@ class Drafts(Generic[T]):
     """A part of a claim: what its commit writes, and what every client that changed in it says now.
     `last`: nothing comes after it, also where interactions are left."""
 
-    finished: Sequence[Finished]
+    finished: Sequence[ReasonedSummary]
     reasoned: T
     said: Sequence[Said]
     last: bool
@@ -58,7 +63,7 @@ class Drafting(Protocol[T]):
 
 class Drafter:
     """Drafts in this process. A part has at least `least` interactions, and as many more as are
-    reasoned before somebody waits for it. `late`: as in Reasoned."""
+    reasoned before somebody waits for it. `late`: as in ReasonedInteraction."""
 
     def __init__(
         self, interactions: InteractionReasoning, least: int, late: int | None = None
@@ -70,7 +75,7 @@ class Drafter:
 
     async def drafts(
         self, works: Sequence[ReasonWork], seconds: float, wanted: Callable[[], bool]
-    ) -> AsyncGenerator[Drafts[Sequence[Reasoned]], None]:
+    ) -> AsyncGenerator[Drafts[Sequence[ReasonedInteraction]], None]:
         """See Drafting."""
         until, self._ending = time.monotonic() + seconds, False
         drafted: dict[int, ClientText] = {}
@@ -92,7 +97,7 @@ class Drafter:
                     results = [replace(result, late=self._late) for result in results]
                 last = not ahead or self._ending or time.monotonic() >= until
                 yield Drafts(
-                    finished=[finished_of(result) for result in results],
+                    finished=[summarize_reasoned(result) for result in results],
                     reasoned=results,
                     said=[said_of(text) for text in texts.values()],
                     last=last,
@@ -124,7 +129,9 @@ class OnLoop(Drafter):
         super().__init__(interactions, least, late)
         self._store = store
 
-    async def commit(self, claim: ReasonClaim, drafts: Drafts[Sequence[Reasoned]]) -> None:
+    async def commit(
+        self, claim: ReasonClaim, drafts: Drafts[Sequence[ReasonedInteraction]]
+    ) -> None:
         await self._store.commit_reasoned(claim, drafts.reasoned, more=not drafts.last)
         self.committed(newest_of(drafts.reasoned))
 
@@ -144,6 +151,6 @@ class OnLoop(Drafter):
         """Nothing is open."""
 
 
-def newest_of(results: Sequence[Reasoned]) -> dict[int, ClientText]:
+def newest_of(results: Sequence[ReasonedInteraction]) -> dict[int, ClientText]:
     """The newest text of every client that changed."""
     return {text.profile.ref: text for result in results for text in result.texts}

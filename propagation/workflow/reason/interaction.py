@@ -6,16 +6,21 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from propagation.model.clients.client import Client
-from propagation.model.clients.client_text import ClientText, Merged, Reasoned, ReasonWork
+from propagation.model.clients.client_text import (
+    ClientText,
+    MessageMerge,
+    ReasonedInteraction,
+    ReasonWork,
+)
 from propagation.model.clients.profile import Edit, EditClash
 from propagation.model.errors import ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
 from propagation.model.routers.router import RouterVersion
-from propagation.model.usage import NOTHING, Usage
+from propagation.model.usage import NO_USAGE, Usage
 from propagation.optimization.client_optimization import optimized
 from propagation.optimization.credit import of_those_that_took_part
 from propagation.optimization.prediction import receive_and_predict
-from propagation.ports.graph.interaction_reader import DeskStore
-from propagation.ports.reasoner import MergeAnswer, OptimizeAnswer, Part, Party, Reasoner
+from propagation.ports.graph.interaction_reader import InteractionReader
+from propagation.ports.reasoner import AnswerPart, MergeAnswer, OptimizeAnswer, Party, Reasoner
 from propagation.reception.initial_profile import described, undescribed
 from propagation.reception.merge import Inbox, inbox, received
 from propagation.workflow.concurrency.tasks import yield_to_loop
@@ -49,13 +54,13 @@ class Draft:
 
     now: dict[int, ClientText]
     written: list[ClientText] = field(default_factory=list)
-    merged: list[Merged] = field(default_factory=list)
+    merged: list[MessageMerge] = field(default_factory=list)
     parties: list[Party] = field(default_factory=list)
-    usage: Usage = NOTHING
+    usage: Usage = NO_USAGE
     first: dict[int, Sequence[Edit]] = field(default_factory=dict)
     inboxes: list[Inbox] = field(default_factory=list)
-    merges: Sequence[Part[MergeAnswer]] = ()
-    learned: Sequence[Part[OptimizeAnswer]] = ()
+    merges: Sequence[AnswerPart[MergeAnswer]] = ()
+    learned: Sequence[AnswerPart[OptimizeAnswer]] = ()
 
     def take(self, ref: int, text: ClientText) -> None:
         """A client's newer version; the same object is no new version."""
@@ -69,7 +74,7 @@ class InteractionReasoning:
 
     def __init__(
         self,
-        store: DeskStore,
+        store: InteractionReader,
         reasoner: Reasoner,
         settings: WorkflowSettings,
         held: Held[ClientText],
@@ -93,14 +98,14 @@ class InteractionReasoning:
 
     async def reason(
         self, works: Sequence[ReasonWork], working_set: WorkingSet, enough: Callable[[int], bool]
-    ) -> list[Reasoned]:
+    ) -> list[ReasonedInteraction]:
         """What to commit; the working_set has the texts it leads to. Stops after the interaction at which
         `enough` (told how many are done) holds; the first is always done. Where the reasoner takes
         several at a time, interactions that share no client run side by side, and the order in
         which they end changes nothing."""
-        if self._reasoner.width > 1:
+        if self._reasoner.concurrency > 1:
             return await self._side_by_side(works, working_set, enough)
-        results: list[Reasoned] = []
+        results: list[ReasonedInteraction] = []
         for work in works:
             results.append(await self._tried(work, working_set))
             if enough(len(results)):
@@ -124,14 +129,14 @@ class InteractionReasoning:
 
     async def _side_by_side(
         self, works: Sequence[ReasonWork], working_set: WorkingSet, enough: Callable[[int], bool]
-    ) -> list[Reasoned]:
+    ) -> list[ReasonedInteraction]:
         """Each after those before it that it shares a client with."""
-        places, ended = asyncio.Semaphore(self._reasoner.width), 0
-        last: dict[int, asyncio.Task[Reasoned | None]] = {}
+        places, ended = asyncio.Semaphore(self._reasoner.concurrency), 0
+        last: dict[int, asyncio.Task[ReasonedInteraction | None]] = {}
 
         async def in_turn(
-            work: ReasonWork, before: Sequence[asyncio.Task[Reasoned | None]]
-        ) -> Reasoned | None:
+            work: ReasonWork, before: Sequence[asyncio.Task[ReasonedInteraction | None]]
+        ) -> ReasonedInteraction | None:
             nonlocal ended
             for earlier in before:
                 if await earlier is None:
@@ -175,13 +180,15 @@ class InteractionReasoning:
         """Nothing is asked for no clients: it would be a round trip."""
         return await self._store.load_texts(refs) if refs else {}
 
-    async def _tried(self, work: ReasonWork, working_set: WorkingSet) -> Reasoned:
+    async def _tried(self, work: ReasonWork, working_set: WorkingSet) -> ReasonedInteraction:
         return await self.tried(work, lambda: self._one(work, working_set))
 
-    async def tried(self, work: ReasonWork, once: Callable[[], Awaitable[Reasoned]]) -> Reasoned:
+    async def tried(
+        self, work: ReasonWork, once: Callable[[], Awaitable[ReasonedInteraction]]
+    ) -> ReasonedInteraction:
         """One interaction, tried `reason_attempts` times with growing pauses; then a dead letter,
         so that the user's next interactions go on. Raises ReasonerUnavailable."""
-        failure, usage = "", NOTHING
+        failure, usage = "", NO_USAGE
         for attempt in range(self._settings.reason_attempts):
             if attempt:
                 await asyncio.sleep(self._settings.reason_backoff * 2 ** (attempt - 1))
@@ -197,16 +204,20 @@ class InteractionReasoning:
                     break
             except EditClash as error:
                 failure = f"edits a line that the profile does not have: {error}"
-        return Reasoned(sequence=work.sequence, user=work.user, failure=failure, usage=usage)
+        return ReasonedInteraction(
+            sequence=work.sequence, user=work.user, failure=failure, usage=usage
+        )
 
-    async def _one(self, work: ReasonWork, working_set: WorkingSet) -> Reasoned:
+    async def _one(self, work: ReasonWork, working_set: WorkingSet) -> ReasonedInteraction:
         """One interaction on the working_set, which is as before where it raises ReasonerFailed or
         EditClash."""
         draft, done = await self.draft(work, working_set)
         working_set.move_on(draft.now)
         return done
 
-    async def draft(self, work: ReasonWork, working_set: WorkingSet) -> tuple[Draft, Reasoned]:
+    async def draft(
+        self, work: ReasonWork, working_set: WorkingSet
+    ) -> tuple[Draft, ReasonedInteraction]:
         """Algorithm 1, lines 6 to 10, on the texts of the working_set, which stays as it is. Raises
         ReasonerFailed and EditClash."""
         draft = Draft({ref: working_set.texts[ref] for ref in clients_of(work)})
@@ -221,7 +232,7 @@ class InteractionReasoning:
         for party, part in zip(draft.parties, answer.clients, strict=True):
             ref = party.client.ref
             draft.take(ref, optimized(draft.now[ref], part, self._settings.profile_lines))
-        return draft, Reasoned(
+        return draft, ReasonedInteraction(
             sequence=work.sequence,
             user=work.user,
             reward=reward,
@@ -238,7 +249,7 @@ class InteractionReasoning:
         ]
         if not new:
             return
-        answer = await self._reasoner.describe([working_set.clients[ref] for ref in new])
+        answer = await self._reasoner.extract([working_set.clients[ref] for ref in new])
         draft.usage += answer.usage
         for ref, edits in zip(new, answer.edits, strict=True):
             if not isinstance(edits, ReasonerFailed):

@@ -10,10 +10,15 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from propagation.model.clients.client_text import ClientText, ReasonClaim, Reasoned, ReasonWork
+from propagation.model.clients.client_text import (
+    ClientText,
+    ReasonClaim,
+    ReasonedInteraction,
+    ReasonWork,
+)
 from propagation.model.clients.profile import EditClash
 from propagation.model.errors import LeaseLost, PropagationError
-from propagation.model.usage import NOTHING, Usage
+from propagation.model.usage import NO_USAGE, Usage
 from propagation.ports.graph.graph_store import GraphStore, VersionClash
 from propagation.workflow.concurrency.turns import Turns
 from propagation.workflow.index.vector_sync import VectorSync
@@ -110,7 +115,7 @@ class Pipeline:
     async def _reasoned(self, claim: ReasonClaim) -> None:
         [work] = claim.work
         try:
-            await self._attempted(claim, work, NOTHING)
+            await self._attempted(claim, work, NO_USAGE)
         except _Clashed as lost:
             self.redone += 1
             mine = clients_of(work)
@@ -151,7 +156,7 @@ class Pipeline:
 
     async def _drafted(
         self, work: ReasonWork, working_set: WorkingSet, drafts: list[Draft]
-    ) -> Reasoned:
+    ) -> ReasonedInteraction:
         draft, done = await self._interactions.draft(work, working_set)
         drafts.append(draft)
         return done
@@ -161,7 +166,7 @@ class Pipeline:
         claim: ReasonClaim,
         working_set: WorkingSet,
         drafts: Sequence[Draft],
-        done: Reasoned,
+        done: ReasonedInteraction,
         mine: Sequence[int],
     ) -> None:
         """On the newest texts, one commit at a time in this process; without a draft it is a dead
@@ -190,7 +195,7 @@ class Pipeline:
                 raise VersionClash(refs[0])
             await self._publish(done)
 
-    async def _publish(self, done: Reasoned) -> None:
+    async def _publish(self, done: ReasonedInteraction) -> None:
         self.done += 1
         texts: Mapping[int, ClientText] = {text.profile.ref: text for text in done.texts}
         self._interactions.committed(texts)

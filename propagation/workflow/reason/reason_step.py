@@ -9,7 +9,7 @@ from typing import Any
 
 from propagation.model.clients.client_text import ReasonClaim
 from propagation.model.errors import LeaseLost
-from propagation.model.interactions.reasoned_summary import Finished
+from propagation.model.interactions.reasoned_summary import ReasonedSummary
 from propagation.ports.graph.graph_store import GraphStore, VersionClash
 from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.index.vector_sync import VectorSync
@@ -122,7 +122,7 @@ class Reasoning:
                 await self._store.commit_reasoned(self._unfinished, ())
             self._unfinished = None
 
-    async def _finish(self, claim: ReasonClaim, drafting: Drafting[Any]) -> list[Finished]:
+    async def _finish(self, claim: ReasonClaim, drafting: Drafting[Any]) -> list[ReasonedSummary]:
         """Reason and commit. Where another writer was first with a client's next version, the texts
         of what is left of the claim are loaded again (a reader may have merged many) and it is
         redone on them: nothing of the lost attempt is kept."""
@@ -133,7 +133,7 @@ class Reasoning:
         finally:
             self._under_way = None
 
-    async def _in_parts(self, claim: ReasonClaim, drafting: Drafting[Any]) -> list[Finished]:
+    async def _in_parts(self, claim: ReasonClaim, drafting: Drafting[Any]) -> list[ReasonedSummary]:
         self._under_way = parts = ClaimRun(drafting, claim, self._vectors, self._show)
         until, lost = time.monotonic() + CLAIM_SECONDS, 0
         while True:

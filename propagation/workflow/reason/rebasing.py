@@ -4,19 +4,23 @@ where edits commute."""
 from collections.abc import Mapping
 from dataclasses import replace
 
-from propagation.model.clients.client_text import ClientText, Reasoned
+from propagation.model.clients.client_text import ClientText, ReasonedInteraction
 from propagation.model.errors import ReasonerFailed
 from propagation.optimization.client_optimization import optimized
 from propagation.optimization.rebase import check_rules, moved_ids, rebased
-from propagation.ports.reasoner import MergeAnswer, OptimizeAnswer, Part
+from propagation.ports.reasoner import AnswerPart, MergeAnswer, OptimizeAnswer
 from propagation.reception.initial_profile import described
 from propagation.reception.merge import Inbox, received
 from propagation.workflow.reason.interaction import Draft
 
 
 def on_newer_texts(
-    draft: Draft, done: Reasoned, newest: Mapping[int, ClientText], last_round: int, max_lines: int
-) -> Reasoned:
+    draft: Draft,
+    done: ReasonedInteraction,
+    newest: Mapping[int, ClientText],
+    last_round: int,
+    max_lines: int,
+) -> ReasonedInteraction:
     """`done` as it would be on the newest texts. Raises EditClash where a line that was edited
     reads otherwise by now."""
     fresh = Draft(dict(newest))
@@ -39,7 +43,7 @@ def on_newer_texts(
 def _receive(
     fresh: Draft,
     waits: Inbox,
-    merge: Part[MergeAnswer],
+    merge: AnswerPart[MergeAnswer],
     before: ClientText,
     last_round: int,
     max_lines: int,
@@ -58,8 +62,12 @@ def _receive(
 
 
 def _learned(
-    learned: Part[OptimizeAnswer], draft: Draft, ref: int, fresh: Draft, moved: Mapping[int, int]
-) -> Part[OptimizeAnswer]:
+    learned: AnswerPart[OptimizeAnswer],
+    draft: Draft,
+    ref: int,
+    fresh: Draft,
+    moved: Mapping[int, int],
+) -> AnswerPart[OptimizeAnswer]:
     if isinstance(learned, ReasonerFailed):
         return learned
     [seen] = [party for party in draft.parties if party.client.ref == ref]

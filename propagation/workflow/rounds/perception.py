@@ -58,7 +58,7 @@ class AttributePerception:
         """Eq. 1 for the clients that changed after a round's boundary. `canonical`: what was mapped
         before."""
         said = await self._said.newest(changed)
-        held = await self._store.held_attributes(changed)
+        held = await self._store.client_attributes(changed)
         raw = {ref: tuple(one.attributes) for ref, one in said.items()}
         arrived = await asyncio.to_thread(_arrived, said, held, after, canonical)
         known = await self._store.get_attributes(

@@ -6,7 +6,7 @@ import numpy as np
 
 from propagation.model.clients.client import index_of
 from propagation.model.errors import LeaseHeld
-from propagation.model.routers.router_maps import Chain
+from propagation.model.routers.router_maps import RouterMapChain
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.vector_index import Collection, VectorIndex
@@ -146,8 +146,10 @@ class LiveTasteWeights:
         }
 
 
-def _mapped(weights: Weights, user: int, chain: Chain) -> Weights:
-    routers = chain.mapped(np.array([router for router, _ in weights]), np.full(len(weights), user))
+def _mapped(weights: Weights, user: int, chain: RouterMapChain) -> Weights:
+    routers = chain.map_routers(
+        np.array([router for router, _ in weights]), np.full(len(weights), user)
+    )
     sums: dict[int, float] = {}
     for router, (_, weight) in zip(routers.tolist(), weights, strict=True):
         sums[router] = sums.get(router, 0.0) + weight

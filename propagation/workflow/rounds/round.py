@@ -11,7 +11,7 @@ from propagation.model.routers.round import Round
 from propagation.model.routers.router import RouterVersion, RoutingEdge
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.graph.leases import Lease
-from propagation.ports.reasoner import Integration, Part, Reasoner, Summary
+from propagation.ports.reasoner import AnswerPart, Integration, Reasoner, Summary
 from propagation.routing.integration import (
     arrived_counts,
     asked_of,
@@ -193,11 +193,13 @@ class PropagationRound:
             await self._give_way()
         return versions, failed
 
-    async def _summaries(self, asked: Sequence[Integration]) -> list[tuple[Part[Summary], str]]:
+    async def _summaries(
+        self, asked: Sequence[Integration]
+    ) -> list[tuple[AnswerPart[Summary], str]]:
         """Eq. 3, some routers at a time, and who wrote each. Raises ReasonerUnavailable: the round
         waits."""
-        out: list[tuple[Part[Summary], str]] = []
-        at_once = self._reasoner.routers_at_once
+        out: list[tuple[AnswerPart[Summary], str]] = []
+        at_once = self._reasoner.router_batch_size
         for start in range(0, len(asked), at_once):
             part = asked[start : start + at_once]
             try:

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.clients.attribute import normalised
+from propagation.model.clients.attribute import normalize_name
 from propagation.model.clients.client import Client, ClientKind, index_of, kind_of
 from propagation.ports.graph.clients import ClientStore
 
@@ -121,14 +121,14 @@ class Catalogue:
         lists = [
             np.array(self._rows[label], np.int64)
             for name in names
-            if (label := (kind, normalised(name))) in self._rows
+            if (label := (kind, normalize_name(name))) in self._rows
         ]
         return np.unique(np.concatenate(lists)) if lists else np.empty(0, np.int64)
 
 
 @lru_cache(maxsize=LABELS_KEPT)
 def _label(kind: str, name: str) -> Label:
-    return kind, normalised(name)
+    return kind, normalize_name(name)
 
 
 def _labels_of(client: Client) -> tuple[Label, ...]:

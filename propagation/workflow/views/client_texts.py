@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from propagation.model.clients.client_text import ClientText
-from propagation.ports.graph.interaction_reader import DeskStore
+from propagation.ports.graph.interaction_reader import InteractionReader
 from propagation.workflow.concurrency.lru_cache import Recent
 from propagation.workflow.views.said import Said, said_of
 
@@ -23,7 +23,7 @@ class Held(Recent[int, T]):
 
     def __init__(
         self,
-        store: DeskStore,
+        store: InteractionReader,
         bound: int,
         version: Callable[[T], int],
         lines: Callable[[T], int],
@@ -47,12 +47,12 @@ class Held(Recent[int, T]):
         return {ref: found[ref] if ref in found else self._made(loaded[ref]) for ref in refs}
 
 
-def held_texts(store: DeskStore) -> Held[ClientText]:
+def held_texts(store: InteractionReader) -> Held[ClientText]:
     """Whole texts: what reasoning goes on with."""
     return Held(store, LINES_HELD, lambda text: text.profile.version, _lines_of, lambda text: text)
 
 
-def held_said(store: DeskStore) -> Held[Said]:
+def held_said(store: InteractionReader) -> Held[Said]:
     """What clients say: what rounds perceive."""
     return Held(store, LINES_SAID, lambda said: said.version, lambda said: len(said.lines), said_of)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from propagation.model.plurals import counted
+from propagation.model.plurals import pluralize
 from services.cli.exits import ExitCode
 from services.cli.options import LOOPBACK, Address, AsJson
 from services.cli.service_call import ask, client_key, kind_name
@@ -101,8 +101,8 @@ def forget(
         print_json(plain(answer))
     else:
         console().print(
-            f"Forgotten: {counted(answer.events_erased, 'event')}; "
-            f"{counted(answer.lines_dropped, 'line')} of others went with it,"
+            f"Forgotten: {pluralize(answer.events_erased, 'event')}; "
+            f"{pluralize(answer.lines_dropped, 'line')} of others went with it,"
             f" at sequence {answer.sequence:,}.",
             markup=False,
         )

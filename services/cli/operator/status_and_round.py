@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from propagation.model.plurals import counted
+from propagation.model.plurals import pluralize
 from services.cli.operator.evolve import run_in_words
 from services.cli.options import LOOPBACK, Address, AsJson
 from services.cli.service_call import ask
@@ -107,7 +107,7 @@ def gauge_in_words(gauge: "pb.Gauge") -> str:
     error = f" ± {gauge.standard_error:.4f}" if gauge.HasField("standard_error") else ""
     return (
         f"N@10 {gauge.with_propagation:.4f} with, {gauge.without:.4f} without: "
-        f"{gauge.with_propagation - gauge.without:+.4f}{error} (recent ones of {counted(gauge.interactions, 'interaction')})"
+        f"{gauge.with_propagation - gauge.without:+.4f}{error} (recent ones of {pluralize(gauge.interactions, 'interaction')})"
     )
 
 
@@ -134,7 +134,7 @@ def job_in_words(job: "pb.ScheduledJob") -> str:
 
 def round_in_words(done: "pb.RoundReport") -> str:
     return (
-        f"round {done.number}: {counted(done.changed_clients, 'changed client')}, "
-        f"{counted(done.touched_routers, 'router')} sent a message, {counted(done.edges_opened, 'edge')} opened, "
-        f"{done.edges_closed:,} closed, {counted(done.reached_clients, 'client')} newly reached"
+        f"round {done.number}: {pluralize(done.changed_clients, 'changed client')}, "
+        f"{pluralize(done.touched_routers, 'router')} sent a message, {pluralize(done.edges_opened, 'edge')} opened, "
+        f"{done.edges_closed:,} closed, {pluralize(done.reached_clients, 'client')} newly reached"
     )

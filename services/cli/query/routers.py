@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from propagation.model.plurals import counted
+from propagation.model.plurals import pluralize
 from services.cli.options import LOOPBACK, Address, AsJson
 from services.cli.query.as_of import Moment, moment_of
 from services.cli.query.recommend import bank_name
@@ -109,7 +109,7 @@ def _print_one(answer: "pb.GetRouterResponse") -> None:
     if router.written_by:
         console().print(f"Written by {router.written_by}.", markup=False)
     print_table(
-        counted(router.members, "member"),
+        pluralize(router.members, "member"),
         ("member", "title", "score"),
         [(_member(member), member.title, f"{member.score:.3f}") for member in answer.members],
         ("score",),
@@ -119,4 +119,4 @@ def _print_one(answer: "pb.GetRouterResponse") -> None:
 def _member(member: "pb.RouterMember") -> str:
     if member.HasField("client"):
         return f"{kind_name(member.client.kind)} {member.client.id}"
-    return counted(member.count, "user")
+    return pluralize(member.count, "user")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from propagation.model.plurals import counted
+from propagation.model.plurals import pluralize
 from services.cli.operator.status_and_round import round_in_words
 from services.cli.options import LOOPBACK, Address, AsJson
 from services.cli.service_call import ask, kind_name
@@ -109,7 +109,7 @@ def event_in_words(event: "pb.WatchPropagationResponse") -> str:
         case "evolution":
             return f"evolution {event.evolution.run}: {event.evolution.verdict}"
         case _:
-            return f"missed here: {counted(event.missed, 'event')}"
+            return f"missed here: {pluralize(event.missed, 'event')}"
 
 
 def _merge_in_words(merge: "pb.MergeReport") -> str:

@@ -4,7 +4,7 @@ ranks, over the whole loop on the database of the settings, where a stopped run 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from propagation.model.plurals import counted
+from propagation.model.plurals import pluralize
 from services.cli.database_access import with_engine
 from services.cli.research.replay import checked, checked_clients
 from services.runtime.console import console, print_json, print_table, progress_bar
@@ -90,8 +90,8 @@ def show(report: "ByReasonerReport") -> None:
         for draw in report.draws
     ]
     title = (
-        f"{report.dataset}, leave-last-one-out by {report.reasoner}: {counted(report.users, 'user')}, "
-        f"{counted(report.learned, 'event')} learned"
+        f"{report.dataset}, leave-last-one-out by {report.reasoner}: {pluralize(report.users, 'user')}, "
+        f"{pluralize(report.learned, 'event')} learned"
     )
     print_table(title, HEADERS, rows, HEADERS[1:])
     costs = _rows(report.cost)
@@ -113,7 +113,7 @@ def show(report: "ByReasonerReport") -> None:
     if report.runs > 1:
         took = f"{report.seconds_in_all:.0f} s in {report.runs} runs, {took} the last"
     console().print(
-        f"{counted(report.dead_letters, 'dead letter')}; {took}; {report.commit}", markup=False
+        f"{pluralize(report.dead_letters, 'dead letter')}; {took}; {report.commit}", markup=False
     )
 
 

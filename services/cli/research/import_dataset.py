@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from propagation.model.plurals import counted
+from propagation.model.plurals import pluralize
 from services.cli.exits import ExitCode
 from services.cli.options import LOOPBACK, Address, AsJson
 from services.client.errors import UsageProblem
@@ -87,7 +87,7 @@ def in_words(dataset: "Dataset", report: "UploadReport") -> list[str]:
         f"{report.outcomes[name]:,} {name}" for name in ("accepted", "duplicate", "rejected")
     )
     return [
-        f"{dataset.name}: {counted(report.clients, 'client')} ({report.clients_changed:,} new or changed); events: {counts}",
+        f"{dataset.name}: {pluralize(report.clients, 'client')} ({report.clients_changed:,} new or changed); events: {counts}",
         *dataset.notes,
         *_left_out(report),
         *(f"rejected: {example}" for example in report.examples),
@@ -102,7 +102,7 @@ def _left_out(report: "UploadReport") -> list[str]:
     if not rejected:
         return []
     return [
-        f"Loaded: all clients and {counted(accepted, 'new event')}; there already: {known:,}."
-        f" Not loaded: {counted(rejected, 'event')}; of those that the service has with other content it keeps what it had."
+        f"Loaded: all clients and {pluralize(accepted, 'new event')}; there already: {known:,}."
+        f" Not loaded: {pluralize(rejected, 'event')}; of those that the service has with other content it keeps what it had."
         " The first of them:"
     ]

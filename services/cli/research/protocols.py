@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from propagation.model.plurals import counted
+from propagation.model.plurals import pluralize
 from services.runtime.console import console, print_table, progress_bar
 
 if TYPE_CHECKING:
@@ -63,9 +63,9 @@ def prequential(
 
     def show() -> None:
         title = (
-            f"{report.dataset}: {counted(report.users, 'user')}, {counted(report.items, 'item')}, "
-            f"{counted(report.events, 'event')}; reported on {report.ranked:,} from event {report.reported_from:,} on; "
-            f"median of {counted(len(report.settings.seeds), 'seed')}"
+            f"{report.dataset}: {pluralize(report.users, 'user')}, {pluralize(report.items, 'item')}, "
+            f"{pluralize(report.events, 'event')}; reported on {report.ranked:,} from event {report.reported_from:,} on; "
+            f"median of {pluralize(len(report.settings.seeds), 'seed')}"
         )
         kept = [row for name, row in zip(LABELS, rows(report), strict=True) if name in shown]
         print_table(title, HEADERS, kept, HEADERS[1:])
@@ -89,11 +89,11 @@ def cold_start(
             stream, embedder_of(settings), options, commit=release(), progress=heard
         ),
     )
-    title = f"{report.dataset}: N@10 by what was known, {counted(report.ranked, 'event')} from event {report.reported_from:,} on"
+    title = f"{report.dataset}: N@10 by what was known, {pluralize(report.ranked, 'event')} from event {report.reported_from:,} on"
 
     def show() -> None:
         print_table(
-            f"{title}; median of {counted(len(report.settings.seeds), 'seed')}",
+            f"{title}; median of {pluralize(len(report.settings.seeds), 'seed')}",
             SLICE_HEADERS,
             slice_rows(report.slices),
             SLICE_HEADERS[1:],
@@ -128,8 +128,8 @@ def leave_one_out(
     def show() -> None:
         for setting in report.known:
             title = (
-                f"{report.dataset}, leave-last-one-out, {KNOWING[setting.name]}: {counted(setting.targets, 'target')}; "
-                f"median of {counted(len(report.settings.seeds), 'seed')}"
+                f"{report.dataset}, leave-last-one-out, {KNOWING[setting.name]}: {pluralize(setting.targets, 'target')}; "
+                f"median of {pluralize(len(report.settings.seeds), 'seed')}"
             )
             kept = [
                 row

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from propagation.model.plurals import counted
+from propagation.model.plurals import pluralize
 from services.cli.options import AsJson, Assignments, Config, Database, settings_of
 from services.runtime.console import console, print_json, progress_bar
 
@@ -70,7 +70,7 @@ def replay(
     else:
         counts = ", ".join(f"{count:,} {status}" for status, count in outcomes.items()) or "none"
         console().print(
-            f"{dataset.name}: {counted(report.clients, 'client')}, {counted(report.rounds, 'round')}; "
+            f"{dataset.name}: {pluralize(report.clients, 'client')}, {pluralize(report.rounds, 'round')}; "
             f"events: {counts}; {seconds:.1f} s; in {settings.graph}",
             markup=False,
         )

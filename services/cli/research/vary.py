@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from propagation.model.plurals import counted
+from propagation.model.plurals import pluralize
 from services.cli.research.protocols import Outcome, Progress, embedder_of, print_cost, with_bar
 from services.client.errors import UsageProblem
 from services.runtime.console import console, print_table
@@ -54,8 +54,8 @@ def measured(
         from propagation.evaluation.reports.table import FOOTING, effect_gains, effect_levels
 
         title = (
-            f"{effect.dataset}: the effect of {effect.of}; N@10, {counted(effect.events, 'event')}, "
-            f"{effect.ranked:,} ranked; median of {counted(effect.seeds, 'seed')}"
+            f"{effect.dataset}: the effect of {effect.of}; N@10, {pluralize(effect.events, 'event')}, "
+            f"{effect.ranked:,} ranked; median of {pluralize(effect.seeds, 'seed')}"
         )
         for named, (headers, rows) in (
             (title, effect_levels(effect)),
@@ -200,7 +200,7 @@ async def _looped(
 
 
 async def _buffered(engine: "Engine") -> dict[str, int]:
-    reach = await engine.store.reach(EVERY_MERGE)
+    reach = await engine.store.message_reach(EVERY_MERGE)
     return {
         "merged": sum(one.merged for one in reach),
         "fell out": sum(one.fell_out for one in reach),

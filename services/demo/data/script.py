@@ -8,7 +8,7 @@ from pathlib import Path
 from propagation.datasets.dataset import Dataset
 from propagation.datasets.generated_town import Wave, generate_town
 from propagation.datasets.load import load_dataset
-from propagation.model.clients.attribute import normalised
+from propagation.model.clients.attribute import normalize_name
 
 MOST_EVENTS = 12_000
 BEFORE_SHARE = 0.85
@@ -50,7 +50,10 @@ class Plan:
             item.key.id
             for item in self.dataset.items
             if concepts
-            & {normalised(name) for name in (*(item.attributes or ()), *(item.categories or ()))}
+            & {
+                normalize_name(name)
+                for name in (*(item.attributes or ()), *(item.categories or ()))
+            }
         )
 
     def concepts_of(self, user: str) -> frozenset[str]:
@@ -60,7 +63,7 @@ class Plan:
             for item in self.dataset.items
         }
         return frozenset(
-            normalised(name)
+            normalize_name(name)
             for event in self.dataset.between(0, self.after)
             if event.user_id == user
             for name in told[event.item_id]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from propagation.model.clients.attribute import normalised
+from propagation.model.clients.attribute import normalize_name
 from propagation.v1 import propagation_pb2 as pb
 from services.demo.data.script import Plan
 
@@ -99,7 +99,7 @@ def carried(path: pb.Path | None) -> frozenset[str]:
 
 def wave_of(plan: Plan) -> frozenset[str]:
     """The wave's attribute, as profiles write it; empty where no wave is watched."""
-    return frozenset([normalised(plan.wave.attribute)] if plan.wave else ())
+    return frozenset([normalize_name(plan.wave.attribute)] if plan.wave else ())
 
 
 def user_key(user: str) -> pb.ClientKey:

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from propagation.model.plurals import counted
+from propagation.model.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.demo.data.reach import Reach
 from services.demo.data.script import Plan
@@ -44,8 +44,8 @@ def show_data(console: Console, plan: Plan) -> None:
     kind = "Generated data" if data.generated else "Your data"
     say(
         console,
-        f"{kind}: {data.name}. {counted(len(data.users), 'user')}, "
-        f"{counted(len(data.items), 'item')}, {counted(len(data), 'event')}.",
+        f"{kind}: {data.name}. {pluralize(len(data.users), 'user')}, "
+        f"{pluralize(len(data.items), 'item')}, {pluralize(len(data), 'event')}.",
     )
     for note in data.notes:
         say(console, f"  {note}")

@@ -13,7 +13,7 @@ from propagation.evaluation.protocols.arm_report import ArmReport
 from propagation.evaluation.protocols.metrics import Paired
 from propagation.evaluation.reports.report import Report
 from propagation.evaluation.reports.table import FOOTING
-from propagation.model.plurals import counted
+from propagation.model.plurals import pluralize
 from services.client.errors import ChildFailed
 from services.demo.processes import child, ended, kept, last_words
 from services.demo.shown.printing import say
@@ -63,7 +63,7 @@ def show_ranking(console: Console, report: Report | str) -> None:
     say(
         console,
         f"Every event is predicted, then learned. Reported: the later {report.ranked:,} of "
-        f"{counted(report.events, 'event')}. "
+        f"{pluralize(report.events, 'event')}. "
         "N@10: 1 where the item that was chosen stands first among ten, .29 where last.",
     )
     table = Table(box=None, padding=(0, 3, 0, 0))

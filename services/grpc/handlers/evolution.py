@@ -3,7 +3,7 @@
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from propagation.model.errors import InvalidInput
-from propagation.model.routers.epoch import EvolvedInto
+from propagation.model.routers.epoch import LineageStep
 from propagation.model.routers.evolution import EvolutionKind, EvolutionRun
 from propagation.v1 import propagation_pb2 as pb
 from services.grpc.base import Context, Servicer
@@ -67,7 +67,7 @@ def run_to_proto(run: EvolutionRun) -> pb.EvolutionRun:
     return out
 
 
-def step_to_proto(step: EvolvedInto) -> pb.Lineage:
+def step_to_proto(step: LineageStep) -> pb.Lineage:
     return pb.Lineage(
         before=step.before, after=step.after, kind=KINDS[EvolutionKind(step.kind)], run=step.run
     )

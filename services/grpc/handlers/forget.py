@@ -2,17 +2,17 @@
 
 from collections.abc import AsyncGenerator
 
-from propagation.model.interactions.withdrawal import Standing
-from propagation.model.validation import checked_id
+from propagation.model.interactions.withdrawal import EventStatus
+from propagation.model.validation import check_id
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.forget.client_export import exported
 from services.grpc.base import Context, Servicer
 from services.grpc.requests.checks import checked_count, checked_key
 
 REASONS = {
-    Standing.UNKNOWN: "UNKNOWN",
-    Standing.RETRACTED: "RETRACTED",
-    Standing.FORGOTTEN: "FORGOTTEN",
+    EventStatus.UNKNOWN: "UNKNOWN",
+    EventStatus.RETRACTED: "RETRACTED",
+    EventStatus.FORGOTTEN: "FORGOTTEN",
 }
 
 
@@ -24,7 +24,7 @@ class Forgetting(Servicer):
     ) -> pb.RetractInteractionsResponse:
         checked_count(request.event_ids, "event_ids")
         ids = [
-            checked_id(event_id, f"event_ids[{place}]")
+            check_id(event_id, f"event_ids[{place}]")
             for place, event_id in enumerate(request.event_ids)
         ]
         done = await self._worker.still(self._engine.forgetting.retract(ids))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from propagation.model.clients.client import ClientKind
 from propagation.model.errors import LeaseHeld
 from propagation.model.gauge import Gauge
-from propagation.model.routers.message_reach import Reach
+from propagation.model.routers.message_reach import MessageReach
 from propagation.model.routers.round import Round
 from propagation.model.usage import Usage
 from propagation.v1 import propagation_pb2 as pb
@@ -29,7 +29,7 @@ class Operating(Servicer):
 
     def _failing(self) -> dict[str, str]:
         """What fails, and what waits because it was told to."""
-        pause = self._engine.reasoner.pause
+        pause = self._engine.reasoner.pause_reason
         return {**self._worker.failing, "reasoner": pause} if pause else self._worker.failing
 
     async def RunRound(self, request: pb.RunRoundRequest, context: Context) -> pb.RunRoundResponse:
@@ -110,14 +110,14 @@ class Operating(Servicer):
             if request.history
             else (),
             jobs=[await job_to_proto(job, told) for job in self._worker.calendar_jobs],
-            reach=[reach_to_proto(reach) for reach in await store.reach(REACH_MERGES)]
+            reach=[reach_to_proto(reach) for reach in await store.message_reach(REACH_MERGES)]
             if request.history
             else (),
             parts=parts_to_proto(self._worker.timings),
         )
 
 
-def reach_to_proto(reach: Reach) -> pb.RouterReach:
+def reach_to_proto(reach: MessageReach) -> pb.RouterReach:
     return pb.RouterReach(
         router=reach.router,
         clients=reach.clients,

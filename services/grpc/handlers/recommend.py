@@ -5,7 +5,7 @@ from dataclasses import replace
 from propagation.model.clients.client import ClientKind
 from propagation.model.errors import InvalidInput
 from propagation.model.routers.epoch import BankName
-from propagation.model.validation import checked_id
+from propagation.model.validation import check_id
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.read.explanation import Explanation
 from propagation.workflow.read.reasoner_ranking import FIRST
@@ -98,7 +98,7 @@ class Recommending(Servicer):
             )
         settings = self._engine.settings
         return Wish(
-            user_id=checked_id(request.user_id, "user_id"),
+            user_id=check_id(request.user_id, "user_id"),
             limit=_limit(request),
             candidates=_candidates(request),
             attributes=request.attributes,
@@ -133,7 +133,7 @@ def _candidates(request: pb.RecommendRequest) -> list[str] | None:
             "candidate_ids", f"has {len(request.candidate_ids)} ids; at most {CANDIDATES_MAX}"
         )
     return [
-        checked_id(name, f"candidate_ids[{place}]")
+        check_id(name, f"candidate_ids[{place}]")
         for place, name in enumerate(request.candidate_ids)
     ]
 

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 
 from propagation.model.errors import InvalidInput
-from propagation.model.validation import checked_id, checked_text
+from propagation.model.validation import check_id, check_text
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.history.trace import Path, ProfileHop
 from services.grpc.base import Context, Servicer
@@ -36,11 +36,11 @@ class Tracing(Servicer):
         tracer = self._engine.tracer
         match request.WhichOneof("origin"):
             case "event_id":
-                return tracer.from_event(checked_id(request.event_id, "event_id"))
+                return tracer.from_event(check_id(request.event_id, "event_id"))
             case "client":
                 return tracer.from_client(await self._ref(checked_key(request.client, "client")))
             case "attribute":
-                return tracer.from_attribute(checked_text(request.attribute, "attribute"))
+                return tracer.from_attribute(check_text(request.attribute, "attribute"))
             case "line":
                 ref = await self._ref(checked_key(request.line.client, "line.client"))
                 return tracer.to_line(ref, request.line.line_id)

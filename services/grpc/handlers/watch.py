@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Collection, Coroutine, Sequence
 from typing import Any
 
 from propagation.model.errors import InvalidInput
-from propagation.model.watch_events import WatchedKind
+from propagation.model.watch_events import WatchEventKind
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.history.watch import BEHIND, Watch, born, newest
 from services.grpc.base import Context, Servicer
@@ -14,10 +14,10 @@ from services.grpc.requests.resume_tokens import Resuming
 from services.security.callers import caller_of
 
 KINDS = {
-    pb.PROPAGATION_EVENT_KIND_ROUND: WatchedKind.ROUND,
-    pb.PROPAGATION_EVENT_KIND_MESSAGE: WatchedKind.MESSAGE,
-    pb.PROPAGATION_EVENT_KIND_MERGE: WatchedKind.MERGE,
-    pb.PROPAGATION_EVENT_KIND_EVOLUTION: WatchedKind.EVOLUTION,
+    pb.PROPAGATION_EVENT_KIND_ROUND: WatchEventKind.ROUND,
+    pb.PROPAGATION_EVENT_KIND_MESSAGE: WatchEventKind.MESSAGE,
+    pb.PROPAGATION_EVENT_KIND_MERGE: WatchEventKind.MERGE,
+    pb.PROPAGATION_EVENT_KIND_EVOLUTION: WatchEventKind.EVOLUTION,
 }
 LOOK_SECONDS = 1.0
 REST_SECONDS = 0.1
@@ -61,7 +61,7 @@ class Watching(Servicer):
                 one.cancel()
 
 
-def _kinds(asked: Sequence[pb.PropagationEventKind.ValueType]) -> Collection[WatchedKind]:
+def _kinds(asked: Sequence[pb.PropagationEventKind.ValueType]) -> Collection[WatchEventKind]:
     """Raises InvalidInput."""
     for place, kind in enumerate(asked):
         if kind not in KINDS:
@@ -69,4 +69,4 @@ def _kinds(asked: Sequence[pb.PropagationEventKind.ValueType]) -> Collection[Wat
                 f"kinds[{place}]",
                 f"is {kind}; give ROUND, MESSAGE, MERGE or EVOLUTION, or no kinds for all",
             )
-    return frozenset(KINDS[kind] for kind in asked) or frozenset(WatchedKind)
+    return frozenset(KINDS[kind] for kind in asked) or frozenset(WatchEventKind)

@@ -11,11 +11,11 @@ from propagation.model.clients.client import ClientKey, ClientKind
 from propagation.model.errors import InvalidInput
 from propagation.model.interactions.interaction import NewInteraction
 from propagation.model.validation import (
-    checked_id,
-    checked_metadata,
-    checked_negative,
-    checked_seconds,
-    checked_weight,
+    check_id,
+    check_metadata,
+    check_negative,
+    check_seconds,
+    check_weight,
 )
 from propagation.v1 import propagation_pb2 as pb
 
@@ -27,7 +27,7 @@ def checked_key(key: pb.ClientKey, field: str) -> ClientKey:
     if key.kind not in KINDS:
         said = f"is {key.kind}" if key.kind else "is unspecified"
         raise InvalidInput(f"{field}.kind", f"{said}; give CLIENT_KIND_USER or CLIENT_KIND_ITEM")
-    return ClientKey(kind=KINDS[key.kind], id=checked_id(key.id, f"{field}.id"))
+    return ClientKey(kind=KINDS[key.kind], id=check_id(key.id, f"{field}.id"))
 
 
 def checked_count(items: Sequence[object], field: str, instead: str = "") -> None:
@@ -41,17 +41,17 @@ def checked_count(items: Sequence[object], field: str, instead: str = "") -> Non
 
 def checked_interaction(event: pb.Interaction, now_ms: int) -> NewInteraction:
     """An event as record takes it; `now_ms` where it has no time. Raises InvalidInput."""
-    event_id = checked_id(event.event_id, "event_id")
-    user, item = checked_id(event.user_id, "user_id"), checked_id(event.item_id, "item_id")
+    event_id = check_id(event.event_id, "event_id")
+    user, item = check_id(event.user_id, "user_id"), check_id(event.item_id, "item_id")
     negative = (
-        checked_id(event.negative_item_id, "negative_item_id")
+        check_id(event.negative_item_id, "negative_item_id")
         if event.HasField("negative_item_id")
         else None
     )
-    checked_negative(item, negative, "negative_item_id")
-    weight = checked_weight(event.weight, "weight") if event.HasField("weight") else 1.0
+    check_negative(item, negative, "negative_item_id")
+    weight = check_weight(event.weight, "weight") if event.HasField("weight") else 1.0
     time_ms = checked_time(event.time, "time") if event.HasField("time") else None
-    metadata = checked_metadata(event.metadata, "metadata") if event.metadata else {}
+    metadata = check_metadata(event.metadata, "metadata") if event.metadata else {}
     content = orjson.dumps((user, item, negative, time_ms, weight, sorted(metadata.items())))
     return NewInteraction(
         event_id=event_id,
@@ -68,7 +68,7 @@ def checked_interaction(event: pb.Interaction, now_ms: int) -> NewInteraction:
 def checked_time(time: Timestamp, field: str) -> int:
     """Milliseconds since 1970. Raises InvalidInput."""
     seconds, nanos = time.seconds, time.nanos
-    checked_seconds(seconds, field)
+    check_seconds(seconds, field)
     if not 0 <= nanos < 1_000_000_000:
         raise InvalidInput(field, f"has {nanos} nanos; give 0 to 999,999,999")
     return seconds * 1000 + nanos // 1_000_000

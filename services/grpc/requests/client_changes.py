@@ -7,17 +7,17 @@ from google.protobuf.field_mask_pb2 import FieldMask
 
 from propagation.model.clients.client import ClientChange
 from propagation.model.errors import InvalidInput
-from propagation.model.validation import checked_list, checked_metadata, checked_text
+from propagation.model.validation import check_list, check_metadata, check_text
 from propagation.v1 import propagation_pb2 as pb
 from services.grpc.requests.checks import checked_key
 
 FIELDS: dict[str, Callable[[Any, str], object]] = {
-    "title": checked_text,
-    "description": checked_text,
-    "attributes": checked_list,
-    "categories": checked_list,
+    "title": check_text,
+    "description": check_text,
+    "attributes": check_list,
+    "categories": check_list,
     "hidden": lambda value, _: bool(value),
-    "metadata": checked_metadata,
+    "metadata": check_metadata,
 }
 SCALARS = frozenset({"title", "description", "hidden"})
 

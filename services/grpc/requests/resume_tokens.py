@@ -8,7 +8,7 @@ from dataclasses import astuple, dataclass, fields
 import orjson
 
 from propagation.model.errors import InvalidInput
-from propagation.model.watch_events import WatchedKind
+from propagation.model.watch_events import WatchEventKind
 from propagation.workflow.history.watch import Position
 
 FORM = 2
@@ -19,7 +19,7 @@ class Resuming:
     """Tokens of one stream. `born`: see workflow/history/watch.py; a token given out before a
     graph's birth holds 0."""
 
-    kinds: Collection[WatchedKind]
+    kinds: Collection[WatchEventKind]
     born: int
 
     def token(self, position: Position) -> str:

@@ -7,13 +7,19 @@ import numpy as np
 import pytest
 
 from propagation.model.clients.client import ClientKind
-from propagation.model.clients.client_text import Merged
+from propagation.model.clients.client_text import MessageMerge
 from propagation.model.clients.gradient import Module
 from propagation.model.errors import LeaseLost
 from propagation.model.interactions.interaction import RecordStatus
 from propagation.model.interactions.log import EntryKind
-from propagation.model.interactions.withdrawal import Citing, Promoted, Standing, Trail, Withdrawal
-from propagation.model.routers.router import Integrated
+from propagation.model.interactions.withdrawal import (
+    Citations,
+    CitationSearch,
+    EventStatus,
+    PromotedRepeat,
+    Withdrawal,
+)
+from propagation.model.routers.router import IntegratedAttribute
 from propagation.ports.graph.graph_store import ForgettingGraph, VersionClash
 from propagation.ports.graph.outbox import IndexChange
 from propagation.ports.vector_index import Collection
@@ -29,9 +35,9 @@ from tests.contract.graph_store import (
     reasoned,
     recorded,
     run_round,
-    take_back,
     text,
     user,
+    withdraw,
 )
 
 ANN, BOB = user(0), user(1)
@@ -52,8 +58,8 @@ async def lived(store):
     await learn_all(store)
     claim = await store.claim_reason("w", 9, 1_000)
     merges = (
-        Merged(ref=ANN, profile_version=1, router=3, router_version=1, outcome="merged"),
-        Merged(ref=BOB, profile_version=1, router=3, router_version=1, outcome="merged"),
+        MessageMerge(ref=ANN, profile_version=1, router=3, router_version=1, outcome="merged"),
+        MessageMerge(ref=BOB, profile_version=1, router=3, router_version=1, outcome="merged"),
     )
     await store.commit_reasoned(
         claim,
@@ -79,24 +85,24 @@ def retraction(rows, **fields):
 
 async def test_events_stand_as_they_stand(store):
     await lived(store)
-    ((known, row), (unknown, nothing)) = await store.standings(["e0-0", "never"])
+    ((known, row), (unknown, nothing)) = await store.event_statuses(["e0-0", "never"])
     assert (known, row.event_id, unknown, nothing) == (
-        Standing.RECORDED,
+        EventStatus.RECORDED,
         "e0-0",
-        Standing.UNKNOWN,
+        EventStatus.UNKNOWN,
         None,
     )
-    await take_back(store, await lease_of(store), retraction([row]), checkpoint(3, barrier=True))
-    assert await store.standings(["e0-0"]) == [(Standing.RETRACTED, None)]
+    await withdraw(store, await lease_of(store), retraction([row]), checkpoint(3, barrier=True))
+    assert await store.event_statuses(["e0-0"]) == [(EventStatus.RETRACTED, None)]
 
 
 async def test_an_erased_client_is_gone_with_everything_and_its_ref_never_comes_back(opened):
     store = await opened()
     sequences = await lived(store)
-    rows = await store.all_interactions([ANN])
+    rows = await store.interactions_of_clients([ANN])
     assert [row.sequence for row in rows] == [sequences[0], sequences[2]]
     late = await store.record([event("late", "ann", "blue")], auto_create=False)
-    done = await take_back(
+    done = await withdraw(
         store,
         await lease_of(store),
         erasure(ANN, rows, parts=[(3, 1)]),
@@ -108,13 +114,13 @@ async def test_an_erased_client_is_gone_with_everything_and_its_ref_never_comes_
         assert await store.find_refs([change(ClientKind.USER, "ann").key]) == [None]
         assert await store.get_clients([ANN]) == []
         assert await store.find_keys([ANN]) == [None]
-        assert await store.all_interactions([ANN]) == []
+        assert await store.interactions_of_clients([ANN]) == []
         assert await store.interactions(
             [*sequences, late.outcomes[0].sequence]
-        ) == await store.all_interactions([BOB])
+        ) == await store.interactions_of_clients([BOB])
         assert (await store.load_texts([ANN]))[ANN].profile.version == 0
-        assert await store.merges_into(ANN, 9) == []
-        assert [merge.ref for merge in await store.merges_of(3, 1, 9)] == [BOB]
+        assert await store.merges_of_client(ANN, 9) == []
+        assert [merge.ref for merge in await store.merges_of_message(3, 1, 9)] == [BOB]
         assert await store.edges_of([ANN]) == {ANN: []}
         assert (await store.router_version(3, 1)).senders == {BOB}
         assert [found.sequence for found in await store.gradients(Module.ROUTER, 3, 0, 9)] == [
@@ -143,14 +149,16 @@ async def test_an_erased_client_is_gone_with_everything_and_its_ref_never_comes_
 async def test_what_interactions_wrote_is_read_and_then_gone(store):
     sequences = await lived(store)
     (block,) = await store.read_learned(0, 9)
-    written = await store.written([sequences[2], sequences[0], 99])
+    written = await store.learned_weights([sequences[2], sequences[0], 99])
     assert written.sequence.tolist() == [sequences[0], sequences[2]]
     assert written.since.tolist() == [3, 1]
     assert np.array_equal(written.weights, block.weights[[0, 2]])
-    rows = [row for row in await store.all_interactions([ANN]) if row.sequence == sequences[0]]
-    moved = Promoted(sequences[2], block.routers[0], block.weights[0] / 2)
+    rows = [
+        row for row in await store.interactions_of_clients([ANN]) if row.sequence == sequences[0]
+    ]
+    moved = PromotedRepeat(sequences[2], block.routers[0], block.weights[0] / 2)
     barrier = checkpoint(await store.learned_through(), barrier=True)
-    await take_back(store, await lease_of(store), retraction(rows, promoted=[moved]), barrier)
+    await withdraw(store, await lease_of(store), retraction(rows, promoted=[moved]), barrier)
     (after,) = await store.read_learned(0, 9)
     assert not after.weights[0].any()
     assert np.array_equal(after.weights[1], block.weights[1])
@@ -164,8 +172,8 @@ async def test_what_interactions_wrote_is_read_and_then_gone(store):
 
 async def test_a_retracted_event_is_a_duplicate_and_its_hash_decides(store):
     await lived(store)
-    ((_, row),) = await store.standings(["e0-0"])
-    await take_back(store, await lease_of(store), retraction([row]), checkpoint(3, barrier=True))
+    ((_, row),) = await store.event_statuses(["e0-0"])
+    await withdraw(store, await lease_of(store), retraction([row]), checkpoint(3, barrier=True))
     answer = await store.record(
         [event("e0-0", "ann", "blue"), event("e0-0", "ann", "blue", content="other")],
         auto_create=True,
@@ -182,7 +190,7 @@ async def test_what_users_chose_with_the_last_change_of_each_item(store):
     (changed,) = await store.upsert_clients(
         [change(ClientKind.ITEM, "blue", title="Blue in green")]
     )
-    found = await store.choices_of([BOB, ANN])
+    found = await store.user_choices([BOB, ANN])
     assert found.user.tolist() == [ANN, ANN, BOB]
     assert found.sequence.tolist() == [sequences[0], sequences[2], sequences[1]]
     assert found.item[0] == found.item[2] != found.item[1]
@@ -194,31 +202,31 @@ async def test_what_users_chose_with_the_last_change_of_each_item(store):
         > found.changed.tolist()[1]
         > 0
     )
-    assert not len((await store.choices_of([])).user)
+    assert not len((await store.user_choices([])).user)
 
 
 async def test_texts_that_may_cite_are_found_and_rewritten(store):
     sequences = await lived(store)
-    found = await store.texts_citing(
+    found = await store.find_citing_texts(
         [
-            Trail(BOB, Citing(sequences=frozenset({1})), at=sequences[1]),
-            Trail(BOB, Citing(words=frozenset({"jazz"})), version=1),
-            Trail(ANN, Citing(words=frozenset({"opera"}))),
+            CitationSearch(BOB, Citations(sequences=frozenset({1})), at=sequences[1]),
+            CitationSearch(BOB, Citations(words=frozenset({"jazz"})), version=1),
+            CitationSearch(ANN, Citations(words=frozenset({"opera"}))),
         ]
     )
     assert [(one.text.profile.ref, one.text.profile.version, one.current) for one in found] == [
         (BOB, 1, True)
     ]
-    rows = await store.all_interactions([ANN])
+    rows = await store.interactions_of_clients([ANN])
     with pytest.raises(VersionClash):
-        await take_back(
+        await withdraw(
             store,
             await lease_of(store),
             erasure(ANN, rows, texts=[text(BOB, 3)]),
             checkpoint(3, barrier=True),
         )
     assert await store.interactions(sequences[:1])
-    await take_back(
+    await withdraw(
         store,
         await lease_of(store),
         erasure(ANN, rows, rewritten=[text(BOB, 1, "cleaned")], texts=[text(BOB, 2, "new")]),
@@ -239,9 +247,12 @@ async def test_a_reader_of_a_message_is_found_by_an_attribute_or_by_a_word_howev
     )
 
     async def found(names, *words):
-        trail = Trail(BOB, Citing(messages={(3, 1): names}, words=frozenset(words)), version=2)
+        trail = CitationSearch(
+            BOB, Citations(messages={(3, 1): names}, words=frozenset(words)), version=2
+        )
         return {
-            (one.text.profile.version, one.current) for one in await store.texts_citing([trail])
+            (one.text.profile.version, one.current)
+            for one in await store.find_citing_texts([trail])
         }
 
     for names, words in (
@@ -254,17 +265,18 @@ async def test_a_reader_of_a_message_is_found_by_an_attribute_or_by_a_word_howev
 
 async def test_messages_of_a_client_say_who_else_brought_what(store):
     await lived(store)
-    (sent,) = await store.messages_resting_on([ANN], None, frozenset(), 8)
+    (sent,) = await store.affected_messages([ANN], None, frozenset(), 8)
     assert (sent.message.router, sent.gone, sent.left) == (
         3,
-        [Integrated("jazz", ANN, 1, 1)],
+        [IntegratedAttribute("jazz", ANN, 1, 1)],
         {"jazz": frozenset({BOB})},
     )
-    assert await store.messages_resting_on([ANN], frozenset({7}), frozenset(), 8) == []
-    (named,) = await store.messages_resting_on([], None, frozenset({"more"}), 8)
+    assert await store.affected_messages([ANN], frozenset({7}), frozenset(), 8) == []
+    (named,) = await store.affected_messages([], None, frozenset({"more"}), 8)
     assert (named.message.text, named.gone, named.left) == ("more jazz", (), {})
     assert {
-        (merge.ref, merge.profile_version) for merge in await store.readers_of([(3, 1), (4, 1)])
+        (merge.ref, merge.profile_version)
+        for merge in await store.merges_of_messages([(3, 1), (4, 1)])
     } == {(ANN, 1), (BOB, 1)}
 
 
@@ -273,8 +285,8 @@ async def test_work_in_flight_does_not_write_a_forgotten_client_back(store):
     await recorded(store, ("ann", "green"))
     await learn_all(store)
     claim = await store.claim_reason("w", 9, 10_000)
-    rows = await store.all_interactions([ANN])
-    await take_back(store, await lease_of(store), erasure(ANN, rows), checkpoint(3, barrier=True))
+    rows = await store.interactions_of_clients([ANN])
+    await withdraw(store, await lease_of(store), erasure(ANN, rows), checkpoint(3, barrier=True))
     with pytest.raises(LeaseLost):
         await store.commit_reasoned(claim, [reasoned(claim.work[0].sequence, text(ANN, 1))])
     with pytest.raises(VersionClash):
@@ -290,9 +302,9 @@ async def test_an_item_that_was_drawn_as_a_negative_is_none_any_more(store):
     )
     await learn_all(store)
     gone = (await store.claim_reason("w", 1, 0)).work[0].negative
-    await take_back(store, await lease_of(store), erasure(gone), checkpoint(1, barrier=True))
+    await withdraw(store, await lease_of(store), erasure(gone), checkpoint(1, barrier=True))
     assert (await store.claim_reason("w", 1, 10_000)).work[0].negative is None
-    assert (await store.standings(["named"]))[0][1].negative != gone
+    assert (await store.event_statuses(["named"]))[0][1].negative != gone
 
 
 async def test_a_lost_lease_changes_nothing(store):
@@ -303,10 +315,10 @@ async def test_a_lost_lease_changes_nothing(store):
     newer = await store.acquire_lease("learn", "newer", 10_000)
     assert newer.token > lease.token
     with pytest.raises(LeaseLost):
-        await take_back(
+        await withdraw(
             store,
             lease,
-            erasure(ANN, await store.all_interactions([ANN])),
+            erasure(ANN, await store.interactions_of_clients([ANN])),
             checkpoint(3, barrier=True),
         )
     assert len(await store.interactions(sequences)) == 3
@@ -314,18 +326,18 @@ async def test_a_lost_lease_changes_nothing(store):
 
 async def test_what_is_taken_back_while_somebody_wipes_stays_due(store, monkeypatch):
     await lived(store)
-    await take_back(
+    await withdraw(
         store,
         await lease_of(store),
-        erasure(ANN, await store.all_interactions([ANN])),
+        erasure(ANN, await store.interactions_of_clients([ANN])),
         checkpoint(3, barrier=True),
     )
     sweep = store.sweep_checkpoints
 
     async def taken_back_meanwhile():
         monkeypatch.setattr(store, "sweep_checkpoints", sweep)
-        rows = await store.all_interactions([BOB])
-        await take_back(
+        rows = await store.interactions_of_clients([BOB])
+        await withdraw(
             store, await lease_of(store), erasure(BOB, rows), checkpoint(3, barrier=True)
         )
         await sweep()
@@ -339,16 +351,18 @@ async def test_what_is_taken_back_while_somebody_wipes_stays_due(store, monkeypa
 
 async def test_what_a_retraction_changed_waits_for_the_index_and_nothing_has_to_be_wiped(store):
     sequences = await lived(store)
-    await store.drop_changes(await store.waiting_changes(0, 99))
+    await store.drop_changes(await store.pending_changes(0, 99))
     (sent,) = await store.router_versions([3])
-    rows = [row for row in await store.all_interactions([ANN]) if row.sequence == sequences[0]]
-    await take_back(
+    rows = [
+        row for row in await store.interactions_of_clients([ANN]) if row.sequence == sequences[0]
+    ]
+    await withdraw(
         store,
         await lease_of(store),
         retraction(rows, texts=[text(BOB, 2)], messages=[replace(sent, text="less jazz")]),
         checkpoint(3, barrier=True),
     )
-    assert set(await store.waiting_changes(0, 99)) == {
+    assert set(await store.pending_changes(0, 99)) == {
         IndexChange(Collection.USERS, BOB, 2),
         IndexChange(Collection.ROUTERS, 3, 1, sent.round),
     }
@@ -361,57 +375,66 @@ async def test_any_unicode_is_forgotten(store, name):
     await store.upsert_clients([change(ClientKind.USER, name, title=name)])
     await store.record([event(name, name, "blue")], auto_create=True)
     (ref,) = await store.find_refs([change(ClientKind.USER, name).key])
-    await take_back(store, await lease_of(store), erasure(ref), checkpoint(0, barrier=True))
+    await withdraw(store, await lease_of(store), erasure(ref), checkpoint(0, barrier=True))
     assert await store.wiping_due()
     await store.wipe()
     assert not await store.wiping_due()
-    assert (await store.standings([name]))[0][0] == Standing.FORGOTTEN
+    assert (await store.event_statuses([name]))[0][0] == EventStatus.FORGOTTEN
     assert await store.find_refs([change(ClientKind.USER, name).key]) == [None]
 
 
 async def test_a_text_that_came_in_between_and_rests_on_what_goes_stops_it(store):
     """Another process may commit while this one reads: then it reads again."""
     sequences = await lived(store)
-    rows = [row for row in await store.all_interactions([ANN]) if row.sequence == sequences[0]]
-    read_at = await store.texts_through()
+    rows = [
+        row for row in await store.interactions_of_clients([ANN]) if row.sequence == sequences[0]
+    ]
+    texts_read_through = await store.texts_through()
     await store.commit_texts([text(BOB, 2, cites=(3, 1))], (), 4)
     changed = replace(await store.router_version(3, 1), text="", attributes=())
-    withdrawal = retraction(rows, read_at=read_at, messages=[changed])
+    withdrawal = retraction(rows, texts_read_through=texts_read_through, messages=[changed])
     with pytest.raises(VersionClash):
-        await take_back(store, await lease_of(store), withdrawal, checkpoint(3, barrier=True))
-    assert await store.standings(["e0-0"]) == [(Standing.RECORDED, rows[0])]
-    assert await store.taken_back_through() == 0
-    done = await take_back(
+        await withdraw(store, await lease_of(store), withdrawal, checkpoint(3, barrier=True))
+    assert await store.event_statuses(["e0-0"]) == [(EventStatus.RECORDED, rows[0])]
+    assert await store.last_withdrawal() == 0
+    done = await withdraw(
         store,
         await lease_of(store),
-        replace(withdrawal, read_at=read_at + 1),
+        replace(withdrawal, texts_read_through=texts_read_through + 1),
         checkpoint(3, barrier=True),
     )
-    assert await store.taken_back_through() == done.sequence
+    assert await store.last_withdrawal() == done.sequence
     again = await store.texts_through()
-    (row,) = [row for row in await store.all_interactions([ANN]) if row.sequence == sequences[2]]
+    (row,) = [
+        row for row in await store.interactions_of_clients([ANN]) if row.sequence == sequences[2]
+    ]
     await store.commit_texts([text(BOB, 3)], (), 5)
     gone = replace(row, sequence=1)  # which `text` cites
     with pytest.raises(VersionClash):
-        await take_back(
+        await withdraw(
             store,
             await lease_of(store),
-            retraction([gone], read_at=again),
+            retraction([gone], texts_read_through=again),
             checkpoint(3, barrier=True),
         )
-    await take_back(
-        store, await lease_of(store), retraction([row], read_at=again), checkpoint(3, barrier=True)
+    await withdraw(
+        store,
+        await lease_of(store),
+        retraction([row], texts_read_through=again),
+        checkpoint(3, barrier=True),
     )
 
 
 async def test_what_was_read_before_something_was_taken_back_is_not_committed_after_it(store):
     sequences = await lived(store)
-    rows = [row for row in await store.all_interactions([ANN]) if row.sequence == sequences[0]]
-    before = await store.taken_back_through()
+    rows = [
+        row for row in await store.interactions_of_clients([ANN]) if row.sequence == sequences[0]
+    ]
+    before = await store.last_withdrawal()
     await store.commit_texts([text(BOB, 2)], (), 4, before)
-    await take_back(store, await lease_of(store), retraction(rows), checkpoint(3, barrier=True))
+    await withdraw(store, await lease_of(store), retraction(rows), checkpoint(3, barrier=True))
     with pytest.raises(VersionClash):
         await store.commit_texts([text(BOB, 3)], (), 5, before)
     assert (await store.load_texts([BOB]))[BOB].profile.version == 2
-    await store.commit_texts([text(BOB, 3)], (), 5, await store.taken_back_through())
+    await store.commit_texts([text(BOB, 3)], (), 5, await store.last_withdrawal())
     assert (await store.load_texts([BOB]))[BOB].profile.version == 3

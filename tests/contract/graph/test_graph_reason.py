@@ -2,11 +2,11 @@
 
 import pytest
 
-from propagation.model.clients.client_text import Merged
+from propagation.model.clients.client_text import MessageMerge
 from propagation.model.clients.gradient import Module
 from propagation.model.errors import LeaseLost
-from propagation.model.routers.message_reach import Reach
-from propagation.model.usage import Spent, Usage
+from propagation.model.routers.message_reach import MessageReach
+from propagation.model.usage import PromptCost, Usage
 from propagation.ports.graph.graph_store import VersionClash
 from tests.contract.graph_store import (
     STRANGE,
@@ -70,7 +70,11 @@ async def test_two_workers_share_no_user_and_none_overtakes(store, sequences):
 async def test_what_wrote_an_interactions_texts_is_kept(store, sequences):
     claim = await store.claim_reason("w", 10, 1_000)
     asked = Usage(
-        (("forward@1", Spent(calls=1)), ("backward@2", Spent(cached=1)), ("merge@1", Spent()))
+        (
+            ("forward@1", PromptCost(calls=1)),
+            ("backward@2", PromptCost(cached=1)),
+            ("merge@1", PromptCost()),
+        )
     )
     first, second, third, *_ = sequences
     await finish(
@@ -101,7 +105,7 @@ async def test_what_wrote_a_text_outside_of_an_interaction_is_kept(store, sequen
     await store.commit_texts([text(user(0), 2, "offline")], [], sequences[0])
     found = [
         record["written_by"]
-        async for kind, record in store.held_on(user(0))
+        async for kind, record in store.export_client(user(0))
         if kind == "profile_version"
     ]
     assert found == ["extract@2, merge@2", ""]
@@ -155,11 +159,11 @@ async def test_a_claim_that_is_prolonged_stands_and_one_that_was_taken_over_does
 ):
     kept, left = await store.claim_reason("a", 2, 1_000), await store.claim_reason("a", 1, 1_000)
     clock.ms += 600
-    await store.prolong_claims([kept.token], 1_000)
+    await store.renew_claims([kept.token], 1_000)
     clock.ms += 600
     taken = await store.claim_reason("b", 10, 1_000)
     assert claimed(taken) == claimed(left)
-    await store.prolong_claims([kept.token, left.token], 1_000)
+    await store.renew_claims([kept.token, left.token], 1_000)
     await finish(store, kept)
     with pytest.raises(LeaseLost):
         await finish(store, left)
@@ -213,10 +217,16 @@ async def test_several_versions_of_one_client_in_one_commit(store, sequences):
 @pytest.mark.parametrize("strange", STRANGE)
 async def test_a_text_comes_back_as_it_was(store, sequences, strange):
     written = text(user(0), 1, strange, watermark=3, cites=(5, 2))
-    merge = Merged(ref=user(0), profile_version=1, router=5, router_version=2, outcome=strange)
+    merge = MessageMerge(
+        ref=user(0), profile_version=1, router=5, router_version=2, outcome=strange
+    )
     await store.commit_texts([written], [merge], sequences[0])
     assert (await store.load_texts([user(0)]))[user(0)] == written
-    assert await store.merges_into(user(0), 9) == [merge] == await store.merges_of(5, 2, 9)
+    assert (
+        await store.merges_of_client(user(0), 9)
+        == [merge]
+        == await store.merges_of_message(5, 2, 9)
+    )
 
 
 async def test_versions_are_those_of_current_texts(store, sequences):
@@ -341,24 +351,24 @@ async def test_texts_of_any_version(store, sequences):
 async def test_reach_counts_clients_once_and_every_outcome(store, sequences):
     claim = await store.claim_reason("a", 10, 1_000)
     heard = [
-        Merged(user(0), 1, 3, 1, "merged"),
-        Merged(user(0), 1, 3, 2, "merged"),
-        Merged(user(1), 1, 3, 1, "merged"),
-        Merged(user(1), 1, 3, 2, "filtered"),
-        Merged(user(0), 1, 5, 1, "fell out"),
-        Merged(user(1), 1, 5, 1, "empty"),
+        MessageMerge(user(0), 1, 3, 1, "merged"),
+        MessageMerge(user(0), 1, 3, 2, "merged"),
+        MessageMerge(user(1), 1, 3, 1, "merged"),
+        MessageMerge(user(1), 1, 3, 2, "filtered"),
+        MessageMerge(user(0), 1, 5, 1, "fell out"),
+        MessageMerge(user(1), 1, 5, 1, "empty"),
     ]
-    assert await store.reach(9) == []
+    assert await store.message_reach(9) == []
     await store.commit_reasoned(
         claim, [reasoned(sequences[0], text(user(0), 1), text(user(1), 1), merged=tuple(heard))]
     )
-    assert await store.reach(9) == [
-        Reach(router=3, clients=2, merged=3, filtered=1, empty=0, fell_out=0),
-        Reach(router=5, clients=0, merged=0, filtered=0, empty=1, fell_out=1),
+    assert await store.message_reach(9) == [
+        MessageReach(router=3, clients=2, merged=3, filtered=1, empty=0, fell_out=0),
+        MessageReach(router=5, clients=0, merged=0, filtered=0, empty=1, fell_out=1),
     ]
-    assert await store.reach(3) == [
-        Reach(router=3, clients=0, merged=0, filtered=1, empty=0, fell_out=0),
-        Reach(router=5, clients=0, merged=0, filtered=0, empty=1, fell_out=1),
+    assert await store.message_reach(3) == [
+        MessageReach(router=3, clients=0, merged=0, filtered=1, empty=0, fell_out=0),
+        MessageReach(router=5, clients=0, merged=0, filtered=0, empty=1, fell_out=1),
     ]
 
 
@@ -367,7 +377,7 @@ async def test_merges_are_numbered_in_the_order_of_their_commits_and_no_number_c
 ):
     def merges(*routers):
         return [
-            Merged(
+            MessageMerge(
                 ref=user(0), profile_version=1, router=router, router_version=1, outcome="merged"
             )
             for router in routers
@@ -394,7 +404,9 @@ async def test_merges_are_numbered_in_the_order_of_their_commits_and_no_number_c
 
 
 async def test_the_number_of_a_merge_that_was_dropped_is_not_given_again(store, sequences, opened):
-    merge = Merged(ref=user(0), profile_version=1, router=3, router_version=1, outcome="merged")
+    merge = MessageMerge(
+        ref=user(0), profile_version=1, router=3, router_version=1, outcome="merged"
+    )
     await store.commit_texts([text(user(0), 1)], [merge, merge], sequences[0])
     while await store.prune(await store.recorded_through(), 10) is not None:
         pass

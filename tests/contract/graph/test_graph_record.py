@@ -88,7 +88,7 @@ async def test_users_and_items_have_separate_ids(store):
 async def test_the_log_has_no_gap_and_slices_join(store):
     await store.upsert_clients([change(ITEM, "i0", title="A")])
     await recorded(store, ("u0", "i0"), ("u1", "i1"))
-    await store.append(EntryKind.RETRACTION, [user(0)], 3)
+    await store.append_entry(EntryKind.RETRACTION, [user(0)], 3)
     await recorded(store, ("u0", "i1"))
     whole = await store.read_log(0, 1_000)
     sequences = sorted(

@@ -3,11 +3,11 @@ stays."""
 
 from dataclasses import replace
 
-from propagation.model.clients.client_text import Merged
+from propagation.model.clients.client_text import MessageMerge
 from propagation.model.clients.gradient import Module
 from propagation.model.interactions.log import EntryKind
 from propagation.model.interactions.withdrawal import Withdrawal
-from propagation.model.routers.router import Integrated
+from propagation.model.routers.router import IntegratedAttribute
 from tests.contract.graph_store import (
     checkpoint,
     edge,
@@ -18,9 +18,9 @@ from tests.contract.graph_store import (
     reasoned,
     recorded,
     run_round,
-    take_back,
     text,
     user,
+    withdraw,
 )
 
 ANN, BOB = user(0), user(1)
@@ -49,7 +49,7 @@ async def lived(store):
     await learn_all(store)
     claim = await store.claim_reason("w", 9, 1_000)
     merges = [
-        Merged(ref=ANN, profile_version=n, router=3, router_version=n, outcome="merged")
+        MessageMerge(ref=ANN, profile_version=n, router=3, router_version=n, outcome="merged")
         for n in (1, 2)
     ]
     await store.commit_reasoned(
@@ -89,7 +89,7 @@ async def test_what_ended_goes_and_what_lives_stays(store):
     )
     assert [found.router for found in (await store.edges_of([ANN]))[ANN]] == [4]
     assert await store.gradients(Module.ROUTER, 3, 0, 9) == []
-    assert await store.merges_into(ANN, 9) == []
+    assert await store.merges_of_client(ANN, 9) == []
     assert len(await store.interactions(sequences)) == 3
     assert (await store.read_learned(0, 9))[0].weights.any()
     assert (await store.check(), await prune(store, through)) == ([], 0)
@@ -113,17 +113,17 @@ async def test_what_a_live_line_cites_stays(store):
     await store.commit_texts(
         [text(BOB, 1, "brought it"), text(BOB, 2, "moved on")], [], sequences[0]
     )
-    cites = Merged(ref=ANN, profile_version=4, router=3, router_version=1, outcome="merged")
+    cites = MessageMerge(ref=ANN, profile_version=4, router=3, router_version=1, outcome="merged")
     await store.commit_texts([text(ANN, 4, "heard of it", cites=(3, 1))], [cites], sequences[2])
     await prune(store, await store.recorded_through())
     assert [part.ref for part in (await store.router_version(3, 1)).integrated] == [BOB]
-    assert cites in await store.merges_into(ANN, 9)
+    assert cites in await store.merges_of_client(ANN, 9)
     assert (await store.text_at(BOB, sequences[0])).profile.version == 2
 
 
 async def test_what_a_line_cited_at_the_oldest_sequence_stays_until_that_one_goes(store):
     sequences, _ = await lived(store)
-    cites = Merged(ref=ANN, profile_version=4, router=3, router_version=1, outcome="merged")
+    cites = MessageMerge(ref=ANN, profile_version=4, router=3, router_version=1, outcome="merged")
     await store.commit_texts([text(ANN, 4, "heard of it", cites=(3, 1))], [cites], sequences[2])
     before = await store.recorded_through()
     later = (await recorded(store, ("u1", "i0")))[0]
@@ -138,15 +138,15 @@ async def test_what_a_line_cited_at_the_oldest_sequence_stays_until_that_one_goe
 async def test_what_was_merged_of_a_message_stays_while_it_was_merged_since(store):
     sequences, _ = await lived(store)
     merges = [
-        Merged(ref=BOB, profile_version=1, router=3, router_version=1, outcome="merged"),
-        Merged(ref=BOB, profile_version=2, router=3, router_version=1, outcome="merged"),
+        MessageMerge(ref=BOB, profile_version=1, router=3, router_version=1, outcome="merged"),
+        MessageMerge(ref=BOB, profile_version=2, router=3, router_version=1, outcome="merged"),
     ]
     await store.commit_texts([text(BOB, 1, "heard of it", cites=(3, 1))], merges[:1], sequences[0])
     before = await store.recorded_through()
     later = (await recorded(store, ("u1", "i0")))[0]
     await store.commit_texts([text(BOB, 2, "moved on")], merges[1:], later)
     await prune(store, before)
-    assert {merge.profile_version for merge in await store.merges_into(BOB, 9)} == {1, 2}
+    assert {merge.profile_version for merge in await store.merges_of_client(BOB, 9)} == {1, 2}
 
 
 async def test_a_clients_first_edge_stays_so_that_it_is_not_new_again(store):
@@ -183,7 +183,7 @@ async def test_a_message_that_is_merged_while_it_is_dropped_stays(store):
     through = await store.recorded_through()
     await begin_to_prune(store, through)
     late = (await recorded(store, ("u1", "i0")))[0]
-    cites = Merged(ref=BOB, profile_version=1, router=3, router_version=1, outcome="merged")
+    cites = MessageMerge(ref=BOB, profile_version=1, router=3, router_version=1, outcome="merged")
     await store.commit_texts([text(BOB, 1, "heard of it late", cites=(3, 1))], [cites], late)
     await prune(store, through)
     assert [part.ref for part in (await store.router_version(3, 1)).integrated] == [BOB]
@@ -194,7 +194,7 @@ async def test_a_text_goes_with_the_last_message_that_holds_a_part_of_it(store):
     await store.commit_texts(
         [text(BOB, 1, "brought it"), text(BOB, 2, "moved on")], [], sequences[0]
     )
-    cites = Merged(ref=ANN, profile_version=4, router=3, router_version=1, outcome="merged")
+    cites = MessageMerge(ref=ANN, profile_version=4, router=3, router_version=1, outcome="merged")
     await store.commit_texts([text(ANN, 4, "heard of it", cites=(3, 1))], [cites], sequences[2])
     await run_round(store, versions=(message(3, 3, ANN),))
     await prune(store, await store.recorded_through())
@@ -213,11 +213,13 @@ async def test_a_text_goes_whose_only_part_was_taken_back(store):
     await store.commit_texts(
         [text(item(0), 1, "brought it"), text(item(0), 2, "moved on")], [], row.sequence
     )
-    part = Integrated(attribute="jazz", ref=item(0), profile_version=1, sequence=row.sequence)
+    part = IntegratedAttribute(
+        attribute="jazz", ref=item(0), profile_version=1, sequence=row.sequence
+    )
     await run_round(store, versions=(replace(message(5, 1), integrated=(part,)),))
     await prune(store, await store.recorded_through())
     lease = await store.acquire_lease("learn", "test", 10_000)
-    await take_back(
+    await withdraw(
         store,
         lease,
         Withdrawal(kind=EntryKind.RETRACTION, refs=(ANN,), interactions=[row], parts=[(5, 1)]),

@@ -11,7 +11,7 @@ from propagation.model.clients.attribute import Attribute
 from propagation.model.errors import LeaseLost
 from propagation.model.interactions.log import EntryKind
 from propagation.model.routers.epoch import Epoch
-from propagation.model.routers.router import Integrated
+from propagation.model.routers.router import IntegratedAttribute
 from tests.contract.graph_store import (
     MAKERS,
     TurnedClock,
@@ -60,7 +60,7 @@ async def test_a_round_is_invisible_until_it_is_published(store):
         await store.contributions(BOB, 9),
     ) == ([], None, [])
     assert heard(await store.waiting_messages({ANN: 0}), ANN) == []
-    assert (await store.get_attributes(["jazz"]), await store.held_attributes([BOB])) == (
+    assert (await store.get_attributes(["jazz"]), await store.client_attributes([BOB])) == (
         {},
         {BOB: ()},
     )
@@ -69,7 +69,7 @@ async def test_a_round_is_invisible_until_it_is_published(store):
     assert [found.ref for found in (await store.edges_of([ANN]))[ANN]] == [ANN]
     assert heard(await store.waiting_messages({ANN: 0}), ANN) == [(3, 1)]
     assert (await store.get_attributes(["jazz", "opera"]))["jazz"].holders == 2
-    assert (await store.held_attributes([BOB, ANN]), await store.holders_of("jazz", 9)) == (
+    assert (await store.client_attributes([BOB, ANN]), await store.holders_of("jazz", 9)) == (
         {BOB: ("jazz",), ANN: ()},
         [BOB],
     )
@@ -394,15 +394,15 @@ async def test_what_messages_were_integrated_from_by_attribute_but_by_one(store)
         version=1,
         router=4,
         integrated=tuple(
-            Integrated(attribute=name, ref=user(1), profile_version=2, sequence=5)
+            IntegratedAttribute(attribute=name, ref=user(1), profile_version=2, sequence=5)
             for name in ("opera", "jazz")
         ),
     )
     await run_round(store, versions=(jazz, opera))
-    found = await store.parts_with([(3, 1), (4, 1), (9, 9)], ["jazz", "blues"], user(0))
+    found = await store.parts_carrying([(3, 1), (4, 1), (9, 9)], ["jazz", "blues"], user(0))
     assert {
         key: [(part.attribute, part.ref) for part in parts] for key, parts in found.items()
     } == {(3, 1): [("jazz", user(1)), ("jazz", item(2))], (4, 1): [("jazz", user(1))]}
-    assert await store.parts_with([(4, 1)], [], user(0)) == {}
-    assert await store.parts_with([], ["jazz"], user(0)) == {}
+    assert await store.parts_carrying([(4, 1)], [], user(0)) == {}
+    assert await store.parts_carrying([], ["jazz"], user(0)) == {}
     assert found[4, 1] == [opera.integrated[1]]

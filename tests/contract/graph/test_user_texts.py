@@ -6,7 +6,7 @@ import pytest
 from propagation.workflow.read import filter_memory_cache as user_texts
 from propagation.workflow.read.filter_memory_cache import UserTexts
 from tests.contract.graph.test_graph_erasure import lease_of, lived, retraction
-from tests.contract.graph_store import checkpoint, known_clients, take_back, text, user
+from tests.contract.graph_store import checkpoint, known_clients, text, user, withdraw
 
 ANN, BOB = user(0), user(1)
 
@@ -46,9 +46,9 @@ async def test_a_text_that_lost_what_was_taken_back_is_loaded_again_at_the_same_
     texts = UserTexts(store)
     before = await texts.get(BOB)
     assert words(before)
-    row = (await store.all_interactions([ANN]))[0]
+    row = (await store.interactions_of_clients([ANN]))[0]
     cleaned = text(BOB, before.profile.version, "likes what is left")
-    await take_back(
+    await withdraw(
         store,
         await lease_of(store),
         retraction([row], rewritten=[cleaned]),

@@ -45,14 +45,14 @@ async def test_locks_of_a_process_that_stands_still_are_gone_and_those_of_one_th
 ):
     async with two_stores(tmp_path) as (frozen, other):
         begun, until = asyncio.Event(), asyncio.Event()
-        await frozen.show_life("frozen", TTL_MS, WITHIN)
+        await frozen.renew_heartbeat("frozen", TTL_MS, WITHIN)
         writing = asyncio.create_task(holding_the_log(frozen, begun, until))
         await begun.wait()
-        assert await other.show_life("other", TTL_MS, WITHIN) == set()
+        assert await other.renew_heartbeat("other", TTL_MS, WITHIN) == set()
         await asyncio.sleep(2 * TTL_MS / 1_000)
         if lives:
-            await frozen.show_life("frozen", TTL_MS, WITHIN)
-        silent = await other.show_life("other", TTL_MS, WITHIN)
+            await frozen.renew_heartbeat("frozen", TTL_MS, WITHIN)
+        silent = await other.renew_heartbeat("other", TTL_MS, WITHIN)
         assert silent == (set() if lives else {"frozen"})
         assert await other.end_stalled(["other", "nobody"], TTL_MS, WITHIN) == 0
         assert await other.end_stalled(sorted(silent), 100 * TTL_MS, WITHIN) == 0, (
@@ -79,8 +79,8 @@ async def test_locks_of_a_process_that_stands_still_are_gone_and_those_of_one_th
 
 async def test_who_ends_is_looked_for_no_more(tmp_path):
     async with two_stores(tmp_path) as (ends, other):
-        await ends.show_life("ends", TTL_MS, WITHIN)
-        await ends.show_life("ends", 0, WITHIN)
+        await ends.renew_heartbeat("ends", TTL_MS, WITHIN)
+        await ends.renew_heartbeat("ends", 0, WITHIN)
         for _ in range(2):
-            assert await other.show_life("other", TTL_MS, WITHIN) == set()
+            assert await other.renew_heartbeat("other", TTL_MS, WITHIN) == set()
         assert server_for(tmp_path).run("MATCH (l:Lease) RETURN l.name") == [["alive:other"]]

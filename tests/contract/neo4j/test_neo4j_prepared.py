@@ -47,7 +47,7 @@ async def read(store):
     await store.text_at(10**9, 1)
     await store.router_maps()
     await store.router_lineage()
-    await store.taken_back_through()
+    await store.last_withdrawal()
 
 
 @pytest.mark.neo4j

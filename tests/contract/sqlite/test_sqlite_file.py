@@ -14,7 +14,7 @@ import pytest
 from propagation.adapters.sqlite.connection.schema import migrations
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.clients.client import ClientKey, ClientKind
-from propagation.model.clients.client_text import Merged
+from propagation.model.clients.client_text import MessageMerge
 from propagation.model.errors import SchemaTooNew, StoreBusy, StoreCorrupt, StoreFull
 from propagation.model.interactions.log import EntryKind
 from propagation.model.interactions.withdrawal import Withdrawal
@@ -27,8 +27,8 @@ from tests.contract.graph_store import (
     message,
     recorded,
     run_round,
-    take_back,
     user,
+    withdraw,
 )
 
 
@@ -309,7 +309,9 @@ async def test_merges_of_an_older_schema_are_numbered_as_they_were_committed(pat
         (one.number, one.merge.ref, one.sequence) for one in await store.merges_after(0, 9, 9)
     ] == [(1, 4, 9), (2, 2, 5)]
     await store.commit_texts(
-        [], [Merged(ref=6, profile_version=1, router=3, router_version=1, outcome="merged")], 10
+        [],
+        [MessageMerge(ref=6, profile_version=1, router=3, router_version=1, outcome="merged")],
+        10,
     )
     assert [one.number for one in await store.merges_after(2, 9, 9)] == [3]
     await store.close()
@@ -328,9 +330,9 @@ async def test_numbers_of_older_checkpoints_are_in_no_page_once_it_is_wiped(path
     monkeypatch.setattr(
         store, "sweep_beside", lambda: None
     )  # a process that was killed before it came to it
-    rows = await store.all_interactions([user(0)])
+    rows = await store.interactions_of_clients([user(0)])
     erasure = Withdrawal(kind=EntryKind.ERASURE, refs=(user(0),), interactions=rows, erased=user(0))
-    await take_back(store, lease, erasure, checkpoint(1, barrier=True))
+    await withdraw(store, lease, erasure, checkpoint(1, barrier=True))
     assert numbers[:64].tobytes() in path.read_bytes() + path.with_name("graph.db-wal").read_bytes()
     await store.wipe()
     assert (

@@ -9,7 +9,7 @@ import grpc
 import orjson
 import pytest
 
-from propagation.model.clients.client_text import Merged
+from propagation.model.clients.client_text import MessageMerge
 from propagation.v1 import propagation_pb2 as pb
 from services.grpc.handlers.watch import Watching
 from services.security.roles import Role
@@ -219,7 +219,7 @@ async def test_a_watcher_that_reads_nothing_holds_nobody_up_and_every_event_is_t
         await store.commit_texts(
             [],
             [
-                Merged(
+                MessageMerge(
                     ref=1,
                     profile_version=1,
                     router=router,

@@ -27,29 +27,29 @@ USERS = np.array([0, 1, 2])
 
 def test_a_weight_goes_to_its_users_half_and_a_strangers_to_the_larger():
     routers = np.array([[1, 0], [1, 2], [1, 1]], np.uint16)
-    assert SPLIT.mapped(routers, USERS).tolist() == [[1, 0], [3, 2], [3, 3]]
-    assert SPLIT.mapped(np.array([1, 1, 0]), USERS).tolist() == [1, 3, 0]
+    assert SPLIT.map_routers(routers, USERS).tolist() == [[1, 0], [3, 2], [3, 3]]
+    assert SPLIT.map_routers(np.array([1, 1, 0]), USERS).tolist() == [1, 3, 0]
 
 
 def test_what_belongs_to_nobody_goes_to_both_halves_and_a_merge_takes_both():
     maps = RouterMaps([SPLIT, MERGE])
-    assert maps.since(1).becomes(1) == (1, 3)
-    assert maps.since(1).becomes(2) == (0,)
-    assert maps.since(3).becomes(2) == (2,)
-    assert MERGE.sources(0) == [0, 2]
-    assert SPLIT.becomes(9) == ()
+    assert maps.since(1).successors_of(1) == (1, 3)
+    assert maps.since(1).successors_of(2) == (0,)
+    assert maps.since(3).successors_of(2) == (2,)
+    assert MERGE.predecessors_of(0) == [0, 2]
+    assert SPLIT.successors_of(9) == ()
 
 
 def test_only_later_runs_are_read_through():
     maps = RouterMaps([SPLIT, MERGE])
     routers = np.array([2, 1, 1])
-    assert maps.after(10).mapped(routers, USERS).tolist() == [0, 3, 3]
-    assert maps.after(11).mapped(routers, USERS).tolist() == [0, 1, 1]
-    assert maps.after(21).mapped(routers, USERS).tolist() == [2, 1, 1]
+    assert maps.after(10).map_routers(routers, USERS).tolist() == [0, 3, 3]
+    assert maps.after(11).map_routers(routers, USERS).tolist() == [0, 1, 1]
+    assert maps.after(21).map_routers(routers, USERS).tolist() == [2, 1, 1]
 
 
 def test_after_an_undo_older_weights_are_where_they_were_and_newer_ones_with_their_users_earlier_half():
     maps = RouterMaps([SPLIT, MERGE, UNDO])
-    assert maps.after(15).mapped(np.array([2, 0, 2]), USERS).tolist() == [2, 0, 2]
-    assert maps.after(25).mapped(np.array([0, 0, 0]), USERS).tolist() == [0, 2, 0]
-    assert maps.after(5).mapped(np.array([1, 1, 2]), USERS).tolist() == [1, 3, 2]
+    assert maps.after(15).map_routers(np.array([2, 0, 2]), USERS).tolist() == [2, 0, 2]
+    assert maps.after(25).map_routers(np.array([0, 0, 0]), USERS).tolist() == [0, 2, 0]
+    assert maps.after(5).map_routers(np.array([1, 1, 2]), USERS).tolist() == [1, 3, 2]

@@ -22,7 +22,9 @@ def test_edits_of_different_lines_commute(ids, data):
         else ReplaceLine(line=line(id_, data.draw(WEIGHTS)))
         for id_ in edited
     ]
-    assert before.edited(edits, 12) == before.edited(data.draw(st.permutations(edits)), 12)
+    assert before.apply_edits(edits, 12) == before.apply_edits(
+        data.draw(st.permutations(edits)), 12
+    )
 
 
 @given(st.lists(WEIGHTS, max_size=30), st.integers(1, 12))
@@ -30,7 +32,7 @@ def test_the_bound_holds_the_lightest_go_first_and_ids_only_grow(weights, bound)
     profile = Profile(ref=0)
     for weight in weights:
         last = profile.next_id
-        profile = profile.edited([AddLine(line=line(0, weight))], bound)
+        profile = profile.apply_edits([AddLine(line=line(0, weight))], bound)
         assert profile.next_id == last + 1
         assert len(profile.lines) <= bound
     assert (

@@ -12,7 +12,7 @@ from propagation.model.clients.filter_memory import FilterMemory, FilterRule
 from propagation.model.errors import InvalidInput
 from propagation.model.routers.evolution import EvolutionChange, EvolutionKind
 from propagation.model.routers.router import RouterVersion, RoutingEdge
-from propagation.model.routers.router_case import Half, RouterCase
+from propagation.model.routers.router_case import RouterCase, RouterHalf
 from propagation.model.routers.router_maps import Halves, RouterMap
 from propagation.numbers.evolve import Written, evolved_mass, evolved_total, evolved_trust
 from propagation.optimization.judge import Verdict, judge
@@ -256,7 +256,7 @@ def case(**fields):
 
 
 def half(share, **wanted):
-    return Half(
+    return RouterHalf(
         share=share, wanted=wanted, standing={name: float(count) for name, count in wanted.items()}
     )
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propagation.model.routers.router import Integrated, RouterVersion
+from propagation.model.routers.router import IntegratedAttribute, RouterVersion
 from propagation.reception.buffer import buffered
 
 ME, OTHER = 7, 9
@@ -19,7 +19,8 @@ def message(router, round_, *senders):
         text="A community.",
         attributes=("jazz",),
         integrated=tuple(
-            Integrated(attribute="jazz", ref=ref, profile_version=1, sequence=1) for ref in senders
+            IntegratedAttribute(attribute="jazz", ref=ref, profile_version=1, sequence=1)
+            for ref in senders
         ),
     )
 

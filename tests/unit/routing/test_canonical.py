@@ -9,7 +9,7 @@ from propagation.adapters.numpy.index import NumpyIndex
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.clients.attribute import normalised
+from propagation.model.clients.attribute import normalize_name
 from propagation.ports.vector_index import Collection, Point
 from propagation.routing.canonical_attributes import canonical_names, words_likeness
 from services.runtime.process import SystemClock
@@ -28,14 +28,14 @@ async def index(tmp_path):
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
     await store.open()
     opened = NumpyIndex(SqlitePoints(store.database))
-    await opened.ensure("fitted", HashedEmbedder().dimension)
+    await opened.ensure_collections("fitted", HashedEmbedder().dimension)
     yield opened
     await store.close()
 
 
 def fitted():
     plain = HashedEmbedder()
-    return plain.twin(plain.fit(CATALOGUE, seed=1))
+    return plain.with_state(plain.fit(CATALOGUE, seed=1))
 
 
 APART = [("new wave", "new age"), ("blues", "chicago blues")]
@@ -65,7 +65,7 @@ async def test_names_that_keep_the_same_company_stay_apart(index, older, newer):
     "embedder", [HashedEmbedder(), fitted()], ids=["before bootstrap", "after it"]
 )
 async def test_jazz_and_jazz_music_meet_in_either_space(index, embedder):
-    names = [normalised("Jazz"), normalised("jazz  MUSIC"), "opera"]
+    names = [normalize_name("Jazz"), normalize_name("jazz  MUSIC"), "opera"]
     found = await canonical_names(index, names, embedder.vectors(names), LEAST, words_likeness)
     assert found == {"jazz": "jazz", "jazz music": "jazz", "opera": "opera"}
     await index.upsert(

@@ -60,7 +60,7 @@ async def index(tmp_path):
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
     await store.open()
     opened = NumpyIndex(SqlitePoints(store.database))
-    await opened.ensure("table", 2)
+    await opened.ensure_collections("table", 2)
     yield opened
     await store.close()
 

@@ -40,7 +40,7 @@ class Neo4jLeases:
         )
         return holder
 
-    async def show_life(self, holder: str, ttl_ms: int, within: float) -> frozenset[str]:
+    async def renew_heartbeat(self, holder: str, ttl_ms: int, within: float) -> frozenset[str]:
         silent = await self._database.write_apart(
             lambda transaction: transaction.value(
                 "leases/live", holder=holder, ttl=ttl_ms, now=self._time.now()

@@ -38,7 +38,7 @@ class Neo4jExport:
     def __init__(self, database: Neo4jDatabase) -> None:
         self._database = database
 
-    async def held_on(self, ref: int) -> AsyncIterator[tuple[str, Mapping[str, object]]]:
+    async def export_client(self, ref: int) -> AsyncIterator[tuple[str, Mapping[str, object]]]:
         for name in BEFORE_VERSIONS:
             for record in await self._records(name, ref=ref):
                 yield _kind(name), record

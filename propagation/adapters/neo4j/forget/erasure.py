@@ -9,7 +9,7 @@ import orjson
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.connection.server_clock import Time
 from propagation.adapters.neo4j.forget.learned_rows import write_marked, written_by
-from propagation.adapters.neo4j.forget.withdrawal import take_back
+from propagation.adapters.neo4j.forget.withdrawal import withdraw
 from propagation.adapters.neo4j.learn.checkpoints import Neo4jCheckpoints
 from propagation.adapters.neo4j.reason.reason import interaction_of
 from propagation.adapters.neo4j.reason.text_nodes import text_of
@@ -17,21 +17,21 @@ from propagation.adapters.neo4j.reason.texts import merged_of
 from propagation.adapters.neo4j.record.forgotten_events import forgotten_among
 from propagation.adapters.neo4j.rounds.messages import Key, Neo4jMessages
 from propagation.adapters.shared.own_text_search import ascii_word, says
-from propagation.model.clients.client_text import MERGED_OUTCOME, Merged
+from propagation.model.clients.client_text import MERGED_OUTCOME, MessageMerge
 from propagation.model.interactions.interaction import InteractionRow
-from propagation.model.interactions.learned_block import Staged
+from propagation.model.interactions.learned_block import StagedCheckpoint
 from propagation.model.interactions.withdrawal import (
-    Choices,
-    Citing,
-    SentMessage,
-    Standing,
+    AffectedMessage,
+    Citations,
+    CitationSearch,
+    EventStatus,
+    LearnedWeights,
     StoredText,
-    TakenBack,
-    Trail,
+    UserChoices,
     Withdrawal,
-    Written,
+    WithdrawalResult,
 )
-from propagation.model.routers.router import Integrated
+from propagation.model.routers.router import IntegratedAttribute
 from propagation.ports.graph.leases import Lease
 
 TRAILS_A_READ, TEXTS_A_READ = 500, 2_000
@@ -53,42 +53,44 @@ class Neo4jErasure:
         self._checkpoints = checkpoints
         self._messages = messages
 
-    async def standings(
+    async def event_statuses(
         self, event_ids: Sequence[str]
-    ) -> Sequence[tuple[Standing, InteractionRow | None]]:
+    ) -> Sequence[tuple[EventStatus, InteractionRow | None]]:
         async def work(
             transaction: Transaction,
-        ) -> Sequence[tuple[Standing, InteractionRow | None]]:
+        ) -> Sequence[tuple[EventStatus, InteractionRow | None]]:
             row = await transaction.row("erasure/standings", events=sorted(set(event_ids)))
             assert row is not None, "a statement that only collects has one row"
             recorded = {found[1]: interaction_of(found) for found in row[0]}
-            retracted = dict.fromkeys(row[1], Standing.RETRACTED)
+            retracted = dict.fromkeys(row[1], EventStatus.RETRACTED)
             forgotten = dict.fromkeys(
-                await forgotten_among(transaction, row[2], event_ids), Standing.FORGOTTEN
+                await forgotten_among(transaction, row[2], event_ids), EventStatus.FORGOTTEN
             )
             others = {**forgotten, **retracted}
             return [
-                (Standing.RECORDED, recorded[id_])
+                (EventStatus.RECORDED, recorded[id_])
                 if id_ in recorded
-                else (others.get(id_, Standing.UNKNOWN), None)
+                else (others.get(id_, EventStatus.UNKNOWN), None)
                 for id_ in event_ids
             ]
 
         return await self._database.read(work)
 
-    async def all_interactions(self, refs: Sequence[int]) -> Sequence[InteractionRow]:
+    async def interactions_of_clients(self, refs: Sequence[int]) -> Sequence[InteractionRow]:
         return [
             interaction_of(row)
             for row in await self._database.table("erasure/interactions", refs=sorted(set(refs)))
         ]
 
-    async def choices_of(self, users: Sequence[int]) -> Choices:
-        return Choices.of(await self._database.table("erasure/choices", refs=sorted(set(users))))
+    async def user_choices(self, users: Sequence[int]) -> UserChoices:
+        return UserChoices.of(
+            await self._database.table("erasure/choices", refs=sorted(set(users)))
+        )
 
-    async def written(self, sequences: Sequence[int]) -> Written:
+    async def learned_weights(self, sequences: Sequence[int]) -> LearnedWeights:
         return await written_by(self._database, sequences)
 
-    async def texts_citing(self, trails: Sequence[Trail]) -> Sequence[StoredText]:
+    async def find_citing_texts(self, trails: Sequence[CitationSearch]) -> Sequence[StoredText]:
         current: dict[Key, bool] = {}
         for start in range(0, len(trails), TRAILS_A_READ):
             asked = [_trail(one) for one in trails[start : start + TRAILS_A_READ]]
@@ -102,7 +104,7 @@ class Neo4jErasure:
             found += [StoredText(text_of(row), current[row[0], row[1]]) for row in rows]
         return sorted(found, key=lambda one: (one.text.profile.ref, one.text.profile.version))
 
-    async def said_by_others(self, ref: int, names: frozenset[str]) -> frozenset[str]:
+    async def names_used_by_others(self, ref: int, names: frozenset[str]) -> frozenset[str]:
         return frozenset([name for name in sorted(names) if await self._is_said(ref, name)])
 
     async def _is_said(self, ref: int, name: str) -> bool:
@@ -117,7 +119,7 @@ class Neo4jErasure:
             if any(says(texts, name) for texts in row[1]):
                 return True
 
-    async def refs_naming(self, words: frozenset[str]) -> frozenset[int]:
+    async def clients_naming(self, words: frozenset[str]) -> frozenset[int]:
         found: set[int] = set()
         last = 0
         while True:
@@ -133,20 +135,20 @@ class Neo4jErasure:
             last = row[0]
             found.update(row[1])
 
-    async def messages_resting_on(
+    async def affected_messages(
         self,
         refs: Sequence[int],
         sequences: frozenset[int] | None,
         words: frozenset[str],
         limit: int,
-    ) -> Sequence[SentMessage]:
+    ) -> Sequence[AffectedMessage]:
         of = {
             "refs": sorted(set(refs)),
             "sequences": None if sequences is None else sorted(sequences),
         }
-        gone: dict[Key, list[Integrated]] = defaultdict(list)
+        gone: dict[Key, list[IntegratedAttribute]] = defaultdict(list)
         for router, version, *part in await self._database.rows("erasure/parts", **of):
-            gone[router, version].append(Integrated(*part))
+            gone[router, version].append(IntegratedAttribute(*part))
         keys = set(gone)
         if words:
             keys.update(
@@ -167,11 +169,13 @@ class Neo4jErasure:
             left[router, version][name] = frozenset(clients)
         published = await self._messages.brief(sorted(keys))
         return [
-            SentMessage(message, gone.get(key, ()), left.get(key, {}))
+            AffectedMessage(message, gone.get(key, ()), left.get(key, {}))
             for key, message in sorted(published.items())
         ]
 
-    async def readers_of(self, messages: Sequence[tuple[int, int]]) -> Sequence[Merged]:
+    async def merges_of_messages(
+        self, messages: Sequence[tuple[int, int]]
+    ) -> Sequence[MessageMerge]:
         return [
             merged_of(row)
             for row in await self._database.rows(
@@ -179,14 +183,16 @@ class Neo4jErasure:
             )
         ]
 
-    async def take_back(self, lease: Lease, withdrawal: Withdrawal, barrier: Staged) -> TakenBack:
-        done = await take_back(self._database, self._time, lease, withdrawal, barrier)
+    async def withdraw(
+        self, lease: Lease, withdrawal: Withdrawal, barrier: StagedCheckpoint
+    ) -> WithdrawalResult:
+        done = await withdraw(self._database, self._time, lease, withdrawal, barrier)
         self._checkpoints.sweeping.sweep_beside()
         if withdrawal.erased is None:  # nothing of a retraction is wiped
             await write_marked(self._database)
         return done
 
-    async def taken_back_through(self) -> int:
+    async def last_withdrawal(self) -> int:
         return int(await self._database.value("erasure/taken_back_through"))
 
     async def wiping_due(self) -> bool:
@@ -202,9 +208,9 @@ class Neo4jErasure:
         await self._database.write(lambda transaction: transaction.do("erasure/wiped", times=times))
 
 
-def _trail(trail: Trail) -> dict[str, object]:
+def _trail(trail: CitationSearch) -> dict[str, object]:
     """Of cypher/erasure/citing."""
-    citing = trail.citing or Citing()
+    citing = trail.citing or Citations()
     return {
         "ref": trail.ref,
         "at": trail.at,

@@ -15,14 +15,14 @@ from propagation.adapters.neo4j.learn.learned_blocks import (
 )
 from propagation.adapters.shared.withdrawn_rows import joined, places_of, written_in
 from propagation.model.interactions.learned_block import LearnedBlock
-from propagation.model.interactions.withdrawal import Promoted, Written
+from propagation.model.interactions.withdrawal import LearnedWeights, PromotedRepeat
 
 BLOCKS_A_COMMIT = 16
-Marks = dict[int, tuple[list[int], list[Promoted], list[int]]]
+Marks = dict[int, tuple[list[int], list[PromotedRepeat], list[int]]]
 
 
-async def written_by(database: Neo4jDatabase, sequences: Sequence[int]) -> Written:
-    """See ErasureStore.written."""
+async def written_by(database: Neo4jDatabase, sequences: Sequence[int]) -> LearnedWeights:
+    """See ErasureStore.learned_weights."""
     found = [part async for part in _blocks(database, np.array(sorted(set(sequences)), np.int64))]
     total, learned = 0, {}
     for through, size in (
@@ -48,7 +48,7 @@ async def _blocks(
 
 
 async def mark_rows(
-    transaction: Transaction, emptied: Sequence[int], promoted: Sequence[Promoted]
+    transaction: Transaction, emptied: Sequence[int], promoted: Sequence[PromotedRepeat]
 ) -> frozenset[int]:
     """The rows of these interactions hold nothing from now on, or what was promoted; which of the
     emptied ones had one."""

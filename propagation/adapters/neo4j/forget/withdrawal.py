@@ -20,8 +20,8 @@ from propagation.adapters.neo4j.rounds.rounds import ROWS_A_COMMIT, discard_unpu
 from propagation.model.clients.client import kind_of
 from propagation.model.clients.client_text import ClientText
 from propagation.model.clients.gradient import Module
-from propagation.model.interactions.learned_block import Staged
-from propagation.model.interactions.withdrawal import TakenBack, Withdrawal
+from propagation.model.interactions.learned_block import StagedCheckpoint
+from propagation.model.interactions.withdrawal import Withdrawal, WithdrawalResult
 from propagation.ports.graph.graph_store import VersionClash
 from propagation.ports.graph.leases import Lease
 from propagation.ports.vector_index import Collection
@@ -29,9 +29,13 @@ from propagation.ports.vector_index import Collection
 ROWS_A_STATEMENT = 2_000
 
 
-async def take_back(
-    database: Neo4jDatabase, time: Time, lease: Lease, withdrawal: Withdrawal, barrier: Staged
-) -> TakenBack:
+async def withdraw(
+    database: Neo4jDatabase,
+    time: Time,
+    lease: Lease,
+    withdrawal: Withdrawal,
+    barrier: StagedCheckpoint,
+) -> WithdrawalResult:
     """One publication; what would make it large is in commits of its own before it, or swept after
     it."""
     past, current = _by_age(withdrawal)
@@ -40,7 +44,7 @@ async def take_back(
         await check_fence(transaction, lease)
         return await discard_unpublished(transaction)
 
-    async def work(transaction: Transaction) -> TakenBack:
+    async def work(transaction: Transaction) -> WithdrawalResult:
         await check_fence(transaction, lease)
         end = await hold_log(transaction, time)
         await transaction.do("evolution/void_claims")
@@ -72,7 +76,7 @@ async def take_back(
         if withdrawal.erased is not None:
             await transaction.do("erasure/due", ref=withdrawal.erased)
         await advance(transaction, end)
-        return TakenBack(sequence=sequence, interactions=len(sequences))
+        return WithdrawalResult(sequence=sequence, interactions=len(sequences))
 
     while await database.write(discard) >= ROWS_A_COMMIT:
         pass
@@ -105,7 +109,7 @@ async def check_nothing_cited_since(transaction: Transaction, withdrawal: Withdr
     await transaction.do("texts/wait")
     ref = await transaction.value(
         "erasure/cited_since",
-        number=withdrawal.read_at,
+        number=withdrawal.texts_read_through,
         sequences=[row.sequence for row in withdrawal.interactions],
         messages=[[message.router, message.version] for message in withdrawal.messages],
     )

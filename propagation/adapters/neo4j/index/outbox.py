@@ -40,7 +40,7 @@ class Neo4jOutbox:
 
         await self._database.write(work)
 
-    async def waiting_changes(self, age_ms: int, limit: int) -> Sequence[IndexChange]:
+    async def pending_changes(self, age_ms: int, limit: int) -> Sequence[IndexChange]:
         rows = await self._database.rows(
             "outbox/waiting", age=age_ms, limit=limit, now=self._time.now()
         )

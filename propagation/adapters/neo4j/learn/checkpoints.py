@@ -11,7 +11,7 @@ from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transa
 from propagation.adapters.neo4j.connection.leases import check_fence
 from propagation.adapters.neo4j.maintenance.sweeper import Sweeping
 from propagation.model.errors import LeaseLost, StoreCorrupt
-from propagation.model.interactions.learned_block import Checkpoint, Staged
+from propagation.model.interactions.learned_block import Checkpoint, StagedCheckpoint
 from propagation.ports.graph.leases import Lease
 
 PART_BYTES = 1 << 20
@@ -37,8 +37,8 @@ class Neo4jCheckpoints:
         await self.sweep_checkpoints()
 
     async def stage_checkpoint(
-        self, lease: Lease, checkpoint: Checkpoint, onto: Staged | None = None
-    ) -> Staged:
+        self, lease: Lease, checkpoint: Checkpoint, onto: StagedCheckpoint | None = None
+    ) -> StagedCheckpoint:
         """Everything written, nothing visible."""
 
         async def begin(transaction: Transaction) -> int:
@@ -69,7 +69,7 @@ class Neo4jCheckpoints:
                         "checkpoints/part", **part
                     )
                 )
-        return Staged(id_, checkpoint.sequence)
+        return StagedCheckpoint(id_, checkpoint.sequence)
 
     async def sweep_checkpoints(self) -> None:
         """Their pieces, and whatever else was dropped."""

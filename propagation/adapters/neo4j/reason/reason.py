@@ -19,11 +19,16 @@ from propagation.adapters.neo4j.reason.texts import (
     rows_of,
 )
 from propagation.model.clients.client import ClientKind, kind_of
-from propagation.model.clients.client_text import ClientText, Merged, ReasonClaim, Reasoned
+from propagation.model.clients.client_text import (
+    ClientText,
+    MessageMerge,
+    ReasonClaim,
+    ReasonedInteraction,
+)
 from propagation.model.clients.gradient import Gradient, Module
 from propagation.model.errors import LeaseLost
 from propagation.model.interactions.interaction import InteractionRow
-from propagation.model.routers.message_reach import Reach
+from propagation.model.routers.message_reach import MessageReach
 from propagation.model.watch_events import NumberedMerge, NumberedText
 
 
@@ -66,7 +71,7 @@ class Neo4jReason:
 
         return await self._database.write(work)
 
-    async def prolong_claims(self, tokens: Sequence[int], ttl_ms: int) -> None:
+    async def renew_claims(self, tokens: Sequence[int], ttl_ms: int) -> None:
         await self._database.write(
             lambda transaction: transaction.do(
                 "reason/prolong", tokens=list(tokens), ttl=ttl_ms, now=self._time.now()
@@ -74,7 +79,7 @@ class Neo4jReason:
         )
 
     async def commit_reasoned(
-        self, claim: ReasonClaim, reasoned: Sequence[Reasoned], *, more: bool = False
+        self, claim: ReasonClaim, reasoned: Sequence[ReasonedInteraction], *, more: bool = False
     ) -> None:
         claimed = {work.sequence for work in claim.work}
         if strange := [result.sequence for result in reasoned if result.sequence not in claimed]:
@@ -107,7 +112,7 @@ class Neo4jReason:
     async def commit_texts(
         self,
         texts: Sequence[ClientText],
-        merged: Sequence[Merged],
+        merged: Sequence[MessageMerge],
         sequence: int,
         taken_back: int | None = None,
         written_by: str = "",
@@ -164,10 +169,10 @@ class Neo4jReason:
         """[texts, merges] that were ever committed."""
         return await self._database.row("texts/numbers") or [0, 0]
 
-    async def reach(self, newest: int) -> Sequence[Reach]:
+    async def message_reach(self, newest: int) -> Sequence[MessageReach]:
         after = await self.merges_through() - newest
         return [
-            Reach(
+            MessageReach(
                 router=row[0],
                 clients=row[1],
                 merged=row[2],
@@ -208,13 +213,15 @@ class Neo4jReason:
             interaction_of(row) for row in await self._database.rows(name, ref=ref, limit=limit)
         ]
 
-    async def merges_into(self, ref: int, limit: int) -> Sequence[Merged]:
+    async def merges_of_client(self, ref: int, limit: int) -> Sequence[MessageMerge]:
         return [
             merged_of(row)
             for row in await self._database.rows("texts/merges_into", ref=ref, limit=limit)
         ]
 
-    async def merges_of(self, router: int, version: int, limit: int) -> Sequence[Merged]:
+    async def merges_of_message(
+        self, router: int, version: int, limit: int
+    ) -> Sequence[MessageMerge]:
         rows = await self._database.rows(
             "texts/merges_of", router=router, version=version, limit=limit
         )
@@ -258,7 +265,7 @@ async def _claimed(
     )
 
 
-async def _mark(transaction: Transaction, reasoned: Sequence[Reasoned]) -> None:
+async def _mark(transaction: Transaction, reasoned: Sequence[ReasonedInteraction]) -> None:
     """Each interaction of a claim as what became of it."""
     if reasoned:
         await transaction.do(
@@ -298,7 +305,7 @@ def interaction_of(row: Sequence[Any]) -> InteractionRow:
     )
 
 
-def _written_with(result: Reasoned) -> tuple[list[str] | None, str | None]:
+def _written_with(result: ReasonedInteraction) -> tuple[list[str] | None, str | None]:
     """As an interaction's properties; a dead letter wrote nothing."""
     if result.failure is not None:
         return None, None

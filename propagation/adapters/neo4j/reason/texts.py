@@ -9,7 +9,7 @@ import orjson
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.reason.text_nodes import row_of, text_of
 from propagation.adapters.shared.json_text import without_nul
-from propagation.model.clients.client_text import ClientText, Merged, Reasoned
+from propagation.model.clients.client_text import ClientText, MessageMerge, ReasonedInteraction
 from propagation.model.clients.gradient import Gradient, Module
 from propagation.ports.graph.graph_store import VersionClash
 
@@ -46,7 +46,7 @@ async def put_texts(
     transaction: Transaction,
     now: int | None,
     rows: Sequence[list[object]],
-    merged: Sequence[tuple[Merged, int]],
+    merged: Sequence[tuple[MessageMerge, int]],
     interactions: Sequence[int] | None = None,
     written_by: str = "",
 ) -> None:
@@ -82,7 +82,7 @@ async def put_texts(
         )
 
 
-async def put_gradients(transaction: Transaction, reasoned: Sequence[Reasoned]) -> None:
+async def put_gradients(transaction: Transaction, reasoned: Sequence[ReasonedInteraction]) -> None:
     """Each interaction is looked up once."""
     rows: dict[int, list[list[object]]] = {}
     for result in reasoned:
@@ -136,8 +136,8 @@ async def _newest(database: Neo4jDatabase, wanted: Sequence[int]) -> dict[int, C
     return found
 
 
-def merged_of(row: Sequence[Any]) -> Merged:
-    return Merged(
+def merged_of(row: Sequence[Any]) -> MessageMerge:
+    return MessageMerge(
         ref=row[0], profile_version=row[1], router=row[2], router_version=row[3], outcome=row[4]
     )
 

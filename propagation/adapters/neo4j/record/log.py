@@ -80,7 +80,7 @@ class Neo4jLog:
         self._database = database
         self._time = time
 
-    async def append(self, kind: EntryKind, refs: Sequence[int], number: int) -> int:
+    async def append_entry(self, kind: EntryKind, refs: Sequence[int], number: int) -> int:
         async def work(transaction: Transaction) -> int:
             end = await hold_log(transaction, self._time)
             sequence = await append_entry(transaction, end, kind, refs, number)

@@ -35,7 +35,7 @@ from propagation.model.clients.client import (
 )
 from propagation.model.interactions.interaction import NewInteraction
 from propagation.model.interactions.log import EntryKind
-from propagation.ports.graph.record import Recorded
+from propagation.ports.graph.record import RecordResult
 
 EVENTS_A_COMMIT = 4_000
 
@@ -47,7 +47,7 @@ class Neo4jRecords(Neo4jLog):
         Neo4jLog.__init__(self, database, time)
         self._calls = Grouped(self._record, lambda call: len(call.events), EVENTS_A_COMMIT)
 
-    async def record(self, events: Sequence[NewInteraction], *, auto_create: bool) -> Recorded:
+    async def record(self, events: Sequence[NewInteraction], *, auto_create: bool) -> RecordResult:
         without_nul(
             orjson.dumps(
                 [
@@ -64,11 +64,11 @@ class Neo4jRecords(Neo4jLog):
         )
         return await self._calls.ask(RecordCall(events, auto_create))
 
-    async def _record(self, calls: Sequence[RecordCall]) -> Sequence[Recorded]:
+    async def _record(self, calls: Sequence[RecordCall]) -> Sequence[RecordResult]:
         events = [event for call in calls for event in call.events]
         ids = ids_by_kind(key for event in events for key in _clients_named(event))
 
-        async def work(transaction: Transaction) -> Sequence[Recorded]:
+        async def work(transaction: Transaction) -> Sequence[RecordResult]:
             row = await transaction.row(
                 "record/begin",
                 now=self._time.now(),
@@ -121,7 +121,7 @@ class Neo4jRecords(Neo4jLog):
                     refs[key] = end.take_ref(change.key.kind)
                     clients[refs[key]] = Client(ref=refs[key], key=change.key)
                 ref = refs[key]
-                after = change.applied_to(clients[ref])
+                after = change.apply_to(clients[ref])
                 changed = created or after != clients[ref]
                 clients[ref] = after
                 if changed:

@@ -11,7 +11,7 @@ from propagation.adapters.neo4j.record.log import LogEnd
 from propagation.adapters.shared.record_outcomes import FORGOTTEN, placed, repeated
 from propagation.model.clients.client import Client, ClientKey, ClientKind
 from propagation.model.interactions.interaction import NewInteraction, RecordOutcome, RecordStatus
-from propagation.ports.graph.record import Recorded
+from propagation.ports.graph.record import RecordResult
 
 USER, ITEM = ClientKind.USER, ClientKind.ITEM
 
@@ -89,13 +89,13 @@ class Recording:
             for place, event in enumerate(self.accepted)
         ]
 
-    def answers(self, calls: Sequence[RecordCall], first: int) -> list[Recorded]:
+    def answers(self, calls: Sequence[RecordCall], first: int) -> list[RecordResult]:
         """What each caller is told."""
         outcomes = placed(self.outcomes, first)
         answers, start, known = [], 0, 0
         for call, created in zip(calls, self.creators, strict=True):
             answers.append(
-                Recorded(
+                RecordResult(
                     outcomes=outcomes[start : start + len(call.events)],
                     created={
                         (int(client.key.kind), client.key.id): client.ref

@@ -14,7 +14,7 @@ from propagation.adapters.neo4j.rounds.edges import Neo4jEdges
 from propagation.adapters.neo4j.rounds.rounds import check_next, publish_staged
 from propagation.adapters.shared.router_map_bytes import map_body, map_of
 from propagation.model.interactions.log import EntryKind
-from propagation.model.routers.epoch import EvolvedInto
+from propagation.model.routers.epoch import LineageStep
 from propagation.model.routers.evolution import EvolutionRun
 from propagation.model.routers.router_maps import RouterMap, RouterMaps
 from propagation.ports.graph.evolution import Publication
@@ -107,9 +107,9 @@ class Neo4jEvolution:
             ]
         )
 
-    async def router_lineage(self) -> Sequence[EvolvedInto]:
+    async def router_lineage(self) -> Sequence[LineageStep]:
         return [
-            EvolvedInto(run=run, before=before, after=after, kind=kind)
+            LineageStep(run=run, before=before, after=after, kind=kind)
             for run, before, after, kind in await self._database.rows("evolution/lineage")
         ]
 

@@ -14,7 +14,7 @@ from propagation.adapters.neo4j.rounds.waiting_messages import (
     spans_of,
     waiting_keys,
 )
-from propagation.model.routers.router import Integrated, RouterVersion
+from propagation.model.routers.router import IntegratedAttribute, RouterVersion
 
 SENDERS_KEPT = 2
 Key = tuple[int, int]
@@ -42,7 +42,7 @@ class Neo4jMessages:
 
     async def messages(self, keys: Sequence[Key], senders: int) -> Mapping[Key, RouterVersion]:
         found = await self.brief(sorted(set(keys)))
-        parts: dict[Key, list[Integrated]] = {key: [] for key in found}
+        parts: dict[Key, list[IntegratedAttribute]] = {key: [] for key in found}
         if found and senders:
             for router, version, part in await self._database.rows(
                 "messages/senders", keys=[list(key) for key in found], senders=senders
@@ -81,10 +81,10 @@ class Neo4jMessages:
         parts = await self._database.rows("messages/parts", router=router, version=version)
         return replace(brief, integrated=tuple(_part(part) for part in parts))
 
-    async def parts_with(
+    async def parts_carrying(
         self, keys: Sequence[Key], attributes: Sequence[str], but: int
-    ) -> Mapping[Key, Sequence[Integrated]]:
-        parts: dict[Key, list[Integrated]] = {}
+    ) -> Mapping[Key, Sequence[IntegratedAttribute]]:
+        parts: dict[Key, list[IntegratedAttribute]] = {}
         if keys and attributes:
             asked = [list(key) for key in sorted(set(keys))]
             for router, version, *part in await self._database.table(
@@ -94,7 +94,7 @@ class Neo4jMessages:
         return parts
 
     async def contributions(self, ref: int, limit: int) -> Sequence[RouterVersion]:
-        parts: dict[Key, list[Integrated]] = {}
+        parts: dict[Key, list[IntegratedAttribute]] = {}
         for router, version, *part in await self._database.rows("messages/contributions", ref=ref):
             if (router, version) in parts or len(parts) < limit:
                 parts.setdefault((router, version), []).append(_part(part))
@@ -159,7 +159,7 @@ async def _keys(
 
 def properties_of(version: RouterVersion, round_: int) -> dict[str, object]:
     """Of cypher/rounds/stage_messages."""
-    first: dict[int, Integrated] = {}
+    first: dict[int, IntegratedAttribute] = {}
     for part in version.integrated:
         if part.ref not in first and len(first) < SENDERS_KEPT:
             first[part.ref] = part
@@ -215,5 +215,7 @@ def _version(row: Sequence[Any]) -> RouterVersion:
     )
 
 
-def _part(row: Sequence[Any]) -> Integrated:
-    return Integrated(attribute=row[0], ref=row[1], profile_version=row[2], sequence=row[3])
+def _part(row: Sequence[Any]) -> IntegratedAttribute:
+    return IntegratedAttribute(
+        attribute=row[0], ref=row[1], profile_version=row[2], sequence=row[3]
+    )

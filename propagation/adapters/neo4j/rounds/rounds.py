@@ -15,7 +15,7 @@ from propagation.adapters.neo4j.rounds.edges import Neo4jEdges
 from propagation.adapters.neo4j.rounds.messages import Neo4jMessages, parts_of, properties_of
 from propagation.adapters.neo4j.rounds.staged_rows import (
     StageCall,
-    Staged,
+    StagedCheckpoint,
     by_attribute,
     by_client,
     in_commits,
@@ -109,7 +109,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
                 lease,
                 round_.number,
                 held=held,
-                first=[Staged("rounds/stage_attributes", rows, {"round": round_.number})],
+                first=[StagedCheckpoint("rounds/stage_attributes", rows, {"round": round_.number})],
             )
         )
 
@@ -125,9 +125,9 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
                 round_.number,
                 first=[
                     _routers(version.router for version in versions),
-                    Staged("rounds/stage_messages", rows),
+                    StagedCheckpoint("rounds/stage_messages", rows),
                 ],
-                then=[Staged("rounds/stage_parts", parts, packed=by_attribute)],
+                then=[StagedCheckpoint("rounds/stage_parts", parts, packed=by_attribute)],
             )
         )
 
@@ -161,7 +161,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
     async def all_attributes(self) -> Sequence[Attribute]:
         return [_attribute(*row) for row in await self._database.rows("attributes/all")]
 
-    async def held_attributes(self, refs: Sequence[int]) -> Mapping[int, Sequence[str]]:
+    async def client_attributes(self, refs: Sequence[int]) -> Mapping[int, Sequence[str]]:
         held = {
             ref: tuple(names)
             for ref, names in await self._database.table("attributes/held", refs=list(refs))
@@ -206,13 +206,13 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
         return [None] * len(calls)
 
     async def _one_by_one(
-        self, leases: Sequence[Lease], commits: Iterator[Sequence[Staged]]
+        self, leases: Sequence[Lease], commits: Iterator[Sequence[StagedCheckpoint]]
     ) -> None:
         """Those that nobody else took."""
         for commit in commits:
             await self._commit(leases, commit)
 
-    async def _commit(self, leases: Sequence[Lease], staged: Sequence[Staged]) -> None:
+    async def _commit(self, leases: Sequence[Lease], staged: Sequence[StagedCheckpoint]) -> None:
         """The fence comes last, so that others can write at the same time until then."""
 
         async def work(transaction: Transaction) -> None:
@@ -224,8 +224,8 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
         await self._database.write(work)
 
 
-def _routers(numbers: Iterable[int]) -> Staged:
-    return Staged("rounds/routers", sorted(set(numbers)))
+def _routers(numbers: Iterable[int]) -> StagedCheckpoint:
+    return StagedCheckpoint("rounds/routers", sorted(set(numbers)))
 
 
 async def check_next(transaction: Transaction, round_: Round) -> None:

@@ -9,7 +9,7 @@ from propagation.ports.graph.leases import Lease
 
 
 @dataclass(frozen=True)
-class Staged:
+class StagedCheckpoint:
     """Rows for one statement, and its other parameters. `packed`: the rows of one commit as the
     statement takes them."""
 
@@ -27,8 +27,8 @@ class StageCall:
 
     lease: Lease
     round: int
-    first: Sequence[Staged] = ()
-    then: Sequence[Staged] = ()
+    first: Sequence[StagedCheckpoint] = ()
+    then: Sequence[StagedCheckpoint] = ()
     held: Mapping[int, Sequence[str]] = field(default_factory=dict)
     closed: Sequence[tuple[int, int]] = ()
     opened: Sequence[RoutingEdge] = ()
@@ -44,9 +44,9 @@ class StageCall:
         )
 
 
-def in_commits(staged: Sequence[Staged], most: int) -> Iterator[list[Staged]]:
+def in_commits(staged: Sequence[StagedCheckpoint], most: int) -> Iterator[list[StagedCheckpoint]]:
     """The same rows in order, at most `most` a commit."""
-    commit: list[Staged] = []
+    commit: list[StagedCheckpoint] = []
     room = most
     for some in staged:
         start = 0
@@ -61,7 +61,7 @@ def in_commits(staged: Sequence[Staged], most: int) -> Iterator[list[Staged]]:
         yield commit
 
 
-def by_client(calls: Sequence[StageCall], most: int) -> Iterator[list[Staged]]:
+def by_client(calls: Sequence[StageCall], most: int) -> Iterator[list[StagedCheckpoint]]:
     """What changes at clients, in order of their refs: all that changes at one is in one commit, of
     some `most` rows. Commits share no client, so that they can be made side by side."""
     held: dict[int, Sequence[str]] = {
@@ -93,23 +93,23 @@ def _at_clients(
     held: Mapping[int, Sequence[str]],
     leaving: Mapping[int, Sequence[int]],
     entering: Mapping[int, Sequence[RoutingEdge]],
-) -> list[Staged]:
+) -> list[StagedCheckpoint]:
     """Rows of cypher/rounds/stage_held [ref, [name, ...]], close_edges [ref, [router, ...]] and
     open_edges [ref, [[place, score], ...]], places among its parameter `routers`."""
     routers = sorted({edge.router for ref in refs for edge in entering.get(ref, ())})
     places = {router: place for place, router in enumerate(routers)}
     staged = [
-        Staged(
+        StagedCheckpoint(
             "rounds/stage_held",
             [[ref, list(held[ref])] for ref in refs if ref in held],
             {"round": round_},
         ),
-        Staged(
+        StagedCheckpoint(
             "rounds/close_edges",
             [[ref, leaving[ref]] for ref in refs if ref in leaving],
             {"round": round_},
         ),
-        Staged(
+        StagedCheckpoint(
             "rounds/open_edges",
             [
                 [ref, [[places[edge.router], edge.score] for edge in entering[ref]]]

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from propagation.adapters.openai.parsing.answer_text import Said, plain
 from propagation.adapters.openai.prompting.prompt import Wanted
 from propagation.model.errors import ReasonerFailed
-from propagation.ports.reasoner import Part
+from propagation.ports.reasoner import AnswerPart
 
 WRONG_MAX = 200
 WRAPPINGS_MAX = 8
@@ -54,7 +54,7 @@ def matched(said: Said, wanted: Mapping[str, Wanted]) -> Said:
     return said
 
 
-def checked(said: Said, name: str, wanted: Wanted) -> Part[Any]:
+def checked(said: Said, name: str, wanted: Wanted) -> AnswerPart[Any]:
     """A part of an answer as what was asked for, or what is wrong with it in words for the model."""
     if name not in said.value:
         return ReasonerFailed(

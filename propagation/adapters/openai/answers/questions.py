@@ -15,8 +15,8 @@ from propagation.adapters.openai.parsing.answer_text import Fault, Said, read
 from propagation.adapters.openai.prompting.prompt import Question, Wanted, schema_of, shape_of
 from propagation.adapters.openai.prompting.prompt_data import document, tokens_in
 from propagation.model.errors import ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
-from propagation.model.usage import NOTHING, Spent, Usage
-from propagation.ports.reasoner import Part
+from propagation.model.usage import NO_USAGE, PromptCost, Usage
+from propagation.ports.reasoner import AnswerPart
 
 SHOWN_AGAIN = 1_500
 THOUGHTS = 3_000
@@ -27,7 +27,7 @@ AGAIN_TEMPERATURE = 0.7  # what a model answered badly at 0 it answers the same 
 class Answered:
     """Every part that was asked for, or why there is none."""
 
-    parts: Mapping[str, Part[Any]]
+    parts: Mapping[str, AnswerPart[Any]]
     usage: Usage
 
 
@@ -54,7 +54,9 @@ class Asking:
         )
         found = await self._from_kept(question, asked)
         if found is not None:
-            return Answered(found, self._endpoint.spending.note(Usage(((label, Spent(cached=1)),))))
+            return Answered(
+                found, self._endpoint.spending.note(Usage(((label, PromptCost(cached=1)),)))
+            )
         raw, parts, usage = await self._asked(question, data)
         failed = {name: part for name, part in parts.items() if isinstance(part, ReasonerFailed)}
         if not failed:
@@ -65,17 +67,18 @@ class Asking:
             kind = ReasonerGaveUp if hopeless else ReasonerFailed
             raise kind("; ".join(dict.fromkeys(str(part) for part in failed.values())), usage)
         return Answered(
-            parts, usage + self._endpoint.spending.note(Usage(((label, Spent(lost=len(failed))),)))
+            parts,
+            usage + self._endpoint.spending.note(Usage(((label, PromptCost(lost=len(failed))),))),
         )
 
     async def _asked(
         self, question: Question, data: str
-    ) -> tuple[dict[str, Any], dict[str, Part[Any]], Usage]:
+    ) -> tuple[dict[str, Any], dict[str, AnswerPart[Any]], Usage]:
         """(the answer's usable parts as they came, all parts as they were read, what it cost)."""
         raw: dict[str, Any] = {}
-        parts: dict[str, Part[Any]] = {}
+        parts: dict[str, AnswerPart[Any]] = {}
         missing: Mapping[str, Wanted] = question.parts
-        usage, tokens = NOTHING, question.tokens + self._for_thoughts
+        usage, tokens = NO_USAGE, question.tokens + self._for_thoughts
         before: Messages = ()
         for _ in range(2):
             try:
@@ -128,7 +131,7 @@ class Asking:
                 least_temperature=AGAIN_TEMPERATURE if before else 0.0,
             )
 
-        mode, usage = await self._structured.mode(), NOTHING
+        mode, usage = await self._structured.mode(), NO_USAGE
         while True:
             try:
                 reply = await asked(mode)
@@ -149,7 +152,9 @@ class Asking:
         except ReasonerUnavailable as nobody:
             raise type(nobody)(str(nobody), usage + nobody.usage) from nobody
 
-    async def _from_kept(self, question: Question, asked: bytes) -> dict[str, Part[Any]] | None:
+    async def _from_kept(
+        self, question: Question, asked: bytes
+    ) -> dict[str, AnswerPart[Any]] | None:
         value = await self._kept.get(asked)
         if value is None:
             return None

@@ -16,7 +16,7 @@ import orjson
 
 from propagation.adapters.openai.options import OpenAIOptions, Period
 from propagation.model.errors import LeaseLost, ReasonerUnavailable
-from propagation.model.usage import NOTHING, BudgetState, Expenses, Spent, Usage
+from propagation.model.usage import NO_USAGE, BudgetState, Expenses, PromptCost, Usage
 from propagation.ports.graph.blobs import BlobStore
 from propagation.ports.graph.leases import Lease, LeaseStore
 
@@ -67,10 +67,10 @@ class Spending:
             if limit is not None
         ]
         self._lock = asyncio.Lock()
-        self._unsaved: Usage = NOTHING
+        self._unsaved: Usage = NO_USAGE
         self._saved_at = 0.0
-        self.this_run: Usage = NOTHING
-        self.earlier: Usage = NOTHING
+        self.this_run: Usage = NO_USAGE
+        self.earlier: Usage = NO_USAGE
 
     @property
     def expenses(self) -> Expenses:
@@ -105,7 +105,7 @@ class Spending:
                 pot.left -= need[pot.unit]
         return need
 
-    def settle(self, label: str, reserved: Mapping[str, float], spent: Spent) -> Usage:
+    def settle(self, label: str, reserved: Mapping[str, float], spent: PromptCost) -> Usage:
         """What a call took in truth; what was set aside beyond it is free again."""
         used = {
             "tokens": float(spent.prompt_tokens + spent.completion_tokens),
@@ -131,7 +131,7 @@ class Spending:
             self._saved_at = time.monotonic()
             lease, ledger = await self._taken()
             before, usage = self.earlier, self._unsaved
-            self.earlier, self._unsaved = usage_of(ledger.get("prompts", {})) + usage, NOTHING
+            self.earlier, self._unsaved = usage_of(ledger.get("prompts", {})) + usage, NO_USAGE
             ledger["prompts"] = {
                 label: [getattr(spent, name) for name in SPENT]
                 for label, spent in self.earlier.by_prompt
@@ -217,7 +217,7 @@ class Spending:
 def usage_of(prompts: Mapping[str, list[Any]]) -> Usage:
     return Usage(
         tuple(
-            (label, Spent(**dict(zip(SPENT, values, strict=True))))
+            (label, PromptCost(**dict(zip(SPENT, values, strict=True))))
             for label, values in prompts.items()
         )
     )

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from propagation.model.errors import ReasonerAway
+from propagation.model.errors import EndpointUnavailable
 
 FAILURES = 12
 FIRST_SECONDS, LONGEST_SECONDS = 2.0, 5.0
@@ -32,11 +32,11 @@ class Breaker:
 
     async def admitted(self) -> bool:
         """Before a call; whether it is the trial, which others wait for: they go on or fail as it
-        ends. Raises ReasonerAway while open."""
+        ends. Raises EndpointUnavailable while open."""
         while self.open:
             left = self._until - self._clock()
             if left > 0:
-                raise ReasonerAway(
+                raise EndpointUnavailable(
                     f"the endpoint answered none of the last {self._failed} calls (the last: {self._reason}); "
                     f"it is asked again in {left:.0f} s"
                 )

@@ -32,12 +32,12 @@ from propagation.adapters.openai.endpoint.shutdown import Leaving
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.adapters.openai.prompting.prompt_data import tokens_in
 from propagation.model.errors import (
+    EndpointUnavailable,
     PropagationError,
-    ReasonerAway,
     ReasonerGaveUp,
     ReasonerUnavailable,
 )
-from propagation.model.usage import NOTHING, Spent, Usage
+from propagation.model.usage import NO_USAGE, PromptCost, Usage
 
 REDIRECTS = 2
 UNCOMPRESSED = {"Accept-Encoding": "identity"}  # a small body may unpack to one without end
@@ -165,7 +165,7 @@ class Endpoint:
     async def _until_answered(self, call: "Call", attempts: int | None) -> tuple[Came, Usage]:
         """`attempts` None: as many as the options say. Where all failed, a ping tells whose fault
         it is."""
-        usage, failure = NOTHING, None
+        usage, failure = NO_USAGE, None
         most, attempt, left_out = attempts or self.options.attempts, 0, set[str]()
         while attempt < most:
             if attempt and failure is not None:
@@ -192,7 +192,7 @@ class Endpoint:
                 if SYSTEM in self._refused:
                     continue
                 if not alive and failure.then is Next.NEVER:
-                    raise ReasonerAway(f"{failure.reason.rstrip('.')}, {EVERY_CALL}", usage)
+                    raise EndpointUnavailable(f"{failure.reason.rstrip('.')}, {EVERY_CALL}", usage)
             if failure.then is Next.LATER:
                 raise ReasonerUnavailable(failure.reason, usage)
             if failure.then is Next.NEVER:
@@ -207,7 +207,7 @@ class Endpoint:
         if failure.parameter == "response_format":
             raise FormRefused(failure.reason, usage)
         if failure.busy or (not failure.parameter and not await self._alive(call)):
-            raise ReasonerAway(f"{failure.reason.rstrip('.')}, {EVERY_CALL}", usage)
+            raise EndpointUnavailable(f"{failure.reason.rstrip('.')}, {EVERY_CALL}", usage)
         times = f", {most} times" if most > 1 and failure.then is Next.AGAIN else ""
         raise ReasonerGaveUp(f"{failure.reason}{times}", usage)
 
@@ -286,7 +286,7 @@ class Endpoint:
                         prompt_tokens, completion_tokens = call.about, call.tokens
         finally:
             self.breaker.left(trial=trial)
-            spent = Spent(
+            spent = PromptCost(
                 calls=int(called),
                 prompt_tokens=prompt_tokens,
                 completion_tokens=completion_tokens,

@@ -16,7 +16,7 @@ from propagation.adapters.openai.prompting.answer_types import (
     several,
 )
 from propagation.adapters.openai.prompting.prompt_data import spelled
-from propagation.model.clients.attribute import normalised
+from propagation.model.clients.attribute import normalize_name
 from propagation.model.clients.profile import (
     LINE_MAX_WORDS,
     AddLine,
@@ -127,7 +127,9 @@ def words(text: str, most: int) -> str:
 def names(found: Sequence[str]) -> tuple[str, ...]:
     """Normalised attributes, at most four, each at most five words: a sentence is none."""
     return tuple(
-        dict.fromkeys(name for one in found if (name := normalised(one)) and len(name.split()) <= 5)
+        dict.fromkeys(
+            name for one in found if (name := normalize_name(one)) and len(name.split()) <= 5
+        )
     )[:ATTRIBUTES]
 
 

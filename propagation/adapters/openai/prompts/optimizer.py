@@ -19,7 +19,7 @@ from propagation.adapters.openai.prompting.prompt_data import (
 )
 from propagation.adapters.openai.prompting.prompt_data import party as shown
 from propagation.adapters.openai.prompts.gradient import outcome
-from propagation.model.clients.attribute import normalised
+from propagation.model.clients.attribute import normalize_name
 from propagation.model.clients.client_text import ReasonWork
 from propagation.model.clients.filter_memory import FilterRule
 from propagation.model.clients.gradient import Gradient
@@ -156,7 +156,7 @@ def rules_of(
         attribute = (
             None
             if router is not None or LETTER.search(answer.about.upper())
-            else normalised(answer.about)
+            else normalize_name(answer.about)
         )
         if router is None and (not attribute or len(attribute.split()) > 5):
             continue  # another client's message, or a sentence

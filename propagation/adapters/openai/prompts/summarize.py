@@ -7,7 +7,7 @@ from propagation.adapters.openai.prompting.answer_types import Answer, most
 from propagation.adapters.openai.prompting.profile_edits import words
 from propagation.adapters.openai.prompting.prompt import NAME_CHARS, RULES, Prompt, Question, Wanted
 from propagation.adapters.openai.prompting.prompt_data import MESSAGE_CHARS, TITLE_CHARS, as_data
-from propagation.model.clients.attribute import over_represented
+from propagation.model.clients.attribute import rank_by_distinctiveness
 from propagation.ports.reasoner import Integration, Summary
 
 NAME_WORDS, TEXT_WORDS = 6, 60
@@ -45,7 +45,8 @@ def _shown(one: Integration) -> dict[str, Any]:
     if one.before is not None:
         out["before"] = as_data(one.before.text, MESSAGE_CHARS)
     out["stands_for"] = [
-        as_data(name, TITLE_CHARS) for name in over_represented(one.standing, one.common)[:STANDING]
+        as_data(name, TITLE_CHARS)
+        for name in rank_by_distinctiveness(one.standing, one.common)[:STANDING]
     ]
     out["arrived"] = {as_data(name, TITLE_CHARS): count for name, count in _most(one.arrived)}
     if one.examples:

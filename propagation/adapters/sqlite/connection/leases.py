@@ -51,7 +51,7 @@ class SqliteLeases:
             1,
         )
 
-    async def show_life(self, holder: str, ttl_ms: int, within: float) -> frozenset[str]:
+    async def renew_heartbeat(self, holder: str, ttl_ms: int, within: float) -> frozenset[str]:
         """One process holds the file."""
         return frozenset()
 

@@ -21,7 +21,7 @@ def forgotten_times(connection: sqlite3.Connection) -> int:
     return one(connection, "SELECT value FROM progress WHERE name = ?", TO_WIPE) or 0
 
 
-def taken_back_through(connection: sqlite3.Connection) -> int:
+def last_withdrawal(connection: sqlite3.Connection) -> int:
     """The sequence of the newest retraction or erasure."""
     return one(connection, "SELECT value FROM progress WHERE name = ?", TAKEN_BACK) or 0
 

@@ -15,7 +15,7 @@ from propagation.adapters.sqlite.connection.json_rows import one
 from propagation.adapters.sqlite.reason.text_bodies import BodyReader, plain_body
 from propagation.model.clients.client_text import ClientText
 from propagation.model.clients.profile import Profile
-from propagation.model.interactions.withdrawal import Citing, StoredText, Trail
+from propagation.model.interactions.withdrawal import Citations, CitationSearch, StoredText
 
 VERSIONS_A_READ = 10_000
 FEW = 4
@@ -46,7 +46,7 @@ class Needles:
     messages: Mapping[bytes, frozenset[bytes] | None]
 
     @classmethod
-    def of(cls, citings: Iterable[Citing | None]) -> "Needles":
+    def of(cls, citings: Iterable[Citations | None]) -> "Needles":
         numbers, messages = set[int](), dict[bytes, frozenset[bytes] | None]()
         shared = {}
         for citing in citings:
@@ -108,10 +108,12 @@ def _folded(plain: bytes) -> bytes:
     return plain.decode().casefold().encode() if strange else plain.lower()
 
 
-def texts_along(connection: sqlite3.Connection, trails: Sequence[Trail]) -> Iterator[StoredText]:
+def texts_along(
+    connection: sqlite3.Connection, trails: Sequence[CitationSearch]
+) -> Iterator[StoredText]:
     """See ErasureStore.texts_citing. Of trails of one client, what any of them looks for is looked
     for along all of them."""
-    by_client: dict[int, list[Trail]] = defaultdict(list)
+    by_client: dict[int, list[CitationSearch]] = defaultdict(list)
     for trail in trails:
         by_client[trail.ref].append(trail)
     known: dict[tuple[int, ...], Needles] = {}
@@ -152,7 +154,7 @@ def _texts_of(
             return
 
 
-def _span(connection: sqlite3.Connection, trail: Trail) -> tuple[int, int] | None:
+def _span(connection: sqlite3.Connection, trail: CitationSearch) -> tuple[int, int] | None:
     """(first version, version after which one that does not cite ends it); None: there is no
     version."""
     if trail.at is not None:

@@ -56,7 +56,7 @@ class SqliteExport:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def held_on(self, ref: int) -> AsyncIterator[tuple[str, Mapping[str, object]]]:
+    async def export_client(self, ref: int) -> AsyncIterator[tuple[str, Mapping[str, object]]]:
         for queries in (BEFORE_VERSIONS, None, AFTER_VERSIONS):
             if queries is None:
                 for kind, read in (("written", _written), ("profile_version", _versions)):

@@ -14,36 +14,36 @@ from propagation.adapters.sqlite.connection.json_rows import dumped
 from propagation.adapters.sqlite.connection.wiping import (
     forgotten_times,
     has_to_be_written_anew,
-    taken_back_through,
+    last_withdrawal,
     wiped,
     write_anew,
 )
 from propagation.adapters.sqlite.connection.write_ahead_log import empty_log
 from propagation.adapters.sqlite.forget.citation_search import Needles, is_said, naming, texts_along
 from propagation.adapters.sqlite.forget.learned_rows import written_by
-from propagation.adapters.sqlite.forget.withdrawal import take_back
+from propagation.adapters.sqlite.forget.withdrawal import withdraw
 from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints
 from propagation.adapters.sqlite.reason.reason import ROW, interaction_of
 from propagation.adapters.sqlite.reason.texts import bodies_of
 from propagation.adapters.sqlite.record.forgotten_events import forgotten_among
 from propagation.adapters.sqlite.record.record import signed
 from propagation.adapters.sqlite.rounds.messages import brief_versions, last_round
-from propagation.model.clients.client_text import MERGED_OUTCOME, Merged
+from propagation.model.clients.client_text import MERGED_OUTCOME, MessageMerge
 from propagation.model.errors import StoreBusy
 from propagation.model.interactions.interaction import InteractionRow, seed_of
-from propagation.model.interactions.learned_block import Staged
+from propagation.model.interactions.learned_block import StagedCheckpoint
 from propagation.model.interactions.withdrawal import (
-    Choices,
-    Citing,
-    SentMessage,
-    Standing,
+    AffectedMessage,
+    Citations,
+    CitationSearch,
+    EventStatus,
+    LearnedWeights,
     StoredText,
-    TakenBack,
-    Trail,
+    UserChoices,
     Withdrawal,
-    Written,
+    WithdrawalResult,
 )
-from propagation.model.routers.router import Integrated
+from propagation.model.routers.router import IntegratedAttribute
 from propagation.ports.graph.leases import Lease
 
 TRAILS_A_READ = 500
@@ -73,12 +73,12 @@ class SqliteErasure:
         self._directory = directory
         self._checkpoints = checkpoints
 
-    async def standings(
+    async def event_statuses(
         self, event_ids: Sequence[str]
-    ) -> Sequence[tuple[Standing, InteractionRow | None]]:
+    ) -> Sequence[tuple[EventStatus, InteractionRow | None]]:
         return await self._database.read(lambda connection: list(_standings(connection, event_ids)))
 
-    async def all_interactions(self, refs: Sequence[int]) -> Sequence[InteractionRow]:
+    async def interactions_of_clients(self, refs: Sequence[int]) -> Sequence[InteractionRow]:
         def work(connection: sqlite3.Connection) -> Sequence[InteractionRow]:
             asked = dumped(sorted(set(refs)))
             rows = connection.execute(
@@ -91,17 +91,17 @@ class SqliteErasure:
 
         return await self._database.read(work)
 
-    async def choices_of(self, users: Sequence[int]) -> Choices:
+    async def user_choices(self, users: Sequence[int]) -> UserChoices:
         return await self._database.read(
-            lambda connection: Choices.of(
+            lambda connection: UserChoices.of(
                 connection.execute(CHOICES, (dumped(sorted(set(users))),)).fetchall()
             )
         )
 
-    async def written(self, sequences: Sequence[int]) -> Written:
+    async def learned_weights(self, sequences: Sequence[int]) -> LearnedWeights:
         return await self._database.read(lambda connection: written_by(connection, sequences))
 
-    async def texts_citing(self, trails: Sequence[Trail]) -> Sequence[StoredText]:
+    async def find_citing_texts(self, trails: Sequence[CitationSearch]) -> Sequence[StoredText]:
         found: dict[tuple[int, int], StoredText] = {}
         ordered = sorted(trails, key=lambda trail: trail.ref)
         for start in range(0, len(ordered), TRAILS_A_READ):
@@ -112,13 +112,13 @@ class SqliteErasure:
                 found[one.text.profile.ref, one.text.profile.version] = one
         return [found[key] for key in sorted(found)]
 
-    async def said_by_others(self, ref: int, names: frozenset[str]) -> frozenset[str]:
+    async def names_used_by_others(self, ref: int, names: frozenset[str]) -> frozenset[str]:
         return await self._database.read(
             lambda connection: frozenset(name for name in names if is_said(connection, ref, name))
         )
 
-    async def refs_naming(self, words: frozenset[str]) -> frozenset[int]:
-        needles = Needles.of([Citing(words=words)])
+    async def clients_naming(self, words: frozenset[str]) -> frozenset[int]:
+        needles = Needles.of([Citations(words=words)])
         found: set[int] = set()
         row = 0
         while True:
@@ -130,37 +130,41 @@ class SqliteErasure:
             found |= refs
             row = last
 
-    async def messages_resting_on(
+    async def affected_messages(
         self,
         refs: Sequence[int],
         sequences: frozenset[int] | None,
         words: frozenset[str],
         limit: int,
-    ) -> Sequence[SentMessage]:
+    ) -> Sequence[AffectedMessage]:
         return await self._database.read(
             lambda connection: list(_messages(connection, refs, sequences, words, limit))
         )
 
-    async def readers_of(self, messages: Sequence[tuple[int, int]]) -> Sequence[Merged]:
+    async def merges_of_messages(
+        self, messages: Sequence[tuple[int, int]]
+    ) -> Sequence[MessageMerge]:
         return await self._database.read(
             lambda connection: [
-                Merged(*row)
+                MessageMerge(*row)
                 for row in connection.execute(READERS, (dumped(list(messages)), MERGED_OUTCOME))
             ]
         )
 
-    async def take_back(self, lease: Lease, withdrawal: Withdrawal, barrier: Staged) -> TakenBack:
+    async def withdraw(
+        self, lease: Lease, withdrawal: Withdrawal, barrier: StagedCheckpoint
+    ) -> WithdrawalResult:
         rewritten, texts = await bodies_of(withdrawal.rewritten), await bodies_of(withdrawal.texts)
         done = await self._database.write(
-            lambda connection: take_back(
+            lambda connection: withdraw(
                 connection, self._directory, lease, withdrawal, barrier, rewritten, texts
             )
         )
         self._checkpoints.sweep_beside()
         return done
 
-    async def taken_back_through(self) -> int:
-        return await self._database.read(taken_back_through, 1)
+    async def last_withdrawal(self) -> int:
+        return await self._database.read(last_withdrawal, 1)
 
     async def wiping_due(self) -> bool:
         return await self._database.read(forgotten_times) > 0
@@ -213,7 +217,7 @@ class SqliteErasure:
 
 def _standings(
     connection: sqlite3.Connection, event_ids: Sequence[str]
-) -> Iterator[tuple[Standing, InteractionRow | None]]:
+) -> Iterator[tuple[EventStatus, InteractionRow | None]]:
     forgotten = forgotten_among(connection, event_ids)
     for event_id in event_ids:
         seed = signed(seed_of(event_id))
@@ -221,13 +225,13 @@ def _standings(
             f"SELECT {ROW} FROM interaction WHERE seed = ? AND event_id = ?", (seed, event_id)
         ).fetchone()
         if row is not None:
-            yield Standing.RECORDED, interaction_of(row)
+            yield EventStatus.RECORDED, interaction_of(row)
         elif connection.execute(
             "SELECT 1 FROM retracted WHERE seed = ? AND event_id = ?", (seed, event_id)
         ).fetchone():
-            yield Standing.RETRACTED, None
+            yield EventStatus.RETRACTED, None
         else:
-            yield (Standing.FORGOTTEN if event_id in forgotten else Standing.UNKNOWN), None
+            yield (EventStatus.FORGOTTEN if event_id in forgotten else EventStatus.UNKNOWN), None
 
 
 def _messages(
@@ -236,8 +240,8 @@ def _messages(
     sequences: frozenset[int] | None,
     words: frozenset[str],
     limit: int,
-) -> Iterator[SentMessage]:
-    gone: dict[tuple[int, int], list[Integrated]] = defaultdict(list)
+) -> Iterator[AffectedMessage]:
+    gone: dict[tuple[int, int], list[IntegratedAttribute]] = defaultdict(list)
     last = last_round(connection)
     for router, version, attribute, ref, profile_version, sequence in connection.execute(
         "SELECT router, version, attribute, ref, profile_version, sequence FROM integrated"
@@ -245,7 +249,9 @@ def _messages(
         (dumped(sorted(set(refs))),),
     ):
         if sequences is None or sequence in sequences:
-            gone[router, version].append(Integrated(attribute, ref, profile_version, sequence))
+            gone[router, version].append(
+                IntegratedAttribute(attribute, ref, profile_version, sequence)
+            )
     keys = set(gone)
     if words:
         keys.update(
@@ -261,13 +267,16 @@ def _messages(
         )
     for key, message in sorted(brief_versions(connection, sorted(keys)).items()):
         if message.round <= last:
-            yield SentMessage(
+            yield AffectedMessage(
                 message, gone.get(key, ()), _left(connection, key, gone.get(key, ()), limit)
             )
 
 
 def _left(
-    connection: sqlite3.Connection, key: tuple[int, int], gone: Sequence[Integrated], limit: int
+    connection: sqlite3.Connection,
+    key: tuple[int, int],
+    gone: Sequence[IntegratedAttribute],
+    limit: int,
 ) -> dict[str, frozenset[int]]:
     """Who else brought each attribute that loses a part; read only as far as needed."""
     left: dict[str, set[int]] = {part.attribute: set() for part in gone}

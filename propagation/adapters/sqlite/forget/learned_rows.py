@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from propagation.adapters.shared.learned_block_bytes import row_of, row_parts
 from propagation.adapters.shared.withdrawn_rows import NOTHING, Row, joined, places_of
-from propagation.model.interactions.withdrawal import Promoted, Written
+from propagation.model.interactions.withdrawal import LearnedWeights, PromotedRepeat
 
 
-def written_by(connection: sqlite3.Connection, sequences: Sequence[int]) -> Written:
-    """See ErasureStore.written."""
+def written_by(connection: sqlite3.Connection, sequences: Sequence[int]) -> LearnedWeights:
+    """See ErasureStore.learned_weights."""
     found = list(_places(connection, sequences))
     learned = _learned_from(connection, [through for through, *_ in found])
     return joined(
@@ -33,7 +33,7 @@ def empty_rows(connection: sqlite3.Connection, sequences: Sequence[int]) -> list
     return emptied
 
 
-def promote_rows(connection: sqlite3.Connection, promoted: Sequence[Promoted]) -> None:
+def promote_rows(connection: sqlite3.Connection, promoted: Sequence[PromotedRepeat]) -> None:
     by_sequence: dict[int, Row] = {
         row.sequence: {"routers": row.routers, "weights": row.weights} for row in promoted
     }
@@ -53,7 +53,7 @@ def _rows(
     sequence: NDArray[np.int64],
     since: NDArray[np.int64],
     places: NDArray[np.int64],
-) -> Written:
+) -> LearnedWeights:
     """Read in place: a block is half a megabyte."""
     with connection.blobopen("learned", "columns", through, readonly=True) as blob:
 
@@ -66,7 +66,7 @@ def _rows(
             for place in places.tolist()
         ]
     negative = np.array([row["negatives"][0] for row in rows], np.int64)
-    return Written(
+    return LearnedWeights(
         sequence,
         since,
         negative,

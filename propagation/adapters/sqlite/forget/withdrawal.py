@@ -17,8 +17,8 @@ from propagation.adapters.sqlite.record.record import append_entry
 from propagation.adapters.sqlite.rounds.messages import last_round
 from propagation.adapters.sqlite.rounds.rounds import SENDERS_KEPT, discard_unpublished
 from propagation.model.clients.client_text import ClientText
-from propagation.model.interactions.learned_block import Staged
-from propagation.model.interactions.withdrawal import TakenBack, Withdrawal
+from propagation.model.interactions.learned_block import StagedCheckpoint
+from propagation.model.interactions.withdrawal import Withdrawal, WithdrawalResult
 from propagation.model.routers.router import RouterVersion
 from propagation.ports.graph.graph_store import VersionClash
 from propagation.ports.graph.leases import Lease
@@ -58,20 +58,20 @@ PARTS_GO = (
 )
 
 
-def take_back(
+def withdraw(
     connection: sqlite3.Connection,
     directory: Directory,
     lease: Lease,
     withdrawal: Withdrawal,
-    barrier: Staged,
+    barrier: StagedCheckpoint,
     rewritten: Sequence[bytes],
     texts: Sequence[bytes],
-) -> TakenBack:
+) -> WithdrawalResult:
     """`rewritten` and `texts`: the stored bodies of the withdrawal's."""
     check_fence(connection, lease)
     ref = cited_since(
         connection,
-        withdrawal.read_at,
+        withdrawal.texts_read_through,
         {row.sequence for row in withdrawal.interactions},
         {(message.router, message.version) for message in withdrawal.messages},
     )
@@ -121,7 +121,7 @@ def take_back(
             (TO_WIPE,),
         )
     connection.execute("INSERT OR REPLACE INTO progress VALUES (?, ?)", (TAKEN_BACK, sequence))
-    return TakenBack(sequence=sequence, interactions=len(sequences))
+    return WithdrawalResult(sequence=sequence, interactions=len(sequences))
 
 
 def _interactions_go(

@@ -47,7 +47,7 @@ class SqliteOutbox:
 
         await self._database.write(work)
 
-    async def waiting_changes(self, age_ms: int, limit: int) -> Sequence[IndexChange]:
+    async def pending_changes(self, age_ms: int, limit: int) -> Sequence[IndexChange]:
         latest = self._clock.now_ms() - age_ms
         return await self._database.read(
             lambda connection: [

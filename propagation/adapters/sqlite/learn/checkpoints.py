@@ -15,7 +15,7 @@ from propagation.adapters.sqlite.connection.database import Database
 from propagation.adapters.sqlite.connection.json_rows import counted, dumped
 from propagation.adapters.sqlite.connection.leases import check_fence
 from propagation.model.errors import LeaseLost, StoreCorrupt
-from propagation.model.interactions.learned_block import Checkpoint, Staged
+from propagation.model.interactions.learned_block import Checkpoint, StagedCheckpoint
 from propagation.ports.graph.leases import Lease
 
 log = logging.getLogger(__name__)
@@ -45,8 +45,8 @@ class SqliteCheckpoints:
         await self.sweep_checkpoints()
 
     async def stage_checkpoint(
-        self, lease: Lease, checkpoint: Checkpoint, onto: Staged | None = None
-    ) -> Staged:
+        self, lease: Lease, checkpoint: Checkpoint, onto: StagedCheckpoint | None = None
+    ) -> StagedCheckpoint:
         """Everything written, nothing visible."""
 
         def begin(connection: sqlite3.Connection) -> int:
@@ -71,7 +71,7 @@ class SqliteCheckpoints:
                     some = []
         await self._put_parts(id_, some)
         await self._database.alone(_into_the_file)
-        return Staged(id_, checkpoint.sequence)
+        return StagedCheckpoint(id_, checkpoint.sequence)
 
     async def _put_parts(self, id_: int, parts: list[Part]) -> None:
         await self._database.write(

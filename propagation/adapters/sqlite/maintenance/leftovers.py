@@ -5,7 +5,7 @@ import sqlite3
 
 from propagation.adapters.sqlite.rounds.messages import last_round
 from propagation.adapters.sqlite.rounds.rounds import discard_unpublished
-from propagation.model.plurals import counted
+from propagation.model.plurals import pluralize
 
 COUNTS = (
     ("lease", "of a process that is gone", "SELECT count(*) FROM lease WHERE expires > 0"),
@@ -36,7 +36,7 @@ def leftovers(connection: sqlite3.Connection) -> list[str]:
         (connection.execute(sql, {"last": last}).fetchone()[0], noun, of)
         for noun, of, sql in COUNTS
     ]
-    return [f"{counted(count, noun)} {of}" for count, noun, of in found if count]
+    return [f"{pluralize(count, noun)} {of}" for count, noun, of in found if count]
 
 
 def drop_leftovers(connection: sqlite3.Connection) -> None:

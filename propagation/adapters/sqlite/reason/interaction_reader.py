@@ -19,8 +19,8 @@ from propagation.model.routers.router import RouterVersion
 T = TypeVar("T")
 
 
-class SqliteDesk:
-    """DeskStore. Another process has opened, migrated and locked the file, and outlives this one's
+class SqliteInteractionReader:
+    """InteractionReader. Another process has opened, migrated and locked the file, and outlives this one's
     work on it."""
 
     def __init__(self, path: Path) -> None:

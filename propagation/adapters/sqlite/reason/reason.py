@@ -11,7 +11,7 @@ from propagation.adapters.shared.learned_block_bytes import unpacked
 from propagation.adapters.sqlite.connection.client_ids import Directory
 from propagation.adapters.sqlite.connection.database import Database
 from propagation.adapters.sqlite.connection.json_rows import counted, dumped, many, one
-from propagation.adapters.sqlite.connection.wiping import taken_back_through
+from propagation.adapters.sqlite.connection.wiping import last_withdrawal
 from propagation.adapters.sqlite.learn.learn import BLOCK, learned_through
 from propagation.adapters.sqlite.reason.reasoned_rows import (
     PackedReasoned,
@@ -39,15 +39,15 @@ from propagation.adapters.sqlite.record.record import signed
 from propagation.model.clients.client import ClientKind, kind_of, ref_of
 from propagation.model.clients.client_text import (
     ClientText,
-    Merged,
+    MessageMerge,
     ReasonClaim,
-    Reasoned,
+    ReasonedInteraction,
     ReasonWork,
 )
 from propagation.model.clients.gradient import Gradient, Module
 from propagation.model.errors import LeaseLost
 from propagation.model.interactions.interaction import InteractionRow, seed_of
-from propagation.model.routers.message_reach import Reach
+from propagation.model.routers.message_reach import MessageReach
 from propagation.model.watch_events import NumberedMerge, NumberedText
 from propagation.ports.clock import Clock
 from propagation.ports.graph.graph_store import VersionClash
@@ -111,7 +111,7 @@ class SqliteReason:
             token=token, worker=worker, expires=expires, work=tuple(_work(connection, sequences))
         )
 
-    async def prolong_claims(self, tokens: Sequence[int], ttl_ms: int) -> None:
+    async def renew_claims(self, tokens: Sequence[int], ttl_ms: int) -> None:
         await self._database.write(
             lambda connection: connection.execute(
                 "UPDATE claim SET expires = ? WHERE token IN (SELECT value FROM json_each(?))",
@@ -120,7 +120,7 @@ class SqliteReason:
         )
 
     async def commit_reasoned(
-        self, claim: ReasonClaim, reasoned: Sequence[Reasoned], *, more: bool = False
+        self, claim: ReasonClaim, reasoned: Sequence[ReasonedInteraction], *, more: bool = False
     ) -> None:
         await self.commit_packed(
             claim, packed(reasoned, await bodies_of(texts_of(reasoned))), more=more
@@ -153,7 +153,7 @@ class SqliteReason:
     async def commit_texts(
         self,
         texts: Sequence[ClientText],
-        merged: Sequence[Merged],
+        merged: Sequence[MessageMerge],
         sequence: int,
         taken_back: int | None = None,
         written_by: str = "",
@@ -162,7 +162,7 @@ class SqliteReason:
         merges = merged_rows([(merge, sequence) for merge in merged])
 
         def work(connection: sqlite3.Connection) -> None:
-            if taken_back is not None and texts and taken_back_through(connection) != taken_back:
+            if taken_back is not None and texts and last_withdrawal(connection) != taken_back:
                 raise VersionClash(texts[0].profile.ref)
             put_texts(connection, rows, self._directory.now(), written_by)
             put_merged(connection, merges)
@@ -248,7 +248,7 @@ class SqliteReason:
             ]
         )
 
-    async def merges_into(self, ref: int, limit: int) -> Sequence[Merged]:
+    async def merges_of_client(self, ref: int, limit: int) -> Sequence[MessageMerge]:
         return await self._database.read(
             lambda connection: [
                 merged_of(row)
@@ -259,7 +259,9 @@ class SqliteReason:
             ]
         )
 
-    async def merges_of(self, router: int, version: int, limit: int) -> Sequence[Merged]:
+    async def merges_of_message(
+        self, router: int, version: int, limit: int
+    ) -> Sequence[MessageMerge]:
         return await self._database.read(
             lambda connection: [
                 merged_of(row)
@@ -270,10 +272,10 @@ class SqliteReason:
             ]
         )
 
-    async def reach(self, newest: int) -> Sequence[Reach]:
+    async def message_reach(self, newest: int) -> Sequence[MessageReach]:
         return await self._database.read(
             lambda connection: [
-                Reach(
+                MessageReach(
                     router=row[0],
                     clients=row[1],
                     merged=row[2],

@@ -15,15 +15,15 @@ from propagation.adapters.sqlite.reason.texts import (
     put_texts,
     text_rows,
 )
-from propagation.model.clients.client_text import ClientText, Reasoned
-from propagation.model.interactions.reasoned_summary import Finished, finished_of
+from propagation.model.clients.client_text import ClientText, ReasonedInteraction
+from propagation.model.interactions.reasoned_summary import ReasonedSummary, summarize_reasoned
 
 
 @dataclass(frozen=True)
 class PackedReasoned:
     """`replayed`: sequences of dead letters that were tried again, as JSON."""
 
-    finished: Sequence[Finished]
+    finished: Sequence[ReasonedSummary]
     texts: TextRows
     merged: Rows
     gradients: Rows
@@ -32,15 +32,15 @@ class PackedReasoned:
     dead_letters: Rows
 
 
-def texts_of(reasoned: Sequence[Reasoned]) -> list[ClientText]:
+def texts_of(reasoned: Sequence[ReasonedInteraction]) -> list[ClientText]:
     """Every version that was written, in order."""
     return [text for result in reasoned for text in result.texts]
 
 
-def packed(reasoned: Sequence[Reasoned], bodies: Sequence[bytes]) -> PackedReasoned:
+def packed(reasoned: Sequence[ReasonedInteraction], bodies: Sequence[bytes]) -> PackedReasoned:
     """`bodies`: of `texts_of`. Raises InvalidInput on U+0000 in a text."""
     return PackedReasoned(
-        finished=[finished_of(result) for result in reasoned],
+        finished=[summarize_reasoned(result) for result in reasoned],
         texts=text_rows(
             [(text, result.written_at) for result in reasoned for text in result.texts], bodies
         ),
@@ -74,7 +74,7 @@ def put_packed(connection: sqlite3.Connection, reasoned: PackedReasoned, at: int
     put_rows(connection, "dead_letter", 2, reasoned.dead_letters)
 
 
-def _written_with(result: Reasoned) -> tuple[str | None, str | None]:
+def _written_with(result: ReasonedInteraction) -> tuple[str | None, str | None]:
     """As `reasoned` holds it; a dead letter wrote nothing."""
     if result.failure is not None or not result.usage:
         return None, None

@@ -17,7 +17,7 @@ from propagation.adapters.sqlite.connection.json_rows import (
 )
 from propagation.adapters.sqlite.index.outbox import put_texts_out
 from propagation.adapters.sqlite.reason.text_bodies import body_of, parts_of
-from propagation.model.clients.client_text import ClientText, Merged, Reasoned
+from propagation.model.clients.client_text import ClientText, MessageMerge, ReasonedInteraction
 from propagation.model.clients.gradient import Gradient, Module
 from propagation.model.clients.profile import Profile
 from propagation.ports.graph.graph_store import VersionClash
@@ -123,7 +123,7 @@ def texts_through(connection: sqlite3.Connection) -> int:
     )
 
 
-def merged_rows(merged: Sequence[tuple[Merged, int]]) -> Rows:
+def merged_rows(merged: Sequence[tuple[MessageMerge, int]]) -> Rows:
     """Merges with their sequences, in order."""
     return rows_of(
         [
@@ -153,7 +153,7 @@ def put_merged(connection: sqlite3.Connection, merged: Rows) -> None:
     connection.execute(PUT_MERGED, (merged.json, through - merged.count + 1))
 
 
-def gradient_rows(reasoned: Sequence[Reasoned]) -> Rows:
+def gradient_rows(reasoned: Sequence[ReasonedInteraction]) -> Rows:
     return rows_of(
         [
             (g.sequence, g.module, g.owner, g.writer, g.reward, g.text, g.attributes, g.epoch)
@@ -257,9 +257,9 @@ def gradient_of(row: Sequence[Any]) -> Gradient:
     )
 
 
-def merged_of(row: Sequence[Any]) -> Merged:
+def merged_of(row: Sequence[Any]) -> MessageMerge:
     """A row of MERGED."""
-    return Merged(
+    return MessageMerge(
         ref=row[0], profile_version=row[1], router=row[2], router_version=row[3], outcome=row[4]
     )
 

@@ -26,7 +26,7 @@ from propagation.model.clients.client import (
 )
 from propagation.model.interactions.interaction import NewInteraction, RecordOutcome, RecordStatus
 from propagation.model.interactions.log import EntryKind, Interactions, LogEntry, LogSlice
-from propagation.ports.graph.record import Recorded
+from propagation.ports.graph.record import RecordResult
 
 USER, ITEM = int(ClientKind.USER), int(ClientKind.ITEM)
 # Rows in the order of their sequences, which are counted from the first.
@@ -63,7 +63,7 @@ class SqliteRecords:
             if ref is None:
                 ref = self._directory.add(change.key.kind, change.key.id)
                 clients[ref] = Client(ref=ref, key=change.key)
-            after = change.applied_to(clients[ref])
+            after = change.apply_to(clients[ref])
             changed = created or after != clients[ref]
             clients[ref] = after
             if changed:
@@ -85,12 +85,12 @@ class SqliteRecords:
             for ref, created, changed in facts
         ]
 
-    async def append(self, kind: EntryKind, refs: Sequence[int], number: int) -> int:
+    async def append_entry(self, kind: EntryKind, refs: Sequence[int], number: int) -> int:
         return await self._database.write(
             lambda connection: append_entry(connection, self._directory, kind, refs, number)
         )
 
-    async def record(self, events: Sequence[NewInteraction], *, auto_create: bool) -> Recorded:
+    async def record(self, events: Sequence[NewInteraction], *, auto_create: bool) -> RecordResult:
         seeds = [
             signed(event.seed) for event in events
         ]  # here: the writer's time is what limits how much is recorded
@@ -106,7 +106,7 @@ class SqliteRecords:
         seeds: Sequence[int],
         asked: str,
         auto_create: bool,
-    ) -> Recorded:
+    ) -> RecordResult:
         seen = _seen_before(connection, asked)
         forgotten = forgotten_among(connection, [event.event_id for event in events])
         created: list[Client] = []
@@ -152,7 +152,7 @@ class SqliteRecords:
         first = self._directory.take_sequences(len(rows))
         if rows:
             connection.execute(INSERT, (first, self._directory.now(), dumped(rows)))
-        return Recorded(
+        return RecordResult(
             outcomes=placed(outcomes, first),
             created={(int(client.key.kind), client.key.id): client.ref for client in created},
         )

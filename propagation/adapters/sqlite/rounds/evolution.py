@@ -18,7 +18,7 @@ from propagation.adapters.sqlite.reason.texts import bodies_of, put_texts, text_
 from propagation.adapters.sqlite.record.record import append_entry
 from propagation.adapters.sqlite.rounds.rounds import check_next, put_round
 from propagation.model.interactions.log import EntryKind
-from propagation.model.routers.epoch import EvolvedInto
+from propagation.model.routers.epoch import LineageStep
 from propagation.model.routers.evolution import EvolutionRun
 from propagation.model.routers.router_maps import RouterMaps
 from propagation.ports.graph.evolution import Publication
@@ -123,10 +123,10 @@ class SqliteEvolution:
 
         return await self._database.read(work)
 
-    async def router_lineage(self) -> Sequence[EvolvedInto]:
+    async def router_lineage(self) -> Sequence[LineageStep]:
         return await self._database.read(
             lambda connection: [
-                EvolvedInto(run=run, before=before, after=after, kind=kind)
+                LineageStep(run=run, before=before, after=after, kind=kind)
                 for run, before, after, kind in connection.execute(
                     "SELECT run, before, after, kind FROM evolved_into ORDER BY run, before, after"
                 ).fetchall()

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from propagation.adapters.sqlite.connection.json_rows import dumped, many, one
-from propagation.model.routers.router import Integrated, RouterVersion
+from propagation.model.routers.router import IntegratedAttribute, RouterVersion
 
 VERSION = (
     "json_array(v.router, v.version, v.round, v.epoch, v.name, v.text, json(v.attributes), json(v.standing),"
@@ -185,20 +185,20 @@ def messages_of(
         for router, version, part in many(connection, PARTS, dumped(list(keys)), senders)
     }
     return {
-        key: replace(version, integrated=tuple(starmap(Integrated, parts[key])))
+        key: replace(version, integrated=tuple(starmap(IntegratedAttribute, parts[key])))
         for key, version in brief_versions(connection, keys).items()
         if version.round <= last
     }
 
 
-def parts_with(
+def parts_carrying(
     connection: sqlite3.Connection,
     keys: Sequence[tuple[int, int]],
     attributes: Sequence[str],
     but: int,
-) -> dict[tuple[int, int], list[Integrated]]:
+) -> dict[tuple[int, int], list[IntegratedAttribute]]:
     """What published messages were integrated from of some attributes, in order, but by one client."""
-    parts: dict[tuple[int, int], list[Integrated]] = {}
+    parts: dict[tuple[int, int], list[IntegratedAttribute]] = {}
     for router, version, *part in many(
         connection,
         "SELECT json_group_array(json_array(router, version, attribute, ref, profile_version, sequence))"
@@ -209,7 +209,7 @@ def parts_with(
         but,
         dumped(list(attributes)),
     ):
-        parts.setdefault((router, version), []).append(Integrated(*part))
+        parts.setdefault((router, version), []).append(IntegratedAttribute(*part))
     return parts
 
 
@@ -226,7 +226,7 @@ def contributions(connection: sqlite3.Connection, ref: int, limit: int) -> list[
             parts.setdefault((router, version), []).append(part)
     versions = brief_versions(connection, list(parts))
     return [
-        replace(versions[key], integrated=tuple(starmap(Integrated, of)))
+        replace(versions[key], integrated=tuple(starmap(IntegratedAttribute, of)))
         for key, of in parts.items()
     ]
 
@@ -241,7 +241,7 @@ def _version(row: Sequence[Any], parts: Sequence[Sequence[Any]]) -> RouterVersio
         text=row[5],
         attributes=tuple(row[6]),
         standing=tuple(map(tuple, row[7])),
-        integrated=tuple(starmap(Integrated, parts)),
+        integrated=tuple(starmap(IntegratedAttribute, parts)),
         sequence=row[8],
         written_by=row[10] or "",
     )

@@ -16,7 +16,7 @@ from propagation.adapters.sqlite.rounds.messages import (
     last_round,
     messages_of,
     newest_versions,
-    parts_with,
+    parts_carrying,
     version_numbers,
     waiting_messages,
     whole_version,
@@ -26,7 +26,7 @@ from propagation.model.clients.attribute import Attribute
 from propagation.model.errors import LeaseLost
 from propagation.model.interactions.log import EntryKind
 from propagation.model.routers.round import Round
-from propagation.model.routers.router import Integrated, RouterVersion, RoutingEdge
+from propagation.model.routers.router import IntegratedAttribute, RouterVersion, RoutingEdge
 from propagation.ports.graph.leases import Lease
 
 SENDERS_KEPT = 2
@@ -221,7 +221,7 @@ class SqliteRounds:
             ]
         )
 
-    async def held_attributes(self, refs: Sequence[int]) -> Mapping[int, Sequence[str]]:
+    async def client_attributes(self, refs: Sequence[int]) -> Mapping[int, Sequence[str]]:
         def work(connection: sqlite3.Connection) -> Mapping[int, Sequence[str]]:
             held = {
                 ref: tuple(names)
@@ -300,11 +300,11 @@ class SqliteRounds:
             lambda connection: messages_of(connection, keys, senders), MESSAGE_ROWS * len(keys)
         )
 
-    async def parts_with(
+    async def parts_carrying(
         self, keys: Sequence[tuple[int, int]], attributes: Sequence[str], but: int
-    ) -> Mapping[tuple[int, int], Sequence[Integrated]]:
+    ) -> Mapping[tuple[int, int], Sequence[IntegratedAttribute]]:
         return await self._database.read(
-            lambda connection: parts_with(connection, keys, attributes, but)
+            lambda connection: parts_carrying(connection, keys, attributes, but)
         )
 
     async def contributions(self, ref: int, limit: int) -> Sequence[RouterVersion]:

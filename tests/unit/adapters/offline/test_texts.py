@@ -30,7 +30,7 @@ async def after_choices(films, times):
         answer = await reasoner.optimize(
             step, 1, one, party(item(title=title, categories=categories)), ()
         )
-        now = now.edited(answer.edits, 12)
+        now = now.apply_edits(answer.edits, 12)
     return now
 
 
@@ -55,8 +55,8 @@ async def test_after_fifty_films_the_taste_is_on_top_and_every_line_is_short_and
 )
 async def test_no_id_no_overlong_line_whatever_the_catalogue_holds(thing):
     reasoner = OfflineReasoner()
-    [edits] = (await reasoner.describe([thing])).edits
-    described = profile(thing.ref).edited(edits, 12)
+    [edits] = (await reasoner.extract([thing])).edits
+    described = profile(thing.ref).apply_edits(edits, 12)
     answer = await reasoner.optimize(
         work(),
         1,
@@ -64,7 +64,7 @@ async def test_no_id_no_overlong_line_whatever_the_catalogue_holds(thing):
         Party(client=thing, profile=described, filter_memory=party(thing).filter_memory),
         (),
     )
-    text = f"{described.text}\n{Profile(ref=USER).edited(answer.edits, 12).text}"
+    text = f"{described.text}\n{Profile(ref=USER).apply_edits(answer.edits, 12).text}"
     assert "4711" not in text
     assert "0815" not in text
     assert all(len(one.split()) <= 25 for one in text.splitlines())
@@ -77,7 +77,7 @@ async def test_a_wordless_item_is_described_by_who_chooses_it():
         filter_memory=party(user()).filter_memory,
     )
     answer = await OfflineReasoner().optimize(work(), 1, party(user()), wordless, ())
-    assert "jazz" in Profile(ref=USER).edited(answer.edits, 12).text
+    assert "jazz" in Profile(ref=USER).apply_edits(answer.edits, 12).text
 
 
 async def test_what_others_said_reads_as_such():

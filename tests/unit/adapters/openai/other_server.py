@@ -219,7 +219,7 @@ READ: dict[str, Form] = {
     ),
     "text as of old": lambda a: {"choices": [{"text": json.dumps(a), "finish_reason": "eos"}]},
     "members in capitals": lambda a: (
-        renamed(said("@"), str.title) | {"Choices": [{"Message": {"Content": json.dumps(a)}}]}
+        renamed(said("@"), str.title) | {"UserChoices": [{"Message": {"Content": json.dumps(a)}}]}
     ),
     "a body around the body": lambda a: {"status": "ok", "data": said(json.dumps(a))},
     "no usage, an odd end": lambda a: {

@@ -8,7 +8,7 @@ from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.model.clients.client import Client, ClientKey, ClientKind
 from propagation.model.errors import ReasonerFailed, ReasonerUnavailable
 from propagation.model.interactions.interaction import InteractionRow
-from propagation.ports.reasoner import DescribeAnswer
+from propagation.ports.reasoner import ExtractAnswer
 from services.grpc.convert.names import Facts
 from services.grpc.convert.paths import path_to_proto
 from services.security.callers import Caller
@@ -61,7 +61,7 @@ async def test_for_an_endpoint_that_is_down_only_where_it_is_told(asking):
 async def test_first_texts_that_all_failed_are_written_and_marked(asking):
     clients = [client(row, f"Record {row}") for row in range(3)]
     async with asking(faults={"refusal": 1.0}) as asked:
-        answer = await with_stand_in(asked).describe(clients)
+        answer = await with_stand_in(asked).extract(clients)
         assert all(answer.edits)
         assert not any(isinstance(part, ReasonerFailed) for part in answer.edits)
         assert answer.usage.stand_in == OFFLINE
@@ -69,15 +69,15 @@ async def test_first_texts_that_all_failed_are_written_and_marked(asking):
 
 
 class FirstOnly(OfflineReasoner):
-    async def describe(self, clients):
-        answer = await super().describe(clients[:1])
-        return DescribeAnswer([*answer.edits, *(ReasonerFailed("no") for _ in clients[1:])])
+    async def extract(self, clients):
+        answer = await super().extract(clients[:1])
+        return ExtractAnswer([*answer.edits, *(ReasonerFailed("no") for _ in clients[1:])])
 
 
 async def test_first_texts_that_failed_beside_others_wait_for_the_next_question():
     reasoner = StandingIn(FirstOnly(), OfflineReasoner(), unavailable=False)
     both = [client(row, f"Record {row}") for row in range(2)]
-    answer = await reasoner.describe(both)
+    answer = await reasoner.extract(both)
     assert answer.edits[0]
     assert isinstance(answer.edits[1], ReasonerFailed)
     assert answer.usage.stand_in == "", "what the first one wrote is its own"

@@ -156,7 +156,7 @@ async def test_a_text_that_somebody_else_wrote_meanwhile_is_gone_on_with(engine)
         sources=(),
     )
     edited = ClientText(
-        profile=text.profile.edited([AddLine(line=line)], 12),
+        profile=text.profile.apply_edits([AddLine(line=line)], 12),
         filter_memory=text.filter_memory,
         watermark=text.watermark,
         dropped=text.dropped,

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from propagation.model.errors import ReasonerAway, ReasonerUnavailable, StoreUnreachable
+from propagation.model.errors import EndpointUnavailable, ReasonerUnavailable, StoreUnreachable
 from propagation.ports.graph.graph_store import VersionClash
 from propagation.workflow.reason.reason_step import CLAIM
 from propagation.workflow.settings import WorkflowSettings
@@ -120,7 +120,7 @@ async def test_lost_races_are_run_again_and_told_when_they_never_end(worker, mon
 
 @pytest.mark.parametrize(
     ("error", "longest"),
-    [(ReasonerAway, 2.0), (StoreUnreachable, 2.0), (ReasonerUnavailable, 30.0)],
+    [(EndpointUnavailable, 2.0), (StoreUnreachable, 2.0), (ReasonerUnavailable, 30.0)],
 )
 async def test_an_endpoint_that_is_down_is_looked_at_again_soon(
     worker, monkeypatch, error, longest

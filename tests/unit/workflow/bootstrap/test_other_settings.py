@@ -180,7 +180,7 @@ async def test_an_index_that_was_not_made_again_is_written_to_by_nobody(tmp_path
     async with opened(tmp_path, SETTINGS) as engine:
         await catalogue(engine)
         with monkeypatch.context() as patched:
-            patched.setattr(engine.upkeep._index, "successor", away)
+            patched.setattr(engine.upkeep._index, "create_successor", away)
             with pytest.raises(IndexUnavailable):
                 await engine.learn()
         assert (await engine.store.current_epoch()).number == 1

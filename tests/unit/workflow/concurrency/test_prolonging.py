@@ -116,7 +116,7 @@ class Prolonged:
     def __init__(self):
         self.calls, self.failing = [], 1
 
-    async def prolong_claims(self, tokens, ttl_ms):
+    async def renew_claims(self, tokens, ttl_ms):
         self.calls.append(list(tokens))
         if len(self.calls) <= self.failing:
             raise RuntimeError("EntityNotFound")

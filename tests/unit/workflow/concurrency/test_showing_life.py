@@ -24,7 +24,7 @@ class Told:
         self.failing = self.hanging = False
         self._happened = asyncio.Event()
 
-    async def show_life(self, holder, ttl_ms, within):
+    async def renew_heartbeat(self, holder, ttl_ms, within):
         self.shown.append((time.monotonic(), ttl_ms))
         self._happened.set()
         if self.failing:

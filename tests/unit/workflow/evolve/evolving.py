@@ -92,7 +92,7 @@ async def written_mass(engine):
     store, routers = engine.store, len(engine.numbers.view.state.taste.total)
     maps, out = await store.router_maps(), np.zeros(routers)
     async for part in aligned_blocks(store, 0, await store.learned_through()):
-        routers_now = maps.after(part.block.through).mapped(
+        routers_now = maps.after(part.block.through).map_routers(
             part.block.routers[part.rows, TASTE], part.users
         )
         out += np.bincount(

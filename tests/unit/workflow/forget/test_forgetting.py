@@ -11,7 +11,7 @@ from propagation.adapters.sqlite.connection import wiping
 from propagation.model.clients.client import ClientChange, index_of
 from propagation.model.errors import LeaseLost, NotFound
 from propagation.model.interactions.interaction import RecordStatus
-from propagation.model.interactions.withdrawal import Standing
+from propagation.model.interactions.withdrawal import EventStatus
 from propagation.model.routers.router_maps import RouterMap, RouterMaps
 from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.forget import withdrawal as taking_back
@@ -211,13 +211,13 @@ async def test_retraction_takes_back_what_the_event_wrote(engine):
     ]
     done = await engine.forgetting.retract([other.event_id for other in mine])
     assert [(taken, standing) for _, taken, standing in done.events] == [
-        (True, Standing.RECORDED)
+        (True, EventStatus.RECORDED)
     ] * len(mine)
     assert engine.numbers.view.state.adoptions[index_of(item)] == had - 1
     again = await engine.forgetting.retract([one.event_id, "never"])
     assert [(taken, standing) for _, taken, standing in again.events] == [
-        (False, Standing.RETRACTED),
-        (False, Standing.UNKNOWN),
+        (False, EventStatus.RETRACTED),
+        (False, EventStatus.UNKNOWN),
     ]
     repeat = await engine.record(mine)
     assert {outcome.status for outcome in repeat.outcomes} == {RecordStatus.DUPLICATE}
@@ -235,8 +235,8 @@ async def test_a_repeat_takes_the_place_of_a_retracted_first_adoption(engine):
     done = await engine.forgetting.retract([first.event_id, first.event_id])
     assert [taken for _, taken, _ in done.events] == [True, False]
     assert engine.numbers.view.state.adoptions[index_of(ref)] == before
-    ((_, row),) = await engine.store.standings([repeat.event_id])
-    written = await engine.store.written([row.sequence])
+    ((_, row),) = await engine.store.event_statuses([repeat.event_id])
+    written = await engine.store.learned_weights([row.sequence])
     assert written.weights[0].sum(axis=1) == pytest.approx([0.5, 0.5], abs=1e-5)
     await is_sound(engine)
     await masses_add_up(engine)
@@ -424,9 +424,10 @@ async def test_what_an_evolution_moved_is_subtracted_where_it_is_now(engine):
     )
 
     rows = [
-        row for _, row in await engine.store.standings([events[0].event_id, events[1].event_id])
+        row
+        for _, row in await engine.store.event_statuses([events[0].event_id, events[1].event_id])
     ]
-    written = await engine.store.written([row.sequence for row in rows])
+    written = await engine.store.learned_weights([row.sequence for row in rows])
     moved = in_routers_of_now(written, rows, maps)
     assert np.array_equal(moved.routers[:, 1], swapped[written.routers[:, 1]])
     assert np.array_equal(moved.routers[:, 0], written.routers[:, 0])

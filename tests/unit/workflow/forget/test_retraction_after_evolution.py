@@ -110,10 +110,12 @@ def test_between_two_events_only_the_runs_between_them_count():
     back = run(3, 30, [2, 0, 1], undoes=2)
     maps = RouterMaps((swap, turn, back))
     routers, user = np.array([0, 1, 2]), np.zeros(3, np.int64)
-    assert maps.between(5, 8).mapped(routers, user).tolist() == [0, 1, 2]
-    assert maps.between(5, 15).mapped(routers, user).tolist() == [1, 0, 2]
-    assert maps.between(15, 25).mapped(routers, user).tolist() == [1, 2, 0]
-    assert maps.between(5, 40).mapped(routers, user).tolist() == [1, 0, 2]
+    assert maps.between(5, 8).map_routers(routers, user).tolist() == [0, 1, 2]
+    assert maps.between(5, 15).map_routers(routers, user).tolist() == [1, 0, 2]
+    assert maps.between(15, 25).map_routers(routers, user).tolist() == [1, 2, 0]
+    assert maps.between(5, 40).map_routers(routers, user).tolist() == [1, 0, 2]
     for first, later in ((5, 8), (5, 15), (15, 25), (5, 25), (5, 40), (25, 40)):
-        through = maps.after(later).mapped(maps.between(first, later).mapped(routers, user), user)
-        assert through.tolist() == maps.after(first).mapped(routers, user).tolist()
+        through = maps.after(later).map_routers(
+            maps.between(first, later).map_routers(routers, user), user
+        )
+        assert through.tolist() == maps.after(first).map_routers(routers, user).tolist()

@@ -8,8 +8,8 @@ from propagation.model.clients.client import ClientKind, ref_of
 from propagation.model.clients.client_text import ClientText
 from propagation.model.clients.filter_memory import FilterMemory, FilterRule
 from propagation.model.clients.profile import Author, Line, Profile, Source
-from propagation.model.interactions.withdrawal import SentMessage
-from propagation.model.routers.router import Integrated, RouterVersion
+from propagation.model.interactions.withdrawal import AffectedMessage
+from propagation.model.routers.router import IntegratedAttribute, RouterVersion
 from propagation.workflow.forget.name_matching import OwnWords
 from propagation.workflow.forget.redaction import (
     Behind,
@@ -159,8 +159,8 @@ def test_a_message_loses_what_only_that_client_brought():
         attributes=("theremin", "jazz"),
         standing=(("jazz", 2.0), ("theremin", 1.0)),
     )
-    part = Integrated("theremin", BLUE, 1, 1)
-    sent = SentMessage(message, (part,), {"theremin": frozenset()})
+    part = IntegratedAttribute("theremin", BLUE, 1, 1)
+    sent = AffectedMessage(message, (part,), {"theremin": frozenset()})
     after = message_without(sent, OwnWords("Kind of Blue", frozenset({"theremin"})), frozenset())
     assert (after.attributes, after.standing, after.name, after.text) == (
         ("jazz",),
@@ -169,7 +169,7 @@ def test_a_message_loses_what_only_that_client_brought():
         "A community drawn to jazz.",
     )
     assert lost_of(message, after) == {"theremin"}
-    supported = SentMessage(message, (part,), {"theremin": frozenset({RED})})
+    supported = AffectedMessage(message, (part,), {"theremin": frozenset({RED})})
     after = message_without(supported, OwnWords("Kind of Blue"), frozenset({"theremin"}))
     assert (after.attributes, after.text) == (
         message.attributes,
@@ -205,7 +205,9 @@ def test_a_message_that_loses_words_says_what_is_left(text, want):
         text=text,
         attributes=("jazz", "theremin", "opera"),
     )
-    sent = SentMessage(message, (Integrated("theremin", BLUE, 1, 1),), {"theremin": frozenset()})
+    sent = AffectedMessage(
+        message, (IntegratedAttribute("theremin", BLUE, 1, 1),), {"theremin": frozenset()}
+    )
     after = message_without(sent, OwnWords(), frozenset())
     assert (after.attributes, after.name, after.text) == (("jazz", "opera"), "jazz and opera", want)
 
@@ -220,5 +222,7 @@ def test_a_message_of_which_nothing_is_left_says_nothing():
         text="A community drawn to theremin.",
         attributes=("theremin",),
     )
-    sent = SentMessage(message, (Integrated("theremin", BLUE, 1, 1),), {"theremin": frozenset()})
+    sent = AffectedMessage(
+        message, (IntegratedAttribute("theremin", BLUE, 1, 1),), {"theremin": frozenset()}
+    )
     assert message_without(sent, OwnWords(), frozenset()).text == ""

@@ -5,7 +5,7 @@ import pytest
 
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.errors import TooNew, TooOld
-from propagation.model.watch_events import WatchedKind
+from propagation.model.watch_events import WatchEventKind
 from propagation.workflow.data_settings import MadeWith, made_with_name
 from propagation.workflow.history.time_travel import Past
 from propagation.workflow.history.watch import Position, Watch, newest
@@ -94,19 +94,19 @@ async def test_published_and_refused_runs_are_told_once_in_order(store):
     begun = await newest(store)
     await evolved(store)
     refused = await store.save_evolution(REPORT)
-    watch = Watch(store, [WatchedKind.EVOLUTION], begun, begun)
+    watch = Watch(store, [WatchEventKind.EVOLUTION], begun, begun)
     events = await told(watch)
     assert [(one.run, one.published) for one, _ in events] == [(1, True), (2, False)]
     assert events[1][0] == refused
     assert await told(watch) == []
     (after_first, *_), (_, position) = events[1], events[0]
     assert [
-        one for one, _ in await told(Watch(store, [WatchedKind.EVOLUTION], position, position))
+        one for one, _ in await told(Watch(store, [WatchEventKind.EVOLUTION], position, position))
     ] == [after_first]
 
 
 async def test_an_evolutions_round_is_told_with_its_messages(store):
     _, run = await evolved(store)
-    watch = Watch(store, list(WatchedKind), Position(), Position())
+    watch = Watch(store, list(WatchEventKind), Position(), Position())
     told_of = [one for one, _ in await told(watch) if getattr(one, "sequence", 0) == run.sequence]
     assert [type(one).__name__ for one in told_of] == ["Round", "RouterVersion", "EvolutionRun"]

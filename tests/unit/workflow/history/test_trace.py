@@ -80,7 +80,7 @@ async def rewrite(engine, user):
         for line in text.profile.lines
     ]
     after = ClientText(
-        profile=text.profile.edited(edits, 12),
+        profile=text.profile.apply_edits(edits, 12),
         filter_memory=text.filter_memory,
         watermark=text.watermark,
     )
@@ -147,7 +147,7 @@ async def test_what_another_event_brought_later_is_no_path_of_this_one(engine):
     text = (await engine.store.load_texts([ref]))[ref]
     gone = [DropLine(id=line.id) for line in text.profile.lines if "opera" in line.attributes]
     after = ClientText(
-        profile=text.profile.edited(gone, 12),
+        profile=text.profile.apply_edits(gone, 12),
         filter_memory=text.filter_memory,
         watermark=text.watermark,
     )

@@ -184,7 +184,7 @@ async def collections_on(wire):
 async def beside(wire, engine):
     """The same index, by a way that is not cut."""
     index = QdrantIndex(wire.client, wire.prefix)
-    await index.ensure(engine.embedder.name, engine.embedder.dimension)
+    await index.ensure_collections(engine.embedder.name, engine.embedder.dimension)
     return index
 
 
@@ -345,7 +345,7 @@ async def test_an_index_of_another_model_or_dimension_is_made_again(tmp_path, wi
     async with engine_on(tmp_path, wire) as engine:
         await live(engine, "before")
     other = QdrantIndex(wire.client, wire.prefix)
-    successor = await other.successor("another model", 3)
+    successor = await other.create_successor("another model", 3)
     await successor.upsert(Collection.USERS, [Point(0, 900, np.ones(3, np.float32))])
     await successor.publish()
     async with engine_on(tmp_path, wire) as engine:

@@ -47,7 +47,7 @@ class Slow(OfflineReasoner):
 
     def __init__(self, width, seed=1):
         super().__init__()
-        self.width = width
+        self.concurrency = width
         self.running = self.most = 0
         self.down = False
         self._random = Random(seed)
@@ -56,7 +56,7 @@ class Slow(OfflineReasoner):
         self.running += 1
         self.most = max(self.most, self.running)
         try:
-            if self.width > 1:
+            if self.concurrency > 1:
                 await asyncio.sleep(self._random.uniform(0, 0.01))
             if self.down:
                 raise ReasonerUnavailable("the endpoint is down")
@@ -139,12 +139,12 @@ def texts_in(path):
 async def test_in_a_replay_the_order_of_completion_changes_nothing(tmp_path):
     found = []
     for reasoner in (Slow(1), Slow(8)):
-        folder = tmp_path / str(reasoner.width)
+        folder = tmp_path / str(reasoner.concurrency)
         folder.mkdir()
         async with opened(folder, reasoner) as engine:
             await replay(engine, items(), events(30), step=15)
         found.append(texts_in(folder / "graph.db"))
-        assert (reasoner.most > 1) == (reasoner.width > 1)
+        assert (reasoner.most > 1) == (reasoner.concurrency > 1)
     assert all(found[0])
     assert found[1] == found[0]
 

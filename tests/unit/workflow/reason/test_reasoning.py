@@ -36,10 +36,10 @@ class Flaky(OfflineReasoner):
         self.strange = set()
         self.mute = False
 
-    async def describe(self, clients):
+    async def extract(self, clients):
         if self.mute:
             raise ReasonerFailed("the model timed out")
-        return await super().describe(clients)
+        return await super().extract(clients)
 
     async def optimize(self, work, reward, party, other, gradients):
         title = other.client.title
@@ -158,7 +158,7 @@ async def test_a_dead_letter_that_fails_again_stays_one_with_its_newest_reason(e
 
 async def write_beside(engine, text):
     """Another process writes the client's next version: a line of its own."""
-    beside = text.profile.edited(
+    beside = text.profile.apply_edits(
         [AddLine(line=Line(id=0, text="Written elsewhere.", weight=9.0))], 12
     )
     await engine.store.commit_texts(

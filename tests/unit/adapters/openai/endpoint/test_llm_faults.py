@@ -14,7 +14,7 @@ from propagation.adapters.openai.endpoint.circuit_breaker import Breaker
 from propagation.adapters.openai.endpoint.failures import asked_pause, said_in
 from propagation.adapters.openai.endpoint.rate_limiter import Limiter
 from propagation.model.errors import (
-    ReasonerAway,
+    EndpointUnavailable,
     ReasonerFailed,
     ReasonerGaveUp,
     ReasonerUnavailable,
@@ -215,12 +215,12 @@ async def test_the_breaker_opens_lets_one_try_and_closes():
 
     for _ in range(2):
         failed(await breaker.admitted())
-    with pytest.raises(ReasonerAway, match="500"):
+    with pytest.raises(EndpointUnavailable, match="500"):
         await breaker.admitted()
     now[0] = 2.1
     failed(await breaker.admitted())
     now[0] = 6.0
-    with pytest.raises(ReasonerAway):
+    with pytest.raises(EndpointUnavailable):
         await breaker.admitted()
     for now[0] in (6.2, 11.3, 16.4):
         failed(await breaker.admitted())
@@ -252,7 +252,7 @@ async def test_who_comes_during_the_trial_waits_for_its_end(ends):
     if ends == "answered":
         assert [peer.result() for peer in peers] == [False] * 3
     elif ends == "failed":
-        assert all(isinstance(peer.exception(), ReasonerAway) for peer in peers)
+        assert all(isinstance(peer.exception(), EndpointUnavailable) for peer in peers)
     else:
         assert [peer.done() for peer in peers] == [True, False, False], "the next one tries"
         assert peers[0].result()
@@ -275,7 +275,7 @@ async def test_at_the_first_answer_after_an_outage_all_go_on(asking, monkeypatch
 
         with patch.object(asked.server, "_chat", down):
             for _ in range(12):
-                with pytest.raises(ReasonerAway):
+                with pytest.raises(EndpointUnavailable):
                     await asked.reasoner.merge(parties()[0])
         assert breaker.open
         with patch.object(asked.server, "_chat", slowly):

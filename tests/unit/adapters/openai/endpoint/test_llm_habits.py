@@ -173,7 +173,7 @@ async def test_a_wrong_key_makes_the_work_wait_and_is_not_printed(asking):
 async def test_many_clients_and_routers_share_calls_and_come_back_in_order(asking):
     clients = [item(5 + 2 * n, f"Record {n}", ("jazz", f"style {n}")) for n in range(25)] + [user()]
     async with asking() as asked:
-        described = await asked.reasoner.describe(clients)
+        described = await asked.reasoner.extract(clients)
         assert [edits[0].line.text.split()[1] for edits in described.edits[:25]] == [
             str(n) for n in range(25)
         ]

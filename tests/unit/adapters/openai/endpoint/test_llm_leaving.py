@@ -25,7 +25,7 @@ async def hurried(reasoner, seconds):
     asked = asyncio.create_task(forward(reasoner))
     await asyncio.sleep(0.2)
     begun = time.monotonic()
-    reasoner.hurry(seconds)
+    reasoner.stop_within(seconds)
     with pytest.raises(ReasonerStopping):
         await asked
     return time.monotonic() - begun
@@ -58,7 +58,7 @@ async def test_what_is_answered_in_time_counts_and_nothing_is_begun_after(asking
         asked.server.script = replace(asked.server.script, latency=0.3)
         under_way = asyncio.create_task(asked.reasoner.backward(work(), 1, *parties()))
         await asyncio.sleep(0.1)
-        asked.reasoner.hurry(5)
+        asked.reasoner.stop_within(5)
         assert (await under_way).usage.total.calls == 1
         calls = asked.server.seen.calls.total()
         with pytest.raises(ReasonerStopping):
@@ -69,6 +69,6 @@ async def test_what_is_answered_in_time_counts_and_nothing_is_begun_after(asking
 async def test_nobody_stands_in_for_a_model_that_is_not_asked_since_the_service_stops(asking):
     async with asking() as asked:
         reasoner = StandingIn(asked.reasoner, OfflineReasoner(), unavailable=True)
-        reasoner.hurry(0)
+        reasoner.stop_within(0)
         with pytest.raises(ReasonerStopping):
             await forward(reasoner)

@@ -109,7 +109,7 @@ async def test_under_all_of_it_together_nothing_is_lost(server, tmp_path):
         [ref] = await engine.store.find_refs([items()[0].key])
         assert [
             one["written_by"]
-            async for kind, one in engine.store.held_on(ref)
+            async for kind, one in engine.store.export_client(ref)
             if kind == "profile_version"
         ] == ["extract@2"]
         server.form = None

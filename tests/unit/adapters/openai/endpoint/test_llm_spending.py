@@ -9,7 +9,7 @@ import pytest
 from propagation.adapters.openai.endpoint.budget import Spending
 from propagation.adapters.openai.options import BudgetOptions, OpenAIOptions
 from propagation.model.errors import LeaseLost, ReasonerUnavailable
-from propagation.model.usage import Spent
+from propagation.model.usage import PromptCost
 from tests.unit.adapters.openai.endpoint.test_llm_habits import outcome
 
 
@@ -28,7 +28,7 @@ async def tried(call):
 async def spend(one, tokens, *, used=None):
     reserved = await one.reserve(tokens, 0)
     return one.settle(
-        "forward@1", reserved, Spent(calls=1, prompt_tokens=tokens if used is None else used)
+        "forward@1", reserved, PromptCost(calls=1, prompt_tokens=tokens if used is None else used)
     )
 
 
@@ -69,7 +69,9 @@ async def test_a_new_hour_is_a_new_budget_and_a_day_goes_on(store):
 async def test_money_is_counted_by_its_prices_and_a_run_ends_with_its_process(store):
     one = spending(store, money_per_run=0.01)
     reserved = await one.reserve(1_000, 500)
-    spent = Spent(calls=1, prompt_tokens=1_000, completion_tokens=500, money=one.money(1_000, 500))
+    spent = PromptCost(
+        calls=1, prompt_tokens=1_000, completion_tokens=500, money=one.money(1_000, 500)
+    )
     usage = one.settle("forward@1", reserved, spent)
     assert usage.total.money == pytest.approx(0.007)
     with pytest.raises(ReasonerUnavailable, match="another run"):

@@ -8,7 +8,7 @@ from propagation.model.clients.client import ClientKind, ref_of
 from propagation.model.clients.gradient import Gradient, Module
 from propagation.model.routers.evolution import EvolutionKind
 from propagation.model.routers.router import RouterVersion
-from propagation.model.routers.router_case import Half, RouterCase
+from propagation.model.routers.router_case import RouterCase, RouterHalf
 
 ROUTER = RouterVersion(
     router=3, version=1, round=1, epoch=1, name="jazz", text="A community drawn to jazz."
@@ -21,7 +21,10 @@ TOLD = Gradient(
     reward=0,
     text="Say more of opera.",
 )
-HALVES = (Half(0.4, {"jazz": 4}, {"jazz": 1.0}), Half(0.6, {"opera": 5}, {"opera": 1.0}))
+HALVES = (
+    RouterHalf(0.4, {"jazz": 4}, {"jazz": 1.0}),
+    RouterHalf(0.6, {"opera": 5}, {"opera": 1.0}),
+)
 SPOKEN = {"name": "opera lovers", "text": "They listen to opera, and lately to songs."}
 
 

@@ -67,13 +67,13 @@ async def test_what_an_obedient_model_can_do_is_bounded(asking, order):
         reader, positive, negative = parties(order)
         forward = await asked.reasoner.forward(work(), reader, [positive, negative], None)
         assert isinstance(forward, ForwardAnswer)
-        heard = reader.profile.edited(forward.merges[0].edits, 12)
+        heard = reader.profile.apply_edits(forward.merges[0].edits, 12)
         assert [one for one in heard.lines if one.author is not Author.RECEPTION] == list(
             reader.profile.lines
         )
         backward = await asked.reasoner.backward(work(), 0, reader, positive, negative)
         for before, part in zip((reader, positive, negative), backward.clients, strict=True):
-            after = before.profile.edited(part.edits, 12)
+            after = before.profile.apply_edits(part.edits, 12)
             kept = {one.id: one for one in after.lines}
             changed = [one for one in before.profile.lines if kept.get(one.id) != one]
             assert len(part.edits) <= 2
