@@ -1,5 +1,6 @@
 """Options that several commands share, and the settings that they add up to."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,7 +8,7 @@ import typer
 
 if TYPE_CHECKING:
     from services.config.settings import Settings
-    from services.config.sources import Loaded
+    from services.config.sources import LoadedSettings
 
 Address = Annotated[
     str,
@@ -29,16 +30,16 @@ Database = Annotated[
 LOOPBACK = "127.0.0.1:50051"
 
 
-def loaded(config: Path | None, assignments: list[str] | None, **flags: object) -> "Loaded":
+def loaded(config: Path | None, assignments: list[str] | None, **flags: object) -> "LoadedSettings":
     """Settings from all sources. `flags`: by key with __ for the dot; None where not given."""
-    from services.config.sources import Given, from_process, parse_assignments
+    from services.config.sources import Entry, load_settings, parse_assignments
 
     named = {
-        key.replace("__", "."): Given(value, f"flag --{key.rpartition('__')[2].replace('_', '-')}")
+        key.replace("__", "."): Entry(value, f"flag --{key.rpartition('__')[2].replace('_', '-')}")
         for key, value in flags.items()
         if value is not None
     }
-    return from_process(config, named | parse_assignments(assignments or []))
+    return load_settings(config, os.environ, named | parse_assignments(assignments or []))
 
 
 def settings_of(config: Path | None, assignments: list[str] | None, **flags: object) -> "Settings":

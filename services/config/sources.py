@@ -1,16 +1,19 @@
-"""Settings from presets, a TOML file, the environment and flags, later wins; every value knows
-where it came from."""
+"""Settings from presets, a TOML file, the environment and flags; later wins.
+
+pydantic-settings was tried for this. It keeps no source for each value, ignores unknown variables,
+and has no prefix-free names for a nested model (`taste.k` for `workflow.taste.k`), so most of this
+file would remain beside it.
+"""
 
 import difflib
-import json
-import os
 import re
 import tomllib
-import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, reduce
 from pathlib import Path
-from typing import Any, Union, get_args, get_origin
+from types import NoneType
+from typing import Any, get_args
 
 from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic_core import ErrorDetails
@@ -21,95 +24,111 @@ from services.config.settings import PRESETS, Settings
 PREFIX = "PROPAGATION_"
 DEFAULT_FILE = Path("propagation.toml")
 PRESET = "preset"
-UNPREFIXED = "workflow."
-NOT_SETTINGS = frozenset(
-    {"CONFIG", "ADDRESS", "TOKEN", "TLS", "TLS_CA", "TLS_CERTIFICATE", "TLS_KEY"}
+OTHER_VARIABLES = frozenset(
+    PREFIX + name
+    for name in ("CONFIG", "ADDRESS", "TOKEN", "TLS", "TLS_CA", "TLS_CERTIFICATE", "TLS_KEY")
 )
 DEFAULT = "default"
-PASSWORD = re.compile(r"(\w://[^/\s:@]*:)[^/\s]*@")
+MASK = "**********"
+PASSWORD_IN_URL = re.compile(r"(\w://[^/\s:@]*:)[^/\s]*@")
 
 
 class SettingsError(PropagationError):
-    """A setting is unknown or has a value that it cannot have; names key, value, limit and source."""
+    """An unknown setting or an impossible value; names key, value, limit and source."""
 
 
 @dataclass(frozen=True)
-class Given:
-    """A value as somebody wrote it, and where: "default", "preset paper", a file, a variable or a
-    flag."""
+class Entry:
+    """A value as it was written, and its source: a preset, a file, a variable or a flag."""
 
     value: object
-    origin: str
+    source: str
 
 
 @dataclass(frozen=True)
-class Loaded:
-    """The settings in force. `origins` has every key; those of untouched keys are "default"."""
+class Field:
+    """The place of a setting in Settings, and its type."""
+
+    path: tuple[str, ...]
+    annotation: Any
+
+    @property
+    def options(self) -> tuple[Any, ...]:
+        """The type itself and, for a union, its members."""
+        return (self.annotation, *get_args(self.annotation))
+
+
+@dataclass(frozen=True)
+class LoadedSettings:
+    """The settings in force and the source of each key; untouched keys have the source "default"."""
 
     settings: Settings
-    origins: Mapping[str, str]
+    sources: Mapping[str, str]
 
-    def shown(self) -> list[tuple[str, object, str]]:
-        """(key, value, origin) of every setting, in order of definition; secrets masked."""
-        values = dict(leaves(self.settings))
+    def rows(self) -> list[tuple[str, object, str]]:
+        """List (key, value, source) of every setting in order of definition, secrets masked."""
         return [
-            (key, _without_password(values[key]), origin) for key, origin in self.origins.items()
+            (key, _masked(reduce(getattr, setting_fields()[key].path, self.settings)), source)
+            for key, source in self.sources.items()
         ]
 
 
-def _without_password(value: object) -> object:
-    """An address may hold one: http://name:password@host."""
-    return PASSWORD.sub(r"\1**********@", value) if isinstance(value, str) else value
+@cache
+def setting_fields() -> Mapping[str, Field]:
+    """Return every setting by the key that a person writes."""
+    fields = _fields_below(Settings, ())
+    return {".".join(field.path).removeprefix("workflow."): field for field in fields}
+
+
+def _fields_below(model: type[BaseModel], path: tuple[str, ...]) -> Iterator[Field]:
+    for name, info in model.model_fields.items():
+        if isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel):
+            yield from _fields_below(info.annotation, (*path, name))
+        else:
+            yield Field((*path, name), info.annotation)
 
 
 def load_settings(
-    config: Path | None, environment: Mapping[str, str], flags: Mapping[str, Given]
-) -> Loaded:
-    """`config`: a file that must exist; None: propagation.toml of the working directory, where
-    there is one. Raises SettingsError."""
-    given = _from_file(config)
-    given |= _from_environment(environment)
-    given |= flags
-    given = _with_preset(given)
-    _refuse_unknown(given)
-    return Loaded(
-        _validated(given), {key: given[key].origin if key in given else DEFAULT for key in keys()}
-    )
+    config: Path | None, environment: Mapping[str, str], flags: Mapping[str, Entry]
+) -> LoadedSettings:
+    """Merge all sources and validate the result.
+
+    Args:
+        config: A file that must exist. By default the one named by PROPAGATION_CONFIG, else
+            propagation.toml in the working directory, if there is one.
+        environment: The process's variables, by name.
+        flags: By key; a source names the flag as the user wrote it.
+
+    Raises:
+        SettingsError: An unknown key, an impossible value or an unreadable file.
+    """
+    named = environment.get(f"{PREFIX}CONFIG")
+    entries = _read_file(config or (Path(named) if named else None))
+    entries |= _read_environment(environment)
+    entries |= flags
+    entries = _with_preset(entries)
+    _refuse_unknown(entries)
+    sources = {key: entries[key].source if key in entries else DEFAULT for key in setting_fields()}
+    return LoadedSettings(_validated(entries), sources)
 
 
-def parse_assignments(assignments: Sequence[str]) -> dict[str, Given]:
-    """KEY=VALUE of the flag --set. Raises SettingsError."""
-    pairs = [assignment.partition("=") for assignment in assignments]
-    for key, equals, _ in pairs:
+def parse_assignments(assignments: Sequence[str]) -> dict[str, Entry]:
+    """Parse KEY=VALUE of the flag --set. Raises SettingsError."""
+    entries = {}
+    for assignment in assignments:
+        key, equals, value = assignment.partition("=")
         if not equals or not key:
             raise SettingsError(f"--set {key}: give KEY=VALUE, for example --set taste.k=40")
-    return {key.strip(): Given(value, "flag --set") for key, _, value in pairs}
+        entries[key.strip()] = Entry(value, "flag --set")
+    return entries
 
 
 def variable_of(key: str) -> str:
-    """The environment's name of a key: server.port is PROPAGATION_SERVER__PORT."""
+    """Return the environment variable of a key: PROPAGATION_SERVER__PORT for server.port."""
     return PREFIX + key.replace(".", "__").upper()
 
 
-def keys() -> list[str]:
-    """Every key there is, as a person writes it."""
-    return [key for key, _ in leaves(Settings())]
-
-
-def leaves(model: BaseModel, prefix: str = "") -> Iterator[tuple[str, object]]:
-    """(key, value) of every setting below a model, secrets masked."""
-    for name in type(model).model_fields:
-        value = getattr(model, name)
-        if isinstance(value, BaseModel):
-            yield from leaves(value, f"{prefix}{name}.")
-        else:
-            yield (
-                f"{prefix}{name}".removeprefix(UNPREFIXED),
-                str(value) if isinstance(value, SecretStr) else value,
-            )
-
-
-def _from_file(config: Path | None) -> dict[str, Given]:
+def _read_file(config: Path | None) -> dict[str, Entry]:
     path = config or DEFAULT_FILE
     if config is None and not path.exists():
         return {}
@@ -121,7 +140,7 @@ def _from_file(config: Path | None) -> dict[str, Given]:
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path}: not TOML: {error}") from error
-    return {key: Given(value, f"file {path}") for key, value in _flattened(tables)}
+    return {key: Entry(value, f"file {path}") for key, value in _flattened(tables)}
 
 
 def _flattened(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, object]]:
@@ -132,124 +151,75 @@ def _flattened(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[st
             yield f"{prefix}{name}", value
 
 
-def _from_environment(environment: Mapping[str, str]) -> dict[str, Given]:
-    names = [
-        name
-        for name in sorted(environment)
-        if name.startswith(PREFIX) and name.removeprefix(PREFIX) not in NOT_SETTINGS
-    ]
+def _read_environment(environment: Mapping[str, str]) -> dict[str, Entry]:
     return {
-        name.removeprefix(PREFIX).replace("__", ".").lower(): Given(
-            environment[name], f"environment {name}"
-        )
-        for name in names
+        name.removeprefix(PREFIX).replace("__", ".").lower(): Entry(value, f"environment {name}")
+        for name, value in sorted(environment.items())
+        if name.startswith(PREFIX) and name not in OTHER_VARIABLES
     }
 
 
-def _with_preset(given: Mapping[str, Given]) -> dict[str, Given]:
-    """What the chosen preset says, below everything that was given besides it."""
-    chosen = given.get(PRESET)
-    rest = {key: value for key, value in given.items() if key != PRESET}
+def _with_preset(entries: Mapping[str, Entry]) -> dict[str, Entry]:
+    """Put the values of the chosen preset below all other entries."""
+    others = dict(entries)
+    chosen = others.pop(PRESET, None)
     if chosen is None:
-        return rest
+        return others
     if chosen.value not in PRESETS:
         raise SettingsError(
-            f"{PRESET} is {chosen.value!r} ({chosen.origin}); presets are: {', '.join(PRESETS)}"
+            f"{PRESET} is {chosen.value!r} ({chosen.source}); presets are: {', '.join(PRESETS)}"
         )
-    return {
-        key: Given(value, f"preset {chosen.value}")
-        for key, value in PRESETS[str(chosen.value)].items()
-    } | rest
+    values = PRESETS[str(chosen.value)]
+    return {key: Entry(value, f"preset {chosen.value}") for key, value in values.items()} | others
 
 
-def _refuse_unknown(given: Mapping[str, Given]) -> None:
-    known = keys()
-    for key, value in given.items():
-        if key not in known:
-            near = difflib.get_close_matches(key, [*known, PRESET], 1)
+def _refuse_unknown(entries: Mapping[str, Entry]) -> None:
+    for key, entry in entries.items():
+        if key not in setting_fields():
+            near = difflib.get_close_matches(key, [*setting_fields(), PRESET], 1)
             hint = f"did you mean {near[0]}?" if near else "`propagation settings` lists all"
-            raise SettingsError(f"{key} ({value.origin}) is no setting; {hint}")
+            raise SettingsError(f"{key} ({entry.source}) is no setting; {hint}")
 
 
-def _validated(given: Mapping[str, Given]) -> Settings:
+def _validated(entries: Mapping[str, Entry]) -> Settings:
     tree: dict[str, Any] = {}
-    for key, value in given.items():
-        place, names = tree, path_of(key)
-        for name in names[:-1]:
-            place = place.setdefault(name, {})
-        place[names[-1]] = _parsed(key, value)
+    for key, entry in entries.items():
+        *parents, name = setting_fields()[key].path
+        branch = tree
+        for parent in parents:
+            branch = branch.setdefault(parent, {})
+        branch[name] = _value(key, entry)
     try:
         return Settings.model_validate(tree)
     except ValidationError as error:
-        raise SettingsError(_sentence(error.errors()[0], given)) from error
+        raise SettingsError(_sentence(error.errors()[0], entries)) from error
 
 
-def path_of(key: str) -> list[str]:
-    """The fields that lead to a key's value in Settings."""
-    names = key.split(".")
-    return names if names[0] in Settings.model_fields else ["workflow", *names]
-
-
-def _parsed(key: str, given: Given) -> object:
-    """Text of a variable or a flag as what the field takes: `none` for an optional one, JSON for a
-    list."""
-    annotation = _annotation(path_of(key))
-    if isinstance(given.value, bool) and annotation is not bool:
+def _value(key: str, entry: Entry) -> object:
+    """Return the value to validate: `none` takes an optional setting back."""
+    options = setting_fields()[key].options
+    if isinstance(entry.value, bool) and bool not in options:
         raise SettingsError(
-            f"{key} is {given.value} ({given.origin}): true and false are for switches"
+            f"{key} is {entry.value} ({entry.source}): true and false are for switches"
         )
-    if not isinstance(given.value, str) or given.origin.startswith(("file", "preset")):
-        return given.value
-    options = (
-        get_args(annotation)
-        if get_origin(annotation) in (Union, types.UnionType)
-        else (annotation,)
-    )
-    if types.NoneType in options and given.value.lower() in ("", "none"):
-        return None
-    if any(get_origin(option) in (tuple, list) for option in options):
-        return _json_list(key, given)
-    return given.value
+    is_none = isinstance(entry.value, str) and entry.value.lower() in ("", "none")
+    return None if is_none and NoneType in options else entry.value
 
 
-def _json_list(key: str, given: Given) -> object:
-    try:
-        return json.loads(str(given.value))
-    except json.JSONDecodeError as error:
-        raise SettingsError(
-            f'{key} is {given.value!r} ({given.origin}): give a JSON list, for example ["a", "b"]'
-        ) from error
-
-
-def _annotation(names: Sequence[str]) -> Any:
-    model: Any = Settings
-    for name in names[:-1]:
-        model = model.model_fields[name].annotation
-    return model.model_fields[names[-1]].annotation
-
-
-def _sentence(error: ErrorDetails, given: Mapping[str, Given]) -> str:
-    """One line: key, value, where it came from, and what it may be."""
-    key = ".".join(str(part) for part in error["loc"]).removeprefix(UNPREFIXED)
-    source = given.get(key)
-    problem = (
-        error["msg"]
-        .replace("Input should", "must")
-        .replace("String should", "must")
-        .replace("Value error, ", "")
-    )
-    if source is None:
+def _sentence(error: ErrorDetails, entries: Mapping[str, Entry]) -> str:
+    """Say in one line: key, value, source, and the allowed values."""
+    key = ".".join(str(part) for part in error["loc"]).removeprefix("workflow.")
+    problem = re.sub("(Input|String) should", "must", error["msg"]).replace("Value error, ", "")
+    entry = entries.get(key)
+    if entry is None:
         return f"{key or 'settings'}: {problem}"
-    return f"{key} is {'a secret' if is_secret(key) else repr(_without_password(source.value))} ({source.origin}): {problem}"
+    secret = SecretStr in setting_fields()[key].options
+    value = "a secret" if secret else repr(_masked(entry.value))
+    return f"{key} is {value} ({entry.source}): {problem}"
 
 
-def is_secret(key: str) -> bool:
-    """Whether a key's value is shown to nobody."""
-    return SecretStr in (annotation := _annotation(path_of(key)), *get_args(annotation))
-
-
-def from_process(config: Path | None, flags: Mapping[str, Given]) -> Loaded:
-    """The same with this process' environment; PROPAGATION_CONFIG names the file where no flag
-    does."""
-    named = os.environ.get(f"{PREFIX}CONFIG")
-    return load_settings(config or (Path(named) if named else None), os.environ, flags)
+def _masked(value: object) -> object:
+    """Hide a secret, and a password within a URL (http://name:password@host)."""
+    if isinstance(value, SecretStr):
+        return str(value)
+    return PASSWORD_IN_URL.sub(rf"\1{MASK}@", value) if isinstance(value, str) else value

@@ -9,12 +9,12 @@ def settings(config: Config = None, assignments: Assignments = None, json: AsJso
 
     Later wins: defaults, a preset, the settings file, the environment (PROPAGATION_SERVER__PORT for
     server.port), flags. JSON: {key: {"value", "source"}}."""
-    shown = loaded(config, assignments).shown()
+    rows = loaded(config, assignments).rows()
     if json:
-        print_json({key: {"value": value, "source": source} for key, value, source in shown})
+        print_json({key: {"value": value, "source": source} for key, value, source in rows})
     else:
         print_table(
             "",
             ("setting", "value", "from"),
-            [(key, "none" if value is None else value, source) for key, value, source in shown],
+            [(key, "none" if value is None else value, source) for key, value, source in rows],
         )

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from services.client import credentials as access
-from services.config.sources import PREFIX, keys
+from services.config.sources import PREFIX, setting_fields
 
 ROOT = Path(__file__).parents[3]
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
@@ -94,7 +94,9 @@ def test_the_service_is_told_settings_that_it_has():
         access.CERTIFICATE,
         access.KEY,
     }  # what the health check, a client, shows and trusts
-    assert {name.removeprefix(PREFIX).replace("__", ".").lower() for name in told} <= set(keys())
+    assert {name.removeprefix(PREFIX).replace("__", ".").lower() for name in told} <= set(
+        setting_fields()
+    )
 
 
 def test_what_the_service_depends_on_is_there_and_has_a_health_check():

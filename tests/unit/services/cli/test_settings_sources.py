@@ -1,17 +1,13 @@
 """Settings: precedence, presets, and errors that name key, value, limit and source."""
 
 import pytest
-from pydantic import SecretStr
 
-from propagation.model.base import Term
 from services.config.sources import (
-    Given,
+    Entry,
     SettingsError,
-    keys,
-    leaves,
     load_settings,
     parse_assignments,
-    path_of,
+    setting_fields,
     variable_of,
 )
 
@@ -27,7 +23,7 @@ def load(tmp_path):
 
 
 def test_defaults_are_said_to_be_defaults(load):
-    assert set(load().origins.values()) == {"default"}
+    assert set(load().sources.values()) == {"default"}
 
 
 def test_later_wins_and_says_so(load):
@@ -38,15 +34,15 @@ def test_later_wins_and_says_so(load):
     loaded = load(toml, environment, ["seed=30"])
     workflow = loaded.settings.workflow
     assert (workflow.session.k, workflow.taste.k, workflow.seed) == (10, 20, 30)
-    assert loaded.origins["session.k"].endswith("propagation.toml")
-    assert loaded.origins["taste.k"] == "environment PROPAGATION_TASTE__K"
-    assert loaded.origins["seed"] == "flag --set"
+    assert loaded.sources["session.k"].endswith("propagation.toml")
+    assert loaded.sources["taste.k"] == "environment PROPAGATION_TASTE__K"
+    assert loaded.sources["seed"] == "flag --set"
 
 
 def test_a_preset_is_below_everything_that_was_given(load):
     loaded = load('preset = "paper"', {"PROPAGATION_TASTE__K": "33"})
     assert loaded.settings.workflow.policy == "semantic"
-    assert loaded.origins["policy"] == "preset paper"
+    assert loaded.sources["policy"] == "preset paper"
     assert loaded.settings.workflow.taste.k == 33
 
 
@@ -96,35 +92,44 @@ def test_an_optional_setting_can_be_taken_back(load):
     )
 
 
-def test_every_key_is_unique_reachable_and_has_a_variable(load):
-    assert len(set(keys())) == len(keys())
-    for key in keys():
+def test_every_key_leads_to_a_value_and_has_a_variable(load):
+    for key, field in setting_fields().items():
         value = load().settings
-        for name in path_of(key):
+        for name in field.path:
             value = getattr(value, name)
         assert variable_of(key).startswith("PROPAGATION_")
 
 
-def test_secrets_are_masked():
-    class Secretive(Term):
-        token: SecretStr = SecretStr("hunter2")
+def test_the_preset_and_every_setting_has_a_key_of_its_own():
+    paths = [field.path for field in setting_fields().values()]
+    assert len(set(paths)) == len(paths)
+    assert "preset" not in setting_fields()
 
-    assert "hunter2" not in str(list(leaves(Secretive())))
+
+@pytest.mark.parametrize("key", ["qdrant.api_key", "neo4j.password"])
+def test_secrets_are_masked(load, key):
+    assert "hunter2" not in str(load(flags=[f"{key}=hunter2"]).rows())
+
+
+@pytest.mark.parametrize("key", ["schedule.evolution", "update_size"])
+def test_none_in_a_file_takes_an_optional_setting_back(load, key):
+    rows = {row_key: value for row_key, value, _ in load(f'{key} = "none"').rows()}
+    assert rows[key] is None
 
 
 def test_names_of_other_programs_do_not_disturb(load):
     assert (
         load(
             environment={"PATH": "x", "PROPAGATION_CONFIG": "y", "PROPAGATION_ADDRESS": "z"}
-        ).origins["seed"]
+        ).sources["seed"]
         == "default"
     )
 
 
 def test_given_values_keep_their_type(load):
-    loaded = load_settings(None, {}, {"server.port": Given(0, "flag --port")})
+    loaded = load_settings(None, {}, {"server.port": Entry(0, "flag --port")})
     assert loaded.settings.server.port == 0
-    assert loaded.origins["server.port"] == "flag --port"
+    assert loaded.sources["server.port"] == "flag --port"
 
 
 def test_a_byte_order_mark_is_no_statement(load):
@@ -132,14 +137,14 @@ def test_a_byte_order_mark_is_no_statement(load):
 
 
 def test_a_password_inside_of_an_address_is_not_shown():
-    given = {"openai.base_url": Given("http://me:se:cr@et@host:80/v1", "flag --set")}
-    shown = {key: value for key, value, _ in load_settings(None, {}, given).shown()}
+    given = {"openai.base_url": Entry("http://me:se:cr@et@host:80/v1", "flag --set")}
+    shown = {key: value for key, value, _ in load_settings(None, {}, given).rows()}
     assert shown["openai.base_url"] == "http://me:**********@host:80/v1"
 
 
 def test_a_buffer_is_shown_as_it_is_in_force_with_a_language_model(load):
     def buffer(*flags):
-        return {key: value for key, value, _ in load(flags=flags).shown()}["buffer"]
+        return {key: value for key, value, _ in load(flags=flags).rows()}["buffer"]
 
     assert buffer() == 8
     assert buffer("reasoner=openai") == 3
