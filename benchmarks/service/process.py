@@ -19,7 +19,7 @@ from propagation.workflow.engine import Engine
 from services.assembly import build_engine
 from services.cli.research.replay import checked
 from services.config.settings import ScheduleSettings, Settings
-from services.grpc.requests.checks import checked_interaction
+from services.grpc.requests.validation import checked_interaction
 from services.runtime.process import SystemClock, collect_garbage_rarely
 from services.worker.call_priority import CallPriority
 from services.worker.worker import Worker

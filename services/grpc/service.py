@@ -9,17 +9,17 @@ from grpc_reflection.v1alpha import reflection
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1 import propagation_pb2_grpc as pb_grpc
 from services.config.path_redaction import PathRedaction
-from services.grpc.guard import Guard
-from services.grpc.handlers.batches import Writing
-from services.grpc.handlers.evolution import Evolving
-from services.grpc.handlers.forget import Forgetting
-from services.grpc.handlers.operations import Operating
-from services.grpc.handlers.profile import Profiles
+from services.grpc.handlers.forget_client import Forgetting
+from services.grpc.handlers.get_profile import Profiles
+from services.grpc.handlers.get_status import Operating
 from services.grpc.handlers.recommend import Recommending
+from services.grpc.handlers.record_interactions import Streaming
+from services.grpc.handlers.rounds_and_evolution import Evolving
 from services.grpc.handlers.routers import Routers
-from services.grpc.handlers.stream import Streaming
-from services.grpc.handlers.trace import Tracing
-from services.grpc.handlers.watch import Watching
+from services.grpc.handlers.trace_propagation import Tracing
+from services.grpc.handlers.upsert_clients import Writing
+from services.grpc.handlers.watch_propagation import Watching
+from services.grpc.interceptor import Guard
 from services.runtime.measurements import Timings
 from services.runtime.readiness import Readiness
 from services.security.admission import Door

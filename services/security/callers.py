@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from services.grpc.base import Context
+from services.grpc.handlers.servicer import Context
 from services.runtime.errors import NotAllowed
 from services.security.roles import Role
 

@@ -109,7 +109,7 @@ def checked(events: "Iterable[Event]") -> "Iterator[NewInteraction]":
     import time
 
     from services.client.upload import event_to_proto
-    from services.grpc.requests.checks import checked_interaction
+    from services.grpc.requests.validation import checked_interaction
 
     now = time.time_ns() // 1_000_000
     for event in events:

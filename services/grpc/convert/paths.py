@@ -9,9 +9,9 @@ from propagation.model.routers.router import RouterVersion
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.history.trace import AttributeHop, Hop, Path, ProfileHop
-from services.grpc.convert.names import Facts, facts_of
-from services.grpc.convert.profile_lines import interaction_to_proto, line_to_proto
-from services.grpc.convert.terms import KINDS, message_to_proto
+from services.grpc.convert.profiles import interaction_to_proto, line_to_proto
+from services.grpc.convert.references import Facts, facts_of
+from services.grpc.convert.vocabulary import KINDS, message_to_proto
 from services.security.callers import Caller
 
 

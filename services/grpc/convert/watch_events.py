@@ -10,9 +10,9 @@ from propagation.model.watch_events import Gap, NumberedMerge
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.history.watch import Position, Told
-from services.grpc.convert.names import Facts, facts_of
-from services.grpc.convert.terms import KINDS, evolution_to_proto, message_to_proto
-from services.grpc.handlers.operations import round_to_proto
+from services.grpc.convert.references import Facts, facts_of
+from services.grpc.convert.vocabulary import KINDS, evolution_to_proto, message_to_proto
+from services.grpc.handlers.get_status import round_to_proto
 from services.grpc.requests.resume_tokens import Resuming
 from services.security.callers import Caller
 

@@ -11,9 +11,9 @@ from propagation.workflow.read.explanation import Explanation
 from propagation.workflow.read.reasoner_ranking import FIRST
 from propagation.workflow.read.recommend import Recommended, Wish
 from propagation.workflow.read.similar_clients import By
-from services.grpc.base import Context, Servicer
-from services.grpc.convert.terms import key_to_proto, message_to_proto
-from services.grpc.requests.checks import KINDS, checked_key
+from services.grpc.convert.vocabulary import key_to_proto, message_to_proto
+from services.grpc.handlers.servicer import Context, Servicer
+from services.grpc.requests.validation import KINDS, checked_key
 from services.security.callers import caller_of
 from services.security.roles import Role
 

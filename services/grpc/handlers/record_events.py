@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from propagation.model.errors import InvalidInput
 from propagation.model.interactions.interaction import NewInteraction
 from propagation.v1 import propagation_pb2 as pb
-from services.grpc.base import Servicer
 from services.grpc.convert.outcomes import fill, reject
-from services.grpc.requests.checks import checked_interaction
+from services.grpc.requests.validation import checked_interaction
 from services.runtime.process import SystemClock
 
 CHECKED_AT_ONCE = 500

@@ -7,11 +7,11 @@ from propagation.model.routers.router import RouterVersion
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.history.time_travel import PastRouter
 from propagation.workflow.read.router_communities import masses, session_community, session_users
-from services.grpc.base import Context, Servicer
-from services.grpc.convert.terms import BANKS, key_to_proto
-from services.grpc.handlers.evolution import step_to_proto
+from services.grpc.convert.vocabulary import BANKS, key_to_proto
+from services.grpc.handlers.rounds_and_evolution import step_to_proto
+from services.grpc.handlers.servicer import Context, Servicer
 from services.grpc.requests.as_of import as_of
-from services.grpc.requests.page_tokens import page_size_of, start_of, token_for
+from services.grpc.requests.paging import page_size_of, start_of, token_for
 from services.security.callers import Caller, caller_of
 
 ALL = 1 << 31

@@ -5,7 +5,7 @@ from typing import Protocol
 from propagation.model.errors import InvalidInput
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.history.time_travel import Past
-from services.grpc.requests.checks import checked_time
+from services.grpc.requests.validation import checked_time
 from services.runtime.process import SystemClock
 
 

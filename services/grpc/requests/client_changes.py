@@ -9,7 +9,7 @@ from propagation.model.clients.client import ClientChange
 from propagation.model.errors import InvalidInput
 from propagation.model.validation import check_list, check_metadata, check_text
 from propagation.v1 import propagation_pb2 as pb
-from services.grpc.requests.checks import checked_key
+from services.grpc.requests.validation import checked_key
 
 FIELDS: dict[str, Callable[[Any, str], object]] = {
     "title": check_text,

@@ -11,7 +11,7 @@ from google.rpc.error_details_pb2 import BadRequest, ErrorInfo
 from google.rpc.status_pb2 import Status
 
 from propagation.v1 import propagation_pb2 as pb
-from services.grpc.guard import _in_time
+from services.grpc.interceptor import _in_time
 from services.grpc.status import status_of
 from services.runtime.errors import OutOfTime
 

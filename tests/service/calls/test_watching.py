@@ -11,7 +11,7 @@ import pytest
 
 from propagation.model.clients.client_text import MessageMerge
 from propagation.v1 import propagation_pb2 as pb
-from services.grpc.handlers.watch import Watching
+from services.grpc.handlers.watch_propagation import Watching
 from services.security.roles import Role
 from tests.service.calls.test_routers_and_traces import travelled
 

@@ -24,7 +24,7 @@ from services.config.settings import (
     Settings,
     TlsSettings,
 )
-from services.grpc import guard
+from services.grpc import interceptor as guard
 from services.runtime.errors import NotLoopback
 from services.security import reloaded_file as watched
 from services.security.address import refuse_open_address

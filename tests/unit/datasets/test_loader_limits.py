@@ -10,8 +10,8 @@ from propagation.model.clients.client import ClientKind
 from propagation.model.errors import BrokenData, InvalidInput
 from propagation.v1 import propagation_pb2 as pb
 from services.client.upload import BYTES_A_CALL, upload
-from services.grpc.requests.checks import checked_interaction
 from services.grpc.requests.client_changes import checked_change
+from services.grpc.requests.validation import checked_interaction
 
 SEED = 7
 LONE = "\ud800"

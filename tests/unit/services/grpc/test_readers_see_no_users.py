@@ -6,8 +6,8 @@ import pytest
 from propagation.model.clients.client import ClientKey, ClientKind
 from propagation.model.interactions.interaction import InteractionRow
 from propagation.workflow.history.trace import ProfileHop
-from services.grpc.convert.names import Facts
 from services.grpc.convert.paths import path_to_proto
+from services.grpc.convert.references import Facts
 from services.security.callers import Caller, Role
 
 ANN, RECORD = 0, 1

@@ -3,7 +3,7 @@
 import pytest
 
 from propagation.workflow.history.trace import AttributeHop, ProfileHop
-from services.grpc.handlers.trace import LOOKED_AT_A_PLACE, _first_of
+from services.grpc.handlers.trace_propagation import LOOKED_AT_A_PLACE, _first_of
 
 HERE = ProfileHop(ref=0, version=1, line=None)
 WAITS = (HERE, AttributeHop("jazz", 3))

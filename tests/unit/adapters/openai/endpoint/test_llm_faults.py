@@ -20,7 +20,7 @@ from propagation.model.errors import (
     ReasonerUnavailable,
 )
 from services.fake_llm.server import Refused
-from services.grpc.handlers.operations import Operating
+from services.grpc.handlers.get_status import Operating
 from tests.unit.adapters.openai.endpoint.test_llm_habits import outcome, parties
 from tests.unit.adapters.openai.endpoint.test_llm_other_server import both, reasoner_of
 from tests.unit.adapters.openai.other_server import READ, other_server

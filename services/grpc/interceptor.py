@@ -14,7 +14,7 @@ from google.protobuf.message import DecodeError, Message
 
 from propagation.model.errors import InvalidInput, PropagationError
 from services.config.path_redaction import PathRedaction
-from services.grpc.base import Context
+from services.grpc.handlers.servicer import Context
 from services.grpc.status import DETAILS_KEY, status_of, unexpected
 from services.runtime.errors import OutOfTime
 from services.runtime.measurements import Timings

@@ -3,11 +3,11 @@
 from propagation.model.errors import InvalidInput
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.history.profile_reader import ProfileReading
-from services.grpc.base import Context, Servicer
-from services.grpc.convert.names import facts_of
-from services.grpc.convert.profile_lines import profile_to_proto
+from services.grpc.convert.profiles import profile_to_proto
+from services.grpc.convert.references import facts_of
+from services.grpc.handlers.servicer import Context, Servicer
 from services.grpc.requests.as_of import as_of
-from services.grpc.requests.checks import checked_key
+from services.grpc.requests.validation import checked_key
 from services.security.callers import caller_of
 
 FRESHNESS = (pb.FRESHNESS_UNSPECIFIED, pb.FRESHNESS_CACHED, pb.FRESHNESS_MERGED)

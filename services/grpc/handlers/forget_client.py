@@ -6,8 +6,8 @@ from propagation.model.interactions.withdrawal import EventStatus
 from propagation.model.validation import check_id
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.forget.client_export import exported
-from services.grpc.base import Context, Servicer
-from services.grpc.requests.checks import checked_count, checked_key
+from services.grpc.handlers.servicer import Context, Servicer
+from services.grpc.requests.validation import checked_count, checked_key
 
 REASONS = {
     EventStatus.UNKNOWN: "UNKNOWN",

@@ -6,9 +6,9 @@ from propagation.model.errors import InvalidInput
 from propagation.model.validation import check_id, check_text
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.history.trace import Path, ProfileHop
-from services.grpc.base import Context, Servicer
 from services.grpc.convert.paths import facts_of_paths, path_to_proto
-from services.grpc.requests.checks import checked_key
+from services.grpc.handlers.servicer import Context, Servicer
+from services.grpc.requests.validation import checked_key
 from services.security.callers import caller_of
 
 PATHS = 20

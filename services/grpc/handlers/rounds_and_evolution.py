@@ -6,8 +6,8 @@ from propagation.model.errors import InvalidInput
 from propagation.model.routers.epoch import LineageStep
 from propagation.model.routers.evolution import EvolutionKind, EvolutionRun
 from propagation.v1 import propagation_pb2 as pb
-from services.grpc.base import Context, Servicer
-from services.grpc.requests.page_tokens import page_size_of, start_of, token_for
+from services.grpc.handlers.servicer import Context, Servicer
+from services.grpc.requests.paging import page_size_of, start_of, token_for
 
 KINDS = {
     EvolutionKind.SPLIT: pb.EVOLUTION_KIND_SPLIT,

@@ -8,8 +8,8 @@ from propagation.model.errors import InvalidInput
 from propagation.model.watch_events import WatchEventKind
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.history.watch import BEHIND, Watch, born, newest
-from services.grpc.base import Context, Servicer
 from services.grpc.convert.watch_events import answers_of
+from services.grpc.handlers.servicer import Context, Servicer
 from services.grpc.requests.resume_tokens import Resuming
 from services.security.callers import caller_of
 

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 
 from propagation.v1 import propagation_pb2 as pb
-from services.grpc.base import Context
 from services.grpc.handlers.record_events import Recording
+from services.grpc.handlers.servicer import Context
 from services.runtime.errors import Stopping
 
 READ_AHEAD = 512

@@ -10,8 +10,8 @@ from propagation.model.routers.round import Round
 from propagation.model.usage import Usage
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
-from services.grpc.base import Context, Servicer
-from services.grpc.handlers.evolution import run_to_proto
+from services.grpc.handlers.rounds_and_evolution import run_to_proto
+from services.grpc.handlers.servicer import Context, Servicer
 from services.runtime.measurements import Timings
 from services.runtime.process import release
 from services.schedule.calendar_job import CalendarJob

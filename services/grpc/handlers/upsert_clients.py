@@ -1,11 +1,11 @@
 """UpsertClients and RecordInteractions: durable, then acknowledged."""
 
 from propagation.v1 import propagation_pb2 as pb
-from services.grpc.base import Context
-from services.grpc.convert.terms import key_to_proto
+from services.grpc.convert.vocabulary import key_to_proto
 from services.grpc.handlers.record_events import Recording
-from services.grpc.requests.checks import checked_count
+from services.grpc.handlers.servicer import Context
 from services.grpc.requests.client_changes import checked_change, checked_mask
+from services.grpc.requests.validation import checked_count
 
 
 class Writing(Recording):

@@ -3,8 +3,8 @@
 from propagation.model.clients.profile import Author, Line, Source
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.history.profile_reader import ProfileReading
-from services.grpc.convert.names import Facts, senders
-from services.grpc.convert.terms import AUTHORS, key_to_proto, message_to_proto, rule_to_proto
+from services.grpc.convert.references import Facts, senders
+from services.grpc.convert.vocabulary import AUTHORS, key_to_proto, message_to_proto, rule_to_proto
 
 
 def profile_to_proto(reading: ProfileReading, facts: Facts, *, propagate: bool) -> pb.Profile:
