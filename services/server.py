@@ -24,9 +24,9 @@ from services.runtime.logging_setup import configure_logging
 from services.runtime.process import SystemClock, collect_garbage_rarely, process_name
 from services.runtime.readiness import Readiness, StartCancelled
 from services.security.address import bind, refuse_open_address, refuse_taken_port
-from services.security.admission import Door
-from services.security.rate_limits import Limits
-from services.security.reloaded_file import Watched
+from services.security.admission import Admission
+from services.security.rate_limits import RateLimits
+from services.security.reloaded_file import ReloadedFiles
 from services.security.tokens import read_tokens
 from services.worker.call_priority import CallPriority
 from services.worker.query_warm_up import Preparing
@@ -48,7 +48,7 @@ class Running:
     server: grpc.aio.Server
     service: PropagationService
     health: Health
-    door: Door
+    admission: Admission
     metrics: str | None = None
 
     async def stop(self, grace_seconds: float | None) -> None:
@@ -71,7 +71,9 @@ async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     with _stop_signals() as (first, second), contextlib.suppress(StartCancelled):
         async with running(settings, stopping=first) as service:
             announce(service.address)
-            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, service.door.look_again)
+            asyncio.get_running_loop().add_signal_handler(
+                signal.SIGHUP, service.admission.reload_tokens
+            )
             await first.wait()
             log.info("stopping", grace_seconds=settings.server.grace_seconds)
             hurry = asyncio.create_task(_hurry(service, second))
@@ -96,7 +98,7 @@ async def running(
         refuse_open_address(settings.server, settings.monitoring.host)
         refuse_taken_port(settings.monitoring.host.strip("[]"), settings.monitoring.port)
     monitoring = monitoring_of(settings.monitoring, process_name())
-    door = door_of(settings.server)
+    admission = admission_from_settings(settings.server)
     sys.setswitchinterval(
         SWITCH_SECONDS
     )  # the numbers' thread answers reads between the steps of reasoning
@@ -110,7 +112,7 @@ async def running(
         servicer,
         priority,
         worker.timings,
-        door,
+        admission,
         readiness,
         settings.server.max_message_bytes,
         redaction,
@@ -118,7 +120,7 @@ async def running(
     )
     health = Health(server)
     address = bind(server, settings.server)
-    service = Running(address, engine, worker, server, servicer, health, door)
+    service = Running(address, engine, worker, server, servicer, health, admission)
     await health.not_serving()
     await server.start()
     if settings.store == "sqlite" and not _holds_something(settings.database):
@@ -150,7 +152,7 @@ async def running(
         preparing.begin()
         readiness.declare()
         try:
-            async with monitoring.shown(engine, worker, settings.server, door) as metrics:
+            async with monitoring.shown(engine, worker, settings.server, admission) as metrics:
                 log.info("ready", address=address, graph=settings.graph, metrics=metrics)
                 yield replace(service, metrics=metrics)
         finally:
@@ -173,11 +175,12 @@ def _holds_something(database: Path) -> bool:
     return database.exists() and database.stat().st_size > 0
 
 
-def door_of(settings: ServerSettings) -> Door:
+def admission_from_settings(settings: ServerSettings) -> Admission:
     """Who may come in. Raises BrokenTokens."""
     path = settings.tokens
-    return Door(
-        Watched((path,), lambda: read_tokens(path)) if path else None, Limits(settings.limits)
+    return Admission(
+        ReloadedFiles((path,), lambda: read_tokens(path)) if path else None,
+        RateLimits(settings.limits),
     )
 
 

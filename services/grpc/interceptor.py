@@ -19,9 +19,9 @@ from services.grpc.status import DETAILS_KEY, status_of, unexpected
 from services.runtime.errors import OutOfTime
 from services.runtime.measurements import Timings
 from services.runtime.readiness import Readiness
-from services.security.admission import Door, Metadata
-from services.security.callers import SERVICE, calling
-from services.security.rate_limits import Limits
+from services.security.admission import Admission, Metadata
+from services.security.rate_limits import RateLimits
+from services.security.roles import SERVICE_PREFIX, admitted_caller
 from services.worker.call_priority import CallPriority
 
 # No call is answered in less: what would be done in it, the caller would not learn of.
@@ -50,7 +50,7 @@ class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in
         self,
         priority: CallPriority,
         timings: Timings,
-        door: Door,
+        admission: Admission,
         readiness: Readiness,
         redaction: PathRedaction,
     ) -> None:
@@ -58,7 +58,7 @@ class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in
         self._redaction = redaction
         self._readiness = readiness
         self._timings = timings
-        self._door = door
+        self._admission = admission
 
     async def intercept_service(
         self,
@@ -70,7 +70,7 @@ class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in
             return None
         method, request_id = handler_call_details.method, request_id_of(handler_call_details)
         enter = _entering(
-            self._door, self._readiness, method, handler_call_details.invocation_metadata or ()
+            self._admission, self._readiness, method, handler_call_details.invocation_metadata or ()
         )
         parse = _parsing(handler.request_deserializer, streaming=handler.request_streaming)
         if not handler.response_streaming:
@@ -89,7 +89,7 @@ class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in
             else (grpc.unary_stream_rpc_method_handler, handler.unary_stream)
         )
         still = partial(
-            self._door.admits_still, method, handler_call_details.invocation_metadata or ()
+            self._admission.identify, method, handler_call_details.invocation_metadata or ()
         )
         return make(
             _streaming(call, method, request_id, enter, still, self._redaction),
@@ -98,34 +98,34 @@ class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in
         )
 
 
-def _entering(door: Door, readiness: Readiness, method: str, metadata: Metadata) -> Enter:
+def _entering(admission: Admission, readiness: Readiness, method: str, metadata: Metadata) -> Enter:
     """Says who calls, or raises, also where a call of ours comes before the service is open; gives
     back the request, metered where sizes are limited: a call that is too much is refused, a stream
     waits."""
 
     def enter(request: Any, context: Context) -> Any:
-        caller = door.admit(method, metadata, context.peer())
-        calling.set(caller)
-        if method.startswith(SERVICE):
+        caller = admission.admit(method, metadata, context.peer())
+        admitted_caller.set(caller)
+        if method.startswith(SERVICE_PREFIX):
             readiness.require()
-        if not door.limits.weighs or request is None:
+        if not admission.limits.limits_bytes or request is None:
             return request
         if isinstance(request, Message):
-            door.limits.message(caller.name, request.ByteSize())
+            admission.limits.take_message(caller.name, request.ByteSize())
             return request
-        return _paced(request, door.limits, caller.name)
+        return _paced(request, admission.limits, caller.name)
 
     return enter
 
 
 async def _paced(
-    requests: AsyncIterator[Message], limits: Limits, client: str
+    requests: AsyncIterator[Message], limits: RateLimits, client: str
 ) -> AsyncIterator[Message]:
     async for request in requests:
-        wait = limits.pause(client, request.ByteSize())
+        wait = limits.message_wait(client, request.ByteSize())
         while wait:  # time alone brings it
             await asyncio.sleep(wait)
-            wait = limits.pause(client, request.ByteSize())
+            wait = limits.message_wait(client, request.ByteSize())
         yield request
 
 
@@ -180,7 +180,7 @@ def _streaming(
     method: str,
     request_id: str,
     enter: Enter,
-    still: Callable[[str], None],
+    still: Callable[[str], object],
     redaction: PathRedaction,
 ) -> Callable[..., Any]:
     """A generator of answers; or, as grpc's health service has it, a coroutine that writes them
@@ -205,7 +205,7 @@ def _streaming(
 
 
 @contextlib.asynccontextmanager
-async def _while_admitted(still: Callable[[], None]) -> AsyncIterator[None]:
+async def _while_admitted(still: Callable[[], object]) -> AsyncIterator[None]:
     """Cuts the body short when its caller may do this no more; looked at every second. Raises what
     `still` raised."""
     streaming, refused = asyncio.current_task(), list[PropagationError]()
@@ -248,7 +248,7 @@ async def _fail(
     if isinstance(error, grpc.aio.BaseError):
         _unheard(method, error)
     if isinstance(error, PropagationError):
-        caller = calling.get(None)
+        caller = admitted_caller.get(None)
         code, status = status_of(
             error, str if caller is not None and caller.sees_places else redaction.redact
         )

@@ -22,7 +22,7 @@ from services.grpc.handlers.watch_propagation import Watching
 from services.grpc.interceptor import Guard
 from services.runtime.measurements import Timings
 from services.runtime.readiness import Readiness
-from services.security.admission import Door
+from services.security.admission import Admission
 from services.worker.call_priority import CallPriority
 
 NAME = pb.DESCRIPTOR.services_by_name["PropagationService"].full_name
@@ -78,7 +78,7 @@ def new_server(
     service: PropagationService,
     priority: CallPriority,
     timings: Timings,
-    door: Door,
+    admission: Admission,
     readiness: Readiness,
     max_message_bytes: int,
     redaction: PathRedaction,
@@ -87,7 +87,7 @@ def new_server(
     """A server of `service` with reflection. Not started, no port yet. `before`: what every call
     passes first."""
     server = grpc.aio.server(
-        interceptors=[*before, Guard(priority, timings, door, readiness, redaction)],
+        interceptors=[*before, Guard(priority, timings, admission, readiness, redaction)],
         options=[
             ("grpc.max_concurrent_streams", CALLS_A_CONNECTION),
             ("grpc.max_receive_message_length", max_message_bytes),

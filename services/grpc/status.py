@@ -11,7 +11,7 @@ from google.rpc.status_pb2 import Status
 from propagation.model import errors
 from services.runtime.errors import NotAllowed, OutOfTime, Starting, Stopping
 from services.security.admission import NotAuthenticated
-from services.security.rate_limits import TooMuch
+from services.security.rate_limits import RateLimited
 
 DOMAIN = "propagation.v1"
 DETAILS_KEY = "grpc-status-details-bin"
@@ -36,7 +36,7 @@ CODES: dict[type[errors.PropagationError], tuple[grpc.StatusCode, str]] = {
     OutOfTime: (grpc.StatusCode.DEADLINE_EXCEEDED, "OUT_OF_TIME"),
     NotAuthenticated: (grpc.StatusCode.UNAUTHENTICATED, "NOT_AUTHENTICATED"),
     NotAllowed: (grpc.StatusCode.PERMISSION_DENIED, "NOT_ALLOWED"),
-    TooMuch: (grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_MUCH"),
+    RateLimited: (grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_MUCH"),
     errors.IndexUnavailable: (grpc.StatusCode.UNAVAILABLE, "INDEX_UNAVAILABLE"),
 }
 

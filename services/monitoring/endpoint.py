@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 from services.config.settings import ServerSettings
 from services.runtime.errors import NotAllowed, PortTaken
-from services.security.admission import Door, NotAuthenticated
-from services.security.rate_limits import TooMuch
+from services.security.admission import Admission, NotAuthenticated
+from services.security.rate_limits import RateLimited
 from services.security.tls import server_context
 
 HEAD_BYTES = 16 << 10
@@ -20,7 +20,7 @@ Text = Callable[[], Awaitable[bytes]]
 
 @contextlib.asynccontextmanager
 async def metrics_endpoint(
-    host: str, port: int, server: ServerSettings, door: Door, text: Text
+    host: str, port: int, server: ServerSettings, admission: Admission, text: Text
 ) -> AsyncIterator[str]:
     """Listens until the end; its HOST:PORT. Where the service asks for tokens, so does this: any
     will do. Raises PortTaken."""
@@ -32,7 +32,7 @@ async def metrics_endpoint(
             async with asyncio.timeout(SECONDS):
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
                 status, body = await _answered(
-                    head, str(writer.get_extra_info("peername")), door, text
+                    head, str(writer.get_extra_info("peername")), admission, text
                 )
                 writer.write(
                     f"HTTP/1.1 {status}\r\nContent-Type: {TYPE}\r\nContent-Length: {len(body)}\r\nConnection: close"
@@ -54,7 +54,9 @@ async def metrics_endpoint(
         yield f"{host}:{listening.sockets[0].getsockname()[1]}"
 
 
-async def _answered(head: list[str], peer: str, door: Door, text: Text) -> tuple[str, bytes]:
+async def _answered(
+    head: list[str], peer: str, admission: Admission, text: Text
+) -> tuple[str, bytes]:
     """(status, body)."""
     words = head[0].split(" ")
     if len(words) != 3 or words[0] not in ("GET", "HEAD"):
@@ -66,11 +68,11 @@ async def _answered(head: list[str], peer: str, door: Door, text: Text) -> tuple
         for name, _, value in (line.partition(":") for line in head[1:] if line)
     ]
     try:
-        door.admit(METHOD, headers, peer)
+        admission.admit(METHOD, headers, peer)
     except NotAuthenticated as error:
         return "401 Unauthorized", f"{error}\n".encode()
     except NotAllowed as error:
         return "403 Forbidden", f"{error}\n".encode()
-    except TooMuch as error:
+    except RateLimited as error:
         return "429 Too Many Requests", f"{error}\n".encode()
     return "200 OK", await text() if words[0] == "GET" else b""

@@ -18,7 +18,7 @@ from services.monitoring.instrumented_ports import Observed
 from services.monitoring.metrics import Metrics
 from services.monitoring.rpc_timing import Timing
 from services.runtime.errors import NotInstalled
-from services.security.admission import Door
+from services.security.admission import Admission
 from services.worker.worker import Worker
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Monitor:
 
     @contextlib.asynccontextmanager
     async def shown(
-        self, engine: Engine, worker: Worker, server: ServerSettings, door: Door
+        self, engine: Engine, worker: Worker, server: ServerSettings, admission: Admission
     ) -> AsyncIterator[str | None]:
         """While the service runs: where the metrics are, None where no port is set."""
         self._metrics.show_counters(worker.counters)
@@ -71,7 +71,7 @@ class Monitor:
                 yield None
             else:
                 async with metrics_endpoint(
-                    self._settings.host, self._settings.port, server, door, text
+                    self._settings.host, self._settings.port, server, admission, text
                 ) as address:
                     yield address
         finally:

@@ -11,7 +11,7 @@ from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.vector_index import VectorIndex
 from propagation.workflow.engine import Engine
 from services.config.settings import MonitoringSettings, ServerSettings
-from services.security.admission import Door
+from services.security.admission import Admission
 from services.worker.worker import Worker
 
 
@@ -23,7 +23,7 @@ class Monitoring(Protocol):
         """What every call passes first."""
 
     def shown(
-        self, engine: Engine, worker: Worker, server: ServerSettings, door: Door
+        self, engine: Engine, worker: Worker, server: ServerSettings, admission: Admission
     ) -> contextlib.AbstractAsyncContextManager[str | None]:
         """While the service runs: where the metrics are, None where they are not asked for."""
 
@@ -39,7 +39,7 @@ class Off:
 
     @contextlib.asynccontextmanager
     async def shown(
-        self, engine: Engine, worker: Worker, server: ServerSettings, door: Door
+        self, engine: Engine, worker: Worker, server: ServerSettings, admission: Admission
     ) -> AsyncIterator[str | None]:
         yield None
 

@@ -1,4 +1,4 @@
-"""Where the service may listen, and how: no other address than loopback without TLS and tokens."""
+"""The addresses that the service may listen on: loopback only, unless TLS and tokens are set."""
 
 import ipaddress
 import socket
@@ -11,15 +11,20 @@ from services.security.tls import server_credentials
 
 
 def refuse_open_address(server: ServerSettings, host: str | None = None) -> None:
-    """Raises NotLoopback unless the host (the service's, or another one that it listens on) is this
-    machine's own, TLS and tokens are set, or --insecure was said."""
+    """Raise NotLoopback if other machines could reach the service without TLS and a token.
+
+    Another `host` that the process listens on is judged in place of the service's own.
+    """
     closed = server.tls.certificate is not None and server.tokens is not None
     if not (closed or server.insecure or is_loopback(host or server.host)):
         raise NotLoopback(host or server.host)
 
 
 def is_loopback(host: str) -> bool:
-    """Names other than localhost are not resolved: they may mean another machine tomorrow."""
+    """Check whether a host is this machine's own; of all names, only localhost is.
+
+    Other names are not resolved: they may mean another machine tomorrow.
+    """
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -27,31 +32,38 @@ def is_loopback(host: str) -> bool:
 
 
 def bind(server: grpc.aio.Server, settings: ServerSettings) -> str:
-    """Take the port (0: a free one), with TLS where a certificate is named; the address. Raises
-    PortTaken, BrokenTls."""
+    """Open the service's port, with TLS if a certificate is configured.
+
+    Returns:
+        HOST:PORT, where a configured port 0 has become a free one.
+
+    Raises:
+        PortTaken, BrokenTls: The port cannot be opened.
+    """
     host = f"[{settings.host}]" if ":" in settings.host.strip("[]") else settings.host
     refuse_taken_port(settings.host.strip("[]"), settings.port)
-    credentials, wanted = server_credentials(settings.tls), f"{host}:{settings.port}"
+    credentials, address = server_credentials(settings.tls), f"{host}:{settings.port}"
     try:
         port = (
-            server.add_secure_port(wanted, credentials)
+            server.add_secure_port(address, credentials)
             if credentials
-            else server.add_insecure_port(wanted)
+            else server.add_insecure_port(address)
         )
     except RuntimeError as error:
-        raise PortTaken(wanted) from error
+        raise PortTaken(address) from error
     return f"{host}:{port}"
 
 
 def refuse_taken_port(host: str, port: int) -> None:
-    """A name may mean several addresses, of which one that is free is enough. grpc would find out
-    too, and write lines of its own on standard error that nothing can hold back. Raises PortTaken.
+    """Raise PortTaken unless one of the host's addresses has the port free.
+
+    grpc would notice too, but writes lines to standard error that cannot be suppressed.
     """
     try:
-        places = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
         raise PortTaken(f"{host}:{port}") from error
-    if not any(_is_free(*place) for place in places):
+    if not any(_is_free(*address) for address in addresses):
         raise PortTaken(f"{host}:{port}")
 
 

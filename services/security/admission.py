@@ -1,70 +1,74 @@
-"""Whether a call comes in, and as whom."""
+"""Admission of calls: a known token, the role that the call needs, and rate limits."""
 
 from collections.abc import Iterable
 
 from propagation.model.errors import PropagationError
 from services.runtime.errors import NotAllowed
-from services.security.callers import ALL_ROLES, OPEN, Caller, needed_role
-from services.security.rate_limits import Limits
-from services.security.reloaded_file import Watched
-from services.security.tokens import Token, token_of
+from services.security.rate_limits import RateLimits
+from services.security.reloaded_file import ReloadedFiles
+from services.security.roles import ALL_ROLES, Caller, required_role
+from services.security.tokens import Token, find_token
 
 SCHEME = "bearer "
+# Load balancers ask for health, and have no token.
+METHODS_WITHOUT_TOKEN = frozenset({"/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch"})
 Metadata = Iterable[tuple[str, str | bytes]]
-Tokens = Watched[dict[str, Token]]
 
 
 class NotAuthenticated(PropagationError):
-    """No token came with the call, or none that is known."""
+    """The call carries no token, or an unknown one."""
 
 
-class Door:
-    """`tokens`: None where whoever reaches the service may do everything (loopback without tokens,
-    or --insecure)."""
+class Admission:
+    """Decides whether a call may run, and as which caller.
 
-    def __init__(self, tokens: Tokens | None, limits: Limits) -> None:
+    Without `tokens` (on loopback, or with --insecure) every caller has all roles.
+    """
+
+    def __init__(self, tokens: ReloadedFiles[dict[str, Token]] | None, limits: RateLimits) -> None:
         self._tokens = tokens
         self.limits = limits
 
-    def look_again(self) -> None:
-        """The tokens file was changed."""
+    def reload_tokens(self) -> None:
+        """Read the tokens file now if it changed."""
         if self._tokens is not None:
-            self._tokens.look_again()
+            self._tokens.reload()
 
     def admit(self, method: str, metadata: Metadata, peer: str) -> Caller:
-        """Who calls. `method`: /package.Service/Rpc; `peer`: the caller's address. Raises
-        NotAuthenticated, NotAllowed, TooMuch."""
-        caller = self._caller(method, metadata, peer)
-        self.limits.call(caller.name)
+        """Identify the caller and count the call.
+
+        `method` is the full name, /package.Service/Call; `peer` is like "ipv4:10.0.0.1:5000".
+
+        Raises:
+            NotAuthenticated, NotAllowed, RateLimited: The call must not run.
+        """
+        caller = self.identify(method, metadata, peer)
+        self.limits.take_call(caller.name)
         return caller
 
-    def admits_still(self, method: str, metadata: Metadata, peer: str) -> None:
-        """Asked again while a stream goes on: tokens are taken back. Raises NotAuthenticated,
-        NotAllowed."""
-        self._caller(method, metadata, peer)
+    def identify(self, method: str, metadata: Metadata, peer: str) -> Caller:
+        """Identify the caller without counting a call: streams check again that they may go on.
 
-    def _caller(self, method: str, metadata: Metadata, peer: str) -> Caller:
-        if self._tokens is None or method in OPEN:
-            return Caller(ALL_ROLES if self._tokens is None else frozenset(), _host(peer))
-        token = token_of(_given(metadata), self._tokens.now())
+        Raises:
+            NotAuthenticated, NotAllowed: The call must not run.
+        """
+        if self._tokens is None or method in METHODS_WITHOUT_TOKEN:
+            roles = ALL_ROLES if self._tokens is None else frozenset()
+            return Caller(roles, name=peer.rpartition(":")[0])
+        token = find_token(_bearer_token(metadata), self._tokens.current())
         if token is None:
             raise NotAuthenticated(
                 "a known token is needed: send the metadata `authorization: Bearer TOKEN`"
             )
         caller = Caller.of_token(token.name, token.roles)
-        role = needed_role(method)
+        role = required_role(method)
         if role is not None and role not in caller.roles:
             raise NotAllowed(method.rpartition("/")[2], role.value)
         return caller
 
 
-def _given(metadata: Metadata) -> str:
+def _bearer_token(metadata: Metadata) -> str:
     for key, value in metadata:
         if key == "authorization" and isinstance(value, str) and value.lower().startswith(SCHEME):
             return value[len(SCHEME) :].strip()
     return ""
-
-
-def _host(peer: str) -> str:
-    """Of "ipv4:10.0.0.1:5000"."""
-    return peer.rpartition(":")[0]

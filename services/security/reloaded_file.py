@@ -1,4 +1,4 @@
-"""A file that is read again when it changes."""
+"""Files that are read again when they change."""
 
 import time
 from collections.abc import Callable
@@ -9,45 +9,44 @@ import structlog
 
 from propagation.model.errors import PropagationError
 
-LOOK_SECONDS = 1.0
+CHECK_SECONDS = 1.0
 T = TypeVar("T")
 Stamp = tuple[int, int, int]
 log = structlog.get_logger()
 
 
-class Watched(Generic[T]):
-    """What `read` makes of files, looked at again at most once a second. Where they cannot be read
-    again, what was read before stays in force, and the log says so: a half-written file locks
-    nobody out."""
+class ReloadedFiles(Generic[T]):
+    """The parsed content of files, checked for changes at most once a second.
+
+    If a changed file cannot be read, the content from before stays in force and the log says so:
+    a half-written file locks no caller out.
+    """
 
     def __init__(self, paths: tuple[Path, ...], read: Callable[[], T]) -> None:
         self._paths = paths
         self._read = read
-        self._stamps = self._look()
-        self._value = read()
-        self._looked = time.monotonic()
+        self._stamps = self._stat()
+        self._content = read()
+        self._checked_at = time.monotonic()
 
-    def now(self) -> T:
-        """Is called once a call: looks at most once a second."""
-        if time.monotonic() - self._looked >= LOOK_SECONDS:
-            self.look_again()
-        return self._value
+    def current(self) -> T:
+        """Return the content; first check the files if the last check is a second old."""
+        if time.monotonic() - self._checked_at >= CHECK_SECONDS:
+            self.reload()
+        return self._content
 
-    def look_again(self) -> None:
-        """Now, whenever it was looked at last."""
-        self._looked = time.monotonic()
+    def reload(self) -> None:
+        """Check the files now, and read them again if they changed."""
+        self._checked_at = time.monotonic()
         try:
-            stamps = self._look()
+            stamps = self._stat()
             if stamps != self._stamps:
-                self._value = self._read()
+                self._content = self._read()
                 self._stamps = stamps
-                log.info("read again", files=[str(path) for path in self._paths])
+                log.info("files read again", files=[str(path) for path in self._paths])
         except (OSError, PropagationError) as error:
-            log.error(
-                "a changed file cannot be used; what it said before stays in force",
-                error=str(error),
-            )
+            log.error("a changed file cannot be used; its earlier content stays", error=str(error))
 
-    def _look(self) -> list[Stamp]:
+    def _stat(self) -> list[Stamp]:
         found = [path.stat() for path in self._paths]
         return [(status.st_mtime_ns, status.st_size, status.st_ino) for status in found]

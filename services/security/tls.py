@@ -1,4 +1,4 @@
-"""TLS, and mutual TLS, with certificates that may be replaced while the service runs."""
+"""TLS and mutual TLS, with certificates that may be replaced while the service runs."""
 
 import ssl
 from pathlib import Path
@@ -7,85 +7,79 @@ import grpc
 
 from propagation.model.errors import PropagationError
 from services.config.settings import TlsSettings
-from services.security.reloaded_file import Watched
+from services.security.reloaded_file import ReloadedFiles
 
 
 class BrokenTls(PropagationError):
-    """The TLS settings do not add up, or a file of them cannot be read."""
+    """The TLS settings are incomplete, or one of their files cannot be used."""
 
 
 def server_credentials(tls: TlsSettings) -> grpc.ServerCredentials | None:
-    """None where no certificate is named. New connections get the files as they are then. Raises
-    BrokenTls."""
-    if tls.certificate is None and tls.key is None and tls.client_ca is None:
+    """Build the gRPC server's credentials; each new connection gets the files' current content.
+
+    Returns:
+        None if no certificate is configured.
+
+    Raises:
+        BrokenTls: Certificate or key is missing, or a file cannot be used.
+    """
+    paths = _paths(tls)
+    if not paths:
         return None
-    if tls.certificate is None or tls.key is None:
+    certificate, key = tls.certificate, tls.key
+    if certificate is None or key is None:
         raise BrokenTls("server.tls: certificate and key belong together; name both")
-    certificate, key, client_ca = tls.certificate, tls.key, tls.client_ca
 
     def read() -> grpc.ServerCertificateConfiguration:
-        _check_pair(certificate, key)
-        roots = read_file(client_ca) if client_ca else None
+        _load_context(tls)  # grpc itself accepts any text, and then no handshake succeeds
         return grpc.ssl_server_certificate_configuration(
-            [(read_file(key), read_file(certificate))], root_certificates=roots
+            [(key.read_bytes(), certificate.read_bytes())],
+            root_certificates=tls.client_ca.read_bytes() if tls.client_ca else None,
         )
 
     try:
-        watched = Watched(_files(tls), read)
+        files = ReloadedFiles(paths, read)
     except OSError as error:
         raise BrokenTls(f"server.tls: {error.filename}: {error.strerror}") from error
     return grpc.dynamic_ssl_server_credentials(
-        watched.now(), watched.now, require_client_authentication=client_ca is not None
+        files.current(), files.current, require_client_authentication=tls.client_ca is not None
     )
 
 
 def server_context(tls: TlsSettings) -> ssl.SSLContext | None:
-    """The same for what is no gRPC: None where no certificate is named; each handshake shows the
-    files as they are then. Raises BrokenTls."""
+    """Build the metrics endpoint's TLS context; handshakes use the files' current content.
+
+    Returns:
+        None if no certificate is configured.
+
+    Raises:
+        BrokenTls: A file cannot be used.
+    """
     if tls.certificate is None or tls.key is None:
         return None
-    watched = Watched(_files(tls), lambda: _context(tls))
-    context = watched.now()
+    files = ReloadedFiles(_paths(tls), lambda: _load_context(tls))
+    context = files.current()
 
-    def shown(connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
-        connection.context = watched.now()
+    def use_current(connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
+        connection.context = files.current()
 
-    context.sni_callback = shown  # is called where no name is asked for, too
+    context.sni_callback = use_current  # also runs for a client that sends no server name
     return context
 
 
-def _context(tls: TlsSettings) -> ssl.SSLContext:
+def _load_context(tls: TlsSettings) -> ssl.SSLContext:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    problem = f"{tls.certificate} and {tls.key} are not a certificate and its key"
     try:
-        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         context.load_cert_chain(tls.certificate or "", tls.key)
         if tls.client_ca is not None:
+            problem = f"{tls.client_ca} holds no authority's certificate"
             context.load_verify_locations(tls.client_ca)
             context.verify_mode = ssl.CERT_REQUIRED
-    except (OSError, ssl.SSLError) as error:
-        raise BrokenTls(f"{tls.certificate}, {tls.key}: {error}") from error
+    except OSError as error:
+        raise BrokenTls(f"server.tls: {problem} ({error}); name readable PEM files") from error
     return context
 
 
-def _files(tls: TlsSettings) -> tuple[Path, ...]:
+def _paths(tls: TlsSettings) -> tuple[Path, ...]:
     return tuple(path for path in (tls.certificate, tls.key, tls.client_ca) if path is not None)
-
-
-def _check_pair(certificate: Path, key: Path) -> None:
-    """grpc itself would take any text, and answer nobody."""
-    try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
-    except ssl.SSLError as error:
-        raise BrokenTls(
-            f"server.tls: {certificate} and {key} are not a certificate and its key ({error.reason})"
-        ) from error
-
-
-def read_file(path: Path) -> bytes:
-    """A PEM file. Raises BrokenTls."""
-    try:
-        text = path.read_bytes()
-    except OSError as error:
-        raise BrokenTls(f"{path}: {error.strerror}; name a readable PEM file") from error
-    if b"-----BEGIN " not in text:
-        raise BrokenTls(f"{path}: is not a PEM file")
-    return text

@@ -1,5 +1,4 @@
-"""Tokens: made once and shown once; the file keeps their hash, roles and name, and nothing that
-opens a door."""
+"""Tokens of callers: a secret is shown once, the file keeps its name, roles and hash."""
 
 import hashlib
 import hmac
@@ -17,17 +16,23 @@ from services.security.roles import Role
 SECRET_BYTES = 32
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 HASH = re.compile(r"[0-9a-f]{64}")
-HEADER = "# Tokens of the service, one a line: name, roles, SHA-256 of the secret. Made by `propagation token new`.\n"
+HEADER = (
+    "# Tokens of the service, one a line: name, roles, SHA-256 of the secret."
+    " Made by `propagation token new`.\n"
+)
 
 
 class BrokenTokens(PropagationError):
-    """The tokens file cannot be used; names file, line and what is wrong, never a token."""
+    """The tokens file cannot be used. The message names file and line, never a token."""
 
 
 @dataclass(frozen=True)
 class Token:
-    """`hashed`: SHA-256 of the secret's 256 random bits, in hex: with so many there is nothing to
-    guess, and no salt to add."""
+    """A token as the file keeps it.
+
+    `hashed` is the SHA-256 of the secret, in hex. The secret has 256 random bits: it cannot be
+    guessed, so it needs no salt.
+    """
 
     name: str
     roles: frozenset[Role]
@@ -35,26 +40,30 @@ class Token:
 
     @property
     def line(self) -> str:
+        """The token's line in the file."""
         return f"{self.name} {','.join(sorted(self.roles))} {self.hashed}\n"
 
 
 def new_token(name: str, roles: Iterable[Role]) -> tuple[str, Token]:
-    """(what the caller keeps, what the file keeps)."""
+    """Make a token: the secret for the caller, and the entry for the file."""
     secret = secrets.token_urlsafe(SECRET_BYTES)
     return f"{name}.{secret}", Token(name, frozenset(roles), _hash(secret))
 
 
-def token_of(given: str, tokens: Mapping[str, Token]) -> Token | None:
-    """The token that this is; None where it is none of them. Takes as long for a wrong secret as
-    for a right one."""
-    name, _, secret = given.partition(".")
+def find_token(presented: str, tokens: Mapping[str, Token]) -> Token | None:
+    """Find the token that a caller presented. A wrong secret takes as long as a right one."""
+    name, _, secret = presented.partition(".")
     found = tokens.get(name)
     right = hmac.compare_digest(_hash(secret), found.hashed if found else "0" * 64)
     return found if right else None
 
 
 def read_tokens(path: Path) -> dict[str, Token]:
-    """By name. Raises BrokenTokens."""
+    """Read the tokens file, by name.
+
+    Raises:
+        BrokenTokens: The file is unreadable, malformed, or others than its owner may write it.
+    """
     try:
         status, text = path.stat(), path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -67,31 +76,30 @@ def read_tokens(path: Path) -> dict[str, Token]:
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):
             continue
-        token = _parsed(line, f"{path}, line {number}")
+        token = _parse_line(line, f"{path}, line {number}")
         if token.name in found:
-            raise BrokenTokens(f"{path}, line {number}: the name {token.name!r} stands there twice")
+            raise BrokenTokens(f"{path}, line {number}: the name {token.name!r} occurs twice")
         found[token.name] = token
     return found
 
 
 def write_tokens(path: Path, tokens: Iterable[Token]) -> None:
-    """In place of what was there, in one step: a service that looks meanwhile sees the old file or
-    the new one."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with write_atomically(descriptor, beside, path) as file:
+    """Replace the tokens file in one step; a running service reads the old file or the new one."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with write_atomically(descriptor, draft, path) as file:
         file.write(HEADER + "".join(token.line for token in tokens))
 
 
-def _parsed(line: str, place: str) -> Token:
+def _parse_line(line: str, place: str) -> Token:
     parts = line.split()
     if len(parts) != 3 or not NAME.fullmatch(parts[0]) or not HASH.fullmatch(parts[2]):
         raise BrokenTokens(
-            f"{place}: is not `name roles hash`; make it anew with `propagation token new`"
+            f"{place}: is not `name roles hash`; make it again with `propagation token new`"
         )
     roles = parts[1].split(",")
-    if strange := sorted(set(roles) - set(Role)):
-        raise BrokenTokens(f"{place}: {strange[0]!r} is no role; roles are {', '.join(Role)}")
+    if unknown := sorted(set(roles) - set(Role)):
+        raise BrokenTokens(f"{place}: {unknown[0]!r} is not a role; roles are {', '.join(Role)}")
     return Token(parts[0], frozenset(Role(role) for role in roles), parts[2])
 
 

@@ -12,7 +12,7 @@ from propagation.workflow.history.trace import AttributeHop, Hop, Path, ProfileH
 from services.grpc.convert.profiles import interaction_to_proto, line_to_proto
 from services.grpc.convert.references import Facts, facts_of
 from services.grpc.convert.vocabulary import KINDS, message_to_proto
-from services.security.callers import Caller
+from services.security.roles import Caller
 
 
 async def facts_of_paths(store: GraphStore, caller: Caller, paths: Sequence[Path]) -> Facts:

@@ -11,7 +11,7 @@ from propagation.model.routers.router import RouterVersion
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.v1 import propagation_pb2 as pb
 from services.grpc.convert.vocabulary import KINDS
-from services.security.callers import Caller
+from services.security.roles import Caller
 
 SENDERS = 50
 

@@ -14,7 +14,7 @@ from services.grpc.convert.references import Facts, facts_of
 from services.grpc.convert.vocabulary import KINDS, evolution_to_proto, message_to_proto
 from services.grpc.handlers.get_status import round_to_proto
 from services.grpc.requests.resume_tokens import Resuming
-from services.security.callers import Caller
+from services.security.roles import Caller
 
 OUTCOMES = {
     "merged": pb.MERGE_OUTCOME_MERGED,

@@ -8,7 +8,7 @@ from services.grpc.convert.references import facts_of
 from services.grpc.handlers.servicer import Context, Servicer
 from services.grpc.requests.as_of import as_of
 from services.grpc.requests.validation import checked_key
-from services.security.callers import caller_of
+from services.security.roles import current_caller
 
 FRESHNESS = (pb.FRESHNESS_UNSPECIFIED, pb.FRESHNESS_CACHED, pb.FRESHNESS_MERGED)
 
@@ -37,7 +37,7 @@ class Profiles(Servicer):
         propagate = (
             request.propagate if request.HasField("propagate") else self._engine.settings.propagate
         )
-        facts = await facts_of(self._engine.store, caller_of(context), reading.text.profile.lines)
+        facts = await facts_of(self._engine.store, current_caller(), reading.text.profile.lines)
         return pb.GetProfileResponse(
             profile=profile_to_proto(reading, facts, propagate=propagate), reflects=reflects
         )

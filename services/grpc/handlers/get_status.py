@@ -15,7 +15,7 @@ from services.grpc.handlers.servicer import Context, Servicer
 from services.runtime.measurements import Timings
 from services.runtime.process import release
 from services.schedule.calendar_job import CalendarJob
-from services.security.callers import caller_of
+from services.security.roles import current_caller
 
 DEAD_LETTERS_SHOWN = 20
 DEAD_LETTERS_COUNTED = 100_000
@@ -76,7 +76,7 @@ class Operating(Servicer):
         letters = await store.dead_letters(DEAD_LETTERS_COUNTED)
         gauge = await engine.gauge()
         evolutions = await store.evolution_runs(1)
-        told = str if caller_of(context).sees_places else self._redaction.redact
+        told = str if current_caller().sees_places else self._redaction.redact
         return pb.GetStatusResponse(
             recorded_through=recorded,
             learned_through=learned,

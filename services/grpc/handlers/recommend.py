@@ -14,8 +14,7 @@ from propagation.workflow.read.similar_clients import By
 from services.grpc.convert.vocabulary import key_to_proto, message_to_proto
 from services.grpc.handlers.servicer import Context, Servicer
 from services.grpc.requests.validation import KINDS, checked_key
-from services.security.callers import caller_of
-from services.security.roles import Role
+from services.security.roles import Role, current_caller
 
 LIMIT, LIMIT_MAX = 10, 1_000
 CANDIDATES_MAX = 10_000
@@ -70,7 +69,7 @@ class Recommending(Servicer):
             )
         kind = KINDS[request.kind] if request.kind else key.kind
         if kind == ClientKind.USER:
-            caller_of(context).needs(Role.ANALYST, "SimilarClients of users")
+            current_caller().require(Role.ANALYST, "SimilarClients of users")
         if request.HasField("min_sequence"):
             await self._wait_for(request.min_sequence, context)
         ref = await self._ref(key)

@@ -7,6 +7,7 @@ from propagation.model.errors import InvalidInput
 from propagation.model.interactions.interaction import NewInteraction
 from propagation.v1 import propagation_pb2 as pb
 from services.grpc.convert.outcomes import fill, reject
+from services.grpc.handlers.servicer import Servicer
 from services.grpc.requests.validation import checked_interaction
 from services.runtime.process import SystemClock
 

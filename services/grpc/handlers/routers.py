@@ -12,7 +12,7 @@ from services.grpc.handlers.rounds_and_evolution import step_to_proto
 from services.grpc.handlers.servicer import Context, Servicer
 from services.grpc.requests.as_of import as_of
 from services.grpc.requests.paging import page_size_of, start_of, token_for
-from services.security.callers import Caller, caller_of
+from services.security.roles import Caller, current_caller
 
 ALL = 1 << 31
 ASKED = {
@@ -80,9 +80,7 @@ class Routers(Servicer):
         router = next((router for router in routers if router.number == request.number), None)
         if router is None:
             raise NotFound("router", str(request.number))
-        members = await self._members(
-            bank, request.number, start + size + 1, at, caller_of(context)
-        )
+        members = await self._members(bank, request.number, start + size + 1, at, current_caller())
         more = start + size < len(members)
         return pb.GetRouterResponse(
             router=router,

@@ -9,7 +9,7 @@ from propagation.workflow.history.trace import Path, ProfileHop
 from services.grpc.convert.paths import facts_of_paths, path_to_proto
 from services.grpc.handlers.servicer import Context, Servicer
 from services.grpc.requests.validation import checked_key
-from services.security.callers import caller_of
+from services.security.roles import current_caller
 
 PATHS = 20
 PATHS_MAX = 1_000
@@ -27,7 +27,7 @@ class Tracing(Servicer):
             raise InvalidInput("limit", f"is {limit}; give 1 to {PATHS_MAX}")
         reflects = await self._reflects()
         paths, more = await _first_of(await self._paths(request), limit)
-        facts = await facts_of_paths(self._engine.store, caller_of(context), paths)
+        facts = await facts_of_paths(self._engine.store, current_caller(), paths)
         return pb.TracePropagationResponse(
             paths=[path_to_proto(path, facts) for path in paths], truncated=more, reflects=reflects
         )

@@ -11,7 +11,7 @@ from propagation.workflow.history.watch import BEHIND, Watch, born, newest
 from services.grpc.convert.watch_events import answers_of
 from services.grpc.handlers.servicer import Context, Servicer
 from services.grpc.requests.resume_tokens import Resuming
-from services.security.callers import caller_of
+from services.security.roles import current_caller
 
 KINDS = {
     pb.PROPAGATION_EVENT_KIND_ROUND: WatchEventKind.ROUND,
@@ -34,7 +34,7 @@ class Watching(Servicer):
         self, request: pb.WatchPropagationRequest, context: Context
     ) -> AsyncGenerator[pb.WatchPropagationResponse, None]:
         kinds = _kinds(request.kinds)
-        store, caller = self._engine.store, caller_of(context)
+        store, caller = self._engine.store, current_caller()
         now = await newest(store)
         resuming = Resuming(kinds, await born(store))
         position = resuming.position(request.resume_token, now) if request.resume_token else now

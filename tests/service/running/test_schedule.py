@@ -31,7 +31,7 @@ class Turned:
 def start(tmp_path, monkeypatch):
     """Starts a service that evolves at half past two in Berlin: on its stub, its engine and its
     clock."""
-    monkeypatch.setattr(services.worker.worker, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(services.worker.worker, "CHECK_SECONDS", 0.02)
     clock = Turned()
     settings = Settings(
         database=tmp_path / "graph.db",

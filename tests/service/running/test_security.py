@@ -26,10 +26,9 @@ from services.config.settings import (
 )
 from services.grpc import interceptor as guard
 from services.runtime.errors import NotLoopback
-from services.security import reloaded_file as watched
+from services.security import reloaded_file
 from services.security.address import refuse_open_address
-from services.security.callers import NEEDED
-from services.security.roles import Role
+from services.security.roles import ROLE_BY_CALL, Role
 from services.security.tls import BrokenTls
 from services.security.tokens import BrokenTokens, new_token, read_tokens, write_tokens
 from services.server import running
@@ -189,7 +188,7 @@ async def test_without_a_known_token_only_health_answers(tmp_path, tokens):
 
 async def test_tokens_are_taken_back_and_given_while_it_runs(tmp_path, tokens, monkeypatch):
     path, secrets = tokens
-    monkeypatch.setattr(watched, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(reloaded_file, "CHECK_SECONDS", 0.0)
     async with (
         service(tmp_path, tokens=path) as started,
         grpc.aio.insecure_channel(started.address) as channel,
@@ -223,7 +222,7 @@ async def to_its_end(stream):
 
 async def test_a_stream_ends_with_its_token(tmp_path, tokens, monkeypatch):
     path, secrets = tokens
-    monkeypatch.setattr(watched, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(reloaded_file, "CHECK_SECONDS", 0.0)
     monkeypatch.setattr(guard, "ADMITTED_SECONDS", 0.05)
     async with (
         service(tmp_path, tokens=path) as started,
@@ -275,7 +274,7 @@ def test_what_is_no_token_is_said_before_it_is_sent(token):
 
 async def test_between_looks_a_hangup_reads_them_again_at_once(tmp_path, tokens, monkeypatch):
     path, secrets = tokens
-    monkeypatch.setattr(watched, "LOOK_SECONDS", 1_000.0)
+    monkeypatch.setattr(reloaded_file, "CHECK_SECONDS", 1_000.0)
     async with (
         service(tmp_path, tokens=path) as started,
         grpc.aio.insecure_channel(started.address) as channel,
@@ -286,7 +285,7 @@ async def test_between_looks_a_hangup_reads_them_again_at_once(tmp_path, tokens,
             await code_of(stub.GetStatus(STATUS, metadata=bearer(secrets[Role.READ])))
             == grpc.StatusCode.OK
         )
-        started.door.look_again()
+        started.admission.reload_tokens()
         assert (
             await code_of(stub.GetStatus(STATUS, metadata=bearer(secrets[Role.READ])))
             == grpc.StatusCode.UNAUTHENTICATED
@@ -294,7 +293,7 @@ async def test_between_looks_a_hangup_reads_them_again_at_once(tmp_path, tokens,
 
 
 async def test_a_new_certificate_is_shown_to_new_connections(tmp_path, pki, monkeypatch):
-    monkeypatch.setattr(watched, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(reloaded_file, "CHECK_SECONDS", 0.0)
     ca, server, _, other = pki
     mine, renewed = tmp_path / "mine.pem", signed(tmp_path, "renewed", other)
     key = tmp_path / "mine.key"
@@ -314,7 +313,7 @@ async def test_a_new_certificate_is_shown_to_new_connections(tmp_path, pki, monk
 
 
 async def test_metrics_show_a_new_certificate_too(tmp_path, pki, monkeypatch):
-    monkeypatch.setattr(watched, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(reloaded_file, "CHECK_SECONDS", 0.0)
     ca, server, _, other = pki
     mine, key, renewed = (
         tmp_path / "mine.pem",
@@ -481,7 +480,7 @@ def test_a_token_never_crosses_a_network_in_plain_text():
 
 
 def test_every_rpc_has_its_role():
-    assert set(NEEDED) == {
+    assert set(ROLE_BY_CALL) == {
         method.name for method in pb.DESCRIPTOR.services_by_name["PropagationService"].methods
     }
 

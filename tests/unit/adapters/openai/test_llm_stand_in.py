@@ -11,7 +11,7 @@ from propagation.model.interactions.interaction import InteractionRow
 from propagation.ports.reasoner import ExtractAnswer
 from services.grpc.convert.paths import path_to_proto
 from services.grpc.convert.references import Facts
-from services.security.callers import Caller
+from services.security.roles import Caller
 from tests.unit.adapters.openai.endpoint.test_llm_habits import parties
 from tests.unit.parties import POSITIVE, USER, item, user, work
 

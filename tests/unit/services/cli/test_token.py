@@ -8,7 +8,7 @@ import pytest
 from services.cli.app import app
 from services.client.errors import UsageProblem
 from services.security.roles import Role
-from services.security.tokens import read_tokens, token_of
+from services.security.tokens import find_token, read_tokens
 
 
 @pytest.fixture
@@ -28,10 +28,12 @@ def run(tmp_path, capsys):
 def test_what_is_printed_opens_and_what_is_kept_does_not(run):
     secret = run("new", "shop", "--role", "write", "--role", "read").strip()
     kept = read_tokens(run.file)
-    assert token_of(secret, kept).roles == {Role.WRITE, Role.READ}
+    assert find_token(secret, kept).roles == {Role.WRITE, Role.READ}
     assert secret.partition(".")[2] not in run.file.read_text()
     assert (
-        token_of(kept["shop"].hashed, kept) is token_of(f"shop.{kept['shop'].hashed}", kept) is None
+        find_token(kept["shop"].hashed, kept)
+        is find_token(f"shop.{kept['shop'].hashed}", kept)
+        is None
     )
     assert stat.S_IMODE(run.file.stat().st_mode) == 0o600
 
@@ -44,7 +46,7 @@ def test_several_are_listed_and_one_is_taken_back(run):
         {"name": "desk", "roles": ["analyst"]},
     ]
     run("revoke", "shop")
-    assert token_of(made["token"], read_tokens(run.file)) is None
+    assert find_token(made["token"], read_tokens(run.file)) is None
     assert list(read_tokens(run.file)) == ["desk"]
 
 

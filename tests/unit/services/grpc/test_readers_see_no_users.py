@@ -8,7 +8,7 @@ from propagation.model.interactions.interaction import InteractionRow
 from propagation.workflow.history.trace import ProfileHop
 from services.grpc.convert.paths import path_to_proto
 from services.grpc.convert.references import Facts
-from services.security.callers import Caller, Role
+from services.security.roles import Caller, Role
 
 ANN, RECORD = 0, 1
 KEYS = {
