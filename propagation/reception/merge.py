@@ -10,8 +10,8 @@ from propagation.model.fast_dataclass import value
 from propagation.model.routers.router import RouterVersion
 from propagation.model.usage import NO_USAGE, Usage
 from propagation.ports.reasoner import AnswerPart, MergeAnswer, Party, Reasoner
-from propagation.reception.buffer import buffered
 from propagation.reception.filter_memory import admitted
+from propagation.reception.message_buffer import buffered
 
 NO_ROOM = "no room"
 

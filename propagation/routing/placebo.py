@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from propagation.routing.adoption import AdoptionPolicy, TasteWeights, Weights
+from propagation.routing.adoption_policy import AdoptionPolicy, TasteWeights, Weights
 from propagation.routing.policy import Arrival
 
 

@@ -19,7 +19,7 @@ from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.graph.record import RecordResult
 from propagation.ports.reasoner import Reasoner
 from propagation.ports.vector_index import VectorIndex
-from propagation.routing.centre_perception import CentrePerception
+from propagation.routing.perception import CentrePerception
 from propagation.workflow.bootstrap.stage0 import Say, Stage0, first_view, no_words
 from propagation.workflow.concurrency.heartbeat import Life
 from propagation.workflow.concurrency.leases import Leases

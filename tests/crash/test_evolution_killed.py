@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from propagation.optimization.judge import Verdict
+from propagation.optimization.holdout_judge import Verdict
 from propagation.workflow.learn.checkpoints import same_numbers
 from propagation.workflow.learn.rebuild import rebuilt
 from tests.unit.workflow.evolve.evolving import STYLES, engine_on, lived, push, stream

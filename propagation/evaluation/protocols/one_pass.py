@@ -18,7 +18,7 @@ from propagation.numbers.resize import with_room
 from propagation.numbers.rules.mass import start_mass
 from propagation.numbers.state import ITEMS, USERS, State, new_state
 from propagation.ports.embedder import FittableEmbedder
-from propagation.routing.clustering import random_directions, spherical_kmeans
+from propagation.routing.initial_clustering import random_directions, spherical_kmeans
 
 F32 = NDArray[np.float32]
 BLOCK = 500

@@ -17,8 +17,8 @@ from propagation.model.routers.epoch import Epoch
 from propagation.ports.embedder import Embedder, FittableEmbedder
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.graph.leases import Lease
-from propagation.routing.clustering import spherical_kmeans
-from propagation.routing.perception import own_attributes
+from propagation.routing.attribute_extraction import own_attributes
+from propagation.routing.initial_clustering import spherical_kmeans
 from propagation.workflow.data_settings import MadeWith, embedder_name, made_with_name
 from propagation.workflow.index.embedding import content_text
 from propagation.workflow.learn.checkpoints import snapshot

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from propagation.model.routers.evolution import EvolutionKind, EvolutionRun
 from propagation.model.routers.router_maps import Halves, RouterMaps
 from propagation.numbers.evolve import Written as WrittenMass
-from propagation.optimization.lineage import Numbering
+from propagation.optimization.router_lineage import Numbering
 from propagation.ports.graph.graph_store import GraphStore
-from propagation.workflow.evolve.plan import NewText
+from propagation.workflow.evolve.planner import NewText
 from propagation.workflow.learn.learned_weights import Written, gather, summed
 
 F64 = NDArray[np.float64]

@@ -19,7 +19,7 @@ from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.evolve.decided_plan import DecidedPlan, Divided
 from propagation.workflow.evolve.holdout import Holdout, load_holdout
 from propagation.workflow.evolve.judging import judge_plan
-from propagation.workflow.evolve.plan import Plan, Planner, divided
+from propagation.workflow.evolve.planner import Plan, Planner, divided
 from propagation.workflow.evolve.publication import Publisher
 from propagation.workflow.evolve.router_gradients import load_router_gradients
 from propagation.workflow.evolve.snapshot import (
@@ -28,7 +28,7 @@ from propagation.workflow.evolve.snapshot import (
     rewind_snapshot,
     take_snapshot,
 )
-from propagation.workflow.evolve.undo import UndoPlanner
+from propagation.workflow.evolve.undo_planner import UndoPlanner
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.learned_weights import gather

@@ -6,9 +6,9 @@ from numpy.typing import NDArray
 from propagation.model.routers.router_maps import Halves, RouterMap
 from propagation.numbers.evolve import Written, evolved_mass, evolved_total, evolved_trust
 from propagation.numbers.holdout import Tastes, copied, replay
-from propagation.optimization.judge import Verdict, judge, slopes
+from propagation.optimization.holdout_judge import Verdict, judge, slopes
 from propagation.workflow.evolve.holdout import Holdout
-from propagation.workflow.evolve.plan import Plan, divided
+from propagation.workflow.evolve.planner import Plan, divided
 from propagation.workflow.evolve.snapshot import Snapshot
 
 

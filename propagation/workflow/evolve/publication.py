@@ -25,7 +25,7 @@ from propagation.model.routers.router_maps import RouterMap
 from propagation.numbers.evolve import Written as WrittenMass
 from propagation.numbers.evolve import evolved_bank, evolved_centres, evolved_seen
 from propagation.numbers.state import State
-from propagation.optimization.lineage import edges_followed, rules_followed
+from propagation.optimization.router_lineage import edges_followed, rules_followed
 from propagation.ports.graph.evolution import Publication
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.graph.leases import Lease
@@ -33,7 +33,7 @@ from propagation.ports.graph.outbox import IndexChange
 from propagation.ports.vector_index import Collection
 from propagation.workflow.concurrency.leases import PATIENCE_SECONDS, ROUND_LEASE, Leases
 from propagation.workflow.evolve.decided_plan import DecidedPlan, caught_up
-from propagation.workflow.evolve.plan import NewText
+from propagation.workflow.evolve.planner import NewText
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.checkpoint_patch import patch_of

@@ -12,7 +12,7 @@ from propagation.model.clients.client import index_of
 from propagation.model.routers.router import RouterVersion
 from propagation.model.routers.router_case import RouterCase, RouterHalf
 from propagation.numbers.seeded_hash import mixed
-from propagation.optimization.split import nearer_second, two_means
+from propagation.optimization.router_split import nearer_second, two_means
 from propagation.routing.integration import STANDING_MAX, commonness
 from propagation.workflow.evolve.router_gradients import NEWEST, RouterGradients
 from propagation.workflow.learn.learned_weights import Written, summed

@@ -11,7 +11,7 @@ from propagation.numbers.holdout import MOST_BACK, Events, Tastes, rewind, rewin
 from propagation.numbers.learn import CONTENT_DECAY
 from propagation.numbers.rules.features import Feature
 from propagation.numbers.state import LEAST_SUPPORT
-from propagation.optimization.judge import deviation_of
+from propagation.optimization.holdout_judge import deviation_of
 from propagation.workflow.evolve.holdout import Holdout
 from propagation.workflow.views.numbers_view import ON, NumbersView
 

@@ -19,8 +19,8 @@ from propagation.model.interactions.withdrawal import (
 )
 from propagation.model.routers.router import RouterVersion
 from propagation.ports.graph.graph_store import ForgettingGraph
+from propagation.routing.attribute_extraction import counted, own_attributes
 from propagation.routing.canonical_attributes import in_canonical
-from propagation.routing.perception import counted, own_attributes
 from propagation.workflow.forget.name_matching import OwnWords
 from propagation.workflow.forget.redaction import (
     Behind,

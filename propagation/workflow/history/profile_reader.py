@@ -10,8 +10,8 @@ from propagation.model.errors import NotFound
 from propagation.model.routers.router import RouterVersion
 from propagation.ports.graph.graph_store import GraphStore, VersionClash
 from propagation.ports.reasoner import Reasoner
-from propagation.reception.buffer import buffered
 from propagation.reception.merge import receive
+from propagation.reception.message_buffer import buffered
 from propagation.workflow.concurrency.locks import Gate
 from propagation.workflow.history.time_travel import Past
 from propagation.workflow.settings import WorkflowSettings

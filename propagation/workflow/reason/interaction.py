@@ -17,7 +17,7 @@ from propagation.model.errors import ReasonerFailed, ReasonerGaveUp, ReasonerUna
 from propagation.model.routers.router import RouterVersion
 from propagation.model.usage import NO_USAGE, Usage
 from propagation.optimization.client_optimization import optimized
-from propagation.optimization.credit import of_those_that_took_part
+from propagation.optimization.credit_assignment import of_those_that_took_part
 from propagation.optimization.prediction import receive_and_predict
 from propagation.ports.graph.interaction_reader import InteractionReader
 from propagation.ports.reasoner import AnswerPart, MergeAnswer, OptimizeAnswer, Party, Reasoner

@@ -29,7 +29,7 @@ from propagation.workflow.reason.interaction import (
     WorkingSet,
     clients_of,
 )
-from propagation.workflow.reason.rebasing import on_newer_texts
+from propagation.workflow.reason.rebase import on_newer_texts
 from propagation.workflow.settings import WorkflowSettings
 
 TRIES = 5

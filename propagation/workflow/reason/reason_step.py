@@ -13,8 +13,8 @@ from propagation.model.interactions.reasoned_summary import ReasonedSummary
 from propagation.ports.graph.graph_store import GraphStore, VersionClash
 from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.index.vector_sync import VectorSync
-from propagation.workflow.reason.claim_batches import ClaimRun
 from propagation.workflow.reason.claim_renewal import ClaimRenewal
+from propagation.workflow.reason.claim_run import ClaimRun
 from propagation.workflow.reason.drafting import Drafting, OnLoop
 from propagation.workflow.reason.interaction import InteractionReasoning, clients_of_all
 from propagation.workflow.reason.pipeline import Pipeline

@@ -9,9 +9,9 @@ from propagation.model.clients.attribute import Attribute
 from propagation.ports.embedder import Embedder, FittableEmbedder
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.vector_index import VectorIndex
+from propagation.routing.attribute_extraction import arrivals_of, counted
 from propagation.routing.canonical_attributes import canonical_names, in_canonical, words_likeness
-from propagation.routing.centre_perception import CentrePerception
-from propagation.routing.perception import arrivals_of, counted
+from propagation.routing.perception import CentrePerception
 from propagation.routing.policy import Arrival
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views.client_texts import Held

@@ -10,12 +10,12 @@ from propagation.model.routers.router_maps import RouterMapChain
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.vector_index import Collection, VectorIndex
-from propagation.routing.adoption import AdoptionPolicy, Weights
+from propagation.routing.adoption_policy import AdoptionPolicy, Weights
 from propagation.routing.placebo import PlaceboPolicy
 from propagation.routing.point_to_point import PointToPointPolicy
 from propagation.routing.policy import Arrival, RoutingPolicy
-from propagation.routing.semantic import SemanticPolicy
-from propagation.routing.tau import AbsoluteTau, Threshold, quantile_tau
+from propagation.routing.semantic_policy import SemanticPolicy
+from propagation.routing.threshold import AbsoluteTau, Threshold, quantile_tau
 from propagation.workflow.concurrency.leases import ROUND_LEASE, Leases
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views.numbers_owner import Numbers

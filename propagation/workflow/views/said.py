@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from propagation.model.clients.client_text import ClientText
 from propagation.model.fast_dataclass import value
-from propagation.routing.perception import own_attributes
+from propagation.routing.attribute_extraction import own_attributes
 
 
 @value

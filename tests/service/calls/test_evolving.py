@@ -4,7 +4,7 @@ status."""
 import grpc
 import pytest
 
-from propagation.optimization.judge import Verdict
+from propagation.optimization.holdout_judge import Verdict
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.settings import BankSettings
 from tests.unit.workflow.evolve.evolving import STYLES, catalogue, push, stream

@@ -15,11 +15,11 @@ from propagation.model.routers.router import RouterVersion, RoutingEdge
 from propagation.model.routers.router_case import RouterCase, RouterHalf
 from propagation.model.routers.router_maps import Halves, RouterMap
 from propagation.numbers.evolve import Written, evolved_mass, evolved_total, evolved_trust
-from propagation.optimization.judge import Verdict, judge
-from propagation.optimization.lineage import edges_followed, numbered, rules_followed
-from propagation.optimization.merge_candidates import likeness
-from propagation.optimization.split import nearer_second, two_means
-from propagation.optimization.undo import led_back, undoable
+from propagation.optimization.evolution_undo import led_back, undoable
+from propagation.optimization.holdout_judge import Verdict, judge
+from propagation.optimization.router_lineage import edges_followed, numbered, rules_followed
+from propagation.optimization.router_merge import likeness
+from propagation.optimization.router_split import nearer_second, two_means
 
 SPLIT, MERGE, REWRITE = EvolutionKind.SPLIT, EvolutionKind.MERGE, EvolutionKind.REWRITE
 ANN, BOB, AIDA = ref_of(ClientKind.USER, 0), ref_of(ClientKind.USER, 1), ref_of(ClientKind.ITEM, 0)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from propagation.model.routers.router import IntegratedAttribute, RouterVersion
-from propagation.reception.buffer import buffered
+from propagation.reception.message_buffer import buffered
 
 ME, OTHER = 7, 9
 

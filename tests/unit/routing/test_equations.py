@@ -12,14 +12,14 @@ from propagation.model.clients.profile import Author, Line, Profile, Source
 from propagation.model.routers.router import RouterVersion
 from propagation.ports.reasoner import Summary
 from propagation.ports.vector_index import Collection, Point
-from propagation.reception.buffer import buffered
+from propagation.reception.message_buffer import buffered
+from propagation.routing.attribute_extraction import arrivals_of, counted, own_attributes
 from propagation.routing.canonical_attributes import canonical_names
 from propagation.routing.integration import asked_of, integrated
-from propagation.routing.perception import arrivals_of, counted, own_attributes
 from propagation.routing.point_to_point import PointToPointPolicy, sender_router
 from propagation.routing.policy import Arrival
-from propagation.routing.semantic import SemanticPolicy
-from propagation.routing.tau import AbsoluteTau, quantile_tau
+from propagation.routing.semantic_policy import SemanticPolicy
+from propagation.routing.threshold import AbsoluteTau, quantile_tau
 from services.runtime.process import SystemClock
 
 ANN, BOB, RECORD = 0, 2, 1

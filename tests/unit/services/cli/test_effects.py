@@ -5,7 +5,7 @@ import pytest
 from propagation.datasets.generated_town import generate_town
 from propagation.evaluation.from_dataset import stream_of
 from propagation.evaluation.reports.table import effect_gains, effect_levels
-from propagation.optimization.judge import Verdict
+from propagation.optimization.holdout_judge import Verdict
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.cli.research.protocols import told
 from services.cli.research.vary import measured

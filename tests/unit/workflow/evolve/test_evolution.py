@@ -16,7 +16,7 @@ from propagation.model.errors import InvalidInput, LeaseLost, ReasonerFailed, St
 from propagation.model.routers.evolution import EvolutionKind
 from propagation.model.routers.router_case import RouterDecision
 from propagation.numbers.rules.features import Feature
-from propagation.optimization.judge import Verdict
+from propagation.optimization.holdout_judge import Verdict
 from propagation.ports.graph.graph_store import VersionClash
 from propagation.workflow.engine import Engine
 from propagation.workflow.learn.checkpoints import same_numbers, snapshot

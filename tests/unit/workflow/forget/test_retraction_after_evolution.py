@@ -7,7 +7,7 @@ import pytest
 from propagation.model.clients.client import ClientKey, ClientKind
 from propagation.model.interactions.learned_block import LearnedBlock
 from propagation.model.routers.router_maps import RouterMap, RouterMaps
-from propagation.optimization.judge import Verdict
+from propagation.optimization.holdout_judge import Verdict
 from propagation.workflow.learn.checkpoints import same_numbers
 from propagation.workflow.learn.rebuild import rebuilt
 from propagation.workflow.settings import BankSettings

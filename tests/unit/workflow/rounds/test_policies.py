@@ -9,9 +9,9 @@ import pytest
 from propagation.model.clients.client import ClientChange, ClientKey, ClientKind, kind_of
 from propagation.model.clients.profile import Author
 from propagation.model.interactions.interaction import NewInteraction
-from propagation.routing.clustering import spherical_kmeans
+from propagation.routing.initial_clustering import spherical_kmeans
 from propagation.routing.point_to_point import SENDERS
-from propagation.routing.semantic import SemanticPolicy
+from propagation.routing.semantic_policy import SemanticPolicy
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import Settings

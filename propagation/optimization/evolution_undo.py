@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from propagation.model.errors import InvalidInput
 from propagation.model.routers.evolution import EvolutionChange, EvolutionKind
 from propagation.model.routers.router_maps import RouterMap, drop_undone_runs
-from propagation.optimization.lineage import Numbering
+from propagation.optimization.router_lineage import Numbering
 
 
 def undoable(maps: Sequence[RouterMap], run: int) -> RouterMap:

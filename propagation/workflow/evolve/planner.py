@@ -16,9 +16,9 @@ from propagation.model.routers.router import RouterVersion
 from propagation.model.routers.router_case import RouterCase, RouterDecision
 from propagation.model.routers.router_maps import Halves, RouterMaps
 from propagation.numbers.evolve import Written as WrittenMass
-from propagation.optimization.lineage import Numbering, numbered
-from propagation.optimization.merge_candidates import likeness
-from propagation.optimization.split import nearer_second
+from propagation.optimization.router_lineage import Numbering, numbered
+from propagation.optimization.router_merge import likeness
+from propagation.optimization.router_split import nearer_second
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.reasoner import Reasoner
 from propagation.workflow.evolve.router_cases import Cases, Community, community_of

@@ -9,11 +9,11 @@ from propagation.model.plurals import pluralize
 from propagation.model.routers.evolution import EvolutionRun
 from propagation.model.routers.router_maps import Halves, RouterMap, RouterMaps, drop_undone_runs
 from propagation.numbers.evolve import Written as WrittenMass
-from propagation.optimization.lineage import Numbering
-from propagation.optimization.undo import earlier_half, led_back, undoable
+from propagation.optimization.evolution_undo import earlier_half, led_back, undoable
+from propagation.optimization.router_lineage import Numbering
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.workflow.evolve.decided_plan import DecidedPlan
-from propagation.workflow.evolve.plan import ATTRIBUTES, NewText
+from propagation.workflow.evolve.planner import ATTRIBUTES, NewText
 from propagation.workflow.learn.learned_weights import Written, aligned_blocks, summed
 from propagation.workflow.views.numbers_owner import Numbers
 

@@ -12,7 +12,7 @@ from propagation.model.routers.router import RouterVersion
 from propagation.ports.embedder import Embedder
 from propagation.ports.vector_index import Collection, VectorIndex
 from propagation.routing.policy import Arrival, Table
-from propagation.routing.tau import Threshold
+from propagation.routing.threshold import Threshold
 
 log = logging.getLogger(__name__)
 
