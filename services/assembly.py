@@ -1,24 +1,34 @@
 """Settings to an engine: the one place that chooses adapters. A row of a table builds one; what an
 adapter needs installed or running is imported and asked for only where it is chosen."""
 
+import os
 from collections.abc import Awaitable, Callable, Mapping
-from typing import cast
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
 
+from propagation.adapters.fallback.reasoner import FallbackReasoner
 from propagation.adapters.numpy.index import NumpyIndex
+from propagation.adapters.offline.embedder import HashedEmbedder
+from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.ports.clock import Clock
+from propagation.ports.embedder import Embedder
 from propagation.ports.graph.graph_store import GraphStore
+from propagation.ports.reasoner import Reasoner
 from propagation.ports.vector_index import VectorIndex
 from propagation.workflow.concurrency.tasks import yield_to_loop
 from propagation.workflow.engine import Engine
 from propagation.workflow.settings import WorkflowSettings
 from services.config.settings import Settings
-from services.reasoners import models_of
 from services.reasoning.pipe_protocol import Begin
 from services.reasoning.process_drafting import Beside
 from services.runtime.process import SystemClock, process_name
+
+if TYPE_CHECKING:
+    from propagation.adapters.openai.endpoint.endpoint import Endpoint
 
 
 def sqlite_store(settings: Settings, clock: Clock | None = None) -> SqliteStore:
@@ -66,6 +76,67 @@ STORES: Mapping[str, Callable[[Settings, Clock | None], GraphStore]] = {
     "sqlite": sqlite_store,
     "neo4j": neo4j_store,
 }
+
+
+@dataclass(frozen=True)
+class ModelPorts:
+    """What a reasoner or an embedder is built from."""
+
+    settings: Settings
+    store: GraphStore
+    process: str
+
+    @cached_property
+    def endpoint(self) -> "Endpoint":
+        """The OpenAI-compatible endpoint, which the reasoner and the embedder share.
+
+        The key is read from the environment here and nowhere else.
+        """
+        from propagation.adapters.openai.build import openai_endpoint
+
+        options = self.settings.openai
+        key = os.environ.get(options.key_variable)
+        return openai_endpoint(options, key, self.store, self.process)
+
+
+def offline_reasoner(ports: ModelPorts) -> Reasoner:
+    """Build the reasoner that needs no language model."""
+    return OfflineReasoner(ports.settings.workflow.profile_lines)
+
+
+def openai_reasoner(ports: ModelPorts) -> Reasoner:
+    """Build the reasoner behind an endpoint, with the offline one as its fallback if so set."""
+    from propagation.adapters.openai.build import openai_reasoner
+
+    reasoner = openai_reasoner(ports.endpoint, ports.store)
+    fallback = ports.settings.openai.stand_in
+    if fallback == "never":
+        return reasoner
+    return FallbackReasoner(
+        reasoner, offline_reasoner(ports), unavailable=fallback == "unavailable"
+    )
+
+
+def fitted_embedder(ports: ModelPorts) -> Embedder:
+    """Build the embedder that is fitted on the catalogue."""
+    return HashedEmbedder(ports.settings.workflow.seed)
+
+
+def openai_embedder(ports: ModelPorts) -> Embedder:
+    """Build the embedder behind an endpoint."""
+    from propagation.adapters.openai.build import openai_embedder
+
+    return openai_embedder(ports.endpoint, ports.store)
+
+
+REASONERS: Mapping[str, Callable[[ModelPorts], Reasoner]] = {
+    "offline": offline_reasoner,
+    "openai": openai_reasoner,
+}
+EMBEDDERS: Mapping[str, Callable[[ModelPorts], Embedder]] = {
+    "fitted": fitted_embedder,
+    "openai": openai_embedder,
+}
 Around = Callable[[GraphStore, VectorIndex], tuple[GraphStore, VectorIndex]]
 INDEXES: Mapping[str, Callable[[Settings, GraphStore], VectorIndex]] = {
     "numpy": numpy_index,
@@ -94,7 +165,9 @@ def build_engine(
     their place that watches them."""
     store = graph_store(settings, clock)
     holder, workflow = process_name(), settings.workflow
-    reasoner, embedder = models_of(settings, store, holder)
+    models = ModelPorts(settings, store, holder)
+    reasoner = REASONERS[settings.reasoner](models)
+    embedder = EMBEDDERS[settings.embedder](models)
     store, index = around(store, INDEXES[settings.index](settings, store))
     return Engine(
         store,

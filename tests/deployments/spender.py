@@ -41,9 +41,9 @@ async def spent(told):
     ):
         if not (isinstance(ended, ReasonerUnavailable) and "tokens_per_day" in str(ended)):
             raise ended
-    total = endpoint.spending.expenses.this_run.total
+    total = endpoint.ledger.expenses.this_run.total
     await endpoint.close()
-    await endpoint.spending.save(closing=True)
+    await endpoint.ledger.save(closing=True)
     await store.close()
     return total.prompt_tokens + total.completion_tokens
 

@@ -27,7 +27,7 @@ Answer = TypeVar(
 )
 
 
-class StandingIn:
+class FallbackReasoner:
     """`first` is asked, and `other` where it failed; where nobody answers now too, if
     `unavailable`. Parts that failed alone stay failed, but for a prediction, without which an
     interaction can't go on."""

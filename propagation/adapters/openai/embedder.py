@@ -55,16 +55,16 @@ class OpenAIEmbedder:
 
     @property
     def expenses(self) -> Expenses:
-        return self._endpoint.spending.expenses
+        return self._endpoint.ledger.expenses
 
     def stop_within(self, seconds: float) -> None:
         """The service stops."""
-        self._endpoint.leaving.leave(seconds)
+        self._endpoint.shutdown.leave(seconds)
 
     async def close(self) -> None:
         """Let go of connections; what was spent is written down."""
         await self._endpoint.close()
-        await self._endpoint.spending.save(closing=True)
+        await self._endpoint.ledger.save(closing=True)
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """As the port says. Raises ReasonerUnavailable, ReasonerGaveUp where the server embeds

@@ -37,7 +37,7 @@ from propagation.ports.reasoner import (
 UNBOUNDED = 1 << 20
 
 
-class UnfusedReasoner(OpenAIReasoner):
+class PaperReasoner(OpenAIReasoner):
     """Another way to the same types of answer."""
 
     async def forward(

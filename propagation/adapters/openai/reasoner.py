@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from propagation.adapters.openai.answers.questions import Answered, Asking
+from propagation.adapters.openai.answers.questions import Answered, QuestionAsker
 from propagation.adapters.openai.endpoint.endpoint import Endpoint
 from propagation.adapters.openai.prompting.prompt import Question
 from propagation.adapters.openai.prompting.prompt_data import document, tokens_in
@@ -47,9 +47,9 @@ class OpenAIReasoner:
 
     router_batch_size = 1 << 20
 
-    def __init__(self, endpoint: Endpoint, asking: Asking) -> None:
+    def __init__(self, endpoint: Endpoint, asking: QuestionAsker) -> None:
         self.endpoint = endpoint
-        self._asking = asking
+        self._asker = asking
 
     @property
     def name(self) -> str:
@@ -65,15 +65,15 @@ class OpenAIReasoner:
 
     @property
     def expenses(self) -> Expenses:
-        return self.endpoint.spending.expenses
+        return self.endpoint.ledger.expenses
 
     def stop_within(self, seconds: float) -> None:
-        self.endpoint.leaving.leave(seconds)
+        self.endpoint.shutdown.leave(seconds)
 
     async def close(self) -> None:
-        await self._asking.close()
+        await self._asker.close()
         await self.endpoint.close()
-        await self.endpoint.spending.save(closing=True)
+        await self.endpoint.ledger.save(closing=True)
 
     async def extract(self, clients: Sequence[Client]) -> ExtractAnswer:
         with_text = [client for client in clients if client.has_text]
@@ -82,7 +82,7 @@ class OpenAIReasoner:
         return ExtractAnswer([by_ref.get(client.ref, ()) for client in clients], usage)
 
     async def merge(self, party: Party) -> MergeAnswer:
-        answered = await self._asking.ask(merge.question(party))
+        answered = await self._asker.ask(merge.question(party))
         answer = _or_raise(answered.parts["client"])
         return MergeAnswer(answer.edits, answer.outcomes, answered.usage)
 
@@ -94,7 +94,7 @@ class OpenAIReasoner:
         scores: tuple[float, float] | None,
     ) -> ForwardAnswer:
         question = forward.question(user, candidates)
-        answered = await self._asking.ask(question) if question.parts else Answered({}, NO_USAGE)
+        answered = await self._asker.ask(question) if question.parts else Answered({}, NO_USAGE)
         merges = [answered.parts.get(name, EMPTY) for name in forward.NAMES[: 1 + len(candidates)]]
         return ForwardAnswer(merges, answered.parts.get("prediction"), answered.usage)
 
@@ -113,7 +113,7 @@ class OpenAIReasoner:
                 strict=False,
             )
         )
-        answered = await self._asking.ask(backward.question(work, reward, parties))
+        answered = await self._asker.ask(backward.question(work, reward, parties))
         gradients: list[Gradient] = []
         clients: list[AnswerPart[OptimizeAnswer]] = []
         for name in parties:
@@ -134,11 +134,11 @@ class OpenAIReasoner:
     async def rank(self, user: Party, candidates: Sequence[Party]) -> RankAnswer:
         if len(candidates) < 2:
             return RankAnswer(range(len(candidates)))
-        answered = await self._asking.ask(rank.question(user, candidates))
+        answered = await self._asker.ask(rank.question(user, candidates))
         return RankAnswer(_or_raise(answered.parts["ranking"]), answered.usage)
 
     async def decide_router(self, case: RouterCase) -> RouterDecision:
-        answered = await self._asking.ask(evolve.question(case))
+        answered = await self._asker.ask(evolve.question(case))
         decision: AnswerPart[RouterDecision] = answered.parts["decision"]
         return _or_raise(decision)
 
@@ -156,7 +156,7 @@ class OpenAIReasoner:
 
     async def _failing_alone(self, question: Question) -> Answered:
         try:
-            return await self._asking.ask(question)
+            return await self._asker.ask(question)
         except ReasonerUnavailable:
             raise
         except ReasonerFailed as error:

@@ -14,7 +14,7 @@ DIGEST = 16
 log = logging.getLogger(__name__)
 
 
-class KeptAnswers:
+class AnswerCache:
     """`places` 0: none are kept. A place holds the digest of what was asked, so that another
     question never gets its answer."""
 

@@ -51,7 +51,7 @@ BOUND = {
 }
 
 
-class Structured:
+class JsonModeDetector:
     """The endpoint's mode. `after` is told when a server gives nothing in what it took before."""
 
     def __init__(

@@ -6,8 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from propagation.adapters.openai.answers.answer_cache import KeptAnswers
-from propagation.adapters.openai.answers.json_mode import ENFORCED, Mode, Structured, schema_format
+from propagation.adapters.openai.answers.answer_cache import AnswerCache
+from propagation.adapters.openai.answers.json_mode import (
+    ENFORCED,
+    JsonModeDetector,
+    Mode,
+    schema_format,
+)
 from propagation.adapters.openai.answers.part_matching import checked, matched, names_of
 from propagation.adapters.openai.endpoint.endpoint import Endpoint, FormRefused, Reply
 from propagation.adapters.openai.endpoint.messages import Messages
@@ -31,13 +36,13 @@ class Answered:
     usage: Usage
 
 
-class Asking:
+class QuestionAsker:
     """One re-ask a question, for its unusable parts alone. A model that was cut while it thought
     gets more room from then on."""
 
-    def __init__(self, endpoint: Endpoint, structured: Structured, kept: KeptAnswers) -> None:
+    def __init__(self, endpoint: Endpoint, structured: JsonModeDetector, kept: AnswerCache) -> None:
         self._endpoint = endpoint
-        self._structured = structured
+        self._json_modes = structured
         self._kept = kept
         self._for_thoughts = 0
 
@@ -55,7 +60,7 @@ class Asking:
         found = await self._from_kept(question, asked)
         if found is not None:
             return Answered(
-                found, self._endpoint.spending.note(Usage(((label, PromptCost(cached=1)),)))
+                found, self._endpoint.ledger.note(Usage(((label, PromptCost(cached=1)),)))
             )
         raw, parts, usage = await self._asked(question, data)
         failed = {name: part for name, part in parts.items() if isinstance(part, ReasonerFailed)}
@@ -68,7 +73,7 @@ class Asking:
             raise kind("; ".join(dict.fromkeys(str(part) for part in failed.values())), usage)
         return Answered(
             parts,
-            usage + self._endpoint.spending.note(Usage(((label, PromptCost(lost=len(failed))),))),
+            usage + self._endpoint.ledger.note(Usage(((label, PromptCost(lost=len(failed))),))),
         )
 
     async def _asked(
@@ -131,7 +136,7 @@ class Asking:
                 least_temperature=AGAIN_TEMPERATURE if before else 0.0,
             )
 
-        mode, usage = await self._structured.mode(), NO_USAGE
+        mode, usage = await self._json_modes.mode(), NO_USAGE
         while True:
             try:
                 reply = await asked(mode)
@@ -148,7 +153,7 @@ class Asking:
 
     async def _other_mode(self, mode: Mode, error: ReasonerGaveUp, usage: Usage) -> Mode:
         try:
-            return await self._structured.after(mode, refused=isinstance(error, FormRefused))
+            return await self._json_modes.after(mode, refused=isinstance(error, FormRefused))
         except ReasonerUnavailable as nobody:
             raise type(nobody)(str(nobody), usage + nobody.usage) from nobody
 

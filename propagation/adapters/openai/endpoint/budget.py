@@ -29,7 +29,7 @@ MILLION = 1_000_000
 SPENT = ("calls", "cached", "lost", "prompt_tokens", "completion_tokens", "seconds", "money")
 
 
-class SpendingStore(BlobStore, LeaseStore, Protocol):
+class LedgerStore(BlobStore, LeaseStore, Protocol):
     """Where processes meet."""
 
 
@@ -47,12 +47,12 @@ class Pot:
     used: float = 0.0
 
 
-class Spending:
+class BudgetLedger:
     """`holder` names this process. `now`: the wall clock, UTC."""
 
     def __init__(
         self,
-        store: SpendingStore,
+        store: LedgerStore,
         options: OpenAIOptions,
         holder: str,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),

@@ -10,7 +10,7 @@ FAILURES = 12
 FIRST_SECONDS, LONGEST_SECONDS = 2.0, 5.0
 
 
-class Breaker:
+class CircuitBreaker:
     """Opens after so many failures in a row, of whatever calls; each failed trial doubles the time
     it stays open, up to LONGEST_SECONDS: one call so often costs a server nothing, and work goes on
     soon after it is back."""

@@ -14,8 +14,8 @@ import httpx2
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
 from propagation.adapters.openai.endpoint.body_stream import bounded, most_bytes
-from propagation.adapters.openai.endpoint.budget import Spending
-from propagation.adapters.openai.endpoint.circuit_breaker import Breaker
+from propagation.adapters.openai.endpoint.budget import BudgetLedger
+from propagation.adapters.openai.endpoint.circuit_breaker import CircuitBreaker
 from propagation.adapters.openai.endpoint.failures import (
     SYSTEM,
     TIMED_OUT,
@@ -26,9 +26,9 @@ from propagation.adapters.openai.endpoint.failures import (
     has_system,
 )
 from propagation.adapters.openai.endpoint.messages import PING, PLAIN, WITH_SYSTEM, Messages, merged
-from propagation.adapters.openai.endpoint.rate_limiter import Limiter
+from propagation.adapters.openai.endpoint.rate_limiter import RateLimiter
 from propagation.adapters.openai.endpoint.response_body import body_of, choice_of, counted
-from propagation.adapters.openai.endpoint.shutdown import Leaving
+from propagation.adapters.openai.endpoint.shutdown import CallShutdown
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.adapters.openai.prompting.prompt_data import tokens_in
 from propagation.model.errors import (
@@ -88,14 +88,14 @@ class FormRefused(ReasonerGaveUp):
 class Endpoint:
     """Chat completions and embeddings. `key` may be None: local servers want none."""
 
-    def __init__(self, options: OpenAIOptions, key: str | None, spending: Spending) -> None:
+    def __init__(self, options: OpenAIOptions, key: str | None, ledger: BudgetLedger) -> None:
         self.options = options
-        self.spending = spending
-        self.limiter = Limiter(
+        self.ledger = ledger
+        self.limiter = RateLimiter(
             options.in_flight, options.calls_per_minute, options.tokens_per_minute
         )
-        self.breaker = Breaker()
-        self.leaving = Leaving()
+        self.breaker = CircuitBreaker()
+        self.shutdown = CallShutdown()
         self._key = key
         self._client: AsyncOpenAI | None = None
         self._refused: set[str] = set()
@@ -124,7 +124,7 @@ class Endpoint:
     def elsewhere(self, base_url: str) -> "Endpoint":
         """Another address under the same options, key and budgets."""
         return Endpoint(
-            self.options.model_copy(update={"base_url": base_url}), self._key, self.spending
+            self.options.model_copy(update={"base_url": base_url}), self._key, self.ledger
         )
 
     async def close(self) -> None:
@@ -151,7 +151,7 @@ class Endpoint:
             lambda call: self._parameters(messages, call, response_format, least_temperature),
             self._chat,
         )
-        async with self.leaving.staying():
+        async with self.shutdown.staying():
             answered, usage = await self._until_answered(call, attempts)
         if self._takes_system is None and messages[0]["role"] == SYSTEM:
             self._takes_system = SYSTEM not in self._refused
@@ -159,7 +159,7 @@ class Endpoint:
 
     async def embeddings(self, model: str, texts: Sequence[str]) -> Any:
         """The server's answer, unchecked. Raises as `chat`."""
-        async with self.leaving.staying():
+        async with self.shutdown.staying():
             return (await self._until_answered(self._embedding_of(model, texts), None))[0].body
 
     async def _until_answered(self, call: "Call", attempts: int | None) -> tuple[Came, Usage]:
@@ -257,10 +257,10 @@ class Endpoint:
     async def _once(self, call: "Call") -> tuple[Came | None, Failure | None, Usage]:
         """One attempt, counted. Raises ReasonerUnavailable where the breaker is open, a budget
         spent, or the service stops."""
-        self.leaving.check()
+        self.shutdown.check()
         trial = await self.breaker.admitted()
         try:
-            reserved = await self.spending.reserve(call.about, call.tokens)
+            reserved = await self.ledger.reserve(call.about, call.tokens)
         except BaseException:
             self.breaker.left(trial=trial)
             raise
@@ -271,7 +271,7 @@ class Endpoint:
         called, started = False, time.monotonic()
         try:
             async with self.limiter.turn(call.about + call.tokens):
-                self.leaving.check()
+                self.shutdown.check()
                 called, started = True, time.monotonic()
                 try:
                     async with asyncio.timeout(self.options.timeout):
@@ -291,14 +291,14 @@ class Endpoint:
                 prompt_tokens=prompt_tokens,
                 completion_tokens=completion_tokens,
                 seconds=time.monotonic() - started,
-                money=self.spending.money(prompt_tokens, completion_tokens),
+                money=self.ledger.money(prompt_tokens, completion_tokens),
             )
-            usage = self.spending.settle(call.label, reserved, spent)
+            usage = self.ledger.settle(call.label, reserved, spent)
         self._learn(failure, sent, trial=trial)
         with suppress(
             PropagationError
         ):  # an answer is not lost for it: it is written down after a later call
-            await self.spending.save()
+            await self.ledger.save()
         return answered, failure, usage
 
     async def _chat(self, sent: dict[str, Any]) -> Came:

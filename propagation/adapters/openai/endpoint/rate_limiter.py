@@ -13,7 +13,7 @@ MINUTE = 60.0
 BURST = 10.0
 
 
-class Limiter:
+class RateLimiter:
     """Turns in order of asking. Everything that reaches the endpoint passes through one of these,
     and nothing twice."""
 

@@ -9,7 +9,7 @@ from propagation.model.errors import ReasonerStopping
 STOPPING = "the service stops; it goes on after its next start"
 
 
-class Leaving:
+class CallShutdown:
     """Of one endpoint."""
 
     def __init__(self) -> None:

@@ -3,7 +3,7 @@ shown to those who trace it."""
 
 import pytest
 
-from propagation.adapters.fallback.reasoner import StandingIn
+from propagation.adapters.fallback.reasoner import FallbackReasoner
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.model.clients.client import Client, ClientKey, ClientKind
 from propagation.model.errors import ReasonerFailed, ReasonerUnavailable
@@ -23,7 +23,7 @@ def client(row, title):
 
 
 def with_stand_in(asked, *, unavailable=False):
-    return StandingIn(asked.reasoner, OfflineReasoner(), unavailable=unavailable)
+    return FallbackReasoner(asked.reasoner, OfflineReasoner(), unavailable=unavailable)
 
 
 async def asked_of(reasoner):
@@ -75,7 +75,7 @@ class FirstOnly(OfflineReasoner):
 
 
 async def test_first_texts_that_failed_beside_others_wait_for_the_next_question():
-    reasoner = StandingIn(FirstOnly(), OfflineReasoner(), unavailable=False)
+    reasoner = FallbackReasoner(FirstOnly(), OfflineReasoner(), unavailable=False)
     both = [client(row, f"Record {row}") for row in range(2)]
     answer = await reasoner.extract(both)
     assert answer.edits[0]

@@ -10,9 +10,9 @@ from unittest.mock import patch
 import pytest
 
 from propagation.adapters.openai.endpoint import rate_limiter as limiter_module
-from propagation.adapters.openai.endpoint.circuit_breaker import Breaker
+from propagation.adapters.openai.endpoint.circuit_breaker import CircuitBreaker
 from propagation.adapters.openai.endpoint.failures import asked_pause, said_in
-from propagation.adapters.openai.endpoint.rate_limiter import Limiter
+from propagation.adapters.openai.endpoint.rate_limiter import RateLimiter
 from propagation.model.errors import (
     EndpointUnavailable,
     ReasonerFailed,
@@ -189,7 +189,7 @@ async def test_cancelling_leaves_nothing_taken(asking):
 
 async def test_the_limiter_counts_calls_and_tokens_of_any_minute():
     now = [0.0]
-    limiter = Limiter(8, calls_per_minute=2, tokens_per_minute=1_000, clock=lambda: now[0])
+    limiter = RateLimiter(8, calls_per_minute=2, tokens_per_minute=1_000, clock=lambda: now[0])
     for _ in range(2):
         async with limiter.turn(100):
             pass
@@ -207,7 +207,7 @@ async def test_the_limiter_counts_calls_and_tokens_of_any_minute():
 
 async def test_the_breaker_opens_lets_one_try_and_closes():
     now = [0.0]
-    breaker = Breaker(failures=2, clock=lambda: now[0])
+    breaker = CircuitBreaker(failures=2, clock=lambda: now[0])
 
     def failed(trial):
         breaker.left(trial=trial)
@@ -234,7 +234,7 @@ async def test_the_breaker_opens_lets_one_try_and_closes():
 @pytest.mark.parametrize("ends", ["answered", "failed", "cancelled"])
 async def test_who_comes_during_the_trial_waits_for_its_end(ends):
     now = [0.0]
-    breaker = Breaker(failures=1, clock=lambda: now[0])
+    breaker = CircuitBreaker(failures=1, clock=lambda: now[0])
     breaker.failed("500", trial=await breaker.admitted())
     now[0] = 2.1
     assert await breaker.admitted()
@@ -319,7 +319,7 @@ def test_an_error_is_read_whatever_its_form(body, said):
 
 async def test_fewer_are_in_flight_where_calls_time_out_and_more_again_where_they_are_answered():
     now = [0.0]
-    limiter = Limiter(8, clock=lambda: now[0])
+    limiter = RateLimiter(8, clock=lambda: now[0])
 
     async def most_at_once():
         async def one():

@@ -89,9 +89,9 @@ async def test_what_a_server_can_is_found_out_once_and_remembered(asking, habit,
         await outcome(asked)
         probes = asked.server.seen.calls["probe"]
         assert (
-            await asked.store.get_blob(asked.reasoner._asking._structured._place)
+            await asked.store.get_blob(asked.reasoner._asker._json_modes._place)
         ).decode() == mode
-        asked.reasoner._asking._structured._mode = None
+        asked.reasoner._asker._json_modes._mode = None
         await asked.reasoner.merge(parties()[0])
         assert asked.server.seen.calls["probe"] == probes
 
@@ -107,7 +107,7 @@ async def test_of_a_server_that_is_not_up_yet_nothing_is_remembered(asking):
         with patch.object(asked.server, "_chat", loading), pytest.raises(ReasonerUnavailable):
             await outcome(asked)
         await outcome(asked)
-        assert await asked.reasoner._asking._structured.mode() is Mode.BOUNDED
+        assert await asked.reasoner._asker._json_modes.mode() is Mode.BOUNDED
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ async def test_a_server_that_was_exchanged_is_looked_at_again_and_no_question_is
 ):
     """Many at once: what they find out together is one step down, not one each."""
     async with asking(attempts=2, cached_answers=0) as asked:
-        structured = asked.reasoner._asking._structured
+        structured = asked.reasoner._asker._json_modes
         assert await structured.mode() is Mode.BOUNDED
         asked.server.script = replace(asked.server.script, habits=frozenset([habit]))
         structured._looked_at -= LOOK_SECONDS
@@ -139,7 +139,7 @@ async def test_a_number_that_nobody_asked_for_may_be_infinite(asking, habits):
         assert answer.prediction.chose_first
         assert asked.calls == 1, "nothing is asked again"
         assert answer.usage.total.lost == 0
-        await asked.reasoner._asking.close()
+        await asked.reasoner._asker.close()
         again = await asked.reasoner.forward(work(), reader, [positive, negative], None)
         assert (again.prediction, asked.calls) == (answer.prediction, 1), "it is kept as any other"
 
@@ -191,7 +191,7 @@ async def test_many_clients_and_routers_share_calls_and_come_back_in_order(askin
 async def test_equal_questions_are_answered_from_the_graph(asking):
     async with asking() as asked:
         first = await outcome(asked)
-        await asked.reasoner._asking.close()
+        await asked.reasoner._asker.close()
         again = await outcome(asked)
         assert asked.calls == 2
         assert [part.edits for part in again[1].clients] == [

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from propagation.adapters.fallback.reasoner import StandingIn
+from propagation.adapters.fallback.reasoner import FallbackReasoner
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.model.errors import ReasonerStopping
 from tests.unit.adapters.openai.endpoint.test_llm_habits import parties
@@ -68,7 +68,7 @@ async def test_what_is_answered_in_time_counts_and_nothing_is_begun_after(asking
 
 async def test_nobody_stands_in_for_a_model_that_is_not_asked_since_the_service_stops(asking):
     async with asking() as asked:
-        reasoner = StandingIn(asked.reasoner, OfflineReasoner(), unavailable=True)
+        reasoner = FallbackReasoner(asked.reasoner, OfflineReasoner(), unavailable=True)
         reasoner.stop_within(0)
         with pytest.raises(ReasonerStopping):
             await forward(reasoner)

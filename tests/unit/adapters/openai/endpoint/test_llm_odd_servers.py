@@ -85,7 +85,7 @@ async def answering(answer, store):
         cached_answers=0,
     )
     reasoner = openai_reasoner(openai_endpoint(options, None, store, "test"), store)
-    reasoner._asking._structured._mode = Mode.PLAIN
+    reasoner._asker._json_modes._mode = Mode.PLAIN
     reasoner.endpoint.limiter.pause = lambda seconds: 0.0
     try:
         yield reasoner, calls
@@ -192,7 +192,7 @@ async def test_counts_that_cannot_be_are_made_by_length(store, usage):
         total = (await asked(reasoner)).usage.total
         assert 100 < total.prompt_tokens < 1_000
         assert 10 < total.completion_tokens < 100
-        await reasoner.endpoint.spending.save(closing=True)
+        await reasoner.endpoint.ledger.save(closing=True)
 
 
 UNANSWERED = {

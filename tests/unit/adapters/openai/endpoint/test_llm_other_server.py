@@ -42,7 +42,7 @@ async def reasoner_of(server, store, **options):
         }
     )
     reasoner = openai_reasoner(openai_endpoint(told, None, store, "test"), store)
-    reasoner._asking._structured._mode = Mode.PLAIN
+    reasoner._asker._json_modes._mode = Mode.PLAIN
     try:
         yield reasoner
     finally:

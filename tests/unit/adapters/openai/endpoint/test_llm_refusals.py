@@ -66,7 +66,7 @@ async def test_a_server_that_does_not_say_what_it_minds_is_tried_without_system_
     )
     async with reasoner_of(server, store) as reasoner:
         forward, _ = await both(reasoner)
-        total = reasoner.endpoint.spending.this_run.total
+        total = reasoner.endpoint.ledger.this_run.total
     assert forward.prediction.chose_first
     assert [roles(body) for body in server.asked] == [["system", "user"]] * 2 + [["user"]] * 3, (
         "two pings, and from then on"
@@ -156,7 +156,7 @@ async def test_what_is_refused_of_one_question_is_that_questions_fault(server, s
         server.refuses = lambda body: (
             (400, error("flagged by the content policy")) if "<data>" in json.dumps(body) else None
         )
-        reasoner._asking._structured._looked_at = float("inf")
+        reasoner._asker._json_modes._looked_at = float("inf")
         with pytest.raises(ReasonerGaveUp, match="content policy"):
             await both(reasoner)
     assert len(server.asked) == 2, "and a ping"
@@ -184,9 +184,9 @@ async def test_a_refused_schema_is_not_taken_for_more_than_that(server, store):
     )
     server.form = READ["as it should be"]
     async with reasoner_of(server, store) as reasoner:
-        reasoner._asking._structured._mode = None
+        reasoner._asker._json_modes._mode = None
         assert (await reasoner.merge(parties()[0])).edits
-        assert await reasoner._asking._structured.mode() is Mode.PLAIN
+        assert await reasoner._asker._json_modes.mode() is Mode.PLAIN
 
 
 async def test_a_server_that_refuses_bounds_is_given_the_schema_without(server, store):
@@ -195,11 +195,11 @@ async def test_a_server_that_refuses_bounds_is_given_the_schema_without(server, 
     )
     server.probed = lambda word: word
     async with reasoner_of(server, store) as reasoner:
-        reasoner._asking._structured._mode = None
+        reasoner._asker._json_modes._mode = None
         assert (await reasoner.merge(parties()[0])).edits
-        assert await reasoner._asking._structured.mode() is Mode.SCHEMA
+        assert await reasoner._asker._json_modes.mode() is Mode.SCHEMA
         server.refuses = lambda body: None
-        reasoner._asking._structured._mode = await reasoner._asking._structured._found_out()
+        reasoner._asker._json_modes._mode = await reasoner._asker._json_modes._found_out()
         await reasoner.merge(parties()[0])
     assert "maxLength" in json.dumps(server.asked[-1]["response_format"])
 
@@ -207,7 +207,7 @@ async def test_a_server_that_refuses_bounds_is_given_the_schema_without(server, 
 async def test_asked_again_the_form_is_told_in_words_too(server, store):
     server.form = BADLY["another object"]
     async with reasoner_of(server, store) as reasoner:
-        reasoner._asking._structured._mode = Mode.BOUNDED
+        reasoner._asker._json_modes._mode = Mode.BOUNDED
         with pytest.raises(ReasonerFailed):
             await both(reasoner)
     first, again = (body["messages"][0]["content"] for body in server.asked)

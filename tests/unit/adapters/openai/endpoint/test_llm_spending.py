@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 import pytest
 
-from propagation.adapters.openai.endpoint.budget import Spending
+from propagation.adapters.openai.endpoint.budget import BudgetLedger
 from propagation.adapters.openai.options import BudgetOptions, OpenAIOptions
 from propagation.model.errors import LeaseLost, ReasonerUnavailable
 from propagation.model.usage import PromptCost
@@ -15,7 +15,7 @@ from tests.unit.adapters.openai.endpoint.test_llm_habits import outcome
 
 def spending(store, holder="a", now=None, **limits):
     options = OpenAIOptions(budget=BudgetOptions(**limits), price_prompt=2.0, price_completion=10.0)
-    return Spending(store, options, holder, **({"now": now} if now else {}))
+    return BudgetLedger(store, options, holder, **({"now": now} if now else {}))
 
 
 async def tried(call):
@@ -93,7 +93,7 @@ async def test_a_ledger_that_cannot_be_written_costs_no_answer_and_no_count(stor
     assert other.expenses.ever.total.prompt_tokens == 100
     async with asking() as asked:
         with patch.object(
-            asked.reasoner.endpoint.spending,
+            asked.reasoner.endpoint.ledger,
             "save",
             side_effect=ReasonerUnavailable("held by another"),
         ):

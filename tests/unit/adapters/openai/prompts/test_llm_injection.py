@@ -110,7 +110,7 @@ async def test_a_gradient_that_repeats_an_order_brings_no_marker_either(asking, 
             optimizer.profile_question(work(), 1, "user", reader, positive, told),
             optimizer.filter_question(work(), 1, "user", reader, told),
         ):
-            await asked.reasoner._asking.ask(question)
+            await asked.reasoner._asker.ask(question)
             quoted = (
                 asked.server.seen.prompts[-1].partition("<data>\n")[2].rpartition("\n</data>")[0]
             )
