@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import orjson
 
 from propagation.model.errors import PropagationError
-from propagation.ports.graph.blobs import BlobStore
+from propagation.ports.graph.leases import BlobStore
 
 PLACE = "evaluation_runs"
 WRITE_SECONDS = 2.0

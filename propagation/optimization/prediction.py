@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from propagation.model.clients.client_text import ReasonWork
 from propagation.model.errors import ReasonerFailed
+from propagation.model.interactions.reasoning import ReasonWork
 from propagation.model.usage import Usage
 from propagation.optimization.candidate_order import mixed_word
 from propagation.ports.reasoner import AnswerPart, MergeAnswer, Party, Reasoner

@@ -3,10 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from propagation.model.base import value
 from propagation.model.clients.client import Client
-from propagation.model.clients.client_text import MERGED_OUTCOME, ClientText, MessageMerge
+from propagation.model.clients.client_text import (
+    MERGED_OUTCOME,
+    ClientText,
+    MessageMerge,
+)
 from propagation.model.errors import ReasonerFailed
-from propagation.model.fast_dataclass import value
 from propagation.model.routers.router import RouterVersion
 from propagation.model.usage import NO_USAGE, Usage
 from propagation.ports.reasoner import AnswerPart, MergeAnswer, Party, Reasoner

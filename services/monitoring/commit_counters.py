@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from propagation.model.interactions.learned_block import LearnedBlock
-from propagation.model.interactions.reasoned_summary import (
+from propagation.model.interactions.reasoning import (
     ReasonedSummary,
     count_outcomes,
     summarize_reasoned,

@@ -18,10 +18,14 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 from opentelemetry.sdk.trace.id_generator import IdGenerator, RandomIdGenerator
 from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, TraceFlags
 
-from propagation.model.clients.client_text import MERGED_OUTCOME, ReasonClaim
+from propagation.model.clients.client_text import MERGED_OUTCOME
 from propagation.model.interactions.interaction import NewInteraction
 from propagation.model.interactions.learned_block import LearnedBlock
-from propagation.model.interactions.reasoned_summary import ReasonedSummary, summarize_reasoned
+from propagation.model.interactions.reasoning import (
+    ReasonClaim,
+    ReasonedSummary,
+    summarize_reasoned,
+)
 from propagation.ports.graph.record import RecordResult
 from services.runtime.process import release
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from propagation.model.clients.client_text import ReasonWork
+from propagation.model.interactions.reasoning import ReasonWork
 from propagation.workflow.settings import WorkflowSettings
 
 LENGTH_BYTES = 8

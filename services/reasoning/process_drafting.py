@@ -9,8 +9,9 @@ from typing import Any
 
 from propagation.adapters.sqlite.reason.reasoned_rows import PackedReasoned
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.clients.client_text import ClientText, ReasonClaim, ReasonWork
+from propagation.model.clients.client_text import ClientText
 from propagation.model.errors import PropagationError, StoreBusy, StoreCorrupt, StoreFull
+from propagation.model.interactions.reasoning import ReasonClaim, ReasonWork
 from propagation.workflow.reason.drafting import Drafts
 from services.reasoning.pipe_protocol import (
     ENOUGH,

@@ -1,9 +1,9 @@
 """Clients, profiles and messages for tests of the mechanisms."""
 
 from propagation.model.clients.client import Client, ClientKey, ClientKind, ref_of
-from propagation.model.clients.client_text import ReasonWork
 from propagation.model.clients.filter_memory import FilterMemory
 from propagation.model.clients.profile import Author, Line, Profile, Source
+from propagation.model.interactions.reasoning import ReasonWork
 from propagation.model.routers.router import IntegratedAttribute, RouterVersion
 from propagation.ports.reasoner import Party
 

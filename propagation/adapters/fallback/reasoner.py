@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from propagation.model.clients.client import Client
-from propagation.model.clients.client_text import ReasonWork
 from propagation.model.errors import ReasonerFailed, ReasonerStopping, ReasonerUnavailable
+from propagation.model.interactions.reasoning import ReasonWork
 from propagation.model.routers.router_case import RouterCase, RouterDecision
 from propagation.model.usage import Expenses, Usage
 from propagation.ports.reasoner import (

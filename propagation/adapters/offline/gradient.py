@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from propagation.adapters.offline.merge import heard_lines
 from propagation.adapters.offline.sentences import listed, names_of, quoted, title_of
-from propagation.model.clients.client_text import ReasonWork
 from propagation.model.clients.gradient import Gradient, Module
+from propagation.model.interactions.reasoning import ReasonWork
 from propagation.model.routers.router import RouterVersion
 from propagation.ports.reasoner import Party
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from propagation.adapters.offline.sentences import CACHED, bounded, listed, variant
+from propagation.model.base import value
 from propagation.model.clients.attribute import names_in_text
 from propagation.model.clients.client import ClientKind
 from propagation.model.clients.client_text import MERGED_OUTCOME
@@ -19,7 +20,6 @@ from propagation.model.clients.profile import (
     ReplaceLine,
     Source,
 )
-from propagation.model.fast_dataclass import value
 from propagation.model.routers.router import RouterVersion
 from propagation.ports.reasoner import MergeAnswer, Party
 

@@ -6,9 +6,9 @@ from propagation.adapters.offline.confirmation import aged, discoveries, rules_a
 from propagation.adapters.offline.own_lines import adopted, reinforced
 from propagation.adapters.offline.sentences import names_of
 from propagation.model.clients.client import ClientKind
-from propagation.model.clients.client_text import ReasonWork
 from propagation.model.clients.filter_memory import FilterRule
 from propagation.model.clients.profile import Author, Profile
+from propagation.model.interactions.reasoning import ReasonWork
 from propagation.ports.reasoner import OptimizeAnswer, Party
 
 

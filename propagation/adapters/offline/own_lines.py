@@ -13,7 +13,6 @@ from propagation.adapters.offline.sentences import (
     within,
 )
 from propagation.model.clients.client import Client
-from propagation.model.clients.client_text import ReasonWork
 from propagation.model.clients.profile import (
     LINE_MAX_WORDS,
     AddLine,
@@ -25,6 +24,7 @@ from propagation.model.clients.profile import (
     ReplaceLine,
     Source,
 )
+from propagation.model.interactions.reasoning import ReasonWork
 from propagation.ports.reasoner import Party
 
 KEPT = 0.95

@@ -10,9 +10,9 @@ from propagation.adapters.offline.merge import merged_messages
 from propagation.adapters.offline.optimizer import optimized
 from propagation.adapters.offline.summarize import router_text
 from propagation.model.clients.client import Client
-from propagation.model.clients.client_text import ReasonWork
 from propagation.model.clients.gradient import Gradient, Module
 from propagation.model.errors import ReasonerFailed
+from propagation.model.interactions.reasoning import ReasonWork
 from propagation.model.routers.router_case import RouterCase, RouterDecision
 from propagation.model.usage import NO_EXPENSES, Expenses
 from propagation.ports.reasoner import (

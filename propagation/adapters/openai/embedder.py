@@ -18,7 +18,7 @@ from propagation.adapters.openai.endpoint.response_body import field
 from propagation.adapters.openai.options import EmbeddingOptions
 from propagation.model.errors import IncompatibleSettings, ReasonerGaveUp
 from propagation.model.usage import Expenses
-from propagation.ports.graph.blobs import BlobStore
+from propagation.ports.graph.leases import BlobStore
 
 REFUSED_SECONDS = 900.0
 TEXT_CHARS = 8_000

@@ -18,9 +18,9 @@ from propagation.adapters.openai.prompts import (
     summarize,
 )
 from propagation.model.clients.client import Client
-from propagation.model.clients.client_text import ReasonWork
 from propagation.model.clients.gradient import Gradient
 from propagation.model.errors import ReasonerFailed, ReasonerUnavailable
+from propagation.model.interactions.reasoning import ReasonWork
 from propagation.model.routers.router_case import RouterCase, RouterDecision
 from propagation.model.usage import NO_USAGE, Expenses, Usage
 from propagation.ports.reasoner import (

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from enum import IntEnum
 
-from propagation.model.base import Term
-from propagation.model.fast_dataclass import value
+from propagation.model.base import Term, value
 
 ID_MAX_BYTES = 256
 TEXT_MAX_CHARS = 8_000

@@ -4,7 +4,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from propagation.model.fast_dataclass import value
+from propagation.model.base import value
 
 MAX_RULES = 8
 FACTOR_MIN, FACTOR_MAX = 0.25, 4.0

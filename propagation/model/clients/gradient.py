@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from propagation.model.fast_dataclass import value
+from propagation.model.base import value
 
 
 class Module(StrEnum):

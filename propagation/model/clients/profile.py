@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from enum import StrEnum
 
-from propagation.model.fast_dataclass import value
+from propagation.model.base import value
 
 LINE_MAX_WORDS = 25
 

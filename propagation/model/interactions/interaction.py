@@ -6,7 +6,7 @@ from dataclasses import field
 from enum import StrEnum
 from hashlib import blake2b
 
-from propagation.model.fast_dataclass import value
+from propagation.model.base import value
 
 WEIGHT_MAX = 10.0
 

@@ -24,12 +24,3 @@ class Epoch(Term):
     tau: float | None = None
     embedder: str = ""
     era: int = 0
-
-
-class LineageStep(Term):
-    """Lineage: what one router became when an epoch opened. kind: split, merge or rewrite."""
-
-    run: int
-    before: int
-    after: int
-    kind: str

@@ -47,3 +47,12 @@ class EvolutionRun(Term):
     log_loss_before: float | None = None
     log_loss_after: float | None = None
     standard_error: float | None = None
+
+
+class LineageStep(Term):
+    """Lineage: what one router became when an epoch opened. kind: split, merge or rewrite."""
+
+    run: int
+    before: int
+    after: int
+    kind: str

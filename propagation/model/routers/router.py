@@ -4,7 +4,7 @@ table."""
 from dataclasses import dataclass
 from functools import cached_property
 
-from propagation.model.fast_dataclass import value
+from propagation.model.base import Term, value
 
 
 @value
@@ -53,3 +53,17 @@ class RoutingEdge:
     score: float
     from_sequence: int
     until_sequence: int | None = None
+
+
+class MessageReach(Term):
+    """Of the merges of one router's messages that were asked for and are kept: distinct `clients`
+    that merged one into their profile, and what became of messages at their receivers, one count a
+    message and client: merged, refused by a filter rule, empty for this client, or fallen out of a
+    full buffer."""
+
+    router: int
+    clients: int
+    merged: int
+    filtered: int
+    empty: int
+    fell_out: int

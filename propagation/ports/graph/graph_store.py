@@ -2,17 +2,13 @@
 
 from typing import Protocol, runtime_checkable
 
-from propagation.ports.graph.blobs import BlobStore
-from propagation.ports.graph.clients import ClientStore
-from propagation.ports.graph.erasure import ErasureStore
 from propagation.ports.graph.evolution import EvolutionStore
-from propagation.ports.graph.export import ExportStore
+from propagation.ports.graph.forget import ErasureStore, ExportStore, RetentionStore
 from propagation.ports.graph.learn import LearnStore
-from propagation.ports.graph.leases import LeaseStore
+from propagation.ports.graph.leases import BlobStore, LeaseStore
 from propagation.ports.graph.outbox import OutboxStore
 from propagation.ports.graph.reason import ReasonStore
-from propagation.ports.graph.record import RecordStore
-from propagation.ports.graph.retention import RetentionStore
+from propagation.ports.graph.record import ClientStore, RecordStore
 from propagation.ports.graph.rounds import RoundStore
 
 

@@ -1,4 +1,4 @@
-"""Leases with fencing tokens: one holder at a time, and a late one is harmless."""
+"""Leases with fencing tokens, and small named facts about the whole graph."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,3 +33,11 @@ class LeaseStore(Protocol):
 
     async def release_lease(self, lease: Lease) -> None:
         """Give it back early; does nothing when it was lost."""
+
+
+class BlobStore(Protocol):
+    async def get_blob(self, name: str) -> bytes | None: ...
+
+    async def put_blob(self, name: str, value: bytes, lease: Lease | None = None) -> None:
+        """In place of what was there. With a lease, raises LeaseLost when its token is not the
+        newest; nothing is changed then."""

@@ -1,18 +1,32 @@
-"""The reason commit: all text of an interaction, any number of workers (DESIGN, State, 3)."""
+"""The reason commit: all text of an interaction, written by any number of workers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from propagation.model.clients.client_text import (
-    ClientText,
-    MessageMerge,
-    ReasonClaim,
-    ReasonedInteraction,
-)
+from propagation.model.clients.client import Client
+from propagation.model.clients.client_text import ClientText, MessageMerge
 from propagation.model.clients.gradient import Gradient, Module
 from propagation.model.interactions.interaction import InteractionRow
-from propagation.model.routers.message_reach import MessageReach
+from propagation.model.interactions.reasoning import ReasonClaim, ReasonedInteraction
+from propagation.model.routers.round import Round
+from propagation.model.routers.router import MessageReach, RouterVersion
 from propagation.model.watch_events import NumberedMerge, NumberedText
+
+
+class InteractionReader(Protocol):
+    """See GraphStore, of which this is a part."""
+
+    async def get_clients(self, refs: Sequence[int]) -> Sequence[Client]: ...
+
+    async def load_texts(self, refs: Sequence[int]) -> Mapping[int, ClientText]: ...
+
+    async def text_versions(self, refs: Sequence[int]) -> Mapping[int, int]: ...
+
+    async def last_round(self) -> Round | None: ...
+
+    async def waiting_messages(
+        self, refs_after: Mapping[int, int], through: int | None = None
+    ) -> Mapping[int, Sequence[RouterVersion]]: ...
 
 
 class ReasonStore(Protocol):

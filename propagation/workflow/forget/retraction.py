@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from propagation.model.interactions.interaction import InteractionRow
 from propagation.model.interactions.withdrawal import EventStatus
-from propagation.ports.graph.erasure import ErasureStore
+from propagation.ports.graph.forget import ErasureStore
 from propagation.workflow.forget.withdrawal import Outcome, TakingBack
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from propagation.model.clients.client import Client, ClientKind, index_of, ref_of
 from propagation.model.errors import ReasonerFailed
 from propagation.ports.embedder import Embedder, FittableEmbedder
-from propagation.ports.graph.clients import ClientStore
+from propagation.ports.graph.record import ClientStore
 from propagation.workflow.index.embedding import attribute_text, content_text
 from propagation.workflow.views.numbers_owner import Numbers
 from propagation.workflow.views.numbers_view import NumbersView

@@ -11,7 +11,7 @@ from propagation.model.clients.client import Client, ClientKind, index_of, kind_
 from propagation.numbers.limits import withheld
 from propagation.numbers.rules.mass import lifts, share
 from propagation.numbers.seeded_hash import mixed
-from propagation.ports.graph.clients import ClientStore
+from propagation.ports.graph.record import ClientStore
 from propagation.workflow.views.numbers_owner import Numbers
 from propagation.workflow.views.numbers_view import NumbersView
 

@@ -5,7 +5,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 
-from propagation.model.clients.client_text import ReasonClaim
+from propagation.model.interactions.reasoning import ReasonClaim
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.workflow.concurrency.leases import LOOK_SECONDS, PROLONGED_A_LIFE, Leases
 

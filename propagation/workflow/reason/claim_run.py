@@ -7,8 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import Generic
 
-from propagation.model.clients.client_text import ReasonClaim, ReasonWork
-from propagation.model.interactions.reasoned_summary import ReasonedSummary
+from propagation.model.interactions.reasoning import ReasonClaim, ReasonedSummary, ReasonWork
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.reason.drafting import Drafting, Drafts, T
 from propagation.workflow.reason.interaction import clients_of_all

@@ -5,13 +5,14 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mappin
 from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
 
-from propagation.model.clients.client_text import (
-    ClientText,
+from propagation.model.clients.client_text import ClientText
+from propagation.model.interactions.reasoning import (
     ReasonClaim,
     ReasonedInteraction,
+    ReasonedSummary,
     ReasonWork,
+    summarize_reasoned,
 )
-from propagation.model.interactions.reasoned_summary import ReasonedSummary, summarize_reasoned
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.workflow.reason.interaction import InteractionReasoning
 from propagation.workflow.views.said import Said, said_of

@@ -6,20 +6,16 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from propagation.model.clients.client import Client
-from propagation.model.clients.client_text import (
-    ClientText,
-    MessageMerge,
-    ReasonedInteraction,
-    ReasonWork,
-)
+from propagation.model.clients.client_text import ClientText, MessageMerge
 from propagation.model.clients.profile import Edit, EditClash
 from propagation.model.errors import ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
+from propagation.model.interactions.reasoning import ReasonedInteraction, ReasonWork
 from propagation.model.routers.router import RouterVersion
 from propagation.model.usage import NO_USAGE, Usage
 from propagation.optimization.client_optimization import optimized
 from propagation.optimization.credit_assignment import of_those_that_took_part
 from propagation.optimization.prediction import receive_and_predict
-from propagation.ports.graph.interaction_reader import InteractionReader
+from propagation.ports.graph.reason import InteractionReader
 from propagation.ports.reasoner import AnswerPart, MergeAnswer, OptimizeAnswer, Party, Reasoner
 from propagation.reception.initial_profile import described, undescribed
 from propagation.reception.merge import Inbox, inbox, received

@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from propagation.model.clients.client_text import (
-    ClientText,
+from propagation.model.clients.client_text import ClientText
+from propagation.model.clients.profile import EditClash
+from propagation.model.errors import LeaseLost, PropagationError
+from propagation.model.interactions.reasoning import (
     ReasonClaim,
     ReasonedInteraction,
     ReasonWork,
 )
-from propagation.model.clients.profile import EditClash
-from propagation.model.errors import LeaseLost, PropagationError
 from propagation.model.usage import NO_USAGE, Usage
 from propagation.ports.graph.graph_store import GraphStore, VersionClash
 from propagation.workflow.concurrency.turns import Turns

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from propagation.model.clients.client_text import ReasonClaim
 from propagation.model.errors import LeaseLost
-from propagation.model.interactions.reasoned_summary import ReasonedSummary
+from propagation.model.interactions.reasoning import ReasonClaim, ReasonedSummary
 from propagation.ports.graph.graph_store import GraphStore, VersionClash
 from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.index.vector_sync import VectorSync

@@ -4,8 +4,9 @@ where edits commute."""
 from collections.abc import Mapping
 from dataclasses import replace
 
-from propagation.model.clients.client_text import ClientText, ReasonedInteraction
+from propagation.model.clients.client_text import ClientText
 from propagation.model.errors import ReasonerFailed
+from propagation.model.interactions.reasoning import ReasonedInteraction
 from propagation.optimization.client_optimization import optimized
 from propagation.optimization.rebase import check_rules, moved_ids, rebased
 from propagation.ports.reasoner import AnswerPart, MergeAnswer, OptimizeAnswer

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from propagation.model.clients.attribute import normalize_name
 from propagation.model.clients.client import Client, ClientKind, index_of, kind_of
-from propagation.ports.graph.clients import ClientStore
+from propagation.ports.graph.record import ClientStore
 
 SCAN = 10_000
 LABELS_KEPT = 1 << 16

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from propagation.model.clients.client_text import ClientText
-from propagation.ports.graph.interaction_reader import InteractionReader
+from propagation.ports.graph.reason import InteractionReader
 from propagation.workflow.concurrency.lru_cache import Recent
 from propagation.workflow.views.said import Said, said_of
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
+from propagation.model.base import value
 from propagation.model.clients.client_text import ClientText
-from propagation.model.fast_dataclass import value
 from propagation.routing.attribute_extraction import own_attributes
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from propagation.model.clients.client import ClientKind
 from propagation.model.errors import LeaseHeld
 from propagation.model.gauge import Gauge
-from propagation.model.routers.message_reach import MessageReach
 from propagation.model.routers.round import Round
+from propagation.model.routers.router import MessageReach
 from propagation.model.usage import Usage
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine

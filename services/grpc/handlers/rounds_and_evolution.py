@@ -3,8 +3,7 @@
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from propagation.model.errors import InvalidInput
-from propagation.model.routers.epoch import LineageStep
-from propagation.model.routers.evolution import EvolutionKind, EvolutionRun
+from propagation.model.routers.evolution import EvolutionKind, EvolutionRun, LineageStep
 from propagation.v1 import propagation_pb2 as pb
 from services.grpc.handlers.servicer import Context, Servicer
 from services.grpc.requests.paging import page_size_of, start_of, token_for

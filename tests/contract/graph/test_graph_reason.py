@@ -5,7 +5,7 @@ import pytest
 from propagation.model.clients.client_text import MessageMerge
 from propagation.model.clients.gradient import Module
 from propagation.model.errors import LeaseLost
-from propagation.model.routers.message_reach import MessageReach
+from propagation.model.routers.router import MessageReach
 from propagation.model.usage import PromptCost, Usage
 from propagation.ports.graph.graph_store import VersionClash
 from tests.contract.graph_store import (

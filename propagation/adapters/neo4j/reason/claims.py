@@ -7,7 +7,7 @@ import numpy as np
 from propagation.adapters.neo4j.connection.database import Transaction
 from propagation.adapters.neo4j.learn.learned_blocks import drawn_of
 from propagation.model.clients.client import ClientKind, ref_of
-from propagation.model.clients.client_text import ReasonWork
+from propagation.model.interactions.reasoning import ReasonWork
 
 LOOK_AHEAD = 8
 

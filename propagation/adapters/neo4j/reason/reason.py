@@ -19,16 +19,12 @@ from propagation.adapters.neo4j.reason.texts import (
     rows_of,
 )
 from propagation.model.clients.client import ClientKind, kind_of
-from propagation.model.clients.client_text import (
-    ClientText,
-    MessageMerge,
-    ReasonClaim,
-    ReasonedInteraction,
-)
+from propagation.model.clients.client_text import ClientText, MessageMerge
 from propagation.model.clients.gradient import Gradient, Module
 from propagation.model.errors import LeaseLost
 from propagation.model.interactions.interaction import InteractionRow
-from propagation.model.routers.message_reach import MessageReach
+from propagation.model.interactions.reasoning import ReasonClaim, ReasonedInteraction
+from propagation.model.routers.router import MessageReach
 from propagation.model.watch_events import NumberedMerge, NumberedText
 
 

@@ -9,8 +9,9 @@ import orjson
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.reason.text_nodes import row_of, text_of
 from propagation.adapters.shared.json_text import without_nul
-from propagation.model.clients.client_text import ClientText, MessageMerge, ReasonedInteraction
+from propagation.model.clients.client_text import ClientText, MessageMerge
 from propagation.model.clients.gradient import Gradient, Module
+from propagation.model.interactions.reasoning import ReasonedInteraction
 from propagation.ports.graph.graph_store import VersionClash
 
 INTERACTIONS_A_STATEMENT = 500

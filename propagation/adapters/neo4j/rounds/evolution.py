@@ -14,8 +14,7 @@ from propagation.adapters.neo4j.rounds.edges import Neo4jEdges
 from propagation.adapters.neo4j.rounds.rounds import check_next, publish_staged
 from propagation.adapters.shared.router_map_bytes import map_body, map_of
 from propagation.model.interactions.log import EntryKind
-from propagation.model.routers.epoch import LineageStep
-from propagation.model.routers.evolution import EvolutionRun
+from propagation.model.routers.evolution import EvolutionRun, LineageStep
 from propagation.model.routers.router_maps import RouterMap, RouterMaps
 from propagation.ports.graph.evolution import Publication
 from propagation.ports.graph.leases import Lease

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from propagation.ports.graph.blobs import BlobStore
+from propagation.ports.graph.leases import BlobStore
 
 DIGEST = 16
 log = logging.getLogger(__name__)

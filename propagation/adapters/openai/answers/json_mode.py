@@ -13,7 +13,7 @@ from typing import Any
 from propagation.adapters.openai.endpoint.endpoint import Endpoint
 from propagation.adapters.openai.parsing.answer_text import read
 from propagation.model.errors import ReasonerFailed, ReasonerUnavailable
-from propagation.ports.graph.blobs import BlobStore
+from propagation.ports.graph.leases import BlobStore
 
 LABEL = "probe@1"
 TOKENS = 200

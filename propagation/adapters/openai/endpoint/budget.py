@@ -17,8 +17,7 @@ import orjson
 from propagation.adapters.openai.options import OpenAIOptions, Period
 from propagation.model.errors import LeaseLost, ReasonerUnavailable
 from propagation.model.usage import NO_USAGE, BudgetState, Expenses, PromptCost, Usage
-from propagation.ports.graph.blobs import BlobStore
-from propagation.ports.graph.leases import Lease, LeaseStore
+from propagation.ports.graph.leases import BlobStore, Lease, LeaseStore
 
 PLACE, LEASE, LEASE_MS = "llm_spending", "llm_spending", 5_000
 GRANTS = 20

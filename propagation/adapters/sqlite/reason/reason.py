@@ -37,17 +37,16 @@ from propagation.adapters.sqlite.reason.texts import (
 )
 from propagation.adapters.sqlite.record.record import signed
 from propagation.model.clients.client import ClientKind, kind_of, ref_of
-from propagation.model.clients.client_text import (
-    ClientText,
-    MessageMerge,
+from propagation.model.clients.client_text import ClientText, MessageMerge
+from propagation.model.clients.gradient import Gradient, Module
+from propagation.model.errors import LeaseLost
+from propagation.model.interactions.interaction import InteractionRow, seed_of
+from propagation.model.interactions.reasoning import (
     ReasonClaim,
     ReasonedInteraction,
     ReasonWork,
 )
-from propagation.model.clients.gradient import Gradient, Module
-from propagation.model.errors import LeaseLost
-from propagation.model.interactions.interaction import InteractionRow, seed_of
-from propagation.model.routers.message_reach import MessageReach
+from propagation.model.routers.router import MessageReach
 from propagation.model.watch_events import NumberedMerge, NumberedText
 from propagation.ports.clock import Clock
 from propagation.ports.graph.graph_store import VersionClash

@@ -15,8 +15,12 @@ from propagation.adapters.sqlite.reason.texts import (
     put_texts,
     text_rows,
 )
-from propagation.model.clients.client_text import ClientText, ReasonedInteraction
-from propagation.model.interactions.reasoned_summary import ReasonedSummary, summarize_reasoned
+from propagation.model.clients.client_text import ClientText
+from propagation.model.interactions.reasoning import (
+    ReasonedInteraction,
+    ReasonedSummary,
+    summarize_reasoned,
+)
 
 
 @dataclass(frozen=True)

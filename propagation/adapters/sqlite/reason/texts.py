@@ -17,9 +17,10 @@ from propagation.adapters.sqlite.connection.json_rows import (
 )
 from propagation.adapters.sqlite.index.outbox import put_texts_out
 from propagation.adapters.sqlite.reason.text_bodies import body_of, parts_of
-from propagation.model.clients.client_text import ClientText, MessageMerge, ReasonedInteraction
+from propagation.model.clients.client_text import ClientText, MessageMerge
 from propagation.model.clients.gradient import Gradient, Module
 from propagation.model.clients.profile import Profile
+from propagation.model.interactions.reasoning import ReasonedInteraction
 from propagation.ports.graph.graph_store import VersionClash
 
 TEXTS_AT_ONCE = 8

@@ -18,8 +18,7 @@ from propagation.adapters.sqlite.reason.texts import bodies_of, put_texts, text_
 from propagation.adapters.sqlite.record.record import append_entry
 from propagation.adapters.sqlite.rounds.rounds import check_next, put_round
 from propagation.model.interactions.log import EntryKind
-from propagation.model.routers.epoch import LineageStep
-from propagation.model.routers.evolution import EvolutionRun
+from propagation.model.routers.evolution import EvolutionRun, LineageStep
 from propagation.model.routers.router_maps import RouterMaps
 from propagation.ports.graph.evolution import Publication
 from propagation.ports.graph.leases import Lease

@@ -8,8 +8,8 @@ import pytest
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
-from propagation.model.clients.client_text import ReasonClaim
 from propagation.model.interactions.interaction import NewInteraction
+from propagation.model.interactions.reasoning import ReasonClaim
 from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.learn.learner import LEASE, Learner
 from propagation.workflow.reason.claim_renewal import ClaimRenewal

@@ -1,6 +1,6 @@
-"""Taking back interactions, and forgetting clients (DESIGN, "State" and "Guarantees")."""
+"""Withdrawing interactions, erasing and exporting clients, and dropping old rows."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Protocol
 
 from propagation.model.clients.client_text import MessageMerge
@@ -86,3 +86,26 @@ class ErasureStore(Protocol):
     async def wiping_due(self) -> bool:
         """Whether a client was forgotten and `wipe` did not finish since. Of a retraction nothing
         has to be wiped."""
+
+
+Held = tuple[str, Mapping[str, object]]
+
+
+class ExportStore(Protocol):
+    def export_client(self, ref: int) -> AsyncIterator[Held]:
+        """What kind of record, and the record as JSON values; clients by id, in kinds' order.
+        Kinds: client, client_before, event, retracted_event, written, reasoned, dead_letter,
+        profile_version, gradient, merge, brought, held_attributes, edge, point."""
+
+
+class RetentionStore(Protocol):
+    async def prune(self, before: int, limit: int) -> int | None:
+        """One small step of a run: look at something, or drop at most `limit` rows (of 1, two) of
+        versions, edges, messages, merges and gradients whose life ended before a sequence; how many
+        were dropped, None when nothing is left to drop. One step at a time. Never dropped: a
+        client's current version, a router's current version, what a line cited at `before` or
+        since, a client's first edge, interactions with their weights. `oldest_kept` moves to
+        `before` with the first call."""
+
+    async def oldest_kept(self) -> int:
+        """The sequence from which on time travel answers; 0 while nothing was dropped."""
