@@ -1,2 +1,1 @@
-"""Datasets in one small form: MovieLens, RecBole atomic files, JSON Lines, a catalogue alone, and
-the generated town."""
+"""Datasets in one form: MovieLens, RecBole atomic files, JSON Lines, and the generated town."""

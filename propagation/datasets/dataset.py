@@ -6,17 +6,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.datasets.event_columns import ABSENT, Coded, Event, Events
+from propagation.datasets.event_columns import ABSENT, CodedColumn, Event, Events
 from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
 from propagation.model.plurals import pluralize
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """Parsed whole and checked. `items` and `users` hold every client that an event names, those
-    without text too. `order` [events] are places in `log`, by time, ties by the loader's seed.
-    `notes`: what a person should know (what was made up, left out or clipped), one sentence each.
-    `generated`: no real data."""
+    """A dataset that was read and checked as a whole.
+
+    Args:
+        items: Every item of the catalogue or of an event, also without text.
+        users: Likewise.
+        log: The events in the order of the file.
+        order: [events] places in `log`, by time; the loader's seed orders equal times.
+        notes: One sentence for each thing that was created, left out or cut.
+        generated: Whether it is no real data.
+    """
 
     name: str
     items: Sequence[ClientChange]
@@ -27,23 +33,25 @@ class Dataset:
     generated: bool = False
 
     def __len__(self) -> int:
-        """How many events."""
+        """Return the number of events."""
         return len(self.order)
 
     @property
     def clients(self) -> Iterator[ClientChange]:
-        """Items first: an event's item is known before anybody adopts it."""
+        """All clients; items first, so that an item is known before its first event."""
         yield from self.items
         yield from self.users
 
     @property
     def events(self) -> Iterator[Event]:
-        """In time order."""
+        """All events in the order of time."""
         return self.log.read(self.order)
 
     def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """(user, item, time), each [events] in time order: rows of `users` and of `items`,
-        milliseconds since 1970."""
+        """Return the events as (user, item, time), each [events], in the order of time.
+
+        Users and items are rows of `users` and `items`; times are milliseconds since 1970.
+        """
         return (
             _rows(self.log.users, self.users)[self.order],
             _rows(self.log.items, self.items)[self.order],
@@ -51,18 +59,20 @@ class Dataset:
         )
 
     def between(self, start: int, end: int) -> Iterator[Event]:
-        """Events `start` (included) to `end` (excluded) of the time order."""
+        """Read events `start` to `end` (excluded) of the order of time."""
         return self.log.read(self.order[start:end])
 
     def first(self, events: int) -> "Dataset":
-        """The earliest events only, and only the users who take part in them; the catalogue stays
-        whole."""
+        """Return the earliest events, their users, and the whole catalogue."""
         if events >= len(self):
             return self
         order = self.order[:events]
         names = self.log.users.values
         active = {names[code] for code in set(self.log.users.array(len(self.log))[order].tolist())}
-        note = f"Only the earliest {events:,} of {len(self):,} events are used, and who is in them: {pluralize(len(active), 'user')}."
+        note = (
+            f"Only the earliest {events:,} of {len(self):,} events are used, with their"
+            f" {pluralize(len(active), 'user')}."
+        )
         return replace(
             self,
             order=order,
@@ -80,8 +90,7 @@ def assembled(
     notes: Iterable[str] = (),
     generated: bool = False,
 ) -> Dataset:
-    """A dataset from what was parsed; clients that only events name are created without text, and
-    noted."""
+    """Build a dataset from its parts; clients that only events name get no text, and a note."""
     unknown = dict.fromkeys(
         item for item in (*log.items.numbers, *log.negatives.numbers) if item not in items
     )
@@ -92,22 +101,20 @@ def assembled(
             else "are in events, and there is no catalogue"
         )
         notes = (*notes, f"Items that {lacking}: {len(unknown):,}. They are created without text.")
-    everything = [*items.values(), *(bare(ClientKind.ITEM, item) for item in unknown)]
-    everybody = [
+    all_items = [*items.values(), *(without_text(ClientKind.ITEM, item) for item in unknown)]
+    all_users = [
         *users.values(),
-        *(bare(ClientKind.USER, user) for user in log.users.numbers if user not in users),
+        *(without_text(ClientKind.USER, user) for user in log.users.numbers if user not in users),
     ]
-    return Dataset(name, everything, everybody, log, log.order(seed), tuple(notes), generated)
+    return Dataset(name, all_items, all_users, log, log.order(seed), tuple(notes), generated)
 
 
-def _rows(column: Coded, clients: Sequence[ClientChange]) -> NDArray[np.int64]:
-    places = {client.key.id: place for place, client in enumerate(clients)}
-    by_number = np.array(
-        [places.get(name, ABSENT) for name in column.numbers] or [ABSENT], np.int64
-    )
-    return by_number[np.asarray(column.codes, np.int64)]
-
-
-def bare(kind: ClientKind, name: str) -> ClientChange:
-    """A client of which only the id is known."""
+def without_text(kind: ClientKind, name: str) -> ClientChange:
+    """Return a client of which only the id is known."""
     return ClientChange(key=ClientKey(kind=kind, id=name))
+
+
+def _rows(column: CodedColumn, clients: Sequence[ClientChange]) -> NDArray[np.int64]:
+    places = {client.key.id: place for place, client in enumerate(clients)}
+    by_code = np.array([places.get(name, ABSENT) for name in column.numbers] or [ABSENT], np.int64)
+    return by_code[np.asarray(column.codes, np.int64)]

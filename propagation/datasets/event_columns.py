@@ -1,8 +1,4 @@
-"""Events as columns: some thirty bytes an event, so that tens of millions fit in memory, once.
-
-An event that has no id of its own is named by what it says, kind:user:item:time, and ~2, ~3, ...
-where it is said again: another release of the same data names what both hold the same, wherever it
-stands."""
+"""Events as columns: about thirty bytes an event, so that tens of millions fit in memory."""
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,13 +12,15 @@ from numpy.typing import NDArray
 from propagation.model.clients.client import ID_MAX_BYTES
 
 ABSENT = -1
-NOTHING: Mapping[str, str] = {}
-ESCAPED = str.maketrans({"%": "%25", ":": "%3A", "~": "%7E"})
+NO_METADATA: Mapping[str, str] = {}
+ESCAPES = str.maketrans({"%": "%25", ":": "%3A", "~": "%7E"})
 
 
 class Event(NamedTuple):
-    """One interaction as a dataset tells it. `time` in milliseconds since 1970; ratings and the
-    like are metadata."""
+    """One interaction of a dataset.
+
+    `time` is in milliseconds since 1970. Ratings and the like are metadata.
+    """
 
     event_id: str
     user_id: str
@@ -30,32 +28,32 @@ class Event(NamedTuple):
     time: int
     negative_id: str | None = None
     weight: float = 1.0
-    metadata: Mapping[str, str] = NOTHING
+    metadata: Mapping[str, str] = NO_METADATA
 
 
-class Coded:
-    """A column of repeated strings: each distinct value once, and its number for each event; -1
-    where absent."""
+class CodedColumn:
+    """A column of repeated strings: each distinct value once, and a code for each event."""
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
         self.codes = array("i")
 
     def append(self, value: str) -> None:
+        """Add the value of the next event."""
         self.codes.append(self.numbers.setdefault(value, len(self.numbers)))
 
     def put(self, place: int, value: str) -> None:
-        """The value at a place past the end; absent in between."""
+        """Set the value of an event past the end; events in between have none."""
         self.codes.extend([ABSENT] * (place - len(self.codes)))
         self.append(value)
 
     @property
     def values(self) -> Sequence[str]:
-        """The distinct values, by number."""
+        """The distinct values, by code."""
         return list(self.numbers)
 
     def array(self, size: int) -> NDArray[np.int32]:
-        """[size] numbers of the values, absent at the end."""
+        """Return the codes [size]; ABSENT for events past the end."""
         out = np.full(size, ABSENT, np.int32)
         out[: len(self.codes)] = np.asarray(self.codes, np.int32)
         return out
@@ -63,17 +61,24 @@ class Coded:
 
 @dataclass
 class Events:
-    """Appended in file order, read in time order. Equal times are ordered by a seed, never by place
-    in the file. `kind` of data: with what made-up ids begin. `timed`: times are the data's, and
-    part of these ids."""
+    """Events, appended in the order of the file and read in the order of time.
+
+    Equal times are ordered by a seed, never by the place in the file. An event without an id is
+    named kind:user:item:time, with ~2, ~3, ... for repeats, so that another release of the same
+    data gives the same names.
+
+    Args:
+        kind: The beginning of such names.
+        timed: Whether the times are the data's own, and part of such names.
+    """
 
     kind: str
     timed: bool = True
-    users: Coded = field(default_factory=Coded)
-    items: Coded = field(default_factory=Coded)
-    negatives: Coded = field(default_factory=Coded)
+    users: CodedColumn = field(default_factory=CodedColumn)
+    items: CodedColumn = field(default_factory=CodedColumn)
+    negatives: CodedColumn = field(default_factory=CodedColumn)
     times: "array[int]" = field(default_factory=lambda: array("q"))
-    metadata: dict[str, Coded] = field(default_factory=dict)
+    metadata: dict[str, CodedColumn] = field(default_factory=dict)
     weights: dict[int, float] = field(default_factory=dict)
     event_ids: dict[int, str] = field(default_factory=dict)
 
@@ -81,18 +86,18 @@ class Events:
         return len(self.times)
 
     def append(
-        self, user: str, item: str, time: int, metadata: Mapping[str, str] = NOTHING
+        self, user: str, item: str, time: int, metadata: Mapping[str, str] = NO_METADATA
     ) -> None:
-        """`time` in milliseconds since 1970."""
+        """Add an event; `time` is in milliseconds since 1970."""
         place = len(self.times)
         self.users.append(user)
         self.items.append(item)
         self.times.append(time)
         for name, value in metadata.items():
-            self.metadata.setdefault(name, Coded()).put(place, value)
+            self.metadata.setdefault(name, CodedColumn()).put(place, value)
 
     def append_event(self, event: Event) -> None:
-        """An event that says more of itself: its id, a negative, a weight."""
+        """Add an event that may have an id, a negative and a weight."""
         place = len(self.times)
         self.append(event.user_id, event.item_id, event.time, event.metadata)
         if event.event_id:
@@ -103,15 +108,15 @@ class Events:
             self.weights[place] = event.weight
 
     def order(self, seed: int) -> NDArray[np.int64]:
-        """[events] places in file order, sorted by time."""
+        """Return the places of the events [events], sorted by time."""
         shuffled = np.random.default_rng(seed).permutation(len(self))
         times = np.asarray(self.times, np.int64)
         return shuffled[np.argsort(times[shuffled], kind="stable")]
 
     def read(self, places: NDArray[np.int64]) -> Iterator[Event]:
-        """The events at these places, in this order."""
+        """Read the events at these places, in this order."""
         users, items, negatives = self.users.values, self.items.values, self.negatives.values
-        repeats = self._repeats()
+        repeats = self._count_repeats()
         columns = [(name, column.values, column.codes) for name, column in self.metadata.items()]
         for place in places.tolist():
             negative = self.negatives.codes[place] if place < len(self.negatives.codes) else ABSENT
@@ -120,16 +125,10 @@ class Events:
                 for name, values, codes in columns
                 if place < len(codes) and codes[place] != ABSENT
             }
-            user, item, time = (
-                users[self.users.codes[place]],
-                items[self.items.codes[place]],
-                self.times[place],
-            )
-            event_id = self.event_ids.get(place) or self._made_up(
-                user, item, time, int(repeats[place])
-            )
+            user, item = users[self.users.codes[place]], items[self.items.codes[place]]
+            time = self.times[place]
             yield Event(
-                event_id,
+                self.event_ids.get(place) or self._name(user, item, time, int(repeats[place])),
                 user,
                 item,
                 time,
@@ -138,18 +137,17 @@ class Events:
                 metadata,
             )
 
-    def _made_up(self, user: str, item: str, time: int, repeat: int) -> str:
-        """One that would be too long is a digest."""
-        said = ":".join(
-            (user.translate(ESCAPED), item.translate(ESCAPED), *([str(time)] if self.timed else []))
-        )
+    def _name(self, user: str, item: str, time: int, repeat: int) -> str:
+        """Make an event id; one that would be too long holds a digest instead."""
+        parts = [user.translate(ESCAPES), item.translate(ESCAPES)]
+        content = ":".join([*parts, str(time)] if self.timed else parts)
         end = f"~{repeat + 1}" if repeat else ""
-        if len(self.kind) + 1 + len(said.encode()) + len(end) > ID_MAX_BYTES:
-            said = blake2b(said.encode(), digest_size=16).hexdigest()
-        return f"{self.kind}:{said}{end}"
+        if len(self.kind) + 1 + len(content.encode()) + len(end) > ID_MAX_BYTES:
+            content = blake2b(content.encode(), digest_size=16).hexdigest()
+        return f"{self.kind}:{content}{end}"
 
-    def _repeats(self) -> NDArray[np.int64]:
-        """[events] how many before it in file order say the same user and item at the same time."""
+    def _count_repeats(self) -> NDArray[np.int64]:
+        """Count, for each event [events], earlier ones of the same user, item and time."""
         keys = [
             np.asarray(column, np.int64)
             for column in (self.times, self.items.codes, self.users.codes)

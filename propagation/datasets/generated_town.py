@@ -1,10 +1,8 @@
-"""The generated town: communities whose taste no text tells, and planted waves in which each takes
-up something new.
+"""The generated town: a dataset with planted communities and planted waves of a new taste.
 
-What is planted: a community has its own places within styles that several communities share, so
-that content alone cannot tell which of two dumpling stalls its people go to; and once, at its wave,
-it takes up an attribute that nobody in the town had: first its pioneers, then the others.
-Everything follows from the seed.
+A community has its own places within styles that several communities share, so content alone does
+not tell which of two dumpling stalls its people visit. Once, at its wave, it takes up an attribute
+that is new to the town: first its pioneers, then the others. Everything follows from the seed.
 """
 
 from collections.abc import Sequence
@@ -33,8 +31,11 @@ DAY_MS = 86_400_000
 
 @dataclass(frozen=True)
 class Wave:
-    """`community` takes up `attribute` by adopting `items`: its `pioneers` from event `start` (of
-    the time order) on, its others from event `spread` on, until event `end`."""
+    """A community takes up an attribute by adopting items that have it.
+
+    Its pioneers do so from event `start` of the order of time, the others from event `spread`; the
+    wave ends at event `end`.
+    """
 
     community: str
     attribute: str
@@ -47,8 +48,7 @@ class Wave:
 
 @dataclass(frozen=True)
 class Town:
-    """A dataset and the truth behind it: each user's community, each community's own items, and the
-    waves in time order."""
+    """A dataset and what was planted in it: communities of users, their own items, and waves."""
 
     dataset: Dataset
     communities: dict[str, str]
@@ -58,20 +58,26 @@ class Town:
 
 @dataclass
 class _Plan:
-    """Rows instead of names. styles [I]: the style of each item, -1 for a wave's · by community:
-    its own items, its wave's items and its members."""
+    """The town in rows instead of names.
+
+    Args:
+        styles: [I] the style of each item; -1 for the items of a wave.
+        own: By community, rows of its own items.
+        wave_items: By community, rows of the items of its wave.
+        members: By community, rows of its users.
+    """
 
     items: list[ClientChange] = field(default_factory=list)
     styles: list[int] = field(default_factory=list)
     own: list[NDArray[np.int64]] = field(default_factory=list)
-    fashion: list[NDArray[np.int64]] = field(default_factory=list)
+    wave_items: list[NDArray[np.int64]] = field(default_factory=list)
     members: list[NDArray[np.int64]] = field(default_factory=list)
 
 
 def generate_town(seed: int, users: int = USERS, events: int = EVENTS) -> Town:
-    """The town of this seed: the same seed gives the same town, to the byte."""
+    """Generate the town of a seed; the same seed gives the same town, to the byte."""
     rng = np.random.default_rng(seed)
-    plan = _planned(rng, users)
+    plan = _plan(rng, users)
     names = _user_names(rng, users)
     waves = _waves(rng, plan, names, events)
     log = _events(rng, plan, names, waves, events)
@@ -100,7 +106,7 @@ def generate_town(seed: int, users: int = USERS, events: int = EVENTS) -> Town:
     return Town(dataset, homes, own, waves)
 
 
-def _planned(rng: Generator, users: int) -> _Plan:
+def _plan(rng: Generator, users: int) -> _Plan:
     plan = _Plan()
     titles = _Titles(rng)
     for kind in range(len(KINDS)):
@@ -108,7 +114,7 @@ def _planned(rng: Generator, users: int) -> _Plan:
             for _ in range(ITEMS_A_STYLE):
                 _add_item(
                     plan,
-                    titles.next(kind, KINDS[kind].nouns),
+                    titles.draw(kind, KINDS[kind].nouns),
                     kind,
                     style,
                     len(plan.styles) // ITEMS_A_STYLE,
@@ -121,20 +127,21 @@ def _planned(rng: Generator, users: int) -> _Plan:
         first = len(plan.items)
         for _ in range(ITEMS_A_WAVE):
             _add_item(
-                plan, titles.next(fashion.kind, fashion.nouns), fashion.kind, fashion.attribute, -1
+                plan, titles.draw(fashion.kind, fashion.nouns), fashion.kind, fashion.attribute, -1
             )
-        plan.fashion.append(np.arange(first, len(plan.items)))
+        plan.wave_items.append(np.arange(first, len(plan.items)))
     return plan
 
 
 class _Titles:
-    """Titles, each once."""
+    """Draws titles; each is given once."""
 
     def __init__(self, rng: Generator) -> None:
         self._rng = rng
         self._used: set[str] = set()
 
-    def next(self, kind: int, nouns: Sequence[str]) -> str:
+    def draw(self, kind: int, nouns: Sequence[str]) -> str:
+        """Draw a title for a kind of item."""
         while True:
             adjective, name, noun = (
                 str(self._rng.choice(words)) for words in (ADJECTIVES, NAMES, nouns)
@@ -160,8 +167,7 @@ def _add_item(plan: _Plan, title: str, kind: int, style: str, number: int) -> No
 
 
 def _own_items(rng: Generator, plan: _Plan) -> NDArray[np.int64]:
-    """A few places in each of the community's styles; other communities like the same styles, at
-    other places."""
+    """Draw a few places in each of a community's styles."""
     styles = np.asarray(plan.styles)
     liked = rng.choice(int(styles.max()) + 1, STYLES_A_COMMUNITY, replace=False)
     return np.concatenate(
@@ -173,7 +179,7 @@ def _own_items(rng: Generator, plan: _Plan) -> NDArray[np.int64]:
 
 
 def _user_names(rng: Generator, users: int) -> list[str]:
-    """ "rosa-17": a name and a number that says nothing."""
+    """Draw names such as "rosa-17"."""
     return [
         f"{NAMES[name]}-{number}".casefold()
         for number, name in enumerate(rng.integers(len(NAMES), size=users).tolist(), 1)
@@ -188,7 +194,7 @@ def _waves(rng: Generator, plan: _Plan, names: Sequence[str], events: int) -> tu
         pioneers = rng.choice(
             plan.members[community], min(PIONEERS, len(plan.members[community])), replace=False
         )
-        items = tuple(plan.items[row].key.id for row in plan.fashion[community].tolist())
+        items = tuple(plan.items[row].key.id for row in plan.wave_items[community].tolist())
         first = tuple(names[user] for user in pioneers.tolist())
         waves.append(
             Wave(
@@ -224,12 +230,12 @@ def _events(
 
 
 def _in_wave(wave: Wave, user: str, number: int) -> bool:
-    """Whether the wave has reached this user by this event."""
+    """Return whether the wave has reached this user by this event."""
     return wave.start <= number < wave.end and (number >= wave.spread or user in wave.pioneers)
 
 
 def _pulls(rng: Generator, plan: _Plan) -> NDArray[np.float64]:
-    """[I] how well known each item is to everybody; a wave's items to nobody."""
+    """Draw how well known each item [I] is; items of waves are unknown."""
     pull = np.sqrt(1.0 / (1.0 + rng.permutation(len(plan.items)).astype(np.float64)))
     pull[np.asarray(plan.styles) < 0] = 0.0
     return pull
@@ -243,11 +249,10 @@ def _choice(
     pull: NDArray[np.float64],
     had: set[int],
 ) -> int:
-    """The wave's items, the community's own, or anything that is known: the first of these that is
-    not used up."""
+    """Choose an item of the wave, of the community, or any known one that the user has not had."""
     sources = []
     if in_wave and rng.random() < WAVE_CHANCE:
-        sources.append(plan.fashion[community])
+        sources.append(plan.wave_items[community])
     if rng.random() < HABIT:
         sources.append(plan.own[community])
     for rows in sources:

@@ -1,7 +1,8 @@
-"""A folder to a dataset: the format is told from the files that are there."""
+"""Load a folder as a dataset; its files tell the format."""
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from propagation.datasets.dataset import Dataset
 from propagation.datasets.json_lines import load_json_lines
@@ -12,29 +13,43 @@ from propagation.datasets.recbole import atomic_files, load_recbole
 from propagation.model.errors import BrokenData
 
 Loader = Callable[[Path, int], Dataset]
-# The format, its loader, the files that it reads, and of how many of them, from the first, one must
-# be there.
-FORMATS: tuple[tuple[str, Loader, tuple[str, ...], int], ...] = (
-    ("MovieLens 100k", load_movielens_100k, ("u.data", "u.item", "u.user", "u.genre"), 2),
-    (
-        "MovieLens 1M and 10M",
-        load_movielens_dat,
-        ("movies.dat", "ratings.dat", "users.dat", "tags.dat"),
-        2,
+
+
+class Format(NamedTuple):
+    """A format: its loader, its main files (one must exist), and further files that it reads."""
+
+    load: Loader
+    main: tuple[str, ...]
+    further: tuple[str, ...] = ()
+
+
+FORMATS = {
+    "MovieLens 100k": Format(load_movielens_100k, ("u.data", "u.item"), ("u.user", "u.genre")),
+    "MovieLens 1M and 10M": Format(
+        load_movielens_dat, ("movies.dat", "ratings.dat"), ("users.dat", "tags.dat")
     ),
-    ("MovieLens from 20M on", load_movielens_csv, ("movies.csv", "ratings.csv", "tags.csv"), 2),
-    ("JSON Lines", load_json_lines, ("clients.jsonl", "events.jsonl"), 2),
-)
-FILES_NAMED = 4
+    "MovieLens from 20M on": Format(
+        load_movielens_csv, ("movies.csv", "ratings.csv"), ("tags.csv",)
+    ),
+    "JSON Lines": Format(load_json_lines, ("clients.jsonl", "events.jsonl")),
+}
+FILES_SHOWN = 4
 ATOMIC = (".inter", ".item", ".user")
-KNOWN = "MovieLens (u.data, movies.dat or movies.csv), RecBole (.inter, .item, .user), or clients.jsonl and events.jsonl"
+KNOWN = (
+    "MovieLens (u.data, movies.dat or movies.csv), RecBole (.inter, .item, .user), or clients.jsonl"
+    " and events.jsonl"
+)
 
 
 def load_dataset(folder: Path, seed: int) -> Dataset:
-    """Everything in the folder, parsed and checked before anything is returned; equal times are
-    ordered by `seed`.
+    """Read and check everything in the folder.
 
-    Raises BrokenData: the folder holds no known format, or the first broken line."""
+    Args:
+        seed: Orders events of equal time.
+
+    Raises:
+        BrokenData: The folder holds no known format or two of them, or its first broken line.
+    """
     folder = folder.expanduser().resolve()
     if not folder.is_dir():
         raise BrokenData(str(folder), 0, "", "is not a folder")
@@ -45,34 +60,32 @@ def load_dataset(folder: Path, seed: int) -> Dataset:
 
 
 def _loader(folder: Path) -> Loader:
-    """The loader of the one format whose files are there. Raises BrokenData where they are of none,
-    or of two."""
+    """Return the loader of the one format that the folder holds."""
     present = {
-        name: [file for file in files if find(folder, file)] for name, _, files, _ in FORMATS
+        name: [file for file in (*one.main, *one.further) if find(folder, file)]
+        for name, one in FORMATS.items()
     }
-    taken = {file for files in present.values() for file in files}
+    assigned = {file for files in present.values() for file in files}
     atomic = (plain_name(path) for ending in ATOMIC for path in atomic_files(folder, ending))
-    present["RecBole"] = [file for file in atomic if file not in taken]
+    present["RecBole"] = [file for file in atomic if file not in assigned]
     loaders = {
-        name: loader
-        for name, loader, files, needed in FORMATS
-        if set(files[:needed]) & set(present[name])
+        name: one.load for name, one in FORMATS.items() if set(one.main) & set(present[name])
     }
     if any(not file.endswith(".user") for file in present["RecBole"]):
         loaders["RecBole"] = load_recbole
     if not loaders:
         raise BrokenData(str(folder), 0, "", f"holds no data that is known: {KNOWN}")
-    there = [
-        f"{name} ({', '.join(files[:FILES_NAMED])}{', ...' if len(files) > FILES_NAMED else ''})"
-        for name, files in present.items()
-        if files
-    ]
-    if len(there) > 1:
+    found = [f"{name} ({_shown(files)})" for name, files in present.items() if files]
+    if len(found) > 1:
         raise BrokenData(
             str(folder),
             0,
             "",
-            f"holds files of {' and of '.join(there)}, and one would be ignored; "
+            f"holds files of {' and of '.join(found)}, and one would be ignored; "
             "move those of one format into a folder of their own",
         )
     return next(iter(loaders.values()))
+
+
+def _shown(files: list[str]) -> str:
+    return ", ".join(files[:FILES_SHOWN]) + (", ..." if len(files) > FILES_SHOWN else "")

@@ -4,21 +4,15 @@ from pathlib import Path
 
 from propagation.datasets.dataset import Dataset, assembled
 from propagation.datasets.event_columns import Events
-from propagation.datasets.line_reader import (
-    Ids,
-    described,
-    fields,
-    find,
-    lines_of,
-    moment,
-    plain_name,
-    title_of,
-    unique,
+from propagation.datasets.line_reader import IdChecker, Place, find, lines_of
+from propagation.datasets.movielens import (
+    RatingMetadata,
+    descriptions_note,
+    film,
+    read_descriptions,
 )
-from propagation.datasets.movielens import Ratings, film, joined_note, read_descriptions
 from propagation.datasets.text_cleaning import entries
 from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
-from propagation.model.errors import BrokenData
 
 LATIN = "latin-1"
 GENRES = (
@@ -42,7 +36,7 @@ GENRES = (
     "War",
     "Western",
 )
-# What this dataset writes for a genre, or a title, that it does not know.
+# This dataset's word for a genre or a title that it does not know.
 UNKNOWN = frozenset(["unknown"])
 BEFORE_GENRES = ("movie id", "movie title", "release date", "video release date", "IMDb URL")
 RATING = ("user id", "item id", "rating", "timestamp")
@@ -50,14 +44,16 @@ USER = ("user id", "age", "gender", "occupation", "zip code")
 
 
 def load_movielens_100k(folder: Path, seed: int) -> Dataset:
-    """Items from u.item, users from u.user where it is there, events from u.data where it is there.
-    Raises BrokenData."""
-    ids, descriptions = Ids(), read_descriptions(folder)
+    """Load u.item, u.user and u.data; each may be missing.
+
+    Raises:
+        BrokenData: The first line that cannot be read.
+    """
+    ids, descriptions = IdChecker(), read_descriptions(folder)
     items = _items(folder, ids, descriptions)
     users = _users(folder, ids)
-    return assembled(
-        folder.name, items, users, _ratings(folder, ids), seed, joined_note(items, descriptions)
-    )
+    notes = descriptions_note(items, descriptions)
+    return assembled(folder.name, items, users, _ratings(folder, ids), seed, notes)
 
 
 def _genres(folder: Path) -> dict[int, str]:
@@ -65,71 +61,61 @@ def _genres(folder: Path) -> dict[int, str]:
     if path is None:
         return dict(enumerate(GENRES))
     found = {}
-    for line, text in lines_of(path, LATIN):
-        name, place = fields(text, "|", ("genre", "number"), plain_name(path), line)
-        if not place.strip().isdecimal():
-            raise BrokenData(
-                plain_name(path), line, "number", f"{place[:40]!r} is not a whole number"
-            )
-        found[int(place)] = name
+    for place, text in lines_of(path, LATIN):
+        name, number = place.split(text, "|", ("genre", "number"))
+        if not number.strip().isdecimal():
+            raise place.refusal("number", f"{number[:40]!r} is not a whole number")
+        found[int(number)] = name
     return found
 
 
-def _items(folder: Path, ids: Ids, descriptions: dict[str, str]) -> dict[str, ClientChange]:
-    path = find(folder, "u.item")
+def _items(folder: Path, ids: IdChecker, descriptions: dict[str, str]) -> dict[str, ClientChange]:
     genres = _genres(folder)
     names = (
         *BEFORE_GENRES,
-        *(genres.get(place, f"genre {place}") for place in range(max(genres, default=-1) + 1)),
+        *(genres.get(number, f"genre {number}") for number in range(max(genres, default=-1) + 1)),
     )
     items: dict[str, ClientChange] = {}
-    for line, text in lines_of(path, LATIN) if path else ():
-        file = plain_name(path) if path else ""
-        values = fields(text, "|", names, file, line)
-        item = ids.checked(values[0], file, line, names[0])
-        unique(items, item, file, line, names[0])
+    for place, text in lines_of(find(folder, "u.item"), LATIN):
+        values = place.split(text, "|", names)
+        item = ids.check(values[0], place, names[0])
+        place.refuse_second(items, item, names[0])
         flags = dict(zip(names[len(BEFORE_GENRES) :], values[len(BEFORE_GENRES) :], strict=True))
-        title = title_of(values[1], file, line, names[1])
+        title = place.title(values[1], names[1])
         shown = "" if title.casefold() in UNKNOWN else title
-        items[item] = described(
-            film(item, shown, _held(flags, file, line), descriptions), file, line
-        )
+        items[item] = place.client(film(item, shown, _flagged(flags, place), descriptions))
     return items
 
 
-def _held(flags: dict[str, str], file: str, line: int) -> tuple[str, ...]:
+def _flagged(flags: dict[str, str], place: Place) -> tuple[str, ...]:
+    """Return the genres whose flag is 1."""
     for name, flag in flags.items():
         if flag.strip() not in ("0", "1"):
-            raise BrokenData(file, line, name, f"{flag[:40]!r} is neither 0 nor 1")
+            raise place.refusal(name, f"{flag[:40]!r} is neither 0 nor 1")
     return entries((name for name, flag in flags.items() if flag.strip() == "1"), UNKNOWN)
 
 
-def _users(folder: Path, ids: Ids) -> dict[str, ClientChange]:
-    path = find(folder, "u.user")
+def _users(folder: Path, ids: IdChecker) -> dict[str, ClientChange]:
     users: dict[str, ClientChange] = {}
-    for line, text in lines_of(path, LATIN) if path else ():
-        file = plain_name(path) if path else ""
-        values = fields(text, "|", USER, file, line)
-        user = ids.checked(values[0], file, line, USER[0])
-        unique(users, user, file, line, USER[0])
-        known = dict(zip(("age", "gender", "occupation"), values[1:4], strict=True))
-        users[user] = described(
-            ClientChange(key=ClientKey(kind=ClientKind.USER, id=user), metadata=known), file, line
-        )
+    for place, text in lines_of(find(folder, "u.user"), LATIN):
+        values = place.split(text, "|", USER)
+        user = ids.check(values[0], place, USER[0])
+        place.refuse_second(users, user, USER[0])
+        metadata = dict(zip(USER[1:4], values[1:4], strict=True))
+        key = ClientKey(kind=ClientKind.USER, id=user)
+        users[user] = place.client(ClientChange(key=key, metadata=metadata))
     return users
 
 
-def _ratings(folder: Path, ids: Ids) -> Events:
-    """Copies of u.data exist in which some tabs became spaces; every field is a number, so both
-    part them."""
-    path, log, ratings = find(folder, "u.data"), Events("ml-100k"), Ratings()
-    for line, text in lines_of(path, LATIN) if path else ():
-        file = plain_name(path) if path else ""
-        user, item, rating, time = fields(text, None, RATING, file, line)
+def _ratings(folder: Path, ids: IdChecker) -> Events:
+    log, ratings = Events("ml-100k"), RatingMetadata()
+    for place, text in lines_of(find(folder, "u.data"), LATIN):
+        # Any white space: there are copies of u.data in which some tabs became spaces.
+        user, item, rating, time = place.split(text, None, RATING)
         log.append(
-            ids.checked(user, file, line, RATING[0]),
-            ids.checked(item, file, line, RATING[1]),
-            moment(time, file, line, RATING[3]),
-            ratings.metadata(rating, file, line, RATING[2]),
+            ids.check(user, place, RATING[0]),
+            ids.check(item, place, RATING[1]),
+            place.unix_time(time, RATING[3]),
+            ratings.of(rating, place, RATING[2]),
         )
     return log

@@ -1,32 +1,24 @@
-"""RecBole atomic files: tab-separated, a heading of `name:type`; .inter, .item and .user, of one
-prefix or of several."""
+"""RecBole atomic files: .inter, .item and .user, tab-separated with a heading of `name:type`."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 from propagation.datasets.dataset import Dataset, assembled
 from propagation.datasets.event_columns import Events
 from propagation.datasets.line_reader import (
-    Ids,
-    described,
-    event_metadata,
-    fields,
+    IdChecker,
+    Place,
+    exists_twice,
     lines_of,
-    moment,
-    number,
     plain_name,
-    title_of,
-    twice,
-    written_moment,
 )
 from propagation.datasets.text_cleaning import cleaned, entries, split_list
 from propagation.model.clients.client import TEXT_MAX_CHARS, ClientChange, ClientKey, ClientKind
-from propagation.model.errors import BrokenData
 
 TYPES = ("token", "token_seq", "float", "float_seq")
-# The names that RecBole's published atomic files have; another one may be an id, or anything else.
+# Names in RecBole's published atomic files.
 USER_IDS = ("user_id", "session_id")
 ITEM_IDS = ("item_id", "business_id", "artist_id", "movie_id", "book_id", "news_id")
 TIMES = ("timestamp", "time", "unixreviewtime", "date")
@@ -54,98 +46,107 @@ CATEGORIES = (
 )
 ATTRIBUTES = ("attributes", "attribute", "tags", "tag", "tags_value", "keywords")
 METADATA_CHARS = 200
-NOTHING = frozenset(["(no genres listed)", "unknown", "n/a", "none", "nan", "null", "\\n"])
+EMPTY_WORDS = frozenset(["(no genres listed)", "unknown", "n/a", "none", "nan", "null", "\\n"])
 
 
-@dataclass
 class Table:
-    """One atomic file's heading, and its rows as they are read."""
+    """One atomic file: the types of its fields, and its rows."""
 
-    path: Path
-    types: dict[str, str] = field(default_factory=dict)
-    _heading_line: int = 1
-
-    @property
-    def file(self) -> str:
-        return plain_name(self.path)
-
-    def rows(self) -> Iterator[tuple[int, dict[str, str]]]:
-        """(line, {field: value}), each value checked against its type. Raises BrokenData."""
-        names: list[str] = []
-        for line, text in lines_of(self.path):
-            if not names:
-                names = self._take_heading(text, line)
-                continue
-            row = dict(zip(names, fields(text, "\t", names, self.file, line), strict=True))
-            for name, kind in self.types.items():
-                self._check(row[name], kind, line, name)
-            yield line, row
-
-    def heading(self) -> None:
-        """Read the types only."""
-        for line, text in lines_of(self.path):
-            self._take_heading(text, line)
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.types: dict[str, str] = {}
+        self._heading = Place(plain_name(path), 1)
+        for place, text in lines_of(path):
+            self._take_heading(text, place)
             return
-        raise BrokenData(
-            self.file,
-            1,
-            "heading",
-            "the file is empty; its first line must name fields as name:type",
+        raise self._heading.refusal(
+            "heading", "the file is empty; its first line must name fields as name:type"
         )
 
-    def one_of(self, names: tuple[str, ...]) -> str | None:
-        """The file's field that bears the first of these names it has."""
+    def rows(self) -> Iterator[tuple[Place, dict[str, str]]]:
+        """Read {field: value} of each line, each value checked against its type."""
+        names = list(self.types)
+        for place, text in lines_of(self.path):
+            if place == self._heading:
+                continue
+            row = dict(zip(names, place.split(text, "\t", names), strict=True))
+            for name, kind in self.types.items():
+                self._check(row[name], kind, place, name)
+            yield place, row
+
+    def field_among(self, names: tuple[str, ...]) -> str | None:
+        """Return the first field of this file that has one of these names, in their order."""
         return next((own for name in names for own in self.types if own.casefold() == name), None)
 
     def id_field(self, names: tuple[str, ...]) -> str:
-        """The same, of a client's id. Raises BrokenData."""
-        name = self.one_of(names)
+        """Return the field of the client's id.
+
+        Raises:
+            BrokenData: The heading has none of these names.
+        """
+        name = self.field_among(names)
         if name is None:
-            raise BrokenData(
-                self.file,
-                self._heading_line,
+            raise self._heading.refusal(
                 names[0],
-                f"the heading lacks it; it has {', '.join(self.types)}. Rename the field that holds the ids",
+                f"the heading lacks it; it has {', '.join(self.types)}. Rename the field that"
+                " holds the ids",
             )
         return name
 
-    def _take_heading(self, text: str, line: int) -> list[str]:
-        self.types = {}
-        self._heading_line = line
+    def time(self, value: str, place: Place, name: str) -> int:
+        """Parse a time: a number, or in a token a date in ISO 8601."""
+        if self.types[name] == "token" and not value.strip().replace(".", "", 1).isdecimal():
+            return place.iso_time(value.strip(), name)
+        return place.unix_time(value, name)
+
+    def _take_heading(self, text: str, place: Place) -> None:
+        self._heading = place
         for part in text.split("\t"):
             name, _, kind = part.strip().rpartition(":")
             if not name or kind not in TYPES:
-                raise BrokenData(
-                    self.file,
-                    line,
-                    part.strip()[:60] or "heading",
-                    f"is not name:type; types: {', '.join(TYPES)}",
+                raise place.refusal(
+                    part.strip()[:60] or "heading", f"is not name:type; types: {', '.join(TYPES)}"
                 )
             if name in self.types:
-                raise BrokenData(self.file, line, name, "stands twice in the heading")
+                raise place.refusal(name, "stands twice in the heading")
             self.types[name] = kind
-        return list(self.types)
 
-    def moment(self, value: str, line: int, name: str) -> int:
-        """Milliseconds since 1970 of a number, or, in a token, of a date as ISO 8601 writes it.
-        Raises BrokenData."""
-        if self.types[name] == "token" and not value.strip().replace(".", "", 1).isdecimal():
-            return written_moment(value.strip(), self.file, line, name)
-        return moment(value, self.file, line, name)
-
-    def _check(self, value: str, kind: str, line: int, name: str) -> None:
+    def _check(self, value: str, kind: str, place: Place, name: str) -> None:
         if kind == "float" and value.strip() and name.casefold() not in TIMES:
-            number(value, self.file, line, name)
+            place.number(value, name)
         if kind == "float_seq":
             for part in value.replace(",", " ").split():
-                number(part, self.file, line, name)
+                place.number(part, name)
+
+
+@dataclass(frozen=True)
+class ClientFields:
+    """The fields of a table of clients, by what they become."""
+
+    id: str
+    title: str | None
+    description: str | None
+    categories: Sequence[str]
+    attributes: Sequence[str]
+    separators: Mapping[str, str]
+
+    @property
+    def used(self) -> frozenset[str]:
+        """Fields that are not metadata."""
+        texts = (self.id, self.title, self.description)
+        return frozenset([*filter(None, texts), *self.categories, *self.attributes])
 
 
 def load_recbole(folder: Path, seed: int) -> Dataset:
-    """All .inter, .item and .user files of the folder. Of a client in several files the first text
-    of a field stays. Events without times are in one seeded order, and the notes say so. Raises
-    BrokenData."""
-    ids = Ids()
+    """Load all .inter, .item and .user files of the folder.
+
+    Of a client in several files the first text of a field stays. Events without times are in a
+    seeded order, and a note says so.
+
+    Raises:
+        BrokenData: The first line that cannot be read.
+    """
+    ids = IdChecker()
     items = _clients(folder, ".item", ClientKind.ITEM, ITEM_IDS, ids)
     users = _clients(folder, ".user", ClientKind.USER, USER_IDS, ids)
     log, notes = _events(folder, ids)
@@ -153,49 +154,64 @@ def load_recbole(folder: Path, seed: int) -> Dataset:
 
 
 def atomic_files(folder: Path, ending: str) -> list[Path]:
-    """In the order of their names. Raises BrokenData where one is there plain and as .gz."""
+    """List the files with this ending, by name.
+
+    Raises:
+        BrokenData: A file exists plain and as .gz.
+    """
     found = sorted(
         path for path in folder.iterdir() if path.is_file() and plain_name(path).endswith(ending)
     )
     for first, second in pairwise(found):
         if plain_name(first) == plain_name(second):
-            raise twice(plain_name(first))
+            raise exists_twice(plain_name(first))
     return found
 
 
 def _clients(
-    folder: Path, ending: str, kind: ClientKind, id_names: tuple[str, ...], ids: Ids
+    folder: Path, ending: str, kind: ClientKind, id_names: tuple[str, ...], ids: IdChecker
 ) -> dict[str, ClientChange]:
     found: dict[str, ClientChange] = {}
     for path in atomic_files(folder, ending):
         table = Table(path)
-        table.heading()
-        key = table.id_field(id_names)
-        rows: dict[str, tuple[int, dict[str, str]]] = {}
-        for line, row in table.rows():
-            name = ids.checked(row[key], table.file, line, key)
-            if name in rows:
-                raise BrokenData(
-                    table.file,
-                    line,
-                    key,
-                    f"{name[:40]!r} was described on an earlier line; keep one of them",
-                )
-            rows[name] = (line, row)
-        separators = {
-            name: _separator([row[name] for _, row in rows.values()])
-            for name, typed in table.types.items()
-            if typed.endswith("_seq")
-        }
-        for name, (line, row) in rows.items():
-            change = _client(ClientKey(kind=kind, id=name), table, line, row, key, separators)
+        id_field = table.id_field(id_names)
+        rows: dict[str, tuple[Place, dict[str, str]]] = {}
+        for place, row in table.rows():
+            name = ids.check(row[id_field], place, id_field)
+            place.refuse_second(rows, name, id_field)
+            rows[name] = (place, row)
+        fields = _client_fields(table, id_field, [row for _, row in rows.values()])
+        for name, (place, row) in rows.items():
+            change = _client(ClientKey(kind=kind, id=name), place, row, fields)
             found[name] = _merged(found[name], change) if name in found else change
     return found
 
 
+def _client_fields(table: Table, id_field: str, rows: Sequence[Mapping[str, str]]) -> ClientFields:
+    categories, attributes = (
+        [own for own in table.types if own.casefold() in names]
+        for names in (CATEGORIES, ATTRIBUTES)
+    )
+    separators = {
+        name: _separator([row[name] for row in rows])
+        for name, kind in table.types.items()
+        if kind.endswith("_seq")
+    }
+    return ClientFields(
+        id_field,
+        table.field_among(TITLES),
+        table.field_among(DESCRIPTIONS),
+        categories,
+        attributes,
+        separators,
+    )
+
+
 def _separator(values: Sequence[str]) -> str:
-    """What parts this column's lists: RecBole's own is a space, catalogues that hold phrases use ;
-    | or a comma."""
+    """Find what separates the entries of a column's lists.
+
+    RecBole's own separator is a space; catalogues that hold phrases use ; | or a comma.
+    """
     for mark in ("; ", "|", ", "):
         if any(mark in value for value in values):
             return mark.strip()
@@ -203,49 +219,33 @@ def _separator(values: Sequence[str]) -> str:
 
 
 def _client(
-    key: ClientKey,
-    table: Table,
-    line: int,
-    row: Mapping[str, str],
-    id_name: str,
-    separators: Mapping[str, str],
+    key: ClientKey, place: Place, row: Mapping[str, str], fields: ClientFields
 ) -> ClientChange:
-    roles = {names: table.one_of(names) for names in (TITLES, DESCRIPTIONS)}
-    lists = {
-        names: [own for own in table.types if own.casefold() in names]
-        for names in (CATEGORIES, ATTRIBUTES)
-    }
-    used = {
-        id_name,
-        *filter(None, roles.values()),
-        *(name for group in lists.values() for name in group),
-    }
-    title = title_of(row[name], table.file, line, name) if (name := roles[TITLES]) else ""
-    description = cleaned(row[name])[:TEXT_MAX_CHARS] if (name := roles[DESCRIPTIONS]) else ""
-    categories, attributes = (
-        _listed(row, lists[role], separators) for role in (CATEGORIES, ATTRIBUTES)
-    )
+    title = place.title(row[fields.title], fields.title) if fields.title else ""
+    description = cleaned(row[fields.description])[:TEXT_MAX_CHARS] if fields.description else ""
     metadata = {
         name: text[:METADATA_CHARS]
         for name, value in row.items()
-        if name not in used and (text := cleaned(value))
+        if name not in fields.used and (text := cleaned(value))
     }
     change = ClientChange(
         key=key,
         title=title or None,
         description=description or None,
-        categories=categories or None,
-        attributes=attributes or None,
+        categories=_listed(row, fields.categories, fields.separators) or None,
+        attributes=_listed(row, fields.attributes, fields.separators) or None,
         metadata=metadata or None,
     )
-    return described(change, table.file, line)
+    return place.client(change)
 
 
 def _listed(
-    row: Mapping[str, str], names: list[str], separators: Mapping[str, str]
+    row: Mapping[str, str], names: Sequence[str], separators: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Of all these columns. One that only holds a word for "nothing" holds nothing; beside others
-    the word may be meant."""
+    """Collect the entries of several columns.
+
+    A column that holds only a word for "nothing" is empty; beside other entries the word counts.
+    """
     found: list[str] = []
     for name in names:
         parts = (
@@ -254,28 +254,26 @@ def _listed(
             else (row[name],)
         )
         parts = entries(part.strip("'\" ") for part in parts)
-        if not all(part.casefold() in NOTHING for part in parts):
+        if not all(part.casefold() in EMPTY_WORDS for part in parts):
             found.extend(parts)
     return entries(found)
 
 
 def _merged(first: ClientChange, second: ClientChange) -> ClientChange:
-    """What the first file leaves open, from the second."""
+    """Fill the missing fields of the first from the second."""
     missing = {
         name: value for name, value in second if value is not None and getattr(first, name) is None
     }
     return first.model_copy(update=missing)
 
 
-def _events(folder: Path, ids: Ids) -> tuple[Events, tuple[str, ...]]:
+def _events(folder: Path, ids: IdChecker) -> tuple[Events, tuple[str, ...]]:
     log, untimed = Events("recbole"), []
     for path in atomic_files(folder, ".inter"):
         table = Table(path)
-        table.heading()
-        user, item, time = table.id_field(USER_IDS), table.id_field(ITEM_IDS), table.one_of(TIMES)
-        if time is None:
-            untimed.append(table.file)
-        _append_all(table, user, item, time, log, ids)
+        if table.field_among(TIMES) is None:
+            untimed.append(plain_name(path))
+        _append_all(table, log, ids)
     notes = (
         (f"{', '.join(untimed)} has no time field: its events are in a seeded random order.",)
         if untimed
@@ -284,19 +282,19 @@ def _events(folder: Path, ids: Ids) -> tuple[Events, tuple[str, ...]]:
     return log, notes
 
 
-def _append_all(
-    table: Table, user: str, item: str, time: str | None, log: Events, ids: Ids
-) -> None:
+def _append_all(table: Table, log: Events, ids: IdChecker) -> None:
+    user, item = table.id_field(USER_IDS), table.id_field(ITEM_IDS)
+    time = table.field_among(TIMES)
     others = [
         name
         for name, kind in table.types.items()
         if name not in (user, item, time) and kind in ("float", "token")
     ]
-    for line, row in table.rows():
+    for place, row in table.rows():
         metadata = {name: text[:METADATA_CHARS] for name in others if (text := row[name].strip())}
         log.append(
-            ids.checked(row[user], table.file, line, user),
-            ids.checked(row[item], table.file, line, item),
-            table.moment(row[time], line, time) if time else 0,
-            event_metadata(metadata, table.file, line),
+            ids.check(row[user], place, user),
+            ids.check(row[item], place, item),
+            table.time(row[time], place, time) if time else 0,
+            place.metadata(metadata),
         )

@@ -1,5 +1,4 @@
-"""RecBole's fixed candidates of a user: `NAME.candidates`, a header and a line a user (ids
-separated by spaces)."""
+"""RecBole's fixed candidates: `NAME.candidates`, with one line of item ids for each user."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,8 +9,14 @@ HEADER = ("user_id:token", "item_id_list:token_seq")
 
 
 def fixed_candidates(folder: Path) -> Mapping[str, Sequence[str]] | None:
-    """Items by user, in the file's order; None where the folder has no such file. Raises
-    BrokenData."""
+    """Read the candidates of each user, in the order of the file.
+
+    Returns:
+        Item ids by user; None if the folder has no such file.
+
+    Raises:
+        BrokenData: The first line that cannot be read.
+    """
     path = next(iter(sorted(folder.glob("*.candidates"))), None)
     if path is None:
         return None

@@ -1,12 +1,10 @@
-"""What the generated town is made of: quarters, kinds of places and things, and the words of their
-titles. All invented."""
+"""The invented words of the generated town: quarters, kinds of items, and parts of titles."""
 
 from typing import NamedTuple
 
 
 class Kind(NamedTuple):
-    """A kind of item: its category, the styles it comes in, and how a title and a description of it
-    read."""
+    """A kind of item: its category, its styles, and patterns of its titles and descriptions."""
 
     category: str
     styles: tuple[str, ...]
@@ -16,7 +14,7 @@ class Kind(NamedTuple):
 
 
 class Fashion(NamedTuple):
-    """What a wave brings: an attribute that is new to the town, and the kind of item that bears it."""
+    """The new attribute of a wave, and the kind of item that has it."""
 
     attribute: str
     kind: int
