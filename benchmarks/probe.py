@@ -26,7 +26,7 @@ from propagation.ports.graph.graph_store import GraphStore
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.views.numbers_view import NumbersView
 from services.assembly import build_engine, graph_store
-from services.client.stub import connected
+from services.client.stub import connect
 from services.config.settings import Settings
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def _meet(read: Routers, written: Routers) -> bool:
 
 
 async def _probed(service: Service, probes: list[Probe]) -> list[Outcome]:
-    async with connected(service.address) as stub:
+    async with connect(service.address) as stub:
         return [await _one(stub, probe) for probe in probes]
 
 

@@ -14,7 +14,7 @@ from benchmarks.service.reads import ask
 from benchmarks.service.real_service import Service, serving
 from benchmarks.service.town import catalogue_town
 from propagation.v1 import propagation_pb2 as pb
-from services.client.stub import connected
+from services.client.stub import connect
 
 FEWEST_READS = 20
 
@@ -48,7 +48,7 @@ async def _evolved(
 ) -> tuple[float, list[float], pb.EvolutionRun]:
     """(seconds, each read's seconds, the run). Raises RuntimeError where hardly anything was read
     meanwhile."""
-    async with connected(service.address) as stub:
+    async with connect(service.address) as stub:
         await ask(stub, "recommend", users[0])
         started = time.monotonic()
         evolving = asyncio.ensure_future(stub.EvolveRouters(pb.EvolveRoutersRequest()))

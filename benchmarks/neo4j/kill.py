@@ -17,7 +17,7 @@ from benchmarks.run import Figures, Run
 from benchmarks.service.real_service import serving
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.v1 import propagation_pb2 as pb
-from services.client.stub import connected
+from services.client.stub import connect
 from tests.neo4j_server.server import Neo4jServer
 
 ROUNDS, ROUNDS_SHORT = (50, 10), (2, 1)
@@ -39,7 +39,7 @@ class Pushing:
         self.acked: set[str] = set()
 
     async def push(self, address: str, until: Callable[[], bool]) -> None:
-        async with connected(address) as stub:
+        async with connect(address) as stub:
             while not until():
                 call = self.open[0] if self.open else self._next()
                 try:
@@ -128,7 +128,7 @@ async def _finished(place: Path, pushing: Pushing) -> None:
     """Everything is acknowledged, learned and reasoned."""
     with serving(place, *ARGUMENTS) as service:
         await pushing.push(service.address, lambda: not pushing.open)
-        async with connected(service.address) as stub:
+        async with connect(service.address) as stub:
             ends = time.monotonic() + DRAIN_SECONDS
             while time.monotonic() < ends:
                 status = await stub.GetStatus(pb.GetStatusRequest())

@@ -10,7 +10,7 @@ import time
 from benchmarks.run import Figures, Run
 from benchmarks.service.real_service import Service, serving
 from propagation.v1 import propagation_pb2 as pb
-from services.client.stub import connected
+from services.client.stub import connect
 
 MODES = ("batch", "single", "stream")
 SECONDS = 60.0
@@ -58,7 +58,7 @@ def _drained(run: Run, service: Service, sequence: int) -> str:
 async def _watch(service: Service, sequence: int, seconds: float) -> str:
     """The backlog in words. What is not drained after a while is said to be estimated from the pace
     so far."""
-    async with connected(service.address) as stub:
+    async with connect(service.address) as stub:
         request = pb.GetProfileRequest(key=pb.ClientKey(kind=pb.CLIENT_KIND_USER, id="u0"))
         first = (await stub.GetProfile(request)).reflects
         started, now = time.monotonic(), first

@@ -12,7 +12,7 @@ from benchmarks.service.real_service import Service, serving
 from benchmarks.service.town import Town, catalogue_town
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
-from services.client.stub import connected
+from services.client.stub import connect
 
 SECONDS = 20.0
 CALLERS = 8
@@ -54,7 +54,7 @@ def measure(run: Run) -> Figures:
 async def _overlap(service: Service, town: Town, users: Sequence[str]) -> float:
     """Share of the exact top 10 that Recommend gives. Candidates that a caller names are scored
     exactly, all of them."""
-    async with connected(service.address) as stub:
+    async with connect(service.address) as stub:
         return sum([await _shared(stub, town, user) for user in users]) / (LIMIT * len(users))
 
 

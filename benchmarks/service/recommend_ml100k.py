@@ -9,7 +9,7 @@ from benchmarks.service.reads import measured
 from benchmarks.service.real_service import Service, serving
 from propagation.datasets.dataset import Dataset
 from propagation.v1 import propagation_pb2 as pb
-from services.client.stub import connected
+from services.client.stub import connect
 from services.client.upload import upload
 
 SECONDS = 15.0
@@ -36,6 +36,6 @@ def measure(run: Run) -> Figures:
 
 
 async def _filled(service: Service, dataset: Dataset) -> None:
-    async with connected(service.address) as stub:
+    async with connect(service.address) as stub:
         await upload(stub, dataset.clients, dataset.events)
         await stub.RunRound(pb.RunRoundRequest(drain=True))

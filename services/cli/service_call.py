@@ -20,11 +20,11 @@ def ask(
 ) -> T:
     """Run `call` with a stub of the service. `goes_on`: what Ctrl-C says of work that the service
     does not break off. Raises Unreachable, Refused."""
-    from services.client.credentials import Access
-    from services.client.stub import connected
+    from services.client.credentials import Credentials
+    from services.client.stub import connect
 
     async def run() -> T:
-        async with connected(address, Access.of_environment(os.environ)) as stub:
+        async with connect(address, Credentials.from_environment(os.environ)) as stub:
             return await call(stub)
 
     try:

@@ -1,0 +1,1 @@
+"""A client of the service for the command line, the demo and the benchmarks."""

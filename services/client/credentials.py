@@ -1,4 +1,4 @@
-"""How a caller of the service shows who it is, from the environment: a token, and certificates."""
+"""A caller's credentials, read from the environment: a token, and certificates for TLS."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,12 +17,16 @@ TOKEN, TLS, CA, CERTIFICATE, KEY = (
     "PROPAGATION_TLS_CERTIFICATE",
     "PROPAGATION_TLS_KEY",
 )
+CHANNEL_OPTIONS = (("grpc.max_receive_message_length", -1), ("grpc.enable_http_proxy", 0))
 
 
 @dataclass(frozen=True)
-class Access:
-    """`tls`: the system's authorities unless `ca` names a file. `certificate` and `key`: of this
-    caller, for mutual TLS."""
+class Credentials:
+    """A token, and how TLS verifies the two sides.
+
+    With `tls`, the service's certificate is checked against the file `ca`, or against the system's
+    authorities without one. `certificate` and `key` are the caller's own, for mutual TLS.
+    """
 
     token: str = ""
     tls: bool = False
@@ -31,93 +35,87 @@ class Access:
     key: Path | None = None
 
     @classmethod
-    def of_environment(cls, environment: Mapping[str, str]) -> "Access":
-        """Raises UsageProblem."""
+    def from_environment(cls, environment: Mapping[str, str]) -> "Credentials":
+        """Read the PROPAGATION_ variables. Raises UsageProblem."""
         ca, certificate, key = (
             Path(environment[name]) if environment.get(name) else None
             for name in (CA, CERTIFICATE, KEY)
         )
         if (certificate is None) != (key is None):
             raise UsageProblem(f"{CERTIFICATE} and {KEY} belong together; set both")
-        tls = environment.get(TLS, "").lower() in ("1", "true", "yes") or any(
-            (ca, certificate, key)
+        wants_tls = environment.get(TLS, "").lower() in ("1", "true", "yes")
+        return cls(
+            token=_check_token(environment.get(TOKEN, "")),
+            tls=wants_tls or any((ca, certificate, key)),
+            ca=ca,
+            certificate=certificate,
+            key=key,
         )
-        return cls(_token(environment.get(TOKEN, "")), tls, ca, certificate, key)
 
-    def channel(self, address: str, options: Any) -> grpc.aio.Channel:
-        """To HOST:PORT. Raises UsageProblem: a token never crosses a network in plain text."""
-        host = address.rpartition(":")[0]
-        shown: Any = (
-            [show(self.token) for show in (_Unary, _Answers, _Both)] if self.token else None
+    def channel(self, address: str) -> grpc.aio.Channel:
+        """Open a channel to HOST:PORT that sends the token with every call.
+
+        Raises:
+            UsageProblem: The token would cross a network unencrypted, or a file is unreadable.
+        """
+        interceptors: Any = (
+            [kind(self.token) for kind in (_UnaryUnary, _UnaryStream, _StreamStream)]
+            if self.token
+            else None
         )
         if self.tls:
             return grpc.aio.secure_channel(
-                address, self._credentials(), options=options, interceptors=shown
+                address, self._tls_credentials(), CHANNEL_OPTIONS, interceptors=interceptors
             )
-        if self.token and not is_loopback(host):
+        if self.token and not is_loopback(address.rpartition(":")[0]):
             raise UsageProblem(
-                f"{TOKEN} is set, and {address} is on another machine: set {CA} (or {TLS}=1) too, so that nobody"
-                " reads the token on its way"
+                f"{TOKEN} is set and {address} is on another machine: set {CA} (or {TLS}=1) too,"
+                " so that the token is encrypted on its way"
             )
-        return grpc.aio.insecure_channel(address, options=options, interceptors=shown)
+        return grpc.aio.insecure_channel(address, CHANNEL_OPTIONS, interceptors=interceptors)
 
-    def _credentials(self) -> grpc.ChannelCredentials:
-        return grpc.ssl_channel_credentials(
-            *(_read(path) for path in (self.ca, self.key, self.certificate))
-        )
+    def _tls_credentials(self) -> grpc.ChannelCredentials:
+        try:
+            return grpc.ssl_channel_credentials(
+                *(
+                    path.read_bytes() if path else None
+                    for path in (self.ca, self.key, self.certificate)
+                )
+            )
+        except OSError as error:
+            raise UsageProblem(
+                f"{error.filename}: {error.strerror}; name a readable PEM file"
+            ) from error
 
 
-def _token(given: str) -> str:
-    """Without the newline of the file that it was read from. Raises UsageProblem where it cannot be
-    sent."""
-    token = given.strip()
+def _check_token(text: str) -> str:
+    """Strip the newline of the file that the token came from. Raises UsageProblem."""
+    token = text.strip()
     if not (token.isascii() and token.isprintable() and " " not in token):
         raise UsageProblem(
-            f"{TOKEN} is no token: it has a space, a line break or a letter that none has"
+            f"{TOKEN} is not a token: it contains a space, a line break or a non-ASCII letter"
         )
     return token
 
 
-class _Unary(grpc.aio.UnaryUnaryClientInterceptor):  # type: ignore[type-arg]  # generic in its stubs only
+class _TokenInterceptor:
+    """Adds the token to the metadata of a call. grpc wants a class of its own for each kind."""
+
     def __init__(self, token: str) -> None:
-        self._token = token
+        self._header = ("authorization", f"Bearer {token}")
 
-    async def intercept_unary_unary(
-        self, continuation: Any, client_call_details: Any, request: Any
-    ) -> Any:
-        return await continuation(_with_token(client_call_details, self._token), request)
-
-
-class _Answers(grpc.aio.UnaryStreamClientInterceptor):  # type: ignore[type-arg]
-    def __init__(self, token: str) -> None:
-        self._token = token
-
-    async def intercept_unary_stream(
-        self, continuation: Any, client_call_details: Any, request: Any
-    ) -> Any:
-        return await continuation(_with_token(client_call_details, self._token), request)
+    async def _send(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
+        metadata = grpc.aio.Metadata(*(client_call_details.metadata or ()), self._header)
+        return await continuation(client_call_details._replace(metadata=metadata), request)
 
 
-class _Both(grpc.aio.StreamStreamClientInterceptor):  # type: ignore[type-arg]
-    def __init__(self, token: str) -> None:
-        self._token = token
-
-    async def intercept_stream_stream(
-        self, continuation: Any, client_call_details: Any, request_iterator: Any
-    ) -> Any:
-        return await continuation(_with_token(client_call_details, self._token), request_iterator)
+class _UnaryUnary(_TokenInterceptor, grpc.aio.UnaryUnaryClientInterceptor):  # type: ignore[type-arg]  # generic in its stubs only
+    intercept_unary_unary = _TokenInterceptor._send
 
 
-def _with_token(details: Any, token: str) -> Any:
-    return details._replace(
-        metadata=grpc.aio.Metadata(*(details.metadata or ()), ("authorization", f"Bearer {token}"))
-    )
+class _UnaryStream(_TokenInterceptor, grpc.aio.UnaryStreamClientInterceptor):  # type: ignore[type-arg]
+    intercept_unary_stream = _TokenInterceptor._send
 
 
-def _read(path: Path | None) -> bytes | None:
-    if path is None:
-        return None
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise UsageProblem(f"{path}: {error.strerror}; name a readable PEM file") from error
+class _StreamStream(_TokenInterceptor, grpc.aio.StreamStreamClientInterceptor):  # type: ignore[type-arg]
+    intercept_stream_stream: Any = _TokenInterceptor._send

@@ -1,19 +1,19 @@
-"""What can go wrong around the library: using the command line, and reaching a service."""
+"""Errors of the command line and of calls to a service."""
 
 from propagation.model.errors import PropagationError
 
 
 class UsageProblem(PropagationError):
-    """The command was given something that it does not take."""
+    """An argument, a variable or a file of the command cannot be used."""
 
 
 class Unreachable(PropagationError):
-    """No service answers at this address."""
+    """No service answers at the address."""
 
 
 class Refused(PropagationError):
-    """The service answered that it will not do this."""
+    """The service answered with an error."""
 
 
 class ChildFailed(PropagationError):
-    """A process that this program started for itself did not do its part."""
+    """A child process of this program failed."""

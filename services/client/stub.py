@@ -1,4 +1,4 @@
-"""A gRPC client of the service: a stub whose failures are sentences."""
+"""A gRPC stub of the service whose failures are sentences."""
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -8,41 +8,48 @@ import grpc
 
 from propagation.model.errors import PropagationError
 from propagation.v1 import propagation_pb2_grpc as pb_grpc
-from services.client.credentials import Access
+from services.client.credentials import Credentials
 from services.client.errors import Refused, Unreachable, UsageProblem
 
 if TYPE_CHECKING:
     from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
 
-DETAILS_KEY = "grpc-status-details-bin"
-OPENLY = Access()
-OPTIONS = (("grpc.max_receive_message_length", -1), ("grpc.enable_http_proxy", 0))
+STATUS_DETAILS_KEY = "grpc-status-details-bin"
+NO_CREDENTIALS = Credentials()
 
 
 @asynccontextmanager
-async def connected(
-    address: str, access: Access = OPENLY
+async def connect(
+    address: str, credentials: Credentials = NO_CREDENTIALS
 ) -> "AsyncIterator[PropagationServiceAsyncStub]":
-    """A stub for HOST:PORT that shows `access` with every call; a call that fails inside raises
-    Unreachable or Refused."""
+    """Open a stub for HOST:PORT that sends the credentials with every call.
+
+    Raises:
+        UsageProblem: The address or the credentials cannot be used.
+        Unreachable, Refused: A call inside the block failed.
+    """
     host, colon, port = address.rpartition(":")
     if not (host and colon and port.isdecimal()):
         raise UsageProblem(f"--address is {address!r}; give HOST:PORT, for example 127.0.0.1:50051")
-    async with access.channel(address, OPTIONS) as channel:
+    async with credentials.channel(address) as channel:
         try:
             yield pb_grpc.PropagationServiceStub(channel)
         except grpc.aio.AioRpcError as error:
-            raise failure_of(error, address) from error
+            raise explain_failure(error, address) from error
 
 
-def failure_of(error: grpc.aio.AioRpcError, address: str) -> PropagationError:
-    """What the service itself said has rich details; UNAVAILABLE without them is the connection."""
-    said_by_service = DETAILS_KEY in dict(
+def explain_failure(error: grpc.aio.AioRpcError, address: str) -> PropagationError:
+    """Turn a failed call into an error with a sentence for the user.
+
+    The service's own errors carry rich details; UNAVAILABLE without them is the connection's.
+    """
+    from_service = STATUS_DETAILS_KEY in dict(
         cast(Iterable[tuple[str, str | bytes]], error.trailing_metadata() or ())
     )
-    if error.code() == grpc.StatusCode.UNAVAILABLE and not said_by_service:
+    if error.code() == grpc.StatusCode.UNAVAILABLE and not from_service:
         return Unreachable(
-            f"no service answers at {address}; start one with `propagation serve`, or name another with --address"
+            f"no service answers at {address}; start one with `propagation serve`,"
+            " or name another with --address"
         )
     if error.code() == grpc.StatusCode.DEADLINE_EXCEEDED:
         return Unreachable(

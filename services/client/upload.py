@@ -1,6 +1,8 @@
-"""A dataset into a running service, over the same API as everybody else's. Event ids are stable: a
-second upload goes on where the first one stopped, and a later release of the same data adds what is
-new in it."""
+"""Upload of a dataset to a running service, over the public API.
+
+Event ids are stable: a second upload continues where the first one stopped, and a later release of
+the same data adds its new events.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,8 +18,7 @@ from propagation.v1 import propagation_pb2 as pb
 if TYPE_CHECKING:
     from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
 
-EVENTS_A_CALL = 500
-CLIENTS_A_CALL = 500
+ROWS_A_CALL = 500
 BYTES_A_CALL = 2 << 20
 EXAMPLES = 5
 KINDS = {ClientKind.USER: pb.CLIENT_KIND_USER, ClientKind.ITEM: pb.CLIENT_KIND_ITEM}
@@ -31,8 +32,11 @@ T = TypeVar("T", pb.Client, pb.Interaction)
 
 @dataclass
 class UploadReport:
-    """What became of an upload. `examples`: why the first few events were rejected. `sequence`: to
-    read these writes."""
+    """Counts of an upload.
+
+    `examples` says why the first few events were rejected; `sequence` is the min_sequence that
+    reads these writes.
+    """
 
     clients: int = 0
     clients_changed: int = 0
@@ -47,18 +51,20 @@ async def upload(
     events: Iterable[Event],
     advanced: Callable[[int], None] = lambda _: None,
 ) -> UploadReport:
-    """Clients, then events in their order; each call is durable before the next. `advanced`: how
-    many more are stored."""
+    """Send clients, then events in their order; each call is durable before the next.
+
+    `advanced` is called with the number of rows that each call stored.
+    """
     report = UploadReport()
-    for part in _by_bytes(map(client_to_proto, clients), CLIENTS_A_CALL):
-        answer = await stub.UpsertClients(pb.UpsertClientsRequest(clients=part))
-        report.clients += len(part)
+    for changes in _batches(map(client_to_proto, clients)):
+        answer = await stub.UpsertClients(pb.UpsertClientsRequest(clients=changes))
+        report.clients += len(changes)
         report.clients_changed += sum(
             outcome.changed or outcome.created for outcome in answer.outcomes
         )
         report.sequence = max(report.sequence, answer.sequence)
-        advanced(len(part))
-    for batch in _by_bytes(map(event_to_proto, events), EVENTS_A_CALL):
+        advanced(len(changes))
+    for batch in _batches(map(event_to_proto, events)):
         recorded = await stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=batch))
         _count(report, recorded)
         advanced(len(batch))
@@ -66,6 +72,7 @@ async def upload(
 
 
 def client_to_proto(change: ClientChange) -> pb.Client:
+    """Convert a client of a dataset."""
     return pb.Client(
         key=pb.ClientKey(kind=KINDS[change.key.kind], id=change.key.id),
         title=change.title,
@@ -78,6 +85,7 @@ def client_to_proto(change: ClientChange) -> pb.Client:
 
 
 def event_to_proto(event: Event) -> pb.Interaction:
+    """Convert an event of a dataset."""
     time = Timestamp(seconds=event.time // 1000, nanos=event.time % 1000 * 1_000_000)
     return pb.Interaction(
         event_id=event.event_id,
@@ -98,16 +106,16 @@ def _count(report: UploadReport, answer: pb.RecordInteractionsResponse) -> None:
             report.examples.append(f"event {outcome.event_id!r}: {outcome.field} {outcome.detail}")
 
 
-def _by_bytes(messages: Iterable[T], most: int) -> Iterator[Sequence[T]]:
-    """Calls of at most so many that stay below the service's size limit, however long the texts."""
-    part: list[T] = []
+def _batches(messages: Iterable[T]) -> Iterator[Sequence[T]]:
+    """Split messages into calls below the service's limits of number and size."""
+    batch: list[T] = []
     size = 0
     for message in messages:
-        more = message.ByteSize()
-        if part and (len(part) == most or size + more > BYTES_A_CALL):
-            yield part
-            part, size = [], 0
-        part.append(message)
-        size += more
-    if part:
-        yield part
+        added = message.ByteSize()
+        if batch and (len(batch) == ROWS_A_CALL or size + added > BYTES_A_CALL):
+            yield batch
+            batch, size = [], 0
+        batch.append(message)
+        size += added
+    if batch:
+        yield batch

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from propagation.model.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
-from services.client.stub import connected
+from services.client.stub import connect
 from services.demo.data.example_choice import advice_for, find_showcase
 from services.demo.data.load import load_clients, load_events
 from services.demo.data.reach import Reach, gather_reach
@@ -55,7 +55,7 @@ async def demo(folder: Path | None, seed: int, *, scripted: bool = False) -> Non
         reasoner as model,
         demo_service([*plan.settings, *model]) as address,
         ranking as report,
-        connected(address) as stub,
+        connect(address) as stub,
     ):
         say(console, f"A service of its own answers at {address}, on a temporary database.")
         if scripted:

@@ -12,7 +12,7 @@ import pytest
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 from propagation.workflow.engine import Engine
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.client.credentials import Access
+from services.client.credentials import Credentials
 from services.config.settings import ServerSettings, Settings
 from services.security.roles import Role
 from services.security.tokens import new_token, write_tokens
@@ -61,12 +61,12 @@ def serving(tmp_path: Path) -> Serving:
     async def start(
         roles: Sequence[Role] | None = None, **workflow: object
     ) -> AsyncIterator[Client]:
-        tokens, access = None, Access()
+        tokens, credentials = None, Credentials()
         if roles is not None:
             tokens = tmp_path / "tokens"
             secret, token = new_token("test", roles)
             write_tokens(tokens, [token])
-            access = Access(token=secret)
+            credentials = Credentials(token=secret)
         # Another process a service costs half a second each; tests of it are in unit/services and
         # crash, and the CLI's start it.
         settings = Settings(
@@ -75,7 +75,7 @@ def serving(tmp_path: Path) -> Serving:
             server=ServerSettings(port=0, grace_seconds=1, tokens=tokens),
             workflow=WorkflowSettings(**{**SMALL, **workflow}),
         )
-        async with running(settings) as service, access.channel(service.address, None) as channel:
+        async with running(settings) as service, credentials.channel(service.address) as channel:
             yield Client(PropagationServiceStub(channel), channel, service)
 
     return start

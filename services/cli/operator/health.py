@@ -17,16 +17,16 @@ def health(address: Address = LOOPBACK) -> None:
     import grpc
     from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-    from services.client.credentials import Access
-    from services.client.stub import OPTIONS, failure_of
+    from services.client.credentials import Credentials
+    from services.client.stub import explain_failure
 
     async def ask() -> bool:
-        async with Access.of_environment(os.environ).channel(address, OPTIONS) as channel:
+        async with Credentials.from_environment(os.environ).channel(address) as channel:
             try:
                 stub = health_pb2_grpc.HealthStub(channel)
                 answer = await stub.Check(health_pb2.HealthCheckRequest(), timeout=SECONDS)
             except grpc.aio.AioRpcError as error:
-                raise failure_of(error, address) from error
+                raise explain_failure(error, address) from error
             return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
 
     serving = asyncio.run(ask())

@@ -17,8 +17,8 @@ from propagation.adapters.openai.options import OpenAIOptions
 from propagation.model.errors import StoreUnreachable
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.settings import WorkflowSettings
-from services.client.credentials import Access
-from services.client.stub import connected
+from services.client.credentials import Credentials
+from services.client.stub import connect
 from services.config.settings import MonitoringSettings, ServerSettings, Settings
 from services.fake_llm.server import fake_llm
 from services.monitoring import monitor
@@ -80,7 +80,7 @@ def values(text):
 
 async def lived(started):
     """Something of everything happened."""
-    async with connected(started.address) as stub:
+    async with connect(started.address) as stub:
         items = [
             pb.Client(
                 key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=f"i{n}"),
@@ -183,7 +183,7 @@ async def test_what_a_model_cost_is_told_by_prompt_as_the_status_tells_it(tmp_pa
         ) as started:
             before = values((await asked(started.metrics))[1])
             await lived(started)
-            async with connected(started.address) as stub:
+            async with connect(started.address) as stub:
                 spending = (await stub.GetStatus(pb.GetStatusRequest())).spending
             found = values((await asked(started.metrics))[1])
     assert not [name for name, *_ in before if name.startswith("propagation_model")]
@@ -213,7 +213,7 @@ async def test_other_paths_and_methods_are_refused_and_a_refused_call_is_counted
         assert (await reader.read()).startswith(b"HTTP/1.1 405")
         writer.close()
         await writer.wait_closed()
-        async with Access().channel(started.address, None) as channel:
+        async with Credentials().channel(started.address) as channel:
             from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 
             with pytest.raises(Exception, match="key"):

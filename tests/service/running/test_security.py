@@ -14,9 +14,9 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 from propagation.workflow.settings import WorkflowSettings
-from services.client.credentials import Access
+from services.client.credentials import Credentials
 from services.client.errors import Refused, UsageProblem
-from services.client.stub import connected
+from services.client.stub import connect
 from services.config.settings import (
     LimitSettings,
     MonitoringSettings,
@@ -96,7 +96,7 @@ def bearer(secret):
 async def test_tls_is_spoken_and_a_stranger_s_certificate_is_not_trusted(tmp_path, pki):
     ca, server, _, other = pki
     async with service(tmp_path, tls=tls_of(server)) as started:
-        async with connected(started.address, Access(ca=ca.certificate, tls=True)) as stub:
+        async with connect(started.address, Credentials(ca=ca.certificate, tls=True)) as stub:
             assert (await stub.GetStatus(STATUS)).version
         for channel in (
             grpc.aio.insecure_channel(started.address),
@@ -114,10 +114,12 @@ async def test_tls_is_spoken_and_a_stranger_s_certificate_is_not_trusted(tmp_pat
 async def test_mutual_tls_asks_for_a_certificate_that_was_signed(tmp_path, pki):
     ca, server, caller, _ = pki
     async with service(tmp_path, tls=tls_of(server, ca)) as started:
-        access = Access(tls=True, ca=ca.certificate, certificate=caller.certificate, key=caller.key)
-        async with connected(started.address, access) as stub:
+        credentials = Credentials(
+            tls=True, ca=ca.certificate, certificate=caller.certificate, key=caller.key
+        )
+        async with connect(started.address, credentials) as stub:
             assert (await stub.GetStatus(STATUS)).version
-        async with Access(tls=True, ca=ca.certificate).channel(started.address, None) as channel:
+        async with Credentials(tls=True, ca=ca.certificate).channel(started.address) as channel:
             assert (
                 await code_of(PropagationServiceStub(channel).GetStatus(STATUS, timeout=2))
                 == grpc.StatusCode.UNAVAILABLE
@@ -135,7 +137,7 @@ async def test_each_role_may_do_what_it_says_and_no_more(tmp_path, tokens, pki):
     }
     async with (
         service(tmp_path, tls=tls_of(server), tokens=path) as started,
-        Access(tls=True, ca=ca.certificate).channel(started.address, None) as channel,
+        Credentials(tls=True, ca=ca.certificate).channel(started.address) as channel,
     ):
         stub = PropagationServiceStub(channel)
         for role in (Role.WRITE, Role.READ, Role.ANALYST, Role.ADMIN):
@@ -179,10 +181,10 @@ async def test_without_a_known_token_only_health_answers(tmp_path, tokens):
         assert (
             await health.Check(health_pb2.HealthCheckRequest())
         ).status == health_pb2.HealthCheckResponse.SERVING
-        async with connected(started.address, Access(token=secrets[Role.READ])) as mine:
+        async with connect(started.address, Credentials(token=secrets[Role.READ])) as mine:
             assert (await mine.GetStatus(STATUS)).version
         with pytest.raises(Refused, match="role 'write'"):
-            async with connected(started.address, Access(token=secrets[Role.READ])) as mine:
+            async with connect(started.address, Credentials(token=secrets[Role.READ])) as mine:
                 await mine.RecordInteractions(EVENTS)
 
 
@@ -260,15 +262,16 @@ async def test_health_is_watched_without_a_token(tmp_path, tokens, monkeypatch):
 @pytest.mark.parametrize("alone", ["PROPAGATION_TLS_CERTIFICATE", "PROPAGATION_TLS_KEY"])
 def test_a_certificate_without_its_key_is_said_before_it_is_shown(alone):
     with pytest.raises(UsageProblem, match="belong together"):
-        Access.of_environment({alone: "/somewhere.pem"})
+        Credentials.from_environment({alone: "/somewhere.pem"})
 
 
 @pytest.mark.parametrize("token", ["my read.secret", "my-read.s\u00e9cret", "one\ntwo"])
 def test_what_is_no_token_is_said_before_it_is_sent(token):
-    with pytest.raises(UsageProblem, match="PROPAGATION_TOKEN is no token"):
-        Access.of_environment({"PROPAGATION_TOKEN": token})
+    with pytest.raises(UsageProblem, match="PROPAGATION_TOKEN is not a token"):
+        Credentials.from_environment({"PROPAGATION_TOKEN": token})
     assert (
-        Access.of_environment({"PROPAGATION_TOKEN": "my-read.secret\n"}).token == "my-read.secret"
+        Credentials.from_environment({"PROPAGATION_TOKEN": "my-read.secret\n"}).token
+        == "my-read.secret"
     )
 
 
@@ -300,15 +303,15 @@ async def test_a_new_certificate_is_shown_to_new_connections(tmp_path, pki, monk
     mine.write_bytes(server.certificate.read_bytes())
     key.write_bytes(server.key.read_bytes())
     async with service(tmp_path, tls=TlsSettings(certificate=mine, key=key)) as started:
-        async with connected(started.address, Access(tls=True, ca=ca.certificate)) as stub:
+        async with connect(started.address, Credentials(tls=True, ca=ca.certificate)) as stub:
             assert (await stub.GetStatus(STATUS)).version
         mine.write_bytes(renewed.certificate.read_bytes())
-        async with connected(started.address, Access(tls=True, ca=ca.certificate)) as stub:
+        async with connect(started.address, Credentials(tls=True, ca=ca.certificate)) as stub:
             assert (await stub.GetStatus(STATUS)).version, (
                 "a certificate without its key yet is not taken"
             )
         key.write_bytes(renewed.key.read_bytes())
-        async with connected(started.address, Access(tls=True, ca=other.certificate)) as stub:
+        async with connect(started.address, Credentials(tls=True, ca=other.certificate)) as stub:
             assert (await stub.GetStatus(STATUS)).version
 
 
@@ -476,7 +479,7 @@ async def test_no_secret_is_in_the_file_the_log_or_an_error(tmp_path, tokens, ca
 
 def test_a_token_never_crosses_a_network_in_plain_text():
     with pytest.raises(UsageProblem, match="PROPAGATION_TLS_CA"):
-        Access.of_environment({"PROPAGATION_TOKEN": "my-read.x"}).channel("10.0.0.1:50051", None)
+        Credentials.from_environment({"PROPAGATION_TOKEN": "my-read.x"}).channel("10.0.0.1:50051")
 
 
 def test_every_rpc_has_its_role():

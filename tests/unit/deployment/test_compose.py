@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from services.client import credentials as access
+from services.client import credentials
 from services.config.sources import PREFIX, setting_fields
 
 ROOT = Path(__file__).parents[3]
@@ -90,9 +90,9 @@ def test_the_service_is_told_settings_that_it_has():
     told = {name for name in SERVICES["propagation"]["environment"] if name.startswith(PREFIX)}
     told |= set(re.findall(rf"# ({PREFIX}\w+):", (ROOT / "docker-compose.yml").read_text()))
     told -= {
-        access.CA,
-        access.CERTIFICATE,
-        access.KEY,
+        credentials.CA,
+        credentials.CERTIFICATE,
+        credentials.KEY,
     }  # what the health check, a client, shows and trusts
     assert {name.removeprefix(PREFIX).replace("__", ".").lower() for name in told} <= set(
         setting_fields()
