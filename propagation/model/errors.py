@@ -28,11 +28,11 @@ class NotFound(PropagationError):
 class NotReached(PropagationError):
     """A read asked for a sequence that was not reflected before its deadline."""
 
-    def __init__(self, wanted: int, reached: int) -> None:
+    def __init__(self, requested: int, reached: int) -> None:
         super().__init__(
-            f"sequence {wanted} is not reflected yet; reached {reached}; retry later or lower min_sequence"
+            f"sequence {requested} is not reflected yet; reached {reached}; retry later or lower min_sequence"
         )
-        self.wanted = wanted
+        self.requested = requested
         self.reached = reached
 
 

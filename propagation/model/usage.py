@@ -85,7 +85,7 @@ class Expenses:
     budgets."""
 
     this_run: Usage = NO_USAGE
-    ever: Usage = NO_USAGE
+    all_runs: Usage = NO_USAGE
     budgets: tuple[BudgetState, ...] = ()
 
 

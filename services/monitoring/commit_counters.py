@@ -64,7 +64,7 @@ def _finished(metrics: Metrics, finished: Sequence[ReasonedSummary]) -> None:
             else f"reward {done.reward}"
         )
         metrics.reasoned.labels(word).inc()
-        _texts(metrics, len(done.texts), done.heard)
+        _texts(metrics, len(done.texts), done.outcomes)
 
 
 def _texts(metrics: Metrics, written: int, heard: Mapping[str, int]) -> None:

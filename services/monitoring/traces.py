@@ -133,8 +133,8 @@ class Traces:
                     "user": done.user,
                     "claim": len(claim.work),
                     "failed": done.failed,
-                    "merged": done.heard.get(MERGED_OUTCOME, 0),
-                    "heard": sum(done.heard.values()),
+                    "merged": done.outcomes.get(MERGED_OUTCOME, 0),
+                    "heard": sum(done.outcomes.values()),
                 },
             )
             inside = trace.set_span_in_context(span)

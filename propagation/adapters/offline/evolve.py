@@ -22,36 +22,40 @@ def decided(case: RouterCase) -> RouterDecision:
     one that is mostly blamed is rewritten towards what its readers chose."""
     if case.halves is not None and _differ(case):
         one, other = (
-            listed(rank_by_distinctiveness(half.wanted, case.common)[:SHOWN])
+            listed(rank_by_distinctiveness(half.choices, case.common)[:SHOWN])
             for half in case.halves
         )
         reason = f"holds two communities: one chose {one}, the other {other}"
         return RouterDecision(
             EvolutionKind.SPLIT,
             reason,
-            tuple(_text(case, half.standing, half.wanted) for half in case.halves),
+            tuple(_text(case, half.standing, half.choices) for half in case.halves),
         )
-    if case.nearest is not None and case.together is not None and case.likeness >= ONE_COMMUNITY:
-        reason = f"holds the community of router {case.nearest.router}: their adoptions agree to {case.likeness:.2f}"
-        return RouterDecision(EvolutionKind.MERGE, reason, (_text(case, case.together),))
+    if (
+        case.nearest is not None
+        and case.merged_standing is not None
+        and case.similarity >= ONE_COMMUNITY
+    ):
+        reason = f"holds the community of router {case.nearest.router}: their adoptions agree to {case.similarity:.2f}"
+        return RouterDecision(EvolutionKind.MERGE, reason, (_text(case, case.merged_standing),))
     said = case.praised + case.blamed
-    if case.wanted and case.blamed >= BLAMED * said:
+    if case.choices and case.blamed >= BLAMED * said:
         reason = (
             f"{case.blamed} of {said} readers chose something else: says more of what they chose"
         )
-        standing = {name: float(count) for name, count in case.wanted.items()}
-        return RouterDecision(EvolutionKind.REWRITE, reason, (_text(case, standing, case.wanted),))
+        standing = {name: float(count) for name, count in case.choices.items()}
+        return RouterDecision(EvolutionKind.REWRITE, reason, (_text(case, standing, case.choices),))
     return RouterDecision(None, f"{case.praised} of {said} readers chose what it spoke of")
 
 
 def _differ(case: RouterCase) -> bool:
     assert case.halves is not None
     one, other = case.halves
-    enough = min(sum(one.wanted.values()), sum(other.wanted.values())) >= LEAST_WANTED
+    enough = min(sum(one.choices.values()), sum(other.choices.values())) >= LEAST_WANTED
     return (
         enough
         and min(one.share, other.share) >= SMALLEST_HALF
-        and _shared(one.wanted, other.wanted) <= MOST_SHARED
+        and _shared(one.choices, other.choices) <= MOST_SHARED
     )
 
 

@@ -120,7 +120,7 @@ async def evaluate_by_reasoner(
             dead_letters=len(await engine.store.dead_letters(1_000_000)),
             draws=reports,
             cost=_cost(expenses.this_run),
-            cost_in_all=_cost(expenses.ever),
+            cost_in_all=_cost(expenses.all_runs),
             seconds=legs.seconds,
             seconds_in_all=legs.seconds_in_all,
             runs=legs.runs,

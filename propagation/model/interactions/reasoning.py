@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from propagation.model.base import value
 from propagation.model.clients.client_text import ClientText, MessageMerge
@@ -21,7 +22,7 @@ class ReasonedInteraction:
     reward: int | None = None
     texts: tuple[ClientText, ...] = ()
     gradients: tuple[Gradient, ...] = ()
-    merged: tuple[MessageMerge, ...] = ()
+    merges: tuple[MessageMerge, ...] = ()
     failure: str | None = None
     late: int | None = None
     usage: Usage = NO_USAGE
@@ -57,9 +58,16 @@ class ReasonClaim:
     work: tuple[ReasonWork, ...]
 
 
+class DeadLetter(NamedTuple):
+    """An interaction whose reasoning failed for good, and why."""
+
+    sequence: int
+    reason: str
+
+
 @value
 class ReasonedSummary:
-    """`texts`: (client, version, lines) of each version written. `heard`: how many messages met
+    """`texts`: (client, version, lines) of each version written. `outcomes`: how many messages met
     which end; what an outcome names after a colon or in brackets is left out. `failed`: a dead
     letter."""
 
@@ -68,7 +76,7 @@ class ReasonedSummary:
     reward: int | None
     failed: bool
     texts: tuple[tuple[int, int, int], ...]
-    heard: Mapping[str, int]
+    outcomes: Mapping[str, int]
 
 
 def summarize_reasoned(result: ReasonedInteraction) -> ReasonedSummary:
@@ -84,7 +92,7 @@ def summarize_reasoned(result: ReasonedInteraction) -> ReasonedSummary:
                 for text in result.texts
             ]
         ),
-        heard=count_outcomes([merge.outcome for merge in result.merged]),
+        outcomes=count_outcomes([merge.outcome for merge in result.merges]),
     )
 
 

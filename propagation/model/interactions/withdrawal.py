@@ -4,6 +4,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,13 @@ class EventStatus(StrEnum):
     RETRACTED = "retracted"
     FORGOTTEN = "forgotten"
     UNKNOWN = "unknown"
+
+
+class EventState(NamedTuple):
+    """State of an event id before a retraction, with its interaction while that is recorded."""
+
+    status: EventStatus
+    interaction: InteractionRow | None = None
 
 
 @dataclass(frozen=True)
@@ -87,12 +95,12 @@ class CitationSearch:
     """Where to look for citations in a client's stored texts: from the versions written `at` a
     sequence (or at the one that an interaction of it was reasoned late at), or from a `version` on,
     for as long as they cite: what left a text does not come back. Neither: in every version.
-    `citing` None: every version on the trail."""
+    `citations` None: every version on the trail."""
 
     ref: int
-    citing: Citations | None
-    at: int | None = None
-    version: int | None = None
+    citations: Citations | None
+    at_sequence: int | None = None
+    from_version: int | None = None
 
 
 @dataclass(frozen=True)
@@ -105,13 +113,13 @@ class StoredText:
 
 @dataclass(frozen=True)
 class AffectedMessage:
-    """A message that rests on what is taken back, or may name it: `gone` are the parts that go,
-    `left` (attribute, client) of the parts that stay, at most `limit` clients an attribute (see
+    """A message that rests on what is taken back, or may name it: `lost_parts` are the parts that go,
+    `remaining` (attribute, client) of the parts that stay, at most `limit` clients an attribute (see
     ErasureStore.messages_resting_on)."""
 
     message: RouterVersion
-    gone: Sequence[IntegratedAttribute] = ()
-    left: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    lost_parts: Sequence[IntegratedAttribute] = ()
+    remaining: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -120,8 +128,8 @@ class Withdrawal:
     erasure takes those recorded meanwhile too) · `texts_read_through`: the number of the last text that was
     committed before any was read (see ReasonStore.texts_through) · `erased`: the client that goes,
     with the routers it sent under (point-to-point) · `rewritten`: stored versions that keep their
-    number · `texts`: next versions · `messages`: as they are from now on · `parts`: (router,
-    version) of all messages that lose parts · `held`: what clients hold now · `holders`: attributes
+    number · `texts`: next versions · `messages`: as they are from now on · `reduced_messages`: (router,
+    version) of all messages that lose parts · `client_attributes`: what clients hold now · `holders`: attributes
     counted anew, 0: gone · `unmapped`: names that no longer stand for another one · `words`: what
     must not stay in a report of a failure."""
 
@@ -135,8 +143,8 @@ class Withdrawal:
     rewritten: Sequence[ClientText] = ()
     texts: Sequence[ClientText] = ()
     messages: Sequence[RouterVersion] = ()
-    parts: Sequence[tuple[int, int]] = ()
-    held: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    reduced_messages: Sequence[tuple[int, int]] = ()
+    client_attributes: Mapping[int, Sequence[str]] = field(default_factory=dict)
     holders: Mapping[str, int] = field(default_factory=dict)
     unmapped: frozenset[str] = frozenset()
     words: tuple[str, ...] = ()

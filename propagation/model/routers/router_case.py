@@ -15,29 +15,29 @@ class RouterHalf:
     when they had heard the router (how often each attribute), and what it would stand for."""
 
     share: float
-    wanted: Mapping[str, int]
+    choices: Mapping[str, int]
     standing: Mapping[str, float]
 
 
 @dataclass(frozen=True)
 class RouterCase:
     """`praised` and `blamed` count all gradients (reward 1 and 0); `gradients` are the newest of
-    them. `wanted`: what readers chose when they had heard it. `halves`: what a split would give,
-    `apart` 1 less the cosine of their centres (0..2). `nearest`: the router most like it,
-    `likeness` -1..1, `together` what both would stand for. `common`: mean shares of attributes over
+    them. `choices`: what readers chose when they had heard it. `halves`: what a split would give,
+    `distance` 1 less the cosine of their centres (0..2). `nearest`: the router most like it,
+    `similarity` -1..1, `merged_standing` what both would stand for. `common`: mean shares of attributes over
     all routers."""
 
     router: RouterVersion
     gradients: Sequence[Gradient]
     praised: int
     blamed: int
-    wanted: Mapping[str, int]
+    choices: Mapping[str, int]
     common: Mapping[str, float]
     halves: tuple[RouterHalf, RouterHalf] | None = None
-    apart: float = 0.0
+    distance: float = 0.0
     nearest: RouterVersion | None = None
-    likeness: float = -1.0
-    together: Mapping[str, float] | None = None
+    similarity: float = -1.0
+    merged_standing: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True)

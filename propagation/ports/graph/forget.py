@@ -1,7 +1,7 @@
 """Withdrawing interactions, erasing and exporting clients, and dropping old rows."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from propagation.model.clients.client_text import MessageMerge
 from propagation.model.interactions.interaction import InteractionRow
@@ -9,7 +9,7 @@ from propagation.model.interactions.learned_block import StagedCheckpoint
 from propagation.model.interactions.withdrawal import (
     AffectedMessage,
     CitationSearch,
-    EventStatus,
+    EventState,
     LearnedWeights,
     StoredText,
     UserChoices,
@@ -20,9 +20,7 @@ from propagation.ports.graph.leases import Lease
 
 
 class ErasureStore(Protocol):
-    async def event_statuses(
-        self, event_ids: Sequence[str]
-    ) -> Sequence[tuple[EventStatus, InteractionRow | None]]:
+    async def event_statuses(self, event_ids: Sequence[str]) -> Sequence[EventState]:
         """How each event id stands, with the interaction where it is recorded."""
 
     async def interactions_of_clients(self, refs: Sequence[int]) -> Sequence[InteractionRow]:
@@ -88,11 +86,15 @@ class ErasureStore(Protocol):
         has to be wiped."""
 
 
-Held = tuple[str, Mapping[str, object]]
+class ExportRecord(NamedTuple):
+    """One record of a client: its kind, and its fields as JSON values."""
+
+    kind: str
+    fields: Mapping[str, object]
 
 
 class ExportStore(Protocol):
-    def export_client(self, ref: int) -> AsyncIterator[Held]:
+    def export_client(self, ref: int) -> AsyncIterator[ExportRecord]:
         """What kind of record, and the record as JSON values; clients by id, in kinds' order.
         Kinds: client, client_before, event, retracted_event, written, reasoned, dead_letter,
         profile_version, gradient, merge, brought, held_attributes, edge, point."""

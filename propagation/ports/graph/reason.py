@@ -7,7 +7,7 @@ from propagation.model.clients.client import Client
 from propagation.model.clients.client_text import ClientText, MessageMerge
 from propagation.model.clients.gradient import Gradient, Module
 from propagation.model.interactions.interaction import InteractionRow
-from propagation.model.interactions.reasoning import ReasonClaim, ReasonedInteraction
+from propagation.model.interactions.reasoning import DeadLetter, ReasonClaim, ReasonedInteraction
 from propagation.model.routers.round import Round
 from propagation.model.routers.router import MessageReach, RouterVersion
 from propagation.model.watch_events import NumberedMerge, NumberedText
@@ -128,5 +128,5 @@ class ReasonStore(Protocol):
         """Gradients of one kind of module with sequence > after, by (sequence, owner); of one
         owner, or of all (None)."""
 
-    async def dead_letters(self, limit: int) -> Sequence[tuple[int, str]]:
+    async def dead_letters(self, limit: int) -> Sequence[DeadLetter]:
         """(sequence, reason) of interactions whose reasoning failed for good, oldest first."""

@@ -193,13 +193,13 @@ def _change(case: RouterCase, decision: RouterDecision) -> EvolutionChange:
 def _texts(case: RouterCase, decision: RouterDecision, after: Sequence[int]) -> list[NewText]:
     if decision.kind == EvolutionKind.SPLIT and case.halves is not None:
         standings = [half.standing for half in case.halves]
-    elif decision.kind == EvolutionKind.MERGE and case.together is not None:
-        standings = [case.together]
+    elif decision.kind == EvolutionKind.MERGE and case.merged_standing is not None:
+        standings = [case.merged_standing]
     else:
         standings = [
             {
                 **{name: weight / 2 for name, weight in case.router.standing},
-                **{name: float(count) for name, count in case.wanted.items()},
+                **{name: float(count) for name, count in case.choices.items()},
             }
         ]
     return [

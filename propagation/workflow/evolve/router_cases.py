@@ -75,15 +75,15 @@ class Cases:
             gradients=told.newest[: -NEWEST - 1 : -1],
             praised=told.praised,
             blamed=told.blamed,
-            wanted=told.all_wanted,
+            choices=told.all_wanted,
             common=self._common,
             halves=None if community is None else _halves(version, told, community),
-            apart=0.0
+            distance=0.0
             if community is None
             else float(1 - community.centres[0] @ community.centres[1]),
             nearest=other,
-            likeness=-1.0 if nearest is None else float(self._alike[router, nearest]),
-            together=None if other is None else together([version, other]),
+            similarity=-1.0 if nearest is None else float(self._alike[router, nearest]),
+            merged_standing=None if other is None else together([version, other]),
         )
 
 
@@ -130,4 +130,4 @@ def _half(
     for name, count in wanted.items():
         standing.setdefault(name, count * share)
     kept = sorted(standing, key=lambda name: (-standing[name], name))[:STANDING_MAX]
-    return RouterHalf(share=share, wanted=wanted, standing={name: standing[name] for name in kept})
+    return RouterHalf(share=share, choices=wanted, standing={name: standing[name] for name in kept})

@@ -151,7 +151,7 @@ def message_without(
     that lost a part stays where somebody else brought it and it is still `supported`; its text
     keeps to those, and only a message of which nothing is left says nothing."""
     message = sent.message
-    lost = {name for name, left in sent.left.items() if not left or name not in supported}
+    lost = {name for name, left in sent.remaining.items() if not left or name not in supported}
     kept = tuple(
         name for name in message.attributes if name not in lost and name not in words.names
     )
@@ -160,7 +160,7 @@ def message_without(
         words.title, words.names | frozenset(name for name in lost if name not in kept)
     )
     text, name = message.text, message.name
-    cites = bool(sent.gone)
+    cites = bool(sent.lost_parts)
     if named.said_in(text, cites=cites):
         text = _still_said(text, kept, named, cites=cites)
     if not kept:

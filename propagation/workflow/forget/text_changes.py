@@ -42,8 +42,8 @@ class TextChanges:
 
     versions: dict[Key, StoredText]
     messages: list[RouterVersion]
-    parts: list[Key]
-    held: dict[int, Sequence[str]]
+    reduced_messages: list[Key]
+    client_attributes: dict[int, Sequence[str]]
     holders: dict[str, int]
     lines_dropped: int = 0
     texts_read_through: int = 0
@@ -130,7 +130,9 @@ class Withdrawing:
         }
         trails = [
             CitationSearch(
-                merge.ref, citing[merge.router, merge.router_version], version=merge.profile_version
+                merge.ref,
+                citing[merge.router, merge.router_version],
+                from_version=merge.profile_version,
             )
             for merge in readers
             if merge.ref != erased
@@ -193,7 +195,7 @@ class Withdrawing:
         self, changes: TextChanges, sent: Sequence[AffectedMessage], gone: Gone, erased: int | None
     ) -> dict[Key, frozenset[str] | None]:
         """Adds to `changes`; what each message that changed no longer says."""
-        names = sorted({name for one in sent for name in one.left})
+        names = sorted({name for one in sent for name in one.remaining})
         holders = {
             name: attribute.holders
             for name, attribute in (await self._store.get_attributes(names)).items()
@@ -206,8 +208,8 @@ class Withdrawing:
         for one in sent:
             key = (one.message.router, one.message.version)
             after = message_without(one, gone.words, supported)
-            if one.gone or after is not one.message:
-                changes.parts.append(key)
+            if one.lost_parts or after is not one.message:
+                changes.reduced_messages.append(key)
             if after is not one.message:
                 changes.messages.append(after)
                 lost[key] = lost_of(one.message, after)
@@ -242,7 +244,7 @@ class Withdrawing:
         known = await self._store.get_attributes(
             sorted({name for names in before.values() for name in names})
         )
-        changes.held = {
+        changes.client_attributes = {
             ref: names
             for ref, names in now.items()
             if ref != erased and tuple(names) != tuple(before[ref])
@@ -289,7 +291,7 @@ def _trails(
         refs = [row.user, row.item]
         if row.sequence in negatives:
             refs.append(ref_of(ClientKind.ITEM, negatives[row.sequence]))
-        out += [CitationSearch(ref, citing, at=row.sequence) for ref in refs]
+        out += [CitationSearch(ref, citing, at_sequence=row.sequence) for ref in refs]
     return out
 
 

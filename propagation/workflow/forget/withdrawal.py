@@ -215,8 +215,8 @@ def _withdrawal(
         rewritten=changes.rewritten,
         texts=changes.next_texts,
         messages=changes.messages,
-        parts=changes.parts,
-        held=changes.held,
+        reduced_messages=changes.reduced_messages,
+        client_attributes=changes.client_attributes,
         holders=changes.holders,
     )
     if leaving is None:

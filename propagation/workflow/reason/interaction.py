@@ -233,7 +233,7 @@ class InteractionReasoning:
             user=work.user,
             reward=reward,
             texts=tuple(draft.written),
-            merged=tuple(draft.merged),
+            merges=tuple(draft.merged),
             gradients=tuple(of_those_that_took_part(answer.gradients, draft.parties)),
             usage=draft.usage,
         )

@@ -38,7 +38,7 @@ def on_newer_texts(
         fresh.take(
             ref, optimized(fresh.now[ref], _learned(learned, draft, ref, fresh, moved), max_lines)
         )
-    return replace(done, texts=tuple(fresh.written), merged=tuple(fresh.merged))
+    return replace(done, texts=tuple(fresh.written), merges=tuple(fresh.merged))
 
 
 def _receive(

@@ -141,11 +141,11 @@ def parts_to_proto(timings: Timings) -> list[pb.TimedPart]:
 def spending_to_proto(engine: Engine) -> pb.Spending | None:
     """None for a reasoner that has cost nothing."""
     expenses, pipeline = engine.expenses, engine.reasoning.pipeline
-    if not expenses.ever:
+    if not expenses.all_runs:
         return None
     return pb.Spending(
         prompts=_prompts(expenses.this_run),
-        ever=_prompts(expenses.ever),
+        ever=_prompts(expenses.all_runs),
         interactions=pipeline.done,
         redone=pipeline.redone,
     )

@@ -65,7 +65,7 @@ async def lived(store):
         claim,
         [
             reasoned(
-                sequences[0], text(ANN, 1), gradients=(gradient(sequences[0], 3),), merged=merges
+                sequences[0], text(ANN, 1), gradients=(gradient(sequences[0], 3),), merges=merges
             ),
             reasoned(sequences[1], text(BOB, 1), gradients=(gradient(sequences[1], 3),)),
             reasoned(sequences[2]),
@@ -105,7 +105,7 @@ async def test_an_erased_client_is_gone_with_everything_and_its_ref_never_comes_
     done = await withdraw(
         store,
         await lease_of(store),
-        erasure(ANN, rows, parts=[(3, 1)]),
+        erasure(ANN, rows, reduced_messages=[(3, 1)]),
         checkpoint(3, barrier=True),
     )
     assert done.interactions == 3
@@ -209,8 +209,8 @@ async def test_texts_that_may_cite_are_found_and_rewritten(store):
     sequences = await lived(store)
     found = await store.find_citing_texts(
         [
-            CitationSearch(BOB, Citations(sequences=frozenset({1})), at=sequences[1]),
-            CitationSearch(BOB, Citations(words=frozenset({"jazz"})), version=1),
+            CitationSearch(BOB, Citations(sequences=frozenset({1})), at_sequence=sequences[1]),
+            CitationSearch(BOB, Citations(words=frozenset({"jazz"})), from_version=1),
             CitationSearch(ANN, Citations(words=frozenset({"opera"}))),
         ]
     )
@@ -248,7 +248,7 @@ async def test_a_reader_of_a_message_is_found_by_an_attribute_or_by_a_word_howev
 
     async def found(names, *words):
         trail = CitationSearch(
-            BOB, Citations(messages={(3, 1): names}, words=frozenset(words)), version=2
+            BOB, Citations(messages={(3, 1): names}, words=frozenset(words)), from_version=2
         )
         return {
             (one.text.profile.version, one.current)
@@ -266,14 +266,14 @@ async def test_a_reader_of_a_message_is_found_by_an_attribute_or_by_a_word_howev
 async def test_messages_of_a_client_say_who_else_brought_what(store):
     await lived(store)
     (sent,) = await store.affected_messages([ANN], None, frozenset(), 8)
-    assert (sent.message.router, sent.gone, sent.left) == (
+    assert (sent.message.router, sent.lost_parts, sent.remaining) == (
         3,
         [IntegratedAttribute("jazz", ANN, 1, 1)],
         {"jazz": frozenset({BOB})},
     )
     assert await store.affected_messages([ANN], frozenset({7}), frozenset(), 8) == []
     (named,) = await store.affected_messages([], None, frozenset({"more"}), 8)
-    assert (named.message.text, named.gone, named.left) == ("more jazz", (), {})
+    assert (named.message.text, named.lost_parts, named.remaining) == ("more jazz", (), {})
     assert {
         (merge.ref, merge.profile_version)
         for merge in await store.merges_of_messages([(3, 1), (4, 1)])

@@ -360,7 +360,7 @@ async def test_reach_counts_clients_once_and_every_outcome(store, sequences):
     ]
     assert await store.message_reach(9) == []
     await store.commit_reasoned(
-        claim, [reasoned(sequences[0], text(user(0), 1), text(user(1), 1), merged=tuple(heard))]
+        claim, [reasoned(sequences[0], text(user(0), 1), text(user(1), 1), merges=tuple(heard))]
     )
     assert await store.message_reach(9) == [
         MessageReach(router=3, clients=2, merged=3, filtered=1, empty=0, fell_out=0),
@@ -389,7 +389,7 @@ async def test_merges_are_numbered_in_the_order_of_their_commits_and_no_number_c
     await finish(
         store,
         claim,
-        reasoned(sequences[0], merged=tuple(merges(2))),
+        reasoned(sequences[0], merges=tuple(merges(2))),
         reasoned(sequences[1], failure="no answer"),
     )
     assert await store.merges_through() == 3

@@ -59,9 +59,9 @@ async def lived(store):
                 sequences[0],
                 text(ANN, 1, "first"),
                 gradients=(gradient(sequences[0], 3),),
-                merged=(merges[0],),
+                merges=(merges[0],),
             ),
-            reasoned(sequences[1], text(ANN, 2, "second"), merged=(merges[1],)),
+            reasoned(sequences[1], text(ANN, 2, "second"), merges=(merges[1],)),
             reasoned(sequences[2], text(ANN, 3, "third"), gradients=(gradient(sequences[2], 3),)),
         ],
     )
@@ -222,7 +222,9 @@ async def test_a_text_goes_whose_only_part_was_taken_back(store):
     await withdraw(
         store,
         lease,
-        Withdrawal(kind=EntryKind.RETRACTION, refs=(ANN,), interactions=[row], parts=[(5, 1)]),
+        Withdrawal(
+            kind=EntryKind.RETRACTION, refs=(ANN,), interactions=[row], reduced_messages=[(5, 1)]
+        ),
         checkpoint(3, barrier=True),
     )
     await recorded(store, ("u1", "i0"))

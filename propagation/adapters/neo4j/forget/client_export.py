@@ -13,6 +13,7 @@ from propagation.adapters.shared.export_records import written_records
 from propagation.model.clients.client import ClientKind, kind_of, ref_of
 from propagation.model.clients.gradient import Module
 from propagation.model.clients.profile import Line, Source
+from propagation.ports.graph.forget import ExportRecord
 
 BEFORE_VERSIONS = (
     "export/client",
@@ -38,22 +39,22 @@ class Neo4jExport:
     def __init__(self, database: Neo4jDatabase) -> None:
         self._database = database
 
-    async def export_client(self, ref: int) -> AsyncIterator[tuple[str, Mapping[str, object]]]:
+    async def export_client(self, ref: int) -> AsyncIterator[ExportRecord]:
         for name in BEFORE_VERSIONS:
             for record in await self._records(name, ref=ref):
-                yield _kind(name), record
+                yield ExportRecord(_kind(name), record)
         async for written in self._written(ref):
-            yield "written", written
+            yield ExportRecord("written", written)
         for row in await self._database.rows("export/profile_versions", ref=ref):
-            yield "profile_version", _version(row)
+            yield ExportRecord("profile_version", _version(row))
         for gradient in await self._records("export/gradient", ref=ref, modules=OF_CLIENTS):
-            yield "gradient", gradient
+            yield ExportRecord("gradient", gradient)
         for name in AFTER_VERSIONS:
             for record in await self._records(name, ref=ref):
-                yield _kind(name), record
+                yield ExportRecord(_kind(name), record)
         point = {"collection": COLLECTIONS[kind_of(ref)].value, "key": orjson.dumps(ref).decode()}
         for record in await self._records("export/point", **point):
-            yield "point", record
+            yield ExportRecord("point", record)
 
     async def _records(self, name: str, /, **parameters: object) -> list[Mapping[str, object]]:
         records = [record for (record,) in await self._database.rows(name, **parameters)]

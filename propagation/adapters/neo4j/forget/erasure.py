@@ -24,6 +24,7 @@ from propagation.model.interactions.withdrawal import (
     AffectedMessage,
     Citations,
     CitationSearch,
+    EventState,
     EventStatus,
     LearnedWeights,
     StoredText,
@@ -53,12 +54,10 @@ class Neo4jErasure:
         self._checkpoints = checkpoints
         self._messages = messages
 
-    async def event_statuses(
-        self, event_ids: Sequence[str]
-    ) -> Sequence[tuple[EventStatus, InteractionRow | None]]:
+    async def event_statuses(self, event_ids: Sequence[str]) -> Sequence[EventState]:
         async def work(
             transaction: Transaction,
-        ) -> Sequence[tuple[EventStatus, InteractionRow | None]]:
+        ) -> Sequence[EventState]:
             row = await transaction.row("erasure/standings", events=sorted(set(event_ids)))
             assert row is not None, "a statement that only collects has one row"
             recorded = {found[1]: interaction_of(found) for found in row[0]}
@@ -68,9 +67,9 @@ class Neo4jErasure:
             )
             others = {**forgotten, **retracted}
             return [
-                (EventStatus.RECORDED, recorded[id_])
+                EventState(EventStatus.RECORDED, recorded[id_])
                 if id_ in recorded
-                else (others.get(id_, EventStatus.UNKNOWN), None)
+                else EventState(others.get(id_, EventStatus.UNKNOWN))
                 for id_ in event_ids
             ]
 
@@ -210,12 +209,12 @@ class Neo4jErasure:
 
 def _trail(trail: CitationSearch) -> dict[str, object]:
     """Of cypher/erasure/citing."""
-    citing = trail.citing or Citations()
+    citing = trail.citations or Citations()
     return {
         "ref": trail.ref,
-        "at": trail.at,
-        "version": trail.version,
-        "all": trail.citing is None,
+        "at": trail.at_sequence,
+        "version": trail.from_version,
+        "all": trail.citations is None,
         "sequences": sorted(citing.sequences),
         "messages": [list(key) for key in sorted(citing.messages)],
         "words": sorted(citing.words),

@@ -62,10 +62,10 @@ async def withdraw(
             await _client_goes(
                 transaction, withdrawal.erased, withdrawal.sent_under, withdrawal.words
             )
-        elif withdrawal.parts:
+        elif withdrawal.reduced_messages:
             await transaction.do(
                 "erasure/drop_parts_of",
-                keys=[list(key) for key in withdrawal.parts],
+                keys=[list(key) for key in withdrawal.reduced_messages],
                 sequences=sequences,
             )
         await _attributes_change(transaction, withdrawal)
@@ -179,10 +179,10 @@ async def _client_goes(
 async def _attributes_change(transaction: Transaction, withdrawal: Withdrawal) -> None:
     """What clients hold and how many hold what; what is gone leaves messages, mappings and what was
     said, too."""
-    if withdrawal.held:
+    if withdrawal.client_attributes:
         await transaction.do(
             "erasure/hold_attributes",
-            rows=[[ref, list(names)] for ref, names in withdrawal.held.items()],
+            rows=[[ref, list(names)] for ref, names in withdrawal.client_attributes.items()],
         )
     if counted := [[name, holders] for name, holders in withdrawal.holders.items() if holders > 0]:
         await transaction.do("erasure/recount", rows=counted)
@@ -221,9 +221,9 @@ async def _messages_change(
     if rows:
         await transaction.do("erasure/change_messages", rows=rows)
         await put_messages_out(transaction, withdrawal.messages, now)
-    if withdrawal.parts:
+    if withdrawal.reduced_messages:
         await transaction.do(
             "erasure/count_senders",
-            keys=[list(key) for key in withdrawal.parts],
+            keys=[list(key) for key in withdrawal.reduced_messages],
             senders=SENDERS_KEPT,
         )

@@ -23,7 +23,7 @@ from propagation.model.clients.client_text import ClientText, MessageMerge
 from propagation.model.clients.gradient import Gradient, Module
 from propagation.model.errors import LeaseLost
 from propagation.model.interactions.interaction import InteractionRow
-from propagation.model.interactions.reasoning import ReasonClaim, ReasonedInteraction
+from propagation.model.interactions.reasoning import DeadLetter, ReasonClaim, ReasonedInteraction
 from propagation.model.routers.router import MessageReach
 from propagation.model.watch_events import NumberedMerge, NumberedText
 
@@ -95,7 +95,7 @@ class Neo4jReason:
                 transaction,
                 self._time.now(),
                 rows,
-                [(merge, result.written_at) for result in reasoned for merge in result.merged],
+                [(merge, result.written_at) for result in reasoned for merge in result.merges],
                 [result.sequence for _, result in texts],
             )
             await put_gradients(transaction, reasoned)
@@ -240,9 +240,9 @@ class Neo4jReason:
             )
         return [gradient_of(row) for row in rows]
 
-    async def dead_letters(self, limit: int) -> Sequence[tuple[int, str]]:
+    async def dead_letters(self, limit: int) -> Sequence[DeadLetter]:
         return [
-            (sequence, reason)
+            DeadLetter(sequence, reason)
             for sequence, reason in await self._database.rows("reason/dead_letters", limit=limit)
         ]
 

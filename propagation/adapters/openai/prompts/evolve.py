@@ -82,15 +82,15 @@ def _shown(case: RouterCase) -> dict[str, Any]:
         "helped": case.praised,
         "misled": case.blamed,
         "gradients": [as_data(one.text, MESSAGE_CHARS) for one in case.gradients[:GRADIENTS]],
-        "chose": _most(case.wanted),
+        "chose": _most(case.choices),
     }
     if case.halves is not None:
         out["halves"] = [
-            {"share": round(half.share, 2), "chose": _most(half.wanted)} for half in case.halves
+            {"share": round(half.share, 2), "chose": _most(half.choices)} for half in case.halves
         ]
     if case.nearest is not None:
         out["nearest"] = as_data(case.nearest.text, MESSAGE_CHARS)
-        out["likeness"] = round(case.likeness, 2)
+        out["likeness"] = round(case.similarity, 2)
     return out
 
 

@@ -120,8 +120,10 @@ def texts_along(
     for ref, mine in by_client.items():
         spans = sorted(span for trail in mine if (span := _span(connection, trail)) is not None)
         if spans:
-            asked = tuple(id(trail.citing) for trail in mine)
-            needles = known[asked] = known.get(asked) or Needles.of(trail.citing for trail in mine)
+            asked = tuple(id(trail.citations) for trail in mine)
+            needles = known[asked] = known.get(asked) or Needles.of(
+                trail.citations for trail in mine
+            )
             yield from _texts_of(connection, ref, spans, needles)
 
 
@@ -157,10 +159,12 @@ def _texts_of(
 def _span(connection: sqlite3.Connection, trail: CitationSearch) -> tuple[int, int] | None:
     """(first version, version after which one that does not cite ends it); None: there is no
     version."""
-    if trail.at is not None:
-        first, last = connection.execute(WRITTEN_AT, (trail.at, trail.ref)).fetchone()
+    if trail.at_sequence is not None:
+        first, last = connection.execute(WRITTEN_AT, (trail.at_sequence, trail.ref)).fetchone()
         return None if first is None else (first, last)
-    return (trail.version, trail.version) if trail.version is not None else (0, ENDLESS)
+    return (
+        (trail.from_version, trail.from_version) if trail.from_version is not None else (0, ENDLESS)
+    )
 
 
 def naming(connection: sqlite3.Connection, needles: Needles, after: int) -> tuple[int, set[int]]:

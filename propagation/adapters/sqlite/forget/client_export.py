@@ -11,6 +11,7 @@ from propagation.adapters.sqlite.connection.database import Database
 from propagation.adapters.sqlite.forget.learned_rows import written_by
 from propagation.adapters.sqlite.reason.text_bodies import plain_body
 from propagation.model.clients.client import ClientKind, kind_of, ref_of
+from propagation.ports.graph.forget import ExportRecord
 
 NAMED = "(SELECT iif(n.kind, 'item:', 'user:') || n.id FROM client n WHERE n.ref = {})"
 CONTENT = (
@@ -56,14 +57,14 @@ class SqliteExport:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def export_client(self, ref: int) -> AsyncIterator[tuple[str, Mapping[str, object]]]:
+    async def export_client(self, ref: int) -> AsyncIterator[ExportRecord]:
         for queries in (BEFORE_VERSIONS, None, AFTER_VERSIONS):
             if queries is None:
                 for kind, read in (("written", _written), ("profile_version", _versions)):
                     for record in await self._database.read(
                         lambda connection, read=read: list(read(connection, ref))  # type: ignore[misc]
                     ):
-                        yield kind, record
+                        yield ExportRecord(kind, record)
                 continue
             for kind, query in queries.items():
                 rows = await self._database.read(
@@ -72,7 +73,7 @@ class SqliteExport:
                     ).fetchall()
                 )
                 for row in rows:
-                    yield kind, orjson.loads(row[0])
+                    yield ExportRecord(kind, orjson.loads(row[0]))
 
 
 def _written(connection: sqlite3.Connection, ref: int) -> Iterator[Mapping[str, object]]:

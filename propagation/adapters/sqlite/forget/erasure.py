@@ -36,6 +36,7 @@ from propagation.model.interactions.withdrawal import (
     AffectedMessage,
     Citations,
     CitationSearch,
+    EventState,
     EventStatus,
     LearnedWeights,
     StoredText,
@@ -73,9 +74,7 @@ class SqliteErasure:
         self._directory = directory
         self._checkpoints = checkpoints
 
-    async def event_statuses(
-        self, event_ids: Sequence[str]
-    ) -> Sequence[tuple[EventStatus, InteractionRow | None]]:
+    async def event_statuses(self, event_ids: Sequence[str]) -> Sequence[EventState]:
         return await self._database.read(lambda connection: list(_standings(connection, event_ids)))
 
     async def interactions_of_clients(self, refs: Sequence[int]) -> Sequence[InteractionRow]:
@@ -215,9 +214,7 @@ class SqliteErasure:
         )
 
 
-def _standings(
-    connection: sqlite3.Connection, event_ids: Sequence[str]
-) -> Iterator[tuple[EventStatus, InteractionRow | None]]:
+def _standings(connection: sqlite3.Connection, event_ids: Sequence[str]) -> Iterator[EventState]:
     forgotten = forgotten_among(connection, event_ids)
     for event_id in event_ids:
         seed = signed(seed_of(event_id))
@@ -225,13 +222,15 @@ def _standings(
             f"SELECT {ROW} FROM interaction WHERE seed = ? AND event_id = ?", (seed, event_id)
         ).fetchone()
         if row is not None:
-            yield EventStatus.RECORDED, interaction_of(row)
+            yield EventState(EventStatus.RECORDED, interaction_of(row))
         elif connection.execute(
             "SELECT 1 FROM retracted WHERE seed = ? AND event_id = ?", (seed, event_id)
         ).fetchone():
-            yield EventStatus.RETRACTED, None
+            yield EventState(EventStatus.RETRACTED)
         else:
-            yield (EventStatus.FORGOTTEN if event_id in forgotten else EventStatus.UNKNOWN), None
+            yield EventState(
+                EventStatus.FORGOTTEN if event_id in forgotten else EventStatus.UNKNOWN
+            )
 
 
 def _messages(

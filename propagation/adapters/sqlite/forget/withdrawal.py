@@ -99,17 +99,17 @@ def withdraw(
     else:
         freed = [
             row
-            for key in withdrawal.parts
+            for key in withdrawal.reduced_messages
             for row in connection.execute(PARTS_GO, (*key, dumped(sequences)))
         ]
     gone = [name for name, holders in withdrawal.holders.items() if holders <= 0]
     freed += [
         row
-        for key in withdrawal.parts
+        for key in withdrawal.reduced_messages
         for row in connection.execute(NAMED_GO, (*key, dumped(gone)))
     ]
     drop_texts(connection, freed, oldest_kept(connection))
-    _messages_change(connection, withdrawal.messages, withdrawal.parts)
+    _messages_change(connection, withdrawal.messages, withdrawal.reduced_messages)
     put_messages_out(connection, withdrawal.messages, directory.now())
     _attributes_change(connection, withdrawal)
     completed(connection, barrier.id)
@@ -248,7 +248,7 @@ def _attributes_change(connection: sqlite3.Connection, withdrawal: Withdrawal) -
         connection,
         "held",
         2,
-        [(ref, list(names)) for ref, names in withdrawal.held.items()],
+        [(ref, list(names)) for ref, names in withdrawal.client_attributes.items()],
         "INSERT OR REPLACE",
     )
     gone = [name for name, holders in withdrawal.holders.items() if holders <= 0]

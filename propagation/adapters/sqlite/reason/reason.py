@@ -42,6 +42,7 @@ from propagation.model.clients.gradient import Gradient, Module
 from propagation.model.errors import LeaseLost
 from propagation.model.interactions.interaction import InteractionRow, seed_of
 from propagation.model.interactions.reasoning import (
+    DeadLetter,
     ReasonClaim,
     ReasonedInteraction,
     ReasonWork,
@@ -325,11 +326,14 @@ class SqliteReason:
             ]
         )
 
-    async def dead_letters(self, limit: int) -> Sequence[tuple[int, str]]:
+    async def dead_letters(self, limit: int) -> Sequence[DeadLetter]:
         return await self._database.read(
-            lambda connection: connection.execute(
-                "SELECT sequence, reason FROM dead_letter ORDER BY sequence LIMIT ?", (limit,)
-            ).fetchall()
+            lambda connection: [
+                DeadLetter(*row)
+                for row in connection.execute(
+                    "SELECT sequence, reason FROM dead_letter ORDER BY sequence LIMIT ?", (limit,)
+                )
+            ]
         )
 
 

@@ -49,7 +49,7 @@ def packed(reasoned: Sequence[ReasonedInteraction], bodies: Sequence[bytes]) -> 
             [(text, result.written_at) for result in reasoned for text in result.texts], bodies
         ),
         merged=merged_rows(
-            [(merge, result.written_at) for result in reasoned for merge in result.merged]
+            [(merge, result.written_at) for result in reasoned for merge in result.merges]
         ),
         gradients=gradient_rows(reasoned),
         reasoned=rows_of(

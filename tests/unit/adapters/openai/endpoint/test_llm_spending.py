@@ -85,12 +85,12 @@ async def test_a_ledger_that_cannot_be_written_costs_no_answer_and_no_count(stor
     with patch.object(store, "put_blob", side_effect=LeaseLost("taken over")):
         with pytest.raises(ReasonerUnavailable, match="took over"):
             await one.save(closing=True)
-        assert one.expenses.ever.total.prompt_tokens == 70
+        assert one.expenses.all_runs.total.prompt_tokens == 70
     await one.save(closing=True)
     other = spending(store, "b", tokens_per_hour=1_000)
     await spend(other, 30)
     await other.save(closing=True)
-    assert other.expenses.ever.total.prompt_tokens == 100
+    assert other.expenses.all_runs.total.prompt_tokens == 100
     async with asking() as asked:
         with patch.object(
             asked.reasoner.endpoint.ledger,
@@ -108,5 +108,5 @@ async def test_sums_by_prompt_outlive_the_process(store):
     await spend(other, 30)
     await other.save(closing=True)
     assert other.expenses.this_run.total.prompt_tokens == 30
-    assert other.expenses.ever.total.prompt_tokens == 100
-    assert dict(other.expenses.ever.by_prompt)["forward@1"].calls == 2
+    assert other.expenses.all_runs.total.prompt_tokens == 100
+    assert dict(other.expenses.all_runs.by_prompt)["forward@1"].calls == 2

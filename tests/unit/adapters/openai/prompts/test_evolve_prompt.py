@@ -34,7 +34,7 @@ def case(**fields):
         gradients=(TOLD,),
         praised=1,
         blamed=4,
-        wanted={"opera": 5, "jazz": 4},
+        choices={"opera": 5, "jazz": 4},
         common={},
         **fields,
     )
@@ -47,7 +47,7 @@ def answer(kind, count):
 
 
 def test_the_model_sees_what_readers_said_and_no_user():
-    asked = question(case(halves=HALVES, nearest=ROUTER, likeness=0.912))
+    asked = question(case(halves=HALVES, nearest=ROUTER, similarity=0.912))
     shown = asked.data["router"]
     assert (shown["misled"], shown["gradients"], shown["likeness"]) == (
         4,
