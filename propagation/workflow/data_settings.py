@@ -7,7 +7,7 @@ from propagation.model.base import Term
 from propagation.model.errors import IncompatibleSettings
 
 
-class MadeWith(Term):
+class DataSettings(Term):
     """What numbers and texts of one epoch rest on. `embedder` is the name before it is fitted;
     `centres`: what the taste routers' centres are k-means of."""
 
@@ -24,10 +24,10 @@ class MadeWith(Term):
         return orjson.dumps(self.model_dump(), option=orjson.OPT_SORT_KEYS)
 
     @classmethod
-    def of_blob(cls, blob: bytes) -> "MadeWith":
+    def of_blob(cls, blob: bytes) -> "DataSettings":
         return cls.model_validate(orjson.loads(blob))
 
-    def check(self, now: "MadeWith") -> None:
+    def check(self, now: "DataSettings") -> None:
         """Raises IncompatibleSettings naming each setting that differs, both values, and the
         command."""
         if now == self:

@@ -20,12 +20,12 @@ from propagation.ports.graph.record import RecordResult
 from propagation.ports.reasoner import Reasoner
 from propagation.ports.vector_index import VectorIndex
 from propagation.routing.perception import CentrePerception
-from propagation.workflow.bootstrap.stage0 import Say, Stage0, first_view, no_words
+from propagation.workflow.bootstrap.stage0 import OnStep, Stage0, first_view, ignore_step
 from propagation.workflow.concurrency.heartbeat import Life
 from propagation.workflow.concurrency.leases import Leases
-from propagation.workflow.concurrency.locks import Gate
+from propagation.workflow.concurrency.locks import ReadersWriterLock
 from propagation.workflow.concurrency.tasks import yield_to_loop
-from propagation.workflow.data_settings import MadeWith
+from propagation.workflow.data_settings import DataSettings
 from propagation.workflow.evolve.evolution import Evolution
 from propagation.workflow.forget.coordinator import Forgetting, Memory
 from propagation.workflow.forget.retention import Retention
@@ -47,17 +47,17 @@ from propagation.workflow.reason.cold_start import ColdStart
 from propagation.workflow.reason.drafting import Drafting
 from propagation.workflow.reason.interaction import InteractionReasoning
 from propagation.workflow.reason.reason_step import CLAIM, Reasoning
-from propagation.workflow.replica_sync import Following
+from propagation.workflow.replica_sync import ReplicaSync
 from propagation.workflow.rounds.perception import AttributePerception
 from propagation.workflow.rounds.policies import policy_for
 from propagation.workflow.rounds.round import PropagationRound
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views.catalogue import Catalogue
-from propagation.workflow.views.client_texts import held_texts
-from propagation.workflow.views.numbers_owner import Numbers
+from propagation.workflow.views.client_texts import client_text_cache
+from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView
-from propagation.workflow.views.pending_events import Unlearned
-from propagation.workflow.views.reasoned_watermark import Progress
+from propagation.workflow.views.pending_events import PendingEvents
+from propagation.workflow.views.reasoned_watermark import ReasonedWatermark
 from propagation.workflow.warm_up import warm_up
 
 Reach = Callable[[Callable[[], Awaitable[None]]], Awaitable[None]]
@@ -92,7 +92,7 @@ class Engine:
         self.leases = Leases(store, holder, settings.lease_seconds)
         self.life = Life(store, holder, settings.lease_seconds)
         self._reached = False
-        wanted = MadeWith(
+        wanted = DataSettings(
             session_k=settings.session.k,
             taste_k=settings.taste.k,
             embedder=embedder.name,
@@ -101,15 +101,19 @@ class Engine:
             seed=settings.seed,
             centres=settings.centres,
         )
-        self.numbers = Numbers(first_view(wanted, settings.limits))
+        self.numbers = NumbersOwner(first_view(wanted, settings.limits))
         self._learning, self._reasoning, self._rounding = (
             asyncio.Lock(),
             asyncio.Lock(),
             asyncio.Lock(),
         )
         self._bootstrapping = asyncio.Lock()
-        self._merging = Gate()
-        self.catalogue, self.unlearned, self.progress = Catalogue(), Unlearned(), Progress(store)
+        self._merging = ReadersWriterLock()
+        self.catalogue, self.unlearned, self.progress = (
+            Catalogue(),
+            PendingEvents(),
+            ReasonedWatermark(store),
+        )
         self.retention = Retention(store)
         self.refused = RefusedTexts(store, embedder, self.numbers)
         self.similar = Similar(store, self.numbers)
@@ -139,7 +143,7 @@ class Engine:
             self._take_epoch,
         )
         self._interactions = InteractionReasoning(
-            store, reasoner, settings, held_texts(store), yield_to_calls
+            store, reasoner, settings, client_text_cache(store), yield_to_calls
         )
         self.reasoning = Reasoning(
             store,
@@ -154,7 +158,9 @@ class Engine:
         self.profiles = ProfileReader(
             store, reasoner, settings, self.vectors.publish, self.past, self._merging
         )
-        self.following = Following(store, embedder, self.vectors, self.unlearned, self._read_again)
+        self.following = ReplicaSync(
+            store, embedder, self.vectors, self.unlearned, self._read_again
+        )
         self.tracer = Tracer(store)
         self.ranking = ReasonerRanking(store, reasoner, settings.seed)
         self.rounds = PropagationRound(
@@ -282,7 +288,7 @@ class Engine:
     async def _still(self) -> AsyncIterator[None]:
         """Nothing in this process learns, reasons, merges, evolves or runs a round; reads and
         record go on."""
-        async with self._evolving, self._stillness(), self._merging.alone():
+        async with self._evolving, self._stillness(), self._merging.write():
             yield
 
     def _forget_texts(self, refs: Iterable[int]) -> None:
@@ -306,7 +312,7 @@ class Engine:
         if covered:
             async with self._bootstrapping:  # a second caller looks again once the first is done
                 if await self.stage0.due(self.cold_start.changes):
-                    await self._open_epoch(no_words, first=True)
+                    await self._open_epoch(ignore_step, first=True)
         return covered
 
     def _take_entries(self, entries: Sequence[LogEntry]) -> None:
@@ -317,25 +323,25 @@ class Engine:
     async def _take_epoch(self, number: int) -> None:
         await self.stage0.take_epoch(number)
 
-    async def init(self, say: Say = no_words) -> Epoch:
+    async def init(self, on_step: OnStep = ignore_step) -> Epoch:
         """Stage 0, now: fit the embedder, find the routers' centres, learn everything again, and
         open an epoch; reads and record go on meanwhile. `say` is told each step in a few words.
         Raises LeaseLost when another process learns."""
-        epoch = await self._open_epoch(say, first=False)
+        epoch = await self._open_epoch(on_step, first=False)
         assert epoch is not None, "the next one"
         return epoch
 
-    async def _open_epoch(self, say: Say, *, first: bool) -> Epoch | None:
+    async def _open_epoch(self, on_step: OnStep, *, first: bool) -> Epoch | None:
         async with self._reasoning:
             while await self._describe(welcome=False):  # by routers that are to say other things
                 pass
         async with self._evolving, self._learning, self._no_reasoning(), self._rounding:
-            epoch = await self.stage0.run(say, first=first)
+            epoch = await self.stage0.run(on_step, first=first)
             if epoch is None:
                 return None
             self.following.embedded()
             if self.settings.propagate and self.rounds.policy.summarises:
-                say("writing the routers' first profiles")
+                on_step("writing the routers' first profiles")
                 with contextlib.suppress(LeaseHeld):  # it stays due
                     await self.rounds.run()
             return epoch

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.workflow.index.vector_sync import VectorSync
-from propagation.workflow.views.pending_events import Unlearned
+from propagation.workflow.views.pending_events import PendingEvents
 
 LOG_PART = 10_000
 TEXTS_A_STEP = 2_000
 
 
-class Following:
+class ReplicaSync:
     """Every step looks from where the last one stood. Where one process is alone, it finds nothing.
     `forget` is told whose texts somebody else wrote."""
 
@@ -22,7 +22,7 @@ class Following:
         store: GraphStore,
         embedder: Embedder,
         vectors: VectorSync,
-        unlearned: Unlearned,
+        unlearned: PendingEvents,
         forget: Callable[[Iterable[int]], None],
     ) -> None:
         self._store = store

@@ -9,7 +9,7 @@ from propagation.model.interactions.log import Interactions
 from propagation.model.interactions.withdrawal import LearnedWeights
 from propagation.model.routers.router_maps import RouterMaps
 from propagation.numbers.ranking.quantised_scores import follow_recent, up_to_date
-from propagation.workflow.concurrency.core_pool import Cores
+from propagation.workflow.concurrency.core_pool import CorePool
 from propagation.workflow.forget.number_changes import History, Subtraction
 from propagation.workflow.learn.checkpoints import restored, snapshot
 from propagation.workflow.read.scoring import EMPTY_ROWS, Ask, Reader
@@ -56,7 +56,7 @@ def warm_reading(view: NumbersView | None = None) -> None:
     """What only looks: at a view that learned, or at a new one."""
     view = view or _view()
     view.taste_weights([ref_of(ClientKind.USER, 0), ref_of(ClientKind.ITEM, 0)], count=2)
-    cores = Cores(1)
+    cores = CorePool(1)
     Reader(cores).read(
         view,
         [

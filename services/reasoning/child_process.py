@@ -17,7 +17,7 @@ from propagation.adapters.sqlite.reason.texts import bodies_now
 from propagation.model.errors import PropagationError
 from propagation.workflow.reason.drafting import Drafter, Drafts, newest_of
 from propagation.workflow.reason.interaction import InteractionReasoning
-from propagation.workflow.views.client_texts import held_texts
+from propagation.workflow.views.client_texts import client_text_cache
 from services.reasoning.pipe_protocol import (
     ENOUGH,
     Begin,
@@ -79,7 +79,7 @@ async def _serve(requests: BinaryIO, answers: BinaryIO, enough: Enough) -> None:
             working_set,
             OfflineReasoner(begin.workflow.profile_lines),
             begin.workflow,
-            held_texts(working_set),
+            client_text_cache(working_set),
             _at_once,
         ),
         PART,

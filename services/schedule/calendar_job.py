@@ -117,7 +117,7 @@ class CalendarJob:
         self._show(state)
         if state is not None and not self._is_due(state):
             return False
-        async with self._leases.holding(self._key) as lease:
+        async with self._leases.hold(self._key) as lease:
             return lease is not None and await self._check_alone(lease)
 
     async def status(self) -> JobStatus:

@@ -19,17 +19,17 @@ from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.graph.leases import Lease
 from propagation.routing.attribute_extraction import own_attributes
 from propagation.routing.initial_clustering import spherical_kmeans
-from propagation.workflow.data_settings import MadeWith, embedder_name, made_with_name
+from propagation.workflow.data_settings import DataSettings, embedder_name, made_with_name
 from propagation.workflow.index.embedding import content_text
 from propagation.workflow.learn.checkpoints import snapshot
 from propagation.workflow.learn.learner import take_clients
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.views.numbers_owner import Numbers
+from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView
 
 PAGE = 5_000
 ENTRIES_A_BLOCK = 2_048
-Say = Callable[[str], None]
+OnStep = Callable[[str], None]
 
 
 async def catalogue_of(store: GraphStore) -> list[Client]:
@@ -51,16 +51,16 @@ class NewEpoch:
         self._embedder = embedder
         self._settings = settings
 
-    async def open(self, lease: Lease, made_with: MadeWith, say: Say) -> Epoch:
+    async def open(self, lease: Lease, made_with: DataSettings, on_step: OnStep) -> Epoch:
         """The next epoch, published under the learner's lease."""
         current = await self._store.current_epoch()
         number = current.number + 1 if current else 1
-        say("fitting the embedder on the catalogue")
+        on_step("fitting the embedder on the catalogue")
         catalogue = await catalogue_of(self._store)
         embedder, state = await self._fitted([content_text(item) for item in catalogue])
-        say("finding the routers' centres")
+        on_step("finding the routers' centres")
         view = await self._view(embedder, catalogue, number)
-        say("learning all interactions again")
+        on_step("learning all interactions again")
         await self._relearn(lease, view, embedder)
         if state is not None:
             await self._store.put_blob(embedder_name(number), state, lease)
@@ -110,7 +110,7 @@ class NewEpoch:
     async def _relearn(self, lease: Lease, view: NumbersView, embedder: Embedder) -> None:
         """Stage the whole log, learned again on the new start, with the negatives that were
         recorded."""
-        numbers = Numbers(view)
+        numbers = NumbersOwner(view)
         through = await self._store.learned_through()
         try:
             while view.applied_through < through:

@@ -11,25 +11,25 @@ from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.vector_index import VectorIndex
 from propagation.workflow.bootstrap.new_epoch import NewEpoch, catalogue_of
 from propagation.workflow.concurrency.leases import ROUND_LEASE, Leases
-from propagation.workflow.data_settings import MadeWith, embedder_name, made_with_name
+from propagation.workflow.data_settings import DataSettings, embedder_name, made_with_name
 from propagation.workflow.index.maintenance import IndexMaintenance, OnProgress, no_progress
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.rounds.policies import QuantileTau
 from propagation.workflow.rounds.round import PropagationRound
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.views.numbers_owner import Numbers
+from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView, seeded_directions
 
-Say = Callable[[str], None]
+OnStep = Callable[[str], None]
 log = logging.getLogger(__name__)
 
 
-def no_words(_: str) -> None:
+def ignore_step(_: str) -> None:
     """For callers that say nothing."""
 
 
-def first_view(made_with: MadeWith, limits: tuple[float, float]) -> NumbersView:
+def first_view(made_with: DataSettings, limits: tuple[float, float]) -> NumbersView:
     """Routers before bootstrap: seeded directions."""
     seed, dimension = made_with.seed, made_with.dimension
     return NumbersView(
@@ -51,13 +51,13 @@ class Stage0:
         store: GraphStore,
         embedder: Embedder,
         index: VectorIndex,
-        numbers: Numbers,
+        numbers: NumbersOwner,
         learner: Learner,
         vectors: VectorSync,
         upkeep: IndexMaintenance,
         rounds: PropagationRound,
         settings: WorkflowSettings,
-        wanted: MadeWith,
+        wanted: DataSettings,
         leases: Leases,
     ) -> None:
         self._store = store
@@ -93,7 +93,7 @@ class Stage0:
         self._look_after = changed_clients + needed - with_text
         return with_text >= needed
 
-    async def run(self, say: Say, *, first: bool) -> Epoch | None:
+    async def run(self, on_step: OnStep, *, first: bool) -> Epoch | None:
         """Open the next epoch and go live on it. The caller keeps learn, reason and rounds still
         meanwhile. `first`: None where there is one already, for another process was quicker. Raises
         LeaseLost where another process goes on learning."""
@@ -101,12 +101,12 @@ class Stage0:
             if first and self._numbers.view.epoch:
                 return None
             self._learner.changing()
-            epoch = await self._new_epoch.open(lease, self._wanted, say)
+            epoch = await self._new_epoch.open(lease, self._wanted, on_step)
             self._rounds.new_epoch()
             self.made_with, self.anew = self._wanted, False
             await self._take_embedder(epoch.number)
             await self._learner.reload()
-        say("embedding profiles, attributes and routers")
+        on_step("embedding profiles, attributes and routers")
         await self._upkeep.reindex()
         log.info("epoch %d is open at sequence %d", epoch.number, epoch.sequence)
         return epoch
@@ -121,7 +121,7 @@ class Stage0:
             await self._store.put_blob(made_with_name(era), self._wanted.blob)
             self.made_with = self._wanted
         else:
-            self.made_with = MadeWith.of_blob(blob)
+            self.made_with = DataSettings.of_blob(blob)
         self.anew = adopt and self.made_with != self._wanted
         if not adopt:
             self.made_with.check(self._wanted)
@@ -141,7 +141,7 @@ class Stage0:
         """The index anew, and tau of eq. 4 with it where it is a quantile."""
         count = await self._upkeep.reindex(progress)
         if self._settings.policy == "semantic" and self._settings.tau is None:
-            async with self._leases.holding(ROUND_LEASE) as lease:
+            async with self._leases.hold(ROUND_LEASE) as lease:
                 if lease is None:
                     raise LeaseHeld(ROUND_LEASE)
                 await QuantileTau(
@@ -161,7 +161,7 @@ class Stage0:
             (epoch.era for epoch in await self._store.epochs() if epoch.number == number), number
         )
         if blob := await self._store.get_blob(made_with_name(era)):
-            self.made_with = MadeWith.of_blob(blob)
+            self.made_with = DataSettings.of_blob(blob)
         if self.made_with.embedder == self._wanted.embedder:
             self.made_with.check(self._wanted)
             await self._take_embedder(era)

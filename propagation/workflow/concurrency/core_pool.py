@@ -10,7 +10,7 @@ MOST_THREADS = 4
 LEAST_BLOCKS = 128
 
 
-class Cores:
+class CorePool:
     """The caller's thread and, for what is large enough to be shared, one more for every other
     core."""
 

@@ -1,5 +1,4 @@
-"""Leases held for as long as the work takes, however long that is; and one that its holder keeps
-until another asks for it."""
+"""Leases in the graph, renewed for as long as the work takes."""
 
 import asyncio
 import contextlib
@@ -8,18 +7,25 @@ from collections.abc import AsyncIterator
 
 from propagation.model.errors import PropagationError
 from propagation.ports.graph.leases import Lease, LeaseStore
+from propagation.workflow.concurrency.tasks import background_task, keep_renewing
 
+LEARN_LEASE = "learn"
+"""Held by the process that learns."""
 ROUND_LEASE = "round"
-"""Held by the one process that runs a round, or publishes an evolution or a withdrawal."""
-PROLONGED_A_LIFE = 3
-PATIENCE_SECONDS = 30.0
-"""How long a caller waits for what another process holds."""
-ASKED_MS, LOOK_SECONDS = 5_000, 0.1
+"""Held by the process that runs a round, or publishes an evolution or a withdrawal."""
+RENEWALS = 3
+"""How often a lease is renewed in the time for which it stands."""
+WAIT_SECONDS = 30.0
+"""How long a caller waits for a lease of another process."""
+REQUEST_TTL_MS, POLL_SECONDS = 5_000, 0.1
 
 
 class Leases:
-    """What this process, `holder`, holds in the graph. Each lease stands for `seconds` from when it
-    was last prolonged: so long after a process died others take over."""
+    """The leases of one process, `holder`.
+
+    A lease stands for `seconds` after its last renewal: so long after a process died, others take
+    over.
+    """
 
     def __init__(self, store: LeaseStore, holder: str, seconds: float) -> None:
         self._store = store
@@ -30,79 +36,86 @@ class Leases:
     def ttl_ms(self) -> int:
         return int(self.seconds * 1_000)
 
+    @property
+    def renewal_seconds(self) -> float:
+        """Return the time between two renewals."""
+        return self.seconds / RENEWALS
+
     async def acquire(self, name: str) -> Lease | None:
-        """The lease, new or prolonged; None while another holder has it."""
+        """Take or renew a lease; None while another process holds it."""
         return await self._store.acquire_lease(name, self.holder, self.ttl_ms)
 
     @contextlib.asynccontextmanager
-    async def holding(self, name: str, patience: float = 0.0) -> AsyncIterator[Lease | None]:
-        """The lease, prolonged thrice in its life until the body ends, then given back; None while
-        another holder has it, which is waited for so many seconds. Where it is lost all the same
-        (this process stood still for longer than it stands), the next fenced commit raises
-        LeaseLost."""
-        lease = await self.taken_over(name, patience)
+    async def hold(self, name: str, wait_seconds: float = 0.0) -> AsyncIterator[Lease | None]:
+        """Hold a lease until the body ends, then give it back.
+
+        A lease is lost all the same if this process stalls for longer than it stands; the next
+        fenced commit then raises LeaseLost.
+
+        Args:
+            name: The lease.
+            wait_seconds: How long to wait for another process to give it back.
+
+        Returns:
+            The lease, or None if another process holds it.
+        """
+        lease = await self.wait_for(name, wait_seconds)
         if lease is None:
             yield None
             return
         try:
-            async with self.prolonged(lease, shared=False):
+            async with self.keep_alive(lease, shared=False):
                 yield lease
         finally:
-            with contextlib.suppress(PropagationError):  # what is not given back expires
+            with contextlib.suppress(PropagationError):  # a lease that is not given back expires
                 await self._store.release_lease(lease)
 
-    async def taken_over(self, name: str, patience: float = PATIENCE_SECONDS) -> Lease | None:
-        """The lease, as soon as who has it gives it back, and who keeps it until it is asked for
-        (see `asked_for`) is asked for it; None where that took longer than so many seconds."""
-        until = time.monotonic() + patience
-        asking: Lease | None = None
+    async def wait_for(self, name: str, seconds: float = WAIT_SECONDS) -> Lease | None:
+        """Request a lease from its holder, and return it once it is given back.
+
+        Returns:
+            The lease, or None if that took longer than `seconds`.
+        """
+        until = time.monotonic() + seconds
+        request: Lease | None = None
         try:
             while (lease := await self.acquire(name)) is None and time.monotonic() < until:
-                asking = await self._store.acquire_lease(_asked(name), self.holder, ASKED_MS)
-                await asyncio.sleep(LOOK_SECONDS)
+                request = await self._store.acquire_lease(
+                    _request(name), self.holder, REQUEST_TTL_MS
+                )
+                await asyncio.sleep(POLL_SECONDS)
             return lease
         finally:
-            if asking is not None:
+            if request is not None:
                 with contextlib.suppress(PropagationError):
-                    await self._store.release_lease(asking)
+                    await self._store.release_lease(request)
 
-    async def asked_for(self, name: str) -> bool:
-        """Whether another process waits for this lease: who holds it gives it back, and nobody else
-        takes it meanwhile."""
-        return await self._store.lease_holder(_asked(name)) not in (None, self.holder)
+    async def requested_elsewhere(self, name: str) -> bool:
+        """Return whether another process waits for this lease.
+
+        A holder that keeps a lease then gives it back, and third processes do not take it.
+        """
+        return await self._store.lease_holder(_request(name)) not in (None, self.holder)
 
     @contextlib.asynccontextmanager
-    async def prolonged(self, lease: Lease, *, shared: bool) -> AsyncIterator[None]:
-        """The lease is prolonged thrice in its life until the body ends, and not given back.
-        `shared`: others in this process work under it too, and a lease that was taken anew is
-        theirs."""
-        keeping = asyncio.create_task(self._prolong(lease, shared))
-        try:
+    async def keep_alive(self, lease: Lease, *, shared: bool) -> AsyncIterator[None]:
+        """Renew a lease until the body ends; do not give it back.
+
+        Args:
+            lease: The lease.
+            shared: Whether other work of this process uses the lease too. A lease that had to be
+                taken anew is then theirs; otherwise it is given back at once.
+        """
+
+        async def renew() -> bool:
+            renewed = await self.acquire(lease.name)
+            if renewed is not None and renewed.token != lease.token and not shared:
+                await self._store.release_lease(renewed)
+            return renewed is not None and renewed.token == lease.token
+
+        async with background_task(keep_renewing(renew, self.renewal_seconds)):
             yield
-        finally:
-            keeping.cancel()
-            await asyncio.gather(keeping, return_exceptions=True)
-
-    async def _prolong(self, lease: Lease, shared: bool) -> None:
-        """A commit under the lease holds its row: what waited for one that took long is followed by
-        the next at once."""
-        pause = self.seconds / PROLONGED_A_LIFE
-        due = time.monotonic() + pause
-        while True:
-            await asyncio.sleep(max(0.0, due - time.monotonic()))
-            due = time.monotonic() + pause
-            try:
-                again = await self.acquire(lease.name)
-            except Exception:  # a graph that is away: who works under it is told by its commit
-                await asyncio.sleep(LOOK_SECONDS)
-                continue
-            if again is None:
-                return
-            if again.token != lease.token:
-                if not shared:
-                    await self._store.release_lease(again)
-                return
 
 
-def _asked(name: str) -> str:
+def _request(name: str) -> str:
     return f"{name}:asked"

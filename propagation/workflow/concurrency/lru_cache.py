@@ -1,22 +1,31 @@
-"""A bounded cache: what was used least recently goes first; its use is counted."""
+"""LRU cache that counts its hits and misses."""
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
+
+from cachetools import LRUCache
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Recent(Generic[K, V]):
-    """Values by key that weigh at most `bound` (>= 1) together: one each, or what `weigh` says; the
-    newest is held whatever it weighs. `hits` and `misses` count look-ups since the start."""
+class CountedLruCache(Generic[K, V]):
+    """Values by key; the least recently used are dropped once they exceed the capacity.
 
-    def __init__(self, bound: int, weigh: Callable[[V], int] | None = None) -> None:
-        self._bound = bound
-        self._weigh = weigh or (lambda value: 1)
-        self._weight = 0
-        self._values: OrderedDict[K, V] = OrderedDict()
+    `hits` and `misses` count look-ups since the start.
+    """
+
+    def __init__(self, capacity: int, weigh: Callable[[V], int] = lambda value: 1) -> None:
+        """Create an empty cache.
+
+        Args:
+            capacity: Total weight of the values, at least 1. A value that weighs more takes all
+                of it.
+            weigh: Returns the weight of a value.
+        """
+        self._values: LRUCache[K, V] = LRUCache(
+            capacity, getsizeof=lambda value: min(weigh(value), capacity)
+        )
         self.hits = 0
         self.misses = 0
 
@@ -24,30 +33,23 @@ class Recent(Generic[K, V]):
         return len(self._values)
 
     def find(self, keys: Iterable[K]) -> dict[K, V]:
-        """Those of the keys that are held."""
+        """Return the values of those keys that are cached."""
         found: dict[K, V] = {}
         for key in keys:
             value = self._values.get(key)
             if value is None:
                 self.misses += 1
-                continue
-            self.hits += 1
-            self._values.move_to_end(key)
-            found[key] = value
+            else:
+                self.hits += 1
+                found[key] = value
         return found
 
     def put(self, key: K, value: V) -> None:
-        self._drop(key)
+        """Store a value."""
+        self._values.pop(key, None)  # else room would be made for both of them
         self._values[key] = value
-        self._weight += self._weigh(value)
-        while self._weight > self._bound and len(self._values) > 1:
-            self._drop(next(iter(self._values)))
 
     def forget(self, keys: Iterable[K]) -> None:
+        """Drop the values of these keys."""
         for key in keys:
-            self._drop(key)
-
-    def _drop(self, key: K) -> None:
-        value = self._values.pop(key, None)
-        if value is not None:
-            self._weight -= self._weigh(value)
+            self._values.pop(key, None)

@@ -34,7 +34,7 @@ from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.learned_weights import gather
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.views.numbers_owner import Numbers
+from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView
 
 REDONE = 3
@@ -53,7 +53,7 @@ class Evolution:
         self,
         store: GraphStore,
         reasoner: Reasoner,
-        numbers: Numbers,
+        numbers: NumbersOwner,
         vectors: VectorSync,
         upkeep: IndexMaintenance,
         learner: Learner,

@@ -31,14 +31,14 @@ from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.graph.leases import Lease
 from propagation.ports.graph.outbox import IndexChange
 from propagation.ports.vector_index import Collection
-from propagation.workflow.concurrency.leases import PATIENCE_SECONDS, ROUND_LEASE, Leases
+from propagation.workflow.concurrency.leases import ROUND_LEASE, WAIT_SECONDS, Leases
 from propagation.workflow.evolve.decided_plan import DecidedPlan, caught_up
 from propagation.workflow.evolve.planner import NewText
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.checkpoint_patch import patch_of
 from propagation.workflow.learn.checkpoints import Arrays, lent, snapshot
-from propagation.workflow.views.numbers_owner import Numbers
+from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView
 
 EDGES_A_COMMIT = 10_000
@@ -59,7 +59,7 @@ class Publisher:
     def __init__(
         self,
         store: GraphStore,
-        numbers: Numbers,
+        numbers: NumbersOwner,
         vectors: VectorSync,
         upkeep: IndexMaintenance,
         leases: Leases,
@@ -81,11 +81,11 @@ class Publisher:
         that ends. Raises LeaseLost, VersionClash: nothing has changed then."""
         async with (
             self._learners_lease() as learn,
-            self._leases.holding(ROUND_LEASE, PATIENCE_SECONDS) as rounds,
+            self._leases.hold(ROUND_LEASE, WAIT_SECONDS) as rounds,
         ):
             if rounds is None:
                 raise LeaseLost(
-                    f"another process runs a round, and was not done in {PATIENCE_SECONDS:.0f} s; try again"
+                    f"another process runs a round, and was not done in {WAIT_SECONDS:.0f} s; try again"
                 )
             current = await self._store.current_epoch()
             if current is None or current.number != epoch.number:

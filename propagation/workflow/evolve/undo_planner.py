@@ -15,13 +15,13 @@ from propagation.ports.graph.graph_store import GraphStore
 from propagation.workflow.evolve.decided_plan import DecidedPlan
 from propagation.workflow.evolve.planner import ATTRIBUTES, NewText
 from propagation.workflow.learn.learned_weights import Written, aligned_blocks, summed
-from propagation.workflow.views.numbers_owner import Numbers
+from propagation.workflow.views.numbers_owner import NumbersOwner
 
 
 class UndoPlanner:
     """Reads the store and decides; the publisher writes. Learn may go on."""
 
-    def __init__(self, store: GraphStore, numbers: Numbers) -> None:
+    def __init__(self, store: GraphStore, numbers: NumbersOwner) -> None:
         self._store = store
         self._numbers = numbers
 

@@ -7,11 +7,13 @@ import orjson
 from propagation.model.clients.client import ClientKey, ClientKind, index_of, kind_of
 from propagation.model.errors import NotFound
 from propagation.ports.graph.graph_store import ForgettingGraph
-from propagation.workflow.views.numbers_owner import Numbers
+from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView
 
 
-async def exported(store: ForgettingGraph, numbers: Numbers, key: ClientKey) -> AsyncIterator[str]:
+async def exported(
+    store: ForgettingGraph, numbers: NumbersOwner, key: ClientKey
+) -> AsyncIterator[str]:
     """A line a record, `what` naming its kind (see ports/graph/export.py), the numbers in memory
     last. Raises NotFound."""
     (ref,) = await store.find_refs([key])

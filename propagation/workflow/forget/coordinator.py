@@ -19,8 +19,8 @@ from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views.catalogue import Catalogue
-from propagation.workflow.views.numbers_owner import Numbers
-from propagation.workflow.views.pending_events import Unlearned
+from propagation.workflow.views.numbers_owner import NumbersOwner
+from propagation.workflow.views.pending_events import PendingEvents
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Memory:
 
     forget_texts: Callable[[Iterable[int]], None]
     catalogue: Catalogue
-    unlearned: Unlearned
+    unlearned: PendingEvents
 
 
 class Forgetting:
@@ -40,7 +40,7 @@ class Forgetting:
         self,
         store: GraphStore,
         embedder: Embedder,
-        numbers: Numbers,
+        numbers: NumbersOwner,
         learner: Learner,
         vectors: VectorSync,
         upkeep: IndexMaintenance,

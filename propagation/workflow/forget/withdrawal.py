@@ -23,7 +23,7 @@ from propagation.ports.graph.graph_store import ForgettingGraph, VersionClash
 from propagation.ports.graph.leases import Lease
 from propagation.ports.graph.outbox import IndexChange
 from propagation.ports.vector_index import Collection
-from propagation.workflow.concurrency.leases import PATIENCE_SECONDS, ROUND_LEASE, Leases
+from propagation.workflow.concurrency.leases import ROUND_LEASE, WAIT_SECONDS, Leases
 from propagation.workflow.concurrency.tasks import background_task
 from propagation.workflow.forget.learned_histories import Histories, in_routers_of_now
 from propagation.workflow.forget.number_changes import Subtraction
@@ -32,7 +32,7 @@ from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import COLLECTIONS, VectorSync
 from propagation.workflow.learn.checkpoints import lent_own, lent_rest
 from propagation.workflow.learn.learner import Learner
-from propagation.workflow.views.numbers_owner import Numbers
+from propagation.workflow.views.numbers_owner import NumbersOwner
 
 REDONE = 5
 USERS_A_TURN = 16
@@ -75,7 +75,7 @@ class TakingBack:
         self,
         store: ForgettingGraph,
         embedder: Embedder,
-        numbers: Numbers,
+        numbers: NumbersOwner,
         learner: Learner,
         vectors: VectorSync,
         upkeep: IndexMaintenance,
@@ -116,11 +116,11 @@ class TakingBack:
         on."""
         async with (
             self._learner.settled() as lease,
-            self._leases.holding(ROUND_LEASE, PATIENCE_SECONDS) as rounds,
+            self._leases.hold(ROUND_LEASE, WAIT_SECONDS) as rounds,
         ):
             if rounds is None:
                 raise LeaseLost(
-                    f"another process runs a round, and was not done in {PATIENCE_SECONDS:.0f} s; try again"
+                    f"another process runs a round, and was not done in {WAIT_SECONDS:.0f} s; try again"
                 )
             yield lease
 

@@ -12,7 +12,7 @@ from propagation.ports.graph.graph_store import GraphStore, VersionClash
 from propagation.ports.reasoner import Reasoner
 from propagation.reception.merge import receive
 from propagation.reception.message_buffer import buffered
-from propagation.workflow.concurrency.locks import Gate
+from propagation.workflow.concurrency.locks import ReadersWriterLock
 from propagation.workflow.history.time_travel import Past
 from propagation.workflow.settings import WorkflowSettings
 
@@ -38,7 +38,7 @@ class ProfileReader:
         settings: WorkflowSettings,
         publish: Callable[[Sequence[ClientText]], Awaitable[None]],
         past: Past,
-        merging: Gate,
+        merging: ReadersWriterLock,
     ) -> None:
         self._store = store
         self._past = past
@@ -59,7 +59,7 @@ class ProfileReader:
         other writers won five times in a row."""
         for attempt in range(REDONE):
             try:
-                async with self._merging.shared():
+                async with self._merging.read():
                     return await self._merge(ref)
             except VersionClash:
                 if attempt == REDONE - 1:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from propagation.model.errors import TooNew, TooOld
 from propagation.model.routers.router import RouterVersion, RoutingEdge
 from propagation.ports.graph.graph_store import GraphStore
-from propagation.workflow.data_settings import MadeWith, made_with_name
+from propagation.workflow.data_settings import DataSettings, made_with_name
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,11 @@ class Past:
         open_then = [epoch for epoch in await self._store.epochs() if epoch.sequence <= sequence]
         if not open_then:
             blob = await self._store.get_blob(made_with_name(0))
-            return 0, range(MadeWith.of_blob(blob).taste_k) if blob is not None else (), frozenset()
+            return (
+                0,
+                range(DataSettings.of_blob(blob).taste_k) if blob is not None else (),
+                frozenset(),
+            )
         epoch = open_then[-1]
         maps = (await self._store.router_maps()).maps
         retired = {router for one in maps if one.to_epoch == epoch.number for router in one.retired}

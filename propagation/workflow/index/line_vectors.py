@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.ports.embedder import Embedder
-from propagation.workflow.views.said import Said
+from propagation.workflow.views.client_texts import IndexedText
 
 LINES_KEPT, LINES_LEAST, LINES_AT_ONCE = 65_536, 4_096, 2_048
 
@@ -22,14 +22,14 @@ class LineVectors:
         self._vectors = np.zeros((0, embedder.dimension), np.float32)
         self._model = embedder.name
 
-    async def embed_new(self, texts: Sequence[Said]) -> None:
+    async def embed_new(self, texts: Sequence[IndexedText]) -> None:
         """Embed what is new among all their lines at once: an endpoint is asked in as few calls as
         it takes."""
         lines = list(dict.fromkeys(line for text in texts for line in text.lines))
         for start in range(0, len(lines), LINES_AT_ONCE):
             await self._line_vectors(lines[start : start + LINES_AT_ONCE])
 
-    async def profile_vectors(self, texts: Sequence[Said]) -> NDArray[np.float32]:
+    async def profile_vectors(self, texts: Sequence[IndexedText]) -> NDArray[np.float32]:
         """[len, D]: each profile's lines, summed by weight and normalised; zeros for an empty
         profile."""
         row_of = {

@@ -17,7 +17,7 @@ from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.index.outbox_feed import OutboxFeed
 from propagation.workflow.index.repair import IndexRepair
 from propagation.workflow.index.vector_sync import CLIENTS_A_CALL, COLLECTIONS, VectorSync
-from propagation.workflow.views.numbers_owner import Numbers
+from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView
 
 LEASE, FINDING = "reindex", "index"
@@ -44,7 +44,7 @@ class IndexMaintenance:
         index: VectorIndex,
         feed: OutboxFeed,
         vectors: VectorSync,
-        numbers: Numbers,
+        numbers: NumbersOwner,
         leases: Leases,
     ) -> None:
         self._store = store
@@ -137,7 +137,7 @@ class IndexMaintenance:
         place; how many points it has. What others committed meanwhile is made good after that.
         Raises LeaseHeld while another process does this."""
         try:
-            async with self._leases.holding(LEASE) as lease:
+            async with self._leases.hold(LEASE) as lease:
                 if lease is None:
                     raise LeaseHeld(LEASE)
                 successor = await self._index.create_successor(
@@ -175,7 +175,7 @@ class IndexMaintenance:
     async def _finding(self, seconds: float = 0.0) -> AsyncIterator[None]:
         """Nobody else looks for the index, who might make it at the same time. Raises LeaseHeld
         after so many seconds."""
-        async with self._leases.holding(FINDING, seconds) as lease:
+        async with self._leases.hold(FINDING, seconds) as lease:
             if lease is None:
                 raise LeaseHeld(FINDING)
             yield

@@ -8,7 +8,7 @@ from propagation.model.routers.router import RouterVersion
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.vector_index import Collection, IndexWriter, Point
 from propagation.workflow.index.vector_sync import CLIENTS_A_CALL, COLLECTIONS, VectorSync, by_kind
-from propagation.workflow.views.numbers_owner import Numbers
+from propagation.workflow.views.numbers_owner import NumbersOwner
 
 UNWRITTEN = 0
 LOOK_AGAIN_SECONDS = 1.0
@@ -20,7 +20,7 @@ class IndexRepair:
     """The index is read before the graph: what it then shows was committed before, or is about to
     be."""
 
-    def __init__(self, store: GraphStore, vectors: VectorSync, numbers: Numbers) -> None:
+    def __init__(self, store: GraphStore, vectors: VectorSync, numbers: NumbersOwner) -> None:
         self._store = store
         self._vectors = vectors
         self._numbers = numbers

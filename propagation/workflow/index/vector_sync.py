@@ -14,13 +14,12 @@ from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.graph.outbox import IndexChange
 from propagation.ports.vector_index import Collection, Point
 from propagation.routing.canonical_attributes import in_canonical
-from propagation.workflow.concurrency.lru_cache import Recent
+from propagation.workflow.concurrency.lru_cache import CountedLruCache
 from propagation.workflow.index.line_vectors import LineVectors
 from propagation.workflow.index.outbox_feed import OutboxFeed
-from propagation.workflow.views.client_texts import held_said
-from propagation.workflow.views.numbers_owner import Numbers
+from propagation.workflow.views.client_texts import IndexedText, indexed_text, indexed_text_cache
+from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView
-from propagation.workflow.views.said import Said, said_of
 
 VERSIONS_KEPT = 65_536
 CLIENTS_A_CALL = 2_000
@@ -39,7 +38,7 @@ class VectorSync:
         store: GraphStore,
         embedder: Embedder,
         feed: OutboxFeed,
-        numbers: Numbers,
+        numbers: NumbersOwner,
         yield_to_calls: Callable[[], Awaitable[None]],
     ) -> None:
         self._give_way = yield_to_calls
@@ -50,8 +49,8 @@ class VectorSync:
         self._lines = LineVectors(embedder)
         self._canonical: dict[str, str] = {}
         self._canonical_round = 0
-        self._versions: Recent[int, int] = Recent(VERSIONS_KEPT)
-        self.said = held_said(store)
+        self._versions: CountedLruCache[int, int] = CountedLruCache(VERSIONS_KEPT)
+        self.said = indexed_text_cache(store)
 
     def has_version(self, ref: int, version: int) -> bool:
         """Whether this process' view has a client's text of this version, or a later one, or is
@@ -100,17 +99,17 @@ class VectorSync:
 
     async def publish(self, texts: Sequence[ClientText]) -> None:
         """Committed texts, into the index and the view."""
-        said = [said_of(text) for text in texts]
+        said = [indexed_text(text) for text in texts]
         self.note_committed(said)
         await self.publish_committed(said)
 
-    def note_committed(self, texts: Sequence[Said]) -> None:
+    def note_committed(self, texts: Sequence[IndexedText]) -> None:
         """These are committed, and will be shown."""
         for text in texts:
             self._versions.put(text.ref, text.version)
             self.said.put(text.ref, text)
 
-    async def publish_committed(self, texts: Sequence[Said]) -> None:
+    async def publish_committed(self, texts: Sequence[IndexedText]) -> None:
         """What is expected. The graph is right without it: what fails here waits in the outbox, and
         is carried over by upkeep."""
         try:
@@ -126,7 +125,7 @@ class VectorSync:
     async def publish_round(
         self,
         done: Round,
-        remapped: Sequence[Said],
+        remapped: Sequence[IndexedText],
         fresh: Sequence[str],
         versions: Sequence[RouterVersion],
     ) -> None:
@@ -148,9 +147,9 @@ class VectorSync:
 
     async def write_texts(self, texts: Iterable[ClientText]) -> None:
         """New versions of clients' texts, one a client."""
-        await self.write([said_of(text) for text in texts])
+        await self.write([indexed_text(text) for text in texts])
 
-    async def write(self, texts: Sequence[Said]) -> None:
+    async def write(self, texts: Sequence[IndexedText]) -> None:
         """The same."""
         await self.write_points(await self.points_of_lines(texts))
 
@@ -173,7 +172,10 @@ class VectorSync:
             self._versions.put(int(point.key), point.version)
 
     def outbox_changes(
-        self, remapped: Sequence[Said], fresh: Sequence[str], versions: Sequence[RouterVersion]
+        self,
+        remapped: Sequence[IndexedText],
+        fresh: Sequence[str],
+        versions: Sequence[RouterVersion],
     ) -> list[IndexChange]:
         """What a round will publish of the index, for the outbox."""
         return [
@@ -190,9 +192,9 @@ class VectorSync:
 
     async def points_of_texts(self, texts: Iterable[ClientText]) -> list[Point]:
         """What the index holds of these texts."""
-        return await self.points_of_lines([said_of(text) for text in texts])
+        return await self.points_of_lines([indexed_text(text) for text in texts])
 
-    async def points_of_lines(self, texts: Sequence[Said]) -> list[Point]:
+    async def points_of_lines(self, texts: Sequence[IndexedText]) -> list[Point]:
         """The same: their lines embedded together, then summed in small parts, so that others get
         their turns on the loop."""
         points: list[Point] = []

@@ -19,15 +19,14 @@ from propagation.numbers.state import INTERACTIONS
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.graph.leases import Lease
-from propagation.workflow.concurrency.leases import PATIENCE_SECONDS, Leases
+from propagation.workflow.concurrency.leases import LEARN_LEASE, WAIT_SECONDS, Leases
 from propagation.workflow.index.embedding import attribute_text, content_text
 from propagation.workflow.learn.checkpoints import restored, snapshot
 from propagation.workflow.views.catalogue import Catalogue
-from propagation.workflow.views.numbers_owner import Numbers
+from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView
 
 log = logging.getLogger(__name__)
-LEASE = "learn"
 LOOK_SECONDS = 0.5
 BLOCK_LEAST, BLOCK_MOST = 256, 2_048
 BLOCKS_A_READ = 16
@@ -44,7 +43,7 @@ class Learner:
     def __init__(
         self,
         store: GraphStore,
-        numbers: Numbers,
+        numbers: NumbersOwner,
         embedder: Embedder,
         leases: Leases,
         first_view: Callable[[], NumbersView],
@@ -210,7 +209,7 @@ class Learner:
             if self._behind:
                 await self.catch_up()
             return 0
-        async with self._leases.prolonged(self._lease, shared=True):  # an embedder may be slow
+        async with self._leases.keep_alive(self._lease, shared=True):  # an embedder may be slow
             if self._behind:
                 await self.abreast()
             return await self._learn(self._lease)
@@ -244,10 +243,10 @@ class Learner:
             and not self._staging
         ):
             self._looked = time.monotonic()
-            self._asked = await self._leases.asked_for(LEASE)
+            self._asked = await self._leases.requested_elsewhere(LEARN_LEASE)
             if self._asked and self._lease is not None:
                 await self._store.release_lease(self._lease)
-        return None if self._asked else await self._leases.acquire(LEASE)
+        return None if self._asked else await self._leases.acquire(LEARN_LEASE)
 
     def _is_overtaken(self, entries: Sequence[LogEntry]) -> bool:
         """Whether another process opened an epoch, or took something back that this view still
@@ -268,14 +267,14 @@ class Learner:
         ):
             log.warning("a checkpoint was not saved: %s", failure)
         self._saving = None
-        lease = await self._leases.taken_over(LEASE)
+        lease = await self._leases.wait_for(LEARN_LEASE)
         if lease is None:
             raise LeaseLost(
-                f"another process takes something back or evolves, and was not done in {PATIENCE_SECONDS:.0f} s; try"
+                f"another process takes something back or evolves, and was not done in {WAIT_SECONDS:.0f} s; try"
                 " again"
             )
         self._asked = False
-        async with self._leases.prolonged(lease, shared=True):
+        async with self._leases.keep_alive(lease, shared=True):
             if abreast:
                 await self.abreast()
             self._lease = (
@@ -339,7 +338,7 @@ def erased_in(entries: Sequence[LogEntry]) -> list[int]:
 
 async def take_clients(
     store: GraphStore,
-    numbers: Numbers,
+    numbers: NumbersOwner,
     embedder: Embedder,
     part: LogSlice,
     catalogue: Catalogue | None = None,

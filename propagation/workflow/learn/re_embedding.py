@@ -13,7 +13,7 @@ from propagation.model.errors import ReasonerFailed
 from propagation.ports.embedder import Embedder, FittableEmbedder
 from propagation.ports.graph.record import ClientStore
 from propagation.workflow.index.embedding import attribute_text, content_text
-from propagation.workflow.views.numbers_owner import Numbers
+from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView
 
 EVERY_SECONDS = 1_000.0
@@ -29,7 +29,7 @@ class RefusedTexts:
         self,
         store: ClientStore,
         embedder: Embedder,
-        numbers: Numbers,
+        numbers: NumbersOwner,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from propagation.model.errors import StoreBusy
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph.graph_store import GraphStore
-from propagation.workflow.concurrency.leases import Leases
+from propagation.workflow.concurrency.leases import LEARN_LEASE, Leases
 from propagation.workflow.learn.checkpoints import restored, snapshot
-from propagation.workflow.learn.learner import BLOCKS_A_READ, LEASE, take_clients
-from propagation.workflow.views.numbers_owner import Numbers
+from propagation.workflow.learn.learner import BLOCKS_A_READ, take_clients
+from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView
 
 FirstView = Callable[[], NumbersView]
@@ -23,7 +23,7 @@ async def rebuilt(store: GraphStore, embedder: Embedder, first_view: FirstView) 
     there is none."""
     barrier = await store.newest_checkpoint(barrier=True)
     first = first_view()
-    numbers = Numbers(
+    numbers = NumbersOwner(
         first if barrier is None else restored(barrier, first.seed, tuple(first.state.limits))
     )
     try:
@@ -42,7 +42,7 @@ async def rebuild(
 ) -> int:
     """Rebuild and leave the result as the newest checkpoint; the sequence it is at. A process that
     is running takes it up when it next starts. Raises StoreBusy while another holder learns."""
-    async with leases.holding(LEASE) as lease:
+    async with leases.hold(LEARN_LEASE) as lease:
         if lease is None:
             raise StoreBusy("another process is learning; stop it, then rebuild")
         view = await rebuilt(store, embedder, first_view)

@@ -17,9 +17,9 @@ from propagation.workflow.read.filter_memory_cache import UserTexts
 from propagation.workflow.read.router_words import RouterWords
 from propagation.workflow.read.scoring import EMPTY_ROWS, EVERYTHING, Ask, Readings
 from propagation.workflow.views.catalogue import Catalogue
-from propagation.workflow.views.numbers_owner import Numbers
+from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import OFF, ON
-from propagation.workflow.views.pending_events import Unlearned
+from propagation.workflow.views.pending_events import PendingEvents
 
 FEW = 4_096
 
@@ -67,10 +67,10 @@ class Recommender:
     def __init__(
         self,
         store: GraphStore,
-        numbers: Numbers,
+        numbers: NumbersOwner,
         embedder: Embedder,
         catalogue: Catalogue,
-        unlearned: Unlearned,
+        unlearned: PendingEvents,
         router_words: RouterWords,
     ) -> None:
         self._store = store

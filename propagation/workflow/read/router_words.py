@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.workflow.index.vector_sync import VectorSync
-from propagation.workflow.views.numbers_owner import Numbers
+from propagation.workflow.views.numbers_owner import NumbersOwner
 
 FRESH_SECONDS = 1.0
 
@@ -15,7 +15,7 @@ class RouterWords:
     """Of one process, read again after each round and epoch that it knows of, and after a second:
     forgetting changes them too."""
 
-    def __init__(self, store: GraphStore, numbers: Numbers, vectors: VectorSync) -> None:
+    def __init__(self, store: GraphStore, numbers: NumbersOwner, vectors: VectorSync) -> None:
         self._store = store
         self._numbers = numbers
         self._vectors = vectors

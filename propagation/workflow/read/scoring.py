@@ -31,8 +31,8 @@ from propagation.numbers.ranking.rank import (
 )
 from propagation.numbers.rules.combiner import Combiner, for_newcomers
 from propagation.numbers.rules.mass import lifts, share
-from propagation.workflow.concurrency.core_pool import Cores
-from propagation.workflow.views.numbers_owner import Numbers
+from propagation.workflow.concurrency.core_pool import CorePool
+from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView
 
 BATCH = 8
@@ -91,7 +91,7 @@ class Reader:
     """The two stages over one view: quantised scores of everything, exact scores of a short list.
     For who has the view, and it uses other threads for the first stage."""
 
-    def __init__(self, cores: Cores) -> None:
+    def __init__(self, cores: CorePool) -> None:
         self._cores = cores
         self._totals: tuple[NDArray[np.float64], ...] = ()
         self._sketch: Sketch | None = None
@@ -270,7 +270,7 @@ class Readings:
     """Gathers reads that wait and runs them together: one pass over the catalogue serves up to
     eight."""
 
-    def __init__(self, numbers: Numbers) -> None:
+    def __init__(self, numbers: NumbersOwner) -> None:
         self._numbers = numbers
         self._reader = Reader(numbers.cores)
         self._waiting: list[tuple[Ask, asyncio.Future[Read]]] = []

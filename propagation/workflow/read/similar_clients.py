@@ -12,7 +12,7 @@ from propagation.numbers.limits import withheld
 from propagation.numbers.rules.mass import lifts, share
 from propagation.numbers.seeded_hash import mixed
 from propagation.ports.graph.record import ClientStore
-from propagation.workflow.views.numbers_owner import Numbers
+from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView
 
 CHUNK = 4_096
@@ -31,7 +31,7 @@ class Similar:
     """Compares one client with all of a kind, in parts, so that learning takes its turns between
     them."""
 
-    def __init__(self, store: ClientStore, numbers: Numbers) -> None:
+    def __init__(self, store: ClientStore, numbers: NumbersOwner) -> None:
         self._store = store
         self._numbers = numbers
 

@@ -1,5 +1,4 @@
-"""ClaimRenewal of this process: each stands as long as a lease, and is prolonged for as long as it is
-worked on."""
+"""Claims of interactions by this process, renewed while they are worked on."""
 
 import asyncio
 import contextlib
@@ -7,51 +6,48 @@ from collections.abc import AsyncIterator
 
 from propagation.model.interactions.reasoning import ReasonClaim
 from propagation.ports.graph.graph_store import GraphStore
-from propagation.workflow.concurrency.leases import LOOK_SECONDS, PROLONGED_A_LIFE, Leases
+from propagation.workflow.concurrency.leases import Leases
+from propagation.workflow.concurrency.tasks import keep_renewing
 
 
 class ClaimRenewal:
-    """Where one is lost all the same (this process stood still for longer than it stands), its
-    commit raises LeaseLost."""
+    """The claims of one process; each stands as long as a lease.
+
+    A claim is lost all the same if this process stalls for longer than it stands; its commit then
+    raises LeaseLost.
+    """
 
     def __init__(self, store: GraphStore, leases: Leases) -> None:
         self._store = store
         self._leases = leases
-        self._held: set[int] = set()
-        self._keeping: asyncio.Task[None] | None = None
+        self._tokens: set[int] = set()
+        self._renewal: asyncio.Task[None] | None = None
 
     async def take(self, limit: int) -> ReasonClaim | None:
-        """The next interactions (see ReasonStore.claim_reason)."""
+        """Claim the next interactions (see ReasonStore.claim_reason)."""
         return await self._store.claim_reason(self._leases.holder, limit, self._leases.ttl_ms)
 
     async def take_dead_letters(self, limit: int) -> ReasonClaim | None:
-        """The oldest dead letters (see ReasonStore.claim_dead_letters)."""
+        """Claim the oldest dead letters (see ReasonStore.claim_dead_letters)."""
         return await self._store.claim_dead_letters(self._leases.holder, limit, self._leases.ttl_ms)
 
     @contextlib.asynccontextmanager
-    async def held(self, claim: ReasonClaim) -> AsyncIterator[None]:
-        """It is prolonged, with all others that are held, until the body ends; it is not given
-        back."""
-        self._held.add(claim.token)
-        if self._keeping is None:
-            self._keeping = asyncio.create_task(self._keep())
+    async def keep_alive(self, claim: ReasonClaim) -> AsyncIterator[None]:
+        """Renew a claim, together with all others, until the body ends; do not give it back."""
+        self._tokens.add(claim.token)
+        if self._renewal is None:
+            self._renewal = asyncio.create_task(
+                keep_renewing(self._renew, self._leases.renewal_seconds)
+            )
         try:
             yield
         finally:
-            self._held.discard(claim.token)
-            if not self._held and self._keeping is not None:
-                keeping, self._keeping = self._keeping, None
-                keeping.cancel()
-                await asyncio.gather(keeping, return_exceptions=True)
+            self._tokens.discard(claim.token)
+            if not self._tokens and self._renewal is not None:
+                renewal, self._renewal = self._renewal, None
+                renewal.cancel()
+                await asyncio.gather(renewal, return_exceptions=True)
 
-    async def _keep(self) -> None:
-        pause = self._leases.seconds / PROLONGED_A_LIFE
-        while True:
-            await asyncio.sleep(pause)
-            pause = self._leases.seconds / PROLONGED_A_LIFE
-            try:
-                await self._store.renew_claims(sorted(self._held), self._leases.ttl_ms)
-            except (
-                Exception
-            ):  # one ended at this moment, or the graph is away: then the commit is told
-                pause = LOOK_SECONDS
+    async def _renew(self) -> bool:
+        await self._store.renew_claims(sorted(self._tokens), self._leases.ttl_ms)
+        return True

@@ -11,10 +11,10 @@ from propagation.model.interactions.reasoning import ReasonClaim, ReasonedSummar
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.reason.drafting import Drafting, Drafts, T
 from propagation.workflow.reason.interaction import clients_of_all
-from propagation.workflow.views.said import Said
+from propagation.workflow.views.client_texts import IndexedText
 
 SHOWN = 512
-Show = Callable[[Sequence[Said]], Awaitable[None]]
+Show = Callable[[Sequence[IndexedText]], Awaitable[None]]
 
 
 class ClaimRun(Generic[T]):
@@ -29,7 +29,7 @@ class ClaimRun(Generic[T]):
         self._vectors = vectors
         self._show = show
         self._committing: asyncio.Task[None] | None = None
-        self._changed: dict[int, Said] = {}
+        self._changed: dict[int, IndexedText] = {}
         self.done: list[ReasonedSummary] = []
 
     async def reason(self, until: float) -> None:

@@ -15,7 +15,7 @@ from propagation.model.interactions.reasoning import (
 )
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.workflow.reason.interaction import InteractionReasoning
-from propagation.workflow.views.said import Said, said_of
+from propagation.workflow.views.client_texts import IndexedText, indexed_text
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ class Drafts(Generic[T]):
 
     finished: Sequence[ReasonedSummary]
     reasoned: T
-    said: Sequence[Said]
+    said: Sequence[IndexedText]
     last: bool
 
 
@@ -100,7 +100,7 @@ class Drafter:
                 yield Drafts(
                     finished=[summarize_reasoned(result) for result in results],
                     reasoned=results,
-                    said=[said_of(text) for text in texts.values()],
+                    said=[indexed_text(text) for text in texts.values()],
                     last=last,
                 )
             if last:

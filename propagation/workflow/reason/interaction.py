@@ -21,7 +21,7 @@ from propagation.reception.initial_profile import described, undescribed
 from propagation.reception.merge import Inbox, inbox, received
 from propagation.workflow.concurrency.tasks import yield_to_loop
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.views.client_texts import Held
+from propagation.workflow.views.client_texts import ClientTextCache
 
 
 @dataclass
@@ -73,7 +73,7 @@ class InteractionReasoning:
         store: InteractionReader,
         reasoner: Reasoner,
         settings: WorkflowSettings,
-        held: Held[ClientText],
+        held: ClientTextCache[ClientText],
         yield_to_calls: Callable[[], Awaitable[None]] = yield_to_loop,
     ) -> None:
         self._store = store

@@ -20,7 +20,7 @@ from propagation.model.interactions.reasoning import (
 )
 from propagation.model.usage import NO_USAGE, Usage
 from propagation.ports.graph.graph_store import GraphStore, VersionClash
-from propagation.workflow.concurrency.turns import Turns
+from propagation.workflow.concurrency.locks import CommitLock
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.reason.claim_renewal import ClaimRenewal
 from propagation.workflow.reason.interaction import (
@@ -65,7 +65,7 @@ class Pipeline:
         self._settings = settings
         self._claims = claims
         self._width = width
-        self._turns = Turns()
+        self._commit_lock = CommitLock()
         self._receiving: set[int] = set()
         self._running: set[asyncio.Task[None]] = set()
         self.done = 0
@@ -105,7 +105,7 @@ class Pipeline:
 
     async def _one(self, claim: ReasonClaim) -> None:
         try:
-            async with self._claims.held(claim):
+            async with self._claims.keep_alive(claim):
                 await self._reasoned(claim)
         except BaseException:
             with suppress(LeaseLost):
@@ -119,7 +119,7 @@ class Pipeline:
         except _Clashed as lost:
             self.redone += 1
             mine = clients_of(work)
-            async with self._turns.reserving(mine):
+            async with self._commit_lock.reserve(mine):
                 await self._attempted(claim, work, lost.usage, mine)
 
     async def _attempted(
@@ -172,7 +172,7 @@ class Pipeline:
         """On the newest texts, one commit at a time in this process; without a draft it is a dead
         letter. Raises EditClash."""
         refs = list(working_set.texts)
-        async with self._turns.turn(refs, mine):
+        async with self._commit_lock.hold(refs, mine):
             for _ in range(TRIES):
                 newest = await self._interactions.held.newest(refs)
                 if drafts and any(

@@ -18,7 +18,7 @@ from propagation.workflow.reason.drafting import Drafting, OnLoop
 from propagation.workflow.reason.interaction import InteractionReasoning, clients_of_all
 from propagation.workflow.reason.pipeline import Pipeline
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.views.said import Said
+from propagation.workflow.views.client_texts import IndexedText
 
 CLAIM = 512
 CLAIM_SECONDS = 10.0
@@ -127,7 +127,7 @@ class Reasoning:
         redone on them: nothing of the lost attempt is kept."""
         self._unfinished = claim
         try:
-            async with self._claims.held(claim):
+            async with self._claims.keep_alive(claim):
                 return await self._in_parts(claim, drafting)
         finally:
             self._under_way = None
@@ -147,14 +147,16 @@ class Reasoning:
         self._unfinished = None
         return parts.done
 
-    async def _show(self, said: Sequence[Said]) -> None:
+    async def _show(self, said: Sequence[IndexedText]) -> None:
         """Beside whatever comes next, one after another; back when what came before is shown."""
         before = self._showing
         self._showing = asyncio.create_task(self._show_after(before, said))
         if before is not None:
             await asyncio.shield(before)
 
-    async def _show_after(self, before: asyncio.Task[None] | None, said: Sequence[Said]) -> None:
+    async def _show_after(
+        self, before: asyncio.Task[None] | None, said: Sequence[IndexedText]
+    ) -> None:
         if before is not None:
             await asyncio.wait([before])
         await self._vectors.publish_committed(said)

@@ -14,9 +14,8 @@ from propagation.routing.canonical_attributes import canonical_names, in_canonic
 from propagation.routing.perception import CentrePerception
 from propagation.routing.policy import Arrival
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.views.client_texts import Held
-from propagation.workflow.views.numbers_owner import Numbers
-from propagation.workflow.views.said import Said
+from propagation.workflow.views.client_texts import ClientTextCache, IndexedText
+from propagation.workflow.views.numbers_owner import NumbersOwner
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class PerceivedAttributes:
     arrivals: Sequence[Arrival]
     mapped: Mapping[str, str]
     fresh: Sequence[str]
-    remapped: Sequence[Said]
+    remapped: Sequence[IndexedText]
 
 
 class AttributePerception:
@@ -39,10 +38,10 @@ class AttributePerception:
     def __init__(
         self,
         store: GraphStore,
-        said: Held[Said],
+        said: ClientTextCache[IndexedText],
         index: VectorIndex,
         embedder: Embedder,
-        numbers: Numbers,
+        numbers: NumbersOwner,
         settings: WorkflowSettings,
     ) -> None:
         self._store = store
@@ -147,7 +146,7 @@ class AttributePerception:
 
 
 def _arrived(
-    said: Mapping[int, Said],
+    said: Mapping[int, IndexedText],
     held: Mapping[int, Sequence[str]],
     after: int,
     canonical: Mapping[str, str],

@@ -18,7 +18,7 @@ from propagation.routing.semantic_policy import SemanticPolicy
 from propagation.routing.threshold import AbsoluteTau, Threshold, quantile_tau
 from propagation.workflow.concurrency.leases import ROUND_LEASE, Leases
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.views.numbers_owner import Numbers
+from propagation.workflow.views.numbers_owner import NumbersOwner
 
 
 def policy_for(
@@ -26,7 +26,7 @@ def policy_for(
     store: GraphStore,
     index: VectorIndex,
     embedder: Embedder,
-    numbers: Numbers,
+    numbers: NumbersOwner,
     leases: Leases,
 ) -> RoutingPolicy:
     """`settings.policy` over these parts; all four read the same taste routers."""
@@ -113,7 +113,7 @@ class QuantileTau:
 class LiveTasteWeights:
     """See routing/adoption.py, TasteWeights."""
 
-    def __init__(self, numbers: Numbers, store: GraphStore) -> None:
+    def __init__(self, numbers: NumbersOwner, store: GraphStore) -> None:
         self._numbers = numbers
         self._store = store
 

@@ -105,7 +105,7 @@ class PropagationRound:
     async def run(self) -> Round | None:
         """One round over everything reasoned so far; None when nothing changed. Raises LeaseHeld
         when another process runs one."""
-        async with self._leases.holding(ROUND_LEASE) as lease:
+        async with self._leases.hold(ROUND_LEASE) as lease:
             if lease is None:
                 raise LeaseHeld(ROUND_LEASE)
             self._first_done = (

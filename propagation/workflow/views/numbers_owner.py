@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Concatenate, ParamSpec, TypeVar
 
 from propagation.model.errors import NotReached
-from propagation.workflow.concurrency.core_pool import Cores
+from propagation.workflow.concurrency.core_pool import CorePool
 from propagation.workflow.views.numbers_view import NumbersView
 
 CLIENTS_A_TURN = 256
@@ -17,7 +17,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Numbers:
+class NumbersOwner:
     """One at a time has the view: functions on a thread of their own, or a brief reader where it
     stands."""
 
@@ -25,7 +25,7 @@ class Numbers:
         self.view = view
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="numbers")
         self._turn = threading.Lock()
-        self.cores = Cores()
+        self.cores = CorePool()
         self._moved = asyncio.Event()
 
     async def run(

@@ -11,7 +11,7 @@ from propagation.model.interactions.log import Interactions, LogSlice
 Name = str | int
 
 
-class Unlearned:
+class PendingEvents:
     """(user, item) pairs by user: by id as this process records them, by row as the log has them;
     dropped once learned. What other processes record is a gap in what is known, until it is read
     from the log."""

@@ -7,7 +7,7 @@ from propagation.ports.graph.reason import ReasonStore
 FRESH_SECONDS = 0.05
 
 
-class Progress:
+class ReasonedWatermark:
     """`reasoned_through`, asked of the store at most twenty times a second: it only grows, so an
     old one is still true."""
 

@@ -17,9 +17,9 @@ from propagation.numbers.rules.combiner import (
     standardise,
 )
 from propagation.numbers.rules.features import FEATURES, READ_ROUTERS, Feature, fill_features
-from propagation.workflow.concurrency.core_pool import Cores
+from propagation.workflow.concurrency.core_pool import CorePool
 from propagation.workflow.read.scoring import Ask, Reader, Readings, communities_of
-from propagation.workflow.views.numbers_owner import Numbers
+from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import OFF, ON, NumbersView, seeded_directions
 
 USERS, ITEMS, ROUTERS, DIMENSION = 30, 700, 40, 8
@@ -98,7 +98,7 @@ def had(view: NumbersView, user: int) -> set[int]:
 @pytest.mark.parametrize("arm", [ON, OFF])
 @pytest.mark.parametrize("user", [0, 7, 21, COLD, -1])
 def test_the_best_of_the_catalogue_are_the_best_by_definition(view, user, arm):
-    (read,) = Reader(Cores(1)).read(view, [Ask(user, arm, limit=20)])
+    (read,) = Reader(CorePool(1)).read(view, [Ask(user, arm, limit=20)])
     scores = exact(view, user, arm)
     seen = had(view, user) if user >= 0 else set()
     scores[list(seen)] = -np.inf
@@ -115,7 +115,7 @@ def test_a_newcomer_is_shown_what_is_popular_whatever_others_taught():
     for feature in (Feature.POPULARITY, Feature.RECENT):
         view.combiner.weights[:, feature, :5] = -0.8
     newcomer, other = (
-        Reader(Cores(1)).read(view, [Ask(user, OFF, limit=10)])[0].ranked for user in (-1, 0)
+        Reader(CorePool(1)).read(view, [Ask(user, OFF, limit=10)])[0].ranked for user in (-1, 0)
     )
     popular = np.sort(view.state.adoptions)[::-1]
     assert view.state.adoptions[newcomer.rows].min() >= popular[40]
@@ -125,14 +125,14 @@ def test_a_newcomer_is_shown_what_is_popular_whatever_others_taught():
 
 def test_one_batch_answers_like_one_by_one(view):
     asks = [Ask(user, ON, limit=10) for user in range(8)]
-    together = Reader(Cores(1)).read(view, asks)
+    together = Reader(CorePool(1)).read(view, asks)
     for ask, read in zip(asks, together, strict=True):
-        assert list(read.ranked.rows) == list(Reader(Cores(1)).read(view, [ask])[0].ranked.rows)
+        assert list(read.ranked.rows) == list(Reader(CorePool(1)).read(view, [ask])[0].ranked.rows)
 
 
 def test_the_sketch_is_near_the_score_of_every_item(view):
     for user in (3, 11, COLD):
-        reader = Reader(Cores(1))
+        reader = Reader(CorePool(1))
         askers = [Asker(user, ON, np.ones(ROUTERS), np.zeros((2, DIMENSION), np.float32))]
         combiner = for_newcomers(view.combiner) if user == COLD else view.combiner
         scores, want = reader._scores(view, askers, [combiner])[0], exact(view, user, ON)
@@ -159,7 +159,7 @@ def test_a_sketch_that_follows_equals_a_new_one():
 
 def test_more_items_than_the_room_make_a_new_sketch():
     view = a_view()
-    reader = Reader(Cores(1))
+    reader = Reader(CorePool(1))
     reader.read(view, [Ask(0, ON, limit=5)])
     vectors = seeded_directions(1, DIMENSION, 11)
     for row in range(ITEMS, 1_100):
@@ -181,14 +181,14 @@ def test_equal_scores_are_ordered_by_a_hash_of_user_and_item(view):
     try:
         first, again, other = (
             list(
-                Reader(Cores(1))
+                Reader(CorePool(1))
                 .read(view, [Ask(user, OFF, limit=30, candidates=tied)])[0]
                 .ranked.rows
             )
             for user in (COLD, COLD, COLD - 1)
         )
         backwards = list(
-            Reader(Cores(1))
+            Reader(CorePool(1))
             .read(view, [Ask(COLD, OFF, limit=30, candidates=tied[::-1].copy())])[0]
             .ranked.rows
         )
@@ -201,14 +201,14 @@ def test_equal_scores_are_ordered_by_a_hash_of_user_and_item(view):
 
 
 def test_rows_left_out_and_rows_allowed(view):
-    (plain,) = Reader(Cores(1)).read(view, [Ask(2, ON, limit=5)])
+    (plain,) = Reader(CorePool(1)).read(view, [Ask(2, ON, limit=5)])
     gone = plain.ranked.rows[:2]
-    (read,) = Reader(Cores(1)).read(view, [Ask(2, ON, limit=5, left_out=gone)])
+    (read,) = Reader(CorePool(1)).read(view, [Ask(2, ON, limit=5, left_out=gone)])
     assert list(read.ranked.rows[:3]) == list(plain.ranked.rows[2:])
     allowed = np.zeros(ITEMS, np.bool_)
     allowed[gone] = True
     for ask in (Ask(2, ON, limit=5, allowed=allowed), Ask(2, ON, limit=5, candidates=gone)):
-        assert list(Reader(Cores(1)).read(view, [ask])[0].ranked.rows) == list(gone)
+        assert list(Reader(CorePool(1)).read(view, [ask])[0].ranked.rows) == list(gone)
 
 
 def test_filter_rules_bend_the_taste_weights_before_the_largest_are_taken(view):
@@ -247,7 +247,7 @@ def test_scores_come_in_whole_blocks(view):
 
 
 async def test_a_brief_read_takes_the_view_where_it_is_free_and_waits_where_it_is_not(monkeypatch):
-    numbers = Numbers(a_view())
+    numbers = NumbersOwner(a_view())
     readings, ran = Readings(numbers), []
     run = numbers.run
     monkeypatch.setattr(numbers, "run", lambda *work: (ran.append(1), run(*work))[1])
@@ -277,7 +277,7 @@ async def test_a_brief_read_takes_the_view_where_it_is_free_and_waits_where_it_i
 
 
 def test_the_view_is_free_again_after_a_reader_that_fails():
-    numbers = Numbers(a_view())
+    numbers = NumbersOwner(a_view())
     try:
         with pytest.raises(ValueError, match="broken"), numbers.at_once():
             raise ValueError("broken")

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from propagation.workflow.concurrency.core_pool import LEAST_BLOCKS, Cores
+from propagation.workflow.concurrency.core_pool import LEAST_BLOCKS, CorePool
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 4])
 @pytest.mark.parametrize("blocks", [0, 1, 2 * LEAST_BLOCKS - 1, 2 * LEAST_BLOCKS, 1_000])
 def test_each_block_once(threads, blocks):
-    seen, cores = np.zeros(blocks, np.int64), Cores(threads)
+    seen, cores = np.zeros(blocks, np.int64), CorePool(threads)
 
     def kernel(begin, end):
         seen[begin:end] += 1
@@ -20,7 +20,7 @@ def test_each_block_once(threads, blocks):
 
 
 def test_what_a_part_raises_is_raised_when_all_are_done():
-    ended, cores = [], Cores(2)
+    ended, cores = [], CorePool(2)
 
     def kernel(begin, end):
         ended.append(begin)

@@ -10,10 +10,10 @@ from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
 from propagation.model.interactions.interaction import NewInteraction
 from propagation.model.interactions.reasoning import ReasonClaim
-from propagation.workflow.concurrency.leases import Leases
-from propagation.workflow.learn.learner import LEASE, Learner
+from propagation.workflow.concurrency.leases import LEARN_LEASE, Leases
+from propagation.workflow.learn.learner import Learner
 from propagation.workflow.reason.claim_renewal import ClaimRenewal
-from propagation.workflow.views.numbers_owner import Numbers
+from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView, seeded_directions
 from services.runtime.process import SystemClock
 
@@ -59,7 +59,7 @@ def learner(store):
             epoch=0,
         )
 
-    numbers = Numbers(first_view())
+    numbers = NumbersOwner(first_view())
     yield Learner(store, numbers, embedder, Leases(store, "slow", SECONDS), first_view)
     numbers.close()
 
@@ -68,14 +68,14 @@ async def got_by_another(store, work):
     """Whether somebody else ever had the lease while this was done."""
     other, got = Leases(store, "another", SECONDS), []
     while not work.done():
-        got.append(await other.acquire(LEASE))
+        got.append(await other.acquire(LEARN_LEASE))
         await asyncio.sleep(0.02)
     assert len(got) > SLOW / 0.1
     return any(got)
 
 
 async def begun(store):
-    while await store.lease_holder(LEASE) is None:  # noqa: ASYNC110 - the lease is another task's
+    while await store.lease_holder(LEARN_LEASE) is None:  # noqa: ASYNC110 - the lease is another task's
         await asyncio.sleep(0.01)
 
 
@@ -86,7 +86,9 @@ async def test_a_step_of_a_slow_embedder_is_not_taken_over(store, learner):
     assert not await got_by_another(store, step)
     assert await step > 0
     await asyncio.sleep(SECONDS)
-    assert await Leases(store, "another", SECONDS).acquire(LEASE), "it is not prolonged any longer"
+    assert await Leases(store, "another", SECONDS).acquire(LEARN_LEASE), (
+        "it is not prolonged any longer"
+    )
 
 
 async def test_nor_is_who_catches_up_before_taking_something_back(store, learner):
@@ -129,7 +131,7 @@ def claim(token):
 async def test_a_claim_that_ended_meanwhile_does_not_keep_others_from_being_prolonged():
     store = Prolonged()
     claims = ClaimRenewal(store, Leases(store, "slow", 0.6))
-    async with claims.held(claim(1)), claims.held(claim(2)):
+    async with claims.keep_alive(claim(1)), claims.keep_alive(claim(2)):
         await asyncio.sleep(0.5)
     assert store.calls[:2] == [[1, 2], [1, 2]]
 
@@ -137,13 +139,13 @@ async def test_a_claim_that_ended_meanwhile_does_not_keep_others_from_being_prol
 async def test_nobody_waits_for_claims_of_others():
     store = Prolonged()
     claims = ClaimRenewal(store, Leases(store, "slow", 600))
-    late = [claims.held(claim(10 + token)) for token in range(5)]
+    late = [claims.keep_alive(claim(10 + token)) for token in range(5)]
     for token in range(5):
-        async with asyncio.timeout(1), claims.held(claim(token)):
+        async with asyncio.timeout(1), claims.keep_alive(claim(token)):
             begun = asyncio.create_task(late[token].__aenter__())
             await asyncio.sleep(0)
         await begun
-    assert claims._held == {10, 11, 12, 13, 14}
+    assert claims._tokens == {10, 11, 12, 13, 14}
     for one in late:
         await one.__aexit__(None, None, None)
-    assert claims._keeping is None
+    assert claims._renewal is None

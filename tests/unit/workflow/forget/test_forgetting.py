@@ -19,7 +19,7 @@ from propagation.workflow.forget.learned_histories import in_routers_of_now
 from propagation.workflow.learn.checkpoints import same_numbers
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.learn.rebuild import rebuilt
-from propagation.workflow.views.numbers_owner import Numbers
+from propagation.workflow.views.numbers_owner import NumbersOwner
 from tests.unit.workflow.lived import (
     ITEMS,
     USERS,
@@ -316,7 +316,7 @@ async def test_whatever_is_forgotten_nothing_of_it_is_left(tmp_path, seed):
 def learner_on(engine, name):
     return Learner(
         engine.store,
-        Numbers(engine.first_view()),
+        NumbersOwner(engine.first_view()),
         engine.embedder,
         Leases(engine.store, name, 10),
         engine.first_view,
@@ -358,7 +358,7 @@ async def test_a_round_of_another_process_is_waited_for(engine, monkeypatch):
     await live(engine, 13, 30)
     lease = await engine.store.acquire_lease("round", "another process", 60_000)
     with monkeypatch.context() as patch:
-        patch.setattr(taking_back, "PATIENCE_SECONDS", 0.2)
+        patch.setattr(taking_back, "WAIT_SECONDS", 0.2)
         with pytest.raises(
             LeaseLost, match="another process runs a round, and was not done in 0 s"
         ):

@@ -6,7 +6,7 @@ import pytest
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.errors import TooNew, TooOld
 from propagation.model.watch_events import WatchEventKind
-from propagation.workflow.data_settings import MadeWith, made_with_name
+from propagation.workflow.data_settings import DataSettings, made_with_name
 from propagation.workflow.history.time_travel import Past
 from propagation.workflow.history.watch import Position, Watch, newest
 from tests.contract.graph.test_graph_evolution import REPORT, publication
@@ -34,7 +34,7 @@ async def store(tmp_path):
 async def evolved(store):
     """Routers 1 to 3 have spoken; then 1 is split into 1 and 4, and 3 merged into 2. (sequence
     before, the run)."""
-    made_with = MadeWith(
+    made_with = DataSettings(
         session_k=4, taste_k=4, embedder="hashed", dimension=2, reasoner="offline", seed=7
     )
     await store.put_blob(made_with_name(0), made_with.blob)

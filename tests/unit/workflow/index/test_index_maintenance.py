@@ -181,7 +181,7 @@ async def collections_on(wire):
     ]
 
 
-async def beside(wire, engine):
+async def background_task(wire, engine):
     """The same index, by a way that is not cut."""
     index = QdrantIndex(wire.client, wire.prefix)
     await index.ensure_collections(engine.embedder.name, engine.embedder.dimension)
@@ -221,7 +221,7 @@ async def test_down_for_a_while_costs_freshness_and_no_data(tmp_path, wire):
         assert "does not answer" in engine.upkeep.problem
         assert await engine.store.count_changes() > 0
         await wire.mend()
-        assert await differences(engine, await beside(wire, engine)) != set()
+        assert await differences(engine, await background_task(wire, engine)) != set()
         await found_again(engine)
         assert await differences(engine) == set()
         assert await engine.carry() == await engine.store.count_changes() == 0

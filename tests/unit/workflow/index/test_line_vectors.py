@@ -8,7 +8,7 @@ import numpy as np
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.workflow.index import line_vectors as vectors
 from propagation.workflow.index.line_vectors import LineVectors
-from propagation.workflow.views.said import Said
+from propagation.workflow.views.client_texts import IndexedText
 
 ROOM, LINES = 8, 6
 
@@ -22,7 +22,7 @@ class Slow(HashedEmbedder):
 
 
 def said(ref, *lines):
-    return Said(ref=ref, version=1, lines=lines, weights=(1.0,) * len(lines), attributes={})
+    return IndexedText(ref=ref, version=1, lines=lines, weights=(1.0,) * len(lines), attributes={})
 
 
 async def test_callers_that_put_out_each_others_lines_all_end_with_their_own(monkeypatch):

@@ -25,7 +25,7 @@ from propagation.workflow.learn.checkpoints import (
 )
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.learn.rebuild import rebuild, rebuilt
-from propagation.workflow.views.numbers_owner import Numbers
+from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView, seeded_directions
 from services.runtime.process import SystemClock
 
@@ -37,7 +37,7 @@ class Process:
 
     def __init__(self, store, holder="me"):
         self.store, self.embedder = store, HashedEmbedder(SEED)
-        self.numbers = Numbers(self.first_view())
+        self.numbers = NumbersOwner(self.first_view())
         self.learner = Learner(
             store, self.numbers, self.embedder, Leases(store, holder, 10), self.first_view
         )

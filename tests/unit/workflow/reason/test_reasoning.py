@@ -17,7 +17,7 @@ from propagation.model.interactions.interaction import NewInteraction
 from propagation.ports.graph.graph_store import VersionClash
 from propagation.ports.reasoner import OptimizeAnswer
 from propagation.ports.vector_index import Collection
-from propagation.workflow.concurrency.lru_cache import Recent
+from propagation.workflow.concurrency.lru_cache import CountedLruCache
 from propagation.workflow.engine import Engine
 from propagation.workflow.index import maintenance as index_upkeep
 from propagation.workflow.index.vector_sync import LineVectors
@@ -277,7 +277,7 @@ async def test_what_is_left_of_a_claim_that_was_taken_over_midway_is_free(engine
 
 
 def test_the_cache_of_texts_is_bounded_and_forgets_what_was_used_least_recently():
-    recent = Recent(2)
+    recent = CountedLruCache(2)
     recent.put("a", 1)
     recent.put("b", 2)
     assert recent.find(["a"]) == {"a": 1}
@@ -288,7 +288,7 @@ def test_the_cache_of_texts_is_bounded_and_forgets_what_was_used_least_recently(
 
 
 def test_a_cache_can_be_bounded_by_what_its_values_weigh():
-    recent = Recent(10, len)
+    recent = CountedLruCache(10, len)
     recent.put("a", "four")
     recent.put("b", "four")
     recent.put("a", "as many")

@@ -210,8 +210,8 @@ async def test_a_lease_held_by_another_is_not_given(tmp_path):
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
     await store.open()
     async with (
-        Leases(store, "one", 1).holding("work") as first,
-        Leases(store, "two", 1).holding("work") as second,
+        Leases(store, "one", 1).hold("work") as first,
+        Leases(store, "two", 1).hold("work") as second,
     ):
         assert first is not None
         assert second is None

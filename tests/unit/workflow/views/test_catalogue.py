@@ -8,7 +8,7 @@ from propagation.model.clients.client import Client, ClientKey, ClientKind, ref_
 from propagation.model.interactions.interaction import NewInteraction, RecordOutcome, RecordStatus
 from propagation.model.interactions.log import Interactions, LogSlice
 from propagation.workflow.views.catalogue import Catalogue
-from propagation.workflow.views.pending_events import Unlearned
+from propagation.workflow.views.pending_events import PendingEvents
 
 
 def item(
@@ -71,7 +71,7 @@ def event(user: str, name: str) -> NewInteraction:
 
 
 def test_only_what_was_accepted_waits_and_only_until_it_is_learned():
-    unlearned = Unlearned()
+    unlearned = PendingEvents()
     unlearned.recorded(
         [event("ann", "a"), event("bob", "b"), event("ann", "c")],
         [

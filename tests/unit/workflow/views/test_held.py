@@ -2,7 +2,7 @@
 
 from propagation.model.clients.client_text import ClientText
 from propagation.model.clients.profile import Profile
-from propagation.workflow.views.client_texts import held_texts
+from propagation.workflow.views.client_texts import client_text_cache
 
 ANN, BEN, CLEO = 0, 2, 4
 
@@ -28,7 +28,7 @@ class Stored:
 
 async def test_only_what_is_not_held_or_was_written_elsewhere_is_read():
     store = Stored(text(ANN, 3), text(BEN, 5))
-    held = held_texts(store)
+    held = client_text_cache(store)
     held.put(ANN, text(ANN, 3))
     held.put(BEN, text(BEN, 4))
     found = await held.newest([ANN, BEN, CLEO])

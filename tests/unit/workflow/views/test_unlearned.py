@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from propagation.model.interactions.interaction import NewInteraction, RecordOutcome, RecordStatus
 from propagation.model.interactions.log import Interactions, LogSlice
-from propagation.workflow.views.pending_events import Unlearned
+from propagation.workflow.views.pending_events import PendingEvents
 
 
 def logged(unlearned, after, through):
@@ -41,7 +41,7 @@ def accepted(*sequences):
 
 
 def test_what_is_recorded_elsewhere_is_a_gap_until_it_is_read():
-    unlearned = Unlearned()
+    unlearned = PendingEvents()
     assert unlearned.gaps(0) == []
     assert unlearned.gaps(5) == [(0, 5)]
     unlearned.recorded(*accepted(3, 4), entries=True)
@@ -72,7 +72,7 @@ def test_what_is_recorded_elsewhere_is_a_gap_until_it_is_read():
     )
 )
 def test_gaps_are_what_is_neither_learned_nor_known(steps):
-    unlearned, known, most = Unlearned(), set(), 18
+    unlearned, known, most = PendingEvents(), set(), 18
     for kind, after, size in steps:
         through = after + size
         if kind == "here":
