@@ -248,7 +248,7 @@ def case(**fields):
             "gradients": (),
             "praised": 8,
             "blamed": 2,
-            "wanted": {"jazz": 9},
+            "choices": {"jazz": 9},
             "common": {},
             **fields,
         }
