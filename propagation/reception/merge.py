@@ -15,7 +15,7 @@ from propagation.model.routers.router import RouterVersion
 from propagation.model.usage import NO_USAGE, Usage
 from propagation.ports.reasoner import AnswerPart, MergeAnswer, Party, Reasoner
 from propagation.reception.filter_memory import admitted
-from propagation.reception.message_buffer import buffered
+from propagation.reception.message_buffer import fill_buffer
 
 NO_ROOM = "no room"
 
@@ -58,11 +58,11 @@ def inbox(
     client: Client, text: ClientText, waiting: Sequence[RouterVersion], capacity: int
 ) -> Inbox:
     """What reception has to do for one client; `waiting` newest first."""
-    messages, fallen = buffered(client.ref, waiting, capacity)
-    if not messages:
+    buffer = fill_buffer(client.ref, waiting, capacity)
+    if not buffer.kept:
         return Inbox(client, text)
-    let_in, kept_out = admitted(text.filter_memory, messages)
-    return Inbox(client, text, messages, let_in, kept_out, fallen)
+    let_in, kept_out = admitted(text.filter_memory, buffer.kept)
+    return Inbox(client, text, buffer.kept, let_in, kept_out, buffer.dropped)
 
 
 def received(

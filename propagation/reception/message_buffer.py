@@ -1,16 +1,184 @@
-"""The buffer: the newest B messages that reached a client, last in first out (RecNet 2.3.1)."""
+"""The buffer: which messages wait for a client, and the newest B of them (RecNet 2.3.1)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from propagation.model.routers.router import RouterVersion
 
+RouterRound = tuple[int, int]
+"""A router and the number of a round."""
+MessageKey = tuple[int, int]
+"""A router and the version of its profile that the message is."""
 
-def buffered(
-    ref: int, waiting: Sequence[RouterVersion], capacity: int
-) -> tuple[Sequence[RouterVersion], Sequence[RouterVersion]]:
-    """(kept, fallen out) of what waits for a client, newest first, at most one a router.
 
-    What came from the client itself alone is no news to it and is neither."""
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """The messages that a client merges, and those that did not fit; newest first."""
+
+    kept: Sequence[RouterVersion]
+    dropped: Sequence[RouterVersion]
+
+
+def fill_buffer(ref: int, waiting: Sequence[RouterVersion], capacity: int) -> Buffer:
+    """Keep the newest messages that wait for a client, last in first out.
+
+    Args:
+        ref: The client. A message that comes from this client alone is left out.
+        waiting: Newest first, at most one message per router.
+        capacity: B, the most messages that a buffer holds.
+    """
     own = frozenset((ref,))
     news = [message for message in waiting if message.senders != own]
-    return news[:capacity], news[capacity:]
+    return Buffer(news[:capacity], news[capacity:])
+
+
+@dataclass(frozen=True, slots=True)
+class ClientEdge:
+    """An edge of a client: its router's messages of these rounds are sent to the client.
+
+    `closed` is the first round that the edge no longer covers, None while the edge stands.
+    """
+
+    router: int
+    opened: int
+    closed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Receiver:
+    """A client as a store must fetch it to find the messages that wait for it.
+
+    Attributes:
+        watermark: The last round whose messages the client merged or dropped.
+        edges: The edges that rounds up to `through` opened. A store may leave out edges that
+            closed at or before the watermark.
+        first_opened: The round that opened the client's first edge, also where this edge has
+            closed. A store may answer None where the watermark has reached this round.
+    """
+
+    ref: int
+    watermark: int
+    edges: Sequence[ClientEdge]
+    first_opened: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SentMessage:
+    """A published message. `lone_sender` is the client that it comes from alone, if there is one."""
+
+    router: int
+    version: int
+    round: int
+    lone_sender: int | None
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Window:
+    """Rounds, both ends included, in which a router sent messages that a client has not merged."""
+
+    router: int
+    since: int
+    until: int
+    ref: int
+
+
+class WaitingMessages:
+    """Finds the messages that wait for clients, without a copy for each client.
+
+    A client waits for the newest message of each router whose edge covered the client when the
+    message was sent, if it is newer than the client's watermark; and for the messages that were
+    current when the client's first edge opened. A message that comes from the client alone was
+    not sent to it and supersedes nothing. At most one message per router waits.
+
+    A store fetches the receivers, then the messages of `rounds()`, then those of `own_windows()`.
+    Only the message that was current at the end of a window is looked up: a client that was away
+    for a thousand rounds has a thousand messages of each router behind it.
+
+    Source: RecNet 2.3.1 and eq. 5; docs/design.md, "The graph".
+    """
+
+    def __init__(self, receivers: Iterable[Receiver], through: int) -> None:
+        """Search among messages of the rounds up to `through`."""
+        self._windows: dict[int, list[Window]] = {}
+        self._firsts: dict[int, list[RouterRound]] = {}
+        for receiver in receivers:
+            self._windows[receiver.ref] = list(_windows(receiver, through))
+            self._firsts[receiver.ref] = _first_edges(receiver)
+
+    def rounds(self) -> list[RouterRound]:
+        """List the rounds for which the router's current message must be looked up."""
+        ends = {(window.router, window.until) for window in self._all_windows()}
+        return sorted(ends.union(*self._firsts.values()))
+
+    def own_windows(self, current: Mapping[RouterRound, SentMessage]) -> list[Window]:
+        """List the windows whose newest message comes from the receiving client alone.
+
+        For each of them the newest message that does not must be looked up.
+        """
+        newest = ((window, _newest_in(window, current)) for window in self._all_windows())
+        return sorted(window for window, sent in newest if sent and sent.lone_sender == window.ref)
+
+    def choose(
+        self,
+        current: Mapping[RouterRound, SentMessage],
+        from_others: Mapping[Window, SentMessage],
+    ) -> dict[int, list[MessageKey]]:
+        """Choose the messages that wait for each client.
+
+        Args:
+            current: The message that was current in each of `rounds()`, if there was one.
+            from_others: For each of `own_windows()`, the newest message in it that does not come
+                from the client alone, if there is one.
+
+        Returns:
+            Router and version of each waiting message by client, newest round first, then by
+            router.
+        """
+        return {ref: self._choose(ref, current, from_others) for ref in self._windows}
+
+    def _choose(
+        self,
+        ref: int,
+        current: Mapping[RouterRound, SentMessage],
+        from_others: Mapping[Window, SentMessage],
+    ) -> list[MessageKey]:
+        found = [
+            *(
+                from_others.get(window) or _newest_in(window, current)
+                for window in self._windows[ref]
+            ),
+            *(current.get(first) for first in self._firsts[ref]),
+        ]
+        newest: dict[int, SentMessage] = {}
+        for sent in found:
+            if sent is None or sent.lone_sender == ref:
+                continue
+            if sent.router not in newest or newest[sent.router].version < sent.version:
+                newest[sent.router] = sent
+        by_round = sorted(newest.values(), key=lambda sent: (-sent.round, sent.router))
+        return [(sent.router, sent.version) for sent in by_round]
+
+    def _all_windows(self) -> Iterator[Window]:
+        for windows in self._windows.values():
+            yield from windows
+
+
+def _windows(receiver: Receiver, through: int) -> Iterator[Window]:
+    for edge in receiver.edges:
+        since = max(receiver.watermark + 1, edge.opened)
+        until = through if edge.closed is None else min(edge.closed - 1, through)
+        if since <= until:
+            yield Window(edge.router, since, until, receiver.ref)
+
+
+def _first_edges(receiver: Receiver) -> list[RouterRound]:
+    """List the client's first edges, where its watermark has not reached their round."""
+    first = receiver.first_opened
+    if first is None or first <= receiver.watermark:
+        return []
+    return [(edge.router, first) for edge in receiver.edges if edge.opened == first]
+
+
+def _newest_in(window: Window, current: Mapping[RouterRound, SentMessage]) -> SentMessage | None:
+    sent = current.get((window.router, window.until))
+    return sent if sent is not None and sent.round >= window.since else None

@@ -11,7 +11,7 @@ from propagation.model.routers.router import RouterVersion
 from propagation.ports.graph.graph_store import GraphStore, VersionClash
 from propagation.ports.reasoner import Reasoner
 from propagation.reception.merge import receive
-from propagation.reception.message_buffer import buffered
+from propagation.reception.message_buffer import fill_buffer
 from propagation.workflow.concurrency.locks import ReadersWriterLock
 from propagation.workflow.history.time_travel import Past
 from propagation.workflow.settings import WorkflowSettings
@@ -51,8 +51,8 @@ class ProfileReader:
         """As it stands; nothing is merged."""
         client = await self._client(ref)
         text = (await self._store.load_texts([ref]))[ref]
-        messages, _ = buffered(ref, await self._arrived(text), self._settings.buffer)
-        return ProfileReading(client, text, messages)
+        buffer = fill_buffer(ref, await self._arrived(text), self._settings.buffer)
+        return ProfileReading(client, text, buffer.kept)
 
     async def merged(self, ref: int) -> ProfileReading:
         """With what waits merged, as a version of its own. Raises ReasonerFailed; VersionClash when

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from propagation.model.routers.router import IntegratedAttribute, RouterVersion
-from propagation.reception.message_buffer import buffered
+from propagation.reception.message_buffer import Buffer, fill_buffer
 
 ME, OTHER = 7, 9
 
@@ -27,14 +27,14 @@ def message(router, round_, *senders):
 
 def test_last_in_first_out_with_capacity_two():
     newest_first = [message(4, 30, OTHER), message(2, 20, OTHER), message(3, 10, OTHER)]
-    kept, fallen = buffered(ME, newest_first, 2)
-    assert [m.router for m in kept] == [4, 2]
-    assert [m.router for m in fallen] == [3]
+    buffer = fill_buffer(ME, newest_first, 2)
+    assert [m.router for m in buffer.kept] == [4, 2]
+    assert [m.router for m in buffer.dropped] == [3]
 
 
 def test_a_client_never_receives_what_came_from_itself_alone():
     own, shared = message(1, 2, ME), message(2, 1, ME, OTHER)
-    assert buffered(ME, [own, shared], 8) == ([shared], [])
+    assert fill_buffer(ME, [own, shared], 8) == Buffer([shared], [])
 
 
 @given(
@@ -55,6 +55,6 @@ def test_it_equals_a_model_queue(sent, capacity):
         if len(queue) > capacity:
             queue.pop()
             lost += 1
-    kept, fallen = buffered(ME, messages, capacity)
-    assert list(kept) == queue
-    assert len(fallen) == lost
+    buffer = fill_buffer(ME, messages, capacity)
+    assert list(buffer.kept) == queue
+    assert len(buffer.dropped) == lost

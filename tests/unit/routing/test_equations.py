@@ -12,7 +12,7 @@ from propagation.model.clients.profile import Author, Line, Profile, Source
 from propagation.model.routers.router import RouterVersion
 from propagation.ports.reasoner import Summary
 from propagation.ports.vector_index import Collection, Point
-from propagation.reception.message_buffer import buffered
+from propagation.reception.message_buffer import Buffer, fill_buffer
 from propagation.routing.attribute_extraction import arrivals_of, counted, own_attributes
 from propagation.routing.canonical_attributes import canonical_names
 from propagation.routing.integration import asked_of, integrated
@@ -218,5 +218,5 @@ async def test_point_to_point_reaches_the_nearest_and_never_itself(index):
 async def test_a_message_never_reaches_the_one_client_it_came_from():
     alone = integrate(None, [arrival("jazz"), arrival("blues")], 1, 1)
     shared = integrate(None, [arrival("jazz"), arrival("jazz", BOB)], 1, 1, router=5)
-    assert buffered(ANN, [alone, shared], 8) == ([shared], [])
-    assert buffered(BOB, [alone, shared], 8) == ([alone, shared], [])
+    assert fill_buffer(ANN, [alone, shared], 8) == Buffer([shared], [])
+    assert fill_buffer(BOB, [alone, shared], 8) == Buffer([alone, shared], [])

@@ -15,7 +15,7 @@ from propagation.adapters.neo4j.reason.reason import interaction_of
 from propagation.adapters.neo4j.reason.text_nodes import text_of
 from propagation.adapters.neo4j.reason.texts import merged_of
 from propagation.adapters.neo4j.record.forgotten_events import forgotten_among
-from propagation.adapters.neo4j.rounds.messages import Key, Neo4jMessages
+from propagation.adapters.neo4j.rounds.messages import Neo4jMessages
 from propagation.adapters.shared.own_text_search import ascii_word, says
 from propagation.model.clients.client_text import MERGED_OUTCOME, MessageMerge
 from propagation.model.interactions.interaction import InteractionRow
@@ -34,6 +34,7 @@ from propagation.model.interactions.withdrawal import (
 )
 from propagation.model.routers.router import IntegratedAttribute
 from propagation.ports.graph.leases import Lease
+from propagation.reception.message_buffer import MessageKey
 
 TRAILS_A_READ, TEXTS_A_READ = 500, 2_000
 CLIENTS_A_READ, VERSIONS_A_READ = 10_000, 10_000
@@ -90,7 +91,7 @@ class Neo4jErasure:
         return await written_by(self._database, sequences)
 
     async def find_citing_texts(self, trails: Sequence[CitationSearch]) -> Sequence[StoredText]:
-        current: dict[Key, bool] = {}
+        current: dict[MessageKey, bool] = {}
         for start in range(0, len(trails), TRAILS_A_READ):
             asked = [_trail(one) for one in trails[start : start + TRAILS_A_READ]]
             rows = await self._database.rows("erasure/citing", trails=asked)
@@ -145,7 +146,7 @@ class Neo4jErasure:
             "refs": sorted(set(refs)),
             "sequences": None if sequences is None else sorted(sequences),
         }
-        gone: dict[Key, list[IntegratedAttribute]] = defaultdict(list)
+        gone: dict[MessageKey, list[IntegratedAttribute]] = defaultdict(list)
         for router, version, *part in await self._database.rows("erasure/parts", **of):
             gone[router, version].append(IntegratedAttribute(*part))
         keys = set(gone)
@@ -157,7 +158,7 @@ class Neo4jErasure:
                 )
             )
         losing = sorted({(*key, part.attribute) for key, parts in gone.items() for part in parts})
-        left: dict[Key, dict[str, frozenset[int]]] = defaultdict(dict)
+        left: dict[MessageKey, dict[str, frozenset[int]]] = defaultdict(dict)
         for router, version, name, clients in (
             await self._database.rows(
                 "erasure/left", rows=[list(row) for row in losing], limit=limit, **of

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.learn.learned_blocks import (
     block_of,
-    drawn_of,
+    draw_columns,
     marked_columns,
     split_columns,
 )
@@ -59,8 +59,8 @@ async def mark_rows(
         len(wanted)
         and (found := await transaction.row("learn/drawn_for", sequence=int(wanted[0]))) is not None
     ):
-        through, size, drawn = found
-        learned, _, _ = drawn_of(size, drawn)
+        columns = draw_columns(*found)
+        through, learned = columns.through, columns.sequence
         inside, wanted = wanted[wanted <= through], wanted[wanted > through]
         places = places_of(learned, inside).tolist()
         empty = [place for place in places if int(learned[place]) in gone]

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from propagation.adapters.shared.learned_block_bytes import packed, row_parts, unpacked
 from propagation.adapters.shared.withdrawn_rows import BANKS, NOTHING
+from propagation.graph_rules.claims import DrawColumns
 from propagation.model.interactions.learned_block import NEGATIVES, WRITTEN, LearnedBlock
 
 DRAWN_BYTES = 8 + 4 * NEGATIVES + 2 * 4
@@ -85,12 +86,10 @@ def _write(columns: bytearray, size: int, place: int, values: Mapping[str, NDArr
         columns[start : start + len(data)] = data
 
 
-def drawn_of(
-    size: int, drawn: bytes
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
-    """(sequence [B], first negative's row [B], scores [B,2])."""
+def draw_columns(through: int, size: int, drawn: bytes) -> DrawColumns:
+    """Unpack a row of cypher/learn/drawn_for."""
     data: Any = bytes(drawn)
     sequence = np.frombuffer(data, np.int64, size)
     negatives = np.frombuffer(data, np.int32, size * NEGATIVES, 8 * size).reshape(size, NEGATIVES)
     scores = np.frombuffer(data, np.float32, size * 2, (8 + 4 * NEGATIVES) * size).reshape(size, 2)
-    return sequence, negatives[:, 0], scores
+    return DrawColumns(through, sequence, negatives[:, 0], scores)

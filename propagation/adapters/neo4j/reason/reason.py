@@ -6,7 +6,7 @@ from typing import Any
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.connection.server_clock import Time
 from propagation.adapters.neo4j.index.outbox import put_texts_out
-from propagation.adapters.neo4j.reason.claims import choose, work_of
+from propagation.adapters.neo4j.reason.claims import choose_pending, load_work
 from propagation.adapters.neo4j.reason.text_nodes import text_of
 from propagation.adapters.neo4j.reason.texts import (
     check_still,
@@ -41,7 +41,9 @@ class Neo4jReason:
             assert row is not None, "opening makes this node"
             after, token, now, claims, learned = row
             held = {sequence for claim in claims for sequence in claim}
-            chosen = await choose(transaction, held, after, learned[0], limit) if learned else []
+            chosen = (
+                await choose_pending(transaction, held, after, learned[0], limit) if learned else []
+            )
             return (
                 await _claimed(transaction, token + 1, worker, now + ttl_ms, chosen)
                 if chosen
@@ -257,7 +259,7 @@ async def _claimed(
         token=token,
         worker=worker,
         expires=expires,
-        work=tuple(await work_of(transaction, sequences)),
+        work=tuple(await load_work(transaction, sequences)),
     )
 
 

@@ -6,18 +6,18 @@ from dataclasses import astuple, replace
 from typing import Any
 
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
-from propagation.adapters.neo4j.rounds.waiting_messages import (
-    Sent,
-    covers_by_client,
-    first_edges,
-    sent_in,
-    spans_of,
-    waiting_keys,
-)
 from propagation.model.routers.router import IntegratedAttribute, RouterVersion
+from propagation.reception.message_buffer import (
+    ClientEdge,
+    MessageKey,
+    Receiver,
+    SentMessage,
+    WaitingMessages,
+)
 
 SENDERS_KEPT = 2
-Key = tuple[int, int]
+STANDS = -1
+"""In place of the round that closed an edge; see cypher/messages/edges."""
 
 
 class Neo4jMessages:
@@ -31,7 +31,9 @@ class Neo4jMessages:
     ) -> Mapping[int, Sequence[RouterVersion]]:
         waiting: dict[int, list[RouterVersion]] = {ref: [] for ref in refs_after}
         keys = (
-            await self._database.read(lambda transaction: _keys(transaction, refs_after, through))
+            await self._database.read(
+                lambda transaction: _waiting_keys(transaction, refs_after, through)
+            )
             if refs_after
             else {}
         )
@@ -40,9 +42,11 @@ class Neo4jMessages:
             waiting[ref] = [versions[key] for key in found]
         return waiting
 
-    async def messages(self, keys: Sequence[Key], senders: int) -> Mapping[Key, RouterVersion]:
+    async def messages(
+        self, keys: Sequence[MessageKey], senders: int
+    ) -> Mapping[MessageKey, RouterVersion]:
         found = await self.brief(sorted(set(keys)))
-        parts: dict[Key, list[IntegratedAttribute]] = {key: [] for key in found}
+        parts: dict[MessageKey, list[IntegratedAttribute]] = {key: [] for key in found}
         if found and senders:
             for router, version, part in await self._database.rows(
                 "messages/senders", keys=[list(key) for key in found], senders=senders
@@ -82,9 +86,9 @@ class Neo4jMessages:
         return replace(brief, integrated=tuple(_part(part) for part in parts))
 
     async def parts_carrying(
-        self, keys: Sequence[Key], attributes: Sequence[str], but: int
-    ) -> Mapping[Key, Sequence[IntegratedAttribute]]:
-        parts: dict[Key, list[IntegratedAttribute]] = {}
+        self, keys: Sequence[MessageKey], attributes: Sequence[str], but: int
+    ) -> Mapping[MessageKey, Sequence[IntegratedAttribute]]:
+        parts: dict[MessageKey, list[IntegratedAttribute]] = {}
         if keys and attributes:
             asked = [list(key) for key in sorted(set(keys))]
             for router, version, *part in await self._database.table(
@@ -94,14 +98,14 @@ class Neo4jMessages:
         return parts
 
     async def contributions(self, ref: int, limit: int) -> Sequence[RouterVersion]:
-        parts: dict[Key, list[IntegratedAttribute]] = {}
+        parts: dict[MessageKey, list[IntegratedAttribute]] = {}
         for router, version, *part in await self._database.rows("messages/contributions", ref=ref):
             if (router, version) in parts or len(parts) < limit:
                 parts.setdefault((router, version), []).append(_part(part))
         versions = await self.brief(list(parts))
         return [replace(versions[key], integrated=tuple(of)) for key, of in parts.items()]
 
-    async def brief(self, keys: Sequence[Key]) -> dict[Key, RouterVersion]:
+    async def brief(self, keys: Sequence[MessageKey]) -> dict[MessageKey, RouterVersion]:
         """Published messages by key, in this order, with at most two of their senders."""
         rows = (
             await self._database.table("messages/brief", keys=[list(key) for key in keys])
@@ -111,50 +115,39 @@ class Neo4jMessages:
         return {(row[0], row[1]): _version(row) for row in rows}
 
 
-async def _keys(
+async def _waiting_keys(
     transaction: Transaction, refs_after: Mapping[int, int], through: int | None
-) -> dict[int, list[Key]]:
-    """(router, version) of what waits for each client."""
+) -> dict[int, list[MessageKey]]:
     last = await transaction.value("rounds/last", limit=1) or 0
     through = last if through is None else min(through, last)
-    covers = covers_by_client(
-        *(await transaction.rows("messages/edges", refs=sorted(refs_after), through=through))[0]
-    )
-    spans = {
-        ref: list(spans_of(ref, refs_after[ref], found, through)) for ref, found in covers.items()
-    }
-    firsts = {ref: first_edges(refs_after[ref], found) for ref, found in covers.items()}
-    pairs = {
-        *((span.router, span.until) for found in spans.values() for span in found),
-        *(pair for found in firsts.values() for pair in found),
-    }
-    current = {
-        (router, round_): Sent(*message)
-        for router, round_, *message in (
-            await transaction.rows(
-                "messages/current_at", pairs=[list(pair) for pair in sorted(pairs)]
-            )
-            if pairs
-            else ()
+    search = WaitingMessages(await _receivers(transaction, refs_after, through), through)
+    rounds, current = search.rounds(), {}
+    if rounds:
+        pairs = [list(pair) for pair in rounds]
+        for router, round_, *sent in await transaction.rows("messages/current_at", pairs=pairs):
+            current[router, round_] = SentMessage(router, *sent)
+    own, from_others = search.own_windows(current), {}
+    if own:
+        spans = [list(astuple(window)) for window in own]
+        for place, *sent in await transaction.rows("messages/not_from", spans=spans):
+            from_others[own[place]] = SentMessage(own[place].router, *sent)
+    return search.choose(current, from_others)
+
+
+async def _receivers(
+    transaction: Transaction, refs_after: Mapping[int, int], through: int
+) -> list[Receiver]:
+    edges: dict[int, list[ClientEdge]] = {}
+    columns = await transaction.row("messages/edges", refs=sorted(refs_after), through=through)
+    assert columns is not None, "a statement that only collects has one row"
+    for ref, router, opened, closed in zip(*columns, strict=True):
+        edges.setdefault(ref, []).append(
+            ClientEdge(router, opened, None if closed == STANDS else closed)
         )
-    }
-    own = sorted(
-        span
-        for found in spans.values()
-        for span in found
-        if (message := sent_in(span, current)) is not None and message.lone == span.ref
-    )
-    before = {
-        own[place]: Sent(*message)
-        for place, *message in (
-            await transaction.rows("messages/not_from", spans=[list(astuple(span)) for span in own])
-            if own
-            else ()
-        )
-    }
-    return {
-        ref: waiting_keys(found, firsts[ref], ref, current, before) for ref, found in spans.items()
-    }
+    return [
+        Receiver(ref, refs_after[ref], found, min(edge.opened for edge in found))
+        for ref, found in edges.items()
+    ]
 
 
 def properties_of(version: RouterVersion, round_: int) -> dict[str, object]:

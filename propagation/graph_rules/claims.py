@@ -1,0 +1,140 @@
+"""A reasoning claim: which interactions it takes and what its work consists of."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propagation.model.clients.client import ClientKind, ref_of
+from propagation.model.interactions.reasoning import ReasonWork
+
+LOOK_AHEAD = 8
+
+
+@dataclass(frozen=True, slots=True)
+class PendingInteraction:
+    """An interaction that is learned and not reasoned yet."""
+
+    sequence: int
+    user: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedInteraction:
+    """The participants of an interaction and its weight."""
+
+    sequence: int
+    user: int
+    item: int
+    weight: float
+
+
+@dataclass(frozen=True)
+class DrawColumns:
+    """The draws that learn stored in one block, which covers the log up to `through`.
+
+    Attributes:
+        sequence: [B] of the interactions, ascending.
+        negatives: [B] the row of the first negative item, -1 without one.
+        scores: [B, 2] of the positive and the negative item, from before the block's updates.
+    """
+
+    through: int
+    sequence: NDArray[np.int64]
+    negatives: NDArray[np.int32]
+    scores: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """The first negative of an interaction (None without one) and the scores of eq. 6."""
+
+    negative: int | None
+    score_positive: float
+    score_negative: float
+
+
+def pending_to_fetch(limit: int, claimed: int) -> int:
+    """Return how many pending interactions a store must fetch for `choose_interactions`.
+
+    Args:
+        limit: The most interactions that the new claim takes.
+        claimed: How many interactions other claims hold.
+    """
+    return limit * LOOK_AHEAD + claimed if claimed else limit
+
+
+def choose_interactions(
+    pending: Iterable[PendingInteraction], claimed: Collection[int], limit: int
+) -> list[int]:
+    """Choose the oldest interactions that a new claim may take.
+
+    One user's interactions are reasoned in order: an interaction that another claim holds blocks
+    the later ones of its user.
+
+    Args:
+        pending: The oldest ones, by sequence.
+        claimed: Sequences that other claims hold.
+    """
+    chosen: list[int] = []
+    blocked_users: set[int] = set()
+    for interaction in pending:
+        if interaction.sequence in claimed or interaction.user in blocked_users:
+            blocked_users.add(interaction.user)
+        elif len(chosen) < limit:
+            chosen.append(interaction.sequence)
+    return chosen
+
+
+def read_draws(columns: DrawColumns, sequences: Sequence[int]) -> dict[int, Draw]:
+    """Read the draws of those interactions that a block covers.
+
+    Args:
+        sequences: Ascending, all of them after the block's start.
+
+    Returns:
+        The draws by sequence; none of the sequences after the block's end.
+    """
+    covered = [sequence for sequence in sequences if sequence <= columns.through]
+    places = np.searchsorted(columns.sequence, covered)
+    negatives = columns.negatives[places].tolist()
+    scores = columns.scores[places].tolist()
+    return {
+        sequence: Draw(ref_of(ClientKind.ITEM, row) if row >= 0 else None, positive, negative)
+        for sequence, row, (positive, negative) in zip(covered, negatives, scores, strict=True)
+    }
+
+
+def drawn_items(draws: Iterable[Draw]) -> list[int]:
+    """List the negative items of draws, ascending."""
+    return sorted({draw.negative for draw in draws if draw.negative is not None})
+
+
+def reason_work(
+    interactions: Iterable[ClaimedInteraction],
+    draws: Mapping[int, Draw],
+    known_items: Collection[int],
+) -> list[ReasonWork]:
+    """Combine claimed interactions with their draws.
+
+    Args:
+        known_items: Those of `drawn_items` that were not forgotten since. An interaction whose
+            negative was forgotten is reasoned without a prediction.
+    """
+    works = []
+    for interaction in interactions:
+        draw = draws[interaction.sequence]
+        known = draw.negative in known_items
+        works.append(
+            ReasonWork(
+                sequence=interaction.sequence,
+                user=interaction.user,
+                item=interaction.item,
+                negative=draw.negative if known else None,
+                weight=interaction.weight,
+                score_positive=draw.score_positive if known else None,
+                score_negative=draw.score_negative if known else None,
+            )
+        )
+    return works
