@@ -21,7 +21,6 @@ from propagation.ports.reasoner import Reasoner
 from propagation.ports.vector_index import VectorIndex
 from propagation.routing.perception import CentrePerception
 from propagation.workflow.bootstrap.stage0 import OnStep, Stage0, first_view, ignore_step
-from propagation.workflow.concurrency.heartbeat import Life
 from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.concurrency.locks import ReadersWriterLock
 from propagation.workflow.concurrency.tasks import yield_to_loop
@@ -90,7 +89,6 @@ class Engine:
         self.reasoner = reasoner
         self.settings = settings
         self.leases = Leases(store, holder, settings.lease_seconds)
-        self.life = Life(store, holder, settings.lease_seconds)
         self._reached = False
         wanted = DataSettings(
             session_k=settings.session.k,
@@ -233,7 +231,6 @@ class Engine:
         await asyncio.to_thread(warm_up)
         await reach(self.store.open)
         self._reached = True
-        await self.life.begin()
         await self.stage0.restore(adopt=adopt)
         await self.cold_start.open(await self.store.learned_through())
         learned = await self.store.learned_through()
@@ -263,7 +260,6 @@ class Engine:
             await self.learner.close()
             await self.upkeep.close()
         self.numbers.close()
-        await self.life.end()
         await self.store.close()
 
     async def upsert_clients(self, changes: Sequence[ClientChange]) -> Sequence[ClientOutcome]:

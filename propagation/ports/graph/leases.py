@@ -1,6 +1,5 @@
 """Leases with fencing tokens, and small named facts about the whole graph."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,19 +16,18 @@ class Lease:
 
 
 class LeaseStore(Protocol):
+    """Storage of leases.
+
+    A lease of a process that died or stalls expires by itself. The store's own time limits end
+    what such a process has open: the Neo4j adapter gives every transaction a timeout
+    (`neo4j.answer_seconds`), after which the server ends it and frees its locks.
+    """
+
     async def acquire_lease(self, name: str, holder: str, ttl_ms: int) -> Lease | None:
         """The lease, new or prolonged; None while another holder's has not expired."""
 
     async def lease_holder(self, name: str) -> str | None:
         """Who holds it now; None where nobody does."""
-
-    async def renew_heartbeat(self, holder: str, ttl_ms: int, within: float) -> frozenset[str]:
-        """This process lives, for so long from now on (0: it ends). Who showed life before and
-        shows none now. Raises StoreUnreachable after `within` seconds."""
-
-    async def end_stalled(self, holders: Sequence[str], longer_ms: int, within: float) -> int:
-        """What these processes have held open for longer is ended, with the locks that it holds;
-        how much that was. Raises StoreUnreachable after `within` seconds."""
 
     async def release_lease(self, lease: Lease) -> None:
         """Give it back early; does nothing when it was lost."""

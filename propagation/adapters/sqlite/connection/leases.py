@@ -1,7 +1,6 @@
 """LeaseStore and BlobStore on SQLite."""
 
 import sqlite3
-from collections.abc import Sequence
 
 from propagation.adapters.sqlite.connection.database import Database
 from propagation.adapters.sqlite.connection.json_rows import one
@@ -50,13 +49,6 @@ class SqliteLeases:
             ),
             1,
         )
-
-    async def renew_heartbeat(self, holder: str, ttl_ms: int, within: float) -> frozenset[str]:
-        """One process holds the file."""
-        return frozenset()
-
-    async def end_stalled(self, holders: Sequence[str], longer_ms: int, within: float) -> int:
-        return 0
 
     async def release_lease(self, lease: Lease) -> None:
         await self._database.write(
