@@ -1,0 +1,77 @@
+"""Order of a withdrawal: the steps of its one commit, and what it does to attributes."""
+
+from enum import StrEnum
+
+from propagation.model.interactions.withdrawal import Withdrawal
+
+
+class WithdrawalStep(StrEnum):
+    """One step of the commit that retracts interactions or erases a client.
+
+    A store maps each step to the statements that do it, and runs them in the order of
+    `withdrawal_steps`. See docs/design.md, "State".
+    """
+
+    CHECK_LEASE = "check lease"
+    """Raise LeaseLost if the learner's lease has a newer token."""
+    VOID_CLAIMS = "void claims"
+    """Free all claims, so that no worker commits texts that rest on withdrawn interactions."""
+    CHECK_CITATIONS = "check citations"
+    """Raise VersionClash if a text newer than `texts_read_through` cites what goes."""
+    DISCARD_STAGED = "discard staged"
+    """Drop the unpublished round and the staged numbers: both were made with what goes."""
+    WITHDRAW_INTERACTIONS = "withdraw interactions"
+    """Remove the interactions, their weights and reasoning results; promote repeats.
+
+    A retraction keeps their event ids as retracted; an erasure keeps keyed hashes only, and also
+    takes the client's interactions that were recorded meanwhile.
+    """
+    APPEND_LOG_ENTRY = "append log entry"
+    """Write the RETRACTION or ERASURE entry, which gives the withdrawal its sequence."""
+    CHANGE_TEXTS = "change texts"
+    """Rewrite stored versions in place and add the next versions, at the entry's sequence."""
+    ERASE_CLIENT = "erase client"
+    """Remove the client, its texts, edges, gradients and message parts; its ref is never reused."""
+    REDUCE_MESSAGES = "reduce messages"
+    """Remove the message parts that came from the withdrawn interactions."""
+    CHANGE_ATTRIBUTES = "change attributes"
+    """Recount holders; remove lost attributes with their message parts, mappings and gradients."""
+    CHANGE_MESSAGES = "change messages"
+    """Store the messages' new texts, count their senders anew, and queue them for the index."""
+    PUBLISH_BARRIER = "publish barrier"
+    """Make the staged checkpoint the newest barrier and drop older checkpoints."""
+    MARK_FOR_WIPING = "mark for wiping"
+    """Note that the database's files still hold traces of an erased client."""
+    RECORD_SEQUENCE = "record sequence"
+    """Store the entry's sequence as that of the last withdrawal."""
+
+
+def withdrawal_steps(withdrawal: Withdrawal) -> tuple[WithdrawalStep, ...]:
+    """List the steps of this withdrawal in the order in which a store runs them."""
+    step = WithdrawalStep
+    erases = withdrawal.erased is not None
+    return (
+        step.CHECK_LEASE,
+        step.VOID_CLAIMS,
+        step.CHECK_CITATIONS,
+        step.DISCARD_STAGED,
+        step.WITHDRAW_INTERACTIONS,
+        step.APPEND_LOG_ENTRY,
+        step.CHANGE_TEXTS,
+        step.ERASE_CLIENT if erases else step.REDUCE_MESSAGES,
+        step.CHANGE_ATTRIBUTES,
+        step.CHANGE_MESSAGES,
+        step.PUBLISH_BARRIER,
+        *((step.MARK_FOR_WIPING,) if erases else ()),
+        step.RECORD_SEQUENCE,
+    )
+
+
+def lost_attributes(withdrawal: Withdrawal) -> list[str]:
+    """List, by name, the attributes that no client holds after the withdrawal."""
+    return sorted(name for name, holders in withdrawal.holders.items() if holders <= 0)
+
+
+def remaining_holders(withdrawal: Withdrawal) -> dict[str, int]:
+    """Map each attribute that was recounted and is still held to its number of holders (> 0)."""
+    return {name: holders for name, holders in withdrawal.holders.items() if holders > 0}
