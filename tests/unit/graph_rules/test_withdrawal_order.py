@@ -1,0 +1,58 @@
+"""The order of a withdrawal's steps."""
+
+from propagation.graph_rules.withdrawal_order import WithdrawalStep as Step
+from propagation.graph_rules.withdrawal_order import (
+    lost_attributes,
+    remaining_holders,
+    withdrawal_steps,
+)
+from propagation.model.interactions.log import EntryKind
+from propagation.model.interactions.withdrawal import Withdrawal
+
+RETRACTION = Withdrawal(kind=EntryKind.RETRACTION, refs=(2,), interactions=())
+ERASURE = Withdrawal(kind=EntryKind.ERASURE, refs=(2,), interactions=(), erased=2)
+
+
+def in_order(steps, *expected):
+    places = [steps.index(step) for step in expected]
+    return places == sorted(places)
+
+
+def test_nothing_changes_before_the_lease_and_citations_were_checked():
+    for withdrawal in (RETRACTION, ERASURE):
+        steps = withdrawal_steps(withdrawal)
+        assert steps[:3] == (Step.CHECK_LEASE, Step.VOID_CLAIMS, Step.CHECK_CITATIONS)
+
+
+def test_texts_take_the_sequence_of_the_log_entry():
+    steps = withdrawal_steps(RETRACTION)
+    assert in_order(steps, Step.WITHDRAW_INTERACTIONS, Step.APPEND_LOG_ENTRY, Step.CHANGE_TEXTS)
+    assert steps[-1] == Step.RECORD_SEQUENCE
+
+
+def test_senders_are_counted_after_their_parts_are_gone():
+    last = (Step.CHANGE_ATTRIBUTES, Step.CHANGE_MESSAGES)
+    assert in_order(withdrawal_steps(RETRACTION), Step.REDUCE_MESSAGES, *last)
+    assert in_order(withdrawal_steps(ERASURE), Step.ERASE_CLIENT, *last)
+
+
+def test_only_an_erasure_removes_a_client_and_has_to_be_wiped():
+    assert set(withdrawal_steps(ERASURE)) - set(withdrawal_steps(RETRACTION)) == {
+        Step.ERASE_CLIENT,
+        Step.MARK_FOR_WIPING,
+    }
+
+
+def test_every_step_is_used():
+    assert {*withdrawal_steps(ERASURE), *withdrawal_steps(RETRACTION)} == set(Step)
+
+
+def test_attributes_are_lost_or_counted():
+    withdrawal = Withdrawal(
+        kind=EntryKind.RETRACTION,
+        refs=(2,),
+        interactions=(),
+        holders={"opera": 0, "jazz": 3, "bop": 0},
+    )
+    assert lost_attributes(withdrawal) == ["bop", "opera"]
+    assert remaining_holders(withdrawal) == {"jazz": 3}
