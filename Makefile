@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 RUNS := $(VENV)/.runs
 READY := $(VENV)/.ready
 COMPILED := $(VENV)/.compiled
+BUF_VERSION := 1.75.0
+BUF := $(VENV)/buf-$(BUF_VERSION)/node_modules/.bin/buf
 DATA ?=
 LLM ?=
 # Every target starts several processes; without kept bytecode each of them compiles all that it imports, for seconds.
@@ -68,8 +70,14 @@ docs: $(READY)  ## the documentation as a site, in build/docs; a broken link is 
 proto: $(READY)  ## generate propagation/v1 from proto/
 	$(BIN)/python -m proto.generate
 
-proto-check: $(READY)  ## generated code is current, and nothing breaks the last release
+proto-check: $(READY) $(BUF)  ## the proto is commented, generated code is current, and nothing breaks the last release
+	$(BUF) lint proto
 	$(BIN)/python -m proto.check
+
+# The linter of the proto comes from npm, in the version pinned above.
+$(BUF):
+	@command -v npm > /dev/null || { echo "The proto's linter needs npm, which comes with Node.js."; exit 2; }
+	npm install --silent --no-save --no-audit --no-fund --prefix $(VENV)/buf-$(BUF_VERSION) @bufbuild/buf@$(BUF_VERSION)
 
 bench: $(COMPILED)  ## every figure of the README (ONLY=group for one group)
 	$(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY))

@@ -1,5 +1,6 @@
 """Write the reference pages of the site: the proto, the command line and the settings."""
 
+import inspect
 import tempfile
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
@@ -14,7 +15,7 @@ from typer.core import TyperGroup
 ROOT = Path(__file__).parent.parent
 PROTO = "propagation/v1/propagation.proto"
 # Field numbers of FileDescriptorProto, DescriptorProto, ... that paths of comments are made of.
-MESSAGES, ENUMS, SERVICES = 4, 5, 6
+MESSAGES, ENUMS, SERVICES, SYNTAX = 4, 5, 6, 12
 FIELDS, NESTED_MESSAGES, NESTED_ENUMS, VALUES, METHODS = 2, 3, 4, 2, 2
 REPEATED = descriptor_pb2.FieldDescriptorProto.LABEL_REPEATED
 
@@ -34,12 +35,13 @@ def proto_page() -> Iterator[str]:
     """Every call, message and enum of the service, with its comment."""
     file = _proto_file()
     comments = {
-        tuple(place.path): place.leading_comments.strip()
+        tuple(place.path): inspect.cleandoc(place.leading_comments)
         for place in file.source_code_info.location
         if place.leading_comments
     }
     yield "# The proto\n"
     yield f"Generated from `proto/{PROTO}`.\n"
+    yield comments[(SYNTAX,)] + "\n"
     for index, service in enumerate(file.service):
         yield f"## Service {service.name}\n"
         yield comments.get((SERVICES, index), "") + "\n"

@@ -26,7 +26,12 @@ if _version_not_supported:
 
 
 class PropagationServiceStub:
-    """Missing associated documentation comment in .proto file."""
+    """Writes events, and reads profiles, recommendations and the paths that preferences took.
+
+    Roles: write for the first four calls; read for the calls that read; admin for RunRound,
+    EvolveRouters, ExportClient and ForgetClient. The role analyst reads, and sees users by id. On
+    loopback without tokens a caller has all roles.
+    """
 
     def __init__(self, channel):
         """Constructor.
@@ -122,118 +127,230 @@ class PropagationServiceStub:
 
 
 class PropagationServiceServicer:
-    """Missing associated documentation comment in .proto file."""
+    """Writes events, and reads profiles, recommendations and the paths that preferences took.
+
+    Roles: write for the first four calls; read for the calls that read; admin for RunRound,
+    EvolveRouters, ExportClient and ForgetClient. The role analyst reads, and sees users by id. On
+    loopback without tokens a caller has all roles.
+    """
 
     def UpsertClients(self, request, context):
-        """Users and items in batches; one commit. The same content twice changes nothing.
+        """Create or change users and items, all in one commit.
+
+        A client whose content is already as asked is left unchanged. Role: write.
+
+        INVALID_ARGUMENT: a field is wrong, or the call has more than 1,000 clients; nothing is
+        written.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RecordInteractions(self, request, context):
-        """A batch of events; one durable commit before the answer, one outcome an event, in order.
+        """Record a batch of events in one durable commit before the answer.
+
+        Each event has one outcome, in order; a bad event is REJECTED and the others are recorded.
+        Recording the same event id again is safe. Role: write.
+
+        INVALID_ARGUMENT: the call has more than 1,000 events.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def StreamInteractions(self, request_iterator, context):
-        """The same as a stream: one ack an event, after its commit, in order. Commits are grouped. A caller that does not read
-        its acks is not read from either. Where the service stops, the stream ends with UNAVAILABLE: events without an ack are
-        to be sent again.
+        """Record a stream of events, with one acknowledgement for each event after its commit, in order.
+
+        Commits are grouped. A caller that does not read its acknowledgements is slowed down. After an
+        error, send the events without an acknowledgement again. Role: write.
+
+        UNAVAILABLE (STOPPING): the service is stopping. UNAUTHENTICATED, PERMISSION_DENIED: the token
+        was withdrawn while the stream ran.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RetractInteractions(self, request, context):
-        """Takes events back, with what they wrote.
+        """Take events back, with everything that they wrote, in one commit.
+
+        An unknown, retracted or forgotten event has an outcome with a reason, and is no error.
+        Role: write.
+
+        INVALID_ARGUMENT: an id is malformed, or there are more than 1,000. ABORTED (LEASE_LOST):
+        another process took over; nothing was changed, try again. UNIMPLEMENTED (UNSUPPORTED): the
+        graph store cannot retract.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetProfile(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Read a client's profile: its lines with their sources, filter memory and waiting messages.
+
+        Role: read.
+
+        INVALID_ARGUMENT: a field is wrong, or as_of is combined with MERGED or a later min_sequence.
+        NOT_FOUND (NOT_KNOWN): there is no such client, or there was none at as_of. OUT_OF_RANGE
+        (TOO_OLD, TOO_NEW): as_of is older than retention, or in the future. UNAVAILABLE (NOT_REACHED):
+        min_sequence was not reached before the deadline. UNAVAILABLE (REASONER_FAILED): with MERGED,
+        the reasoner could not merge.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Recommend(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Rank the catalogue, or given candidates, for a user.
+
+        An unknown user is no error: the list is then the catalogue's own, and `cold` is true. A
+        reasoner that fails is no error either: see ranked_by. Role: read.
+
+        INVALID_ARGUMENT: a field is wrong. UNAVAILABLE (NOT_REACHED): min_sequence was not reached
+        before the deadline.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SimilarClients(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Find the nearest users or items of a client.
+
+        Role: read; neighbours of kind user also need analyst.
+
+        INVALID_ARGUMENT: a field is wrong. NOT_FOUND (NOT_KNOWN): there is no such client.
+        PERMISSION_DENIED (NOT_ALLOWED): users were asked for without the role analyst. UNAVAILABLE
+        (NOT_REACHED): min_sequence was not reached before the deadline.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListRouters(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """List the routers of one bank or of both, by number.
+
+        Role: read.
+
+        INVALID_ARGUMENT: a field is wrong, the page token belongs to another question, or as_of is
+        combined with BANK_SESSION or a later min_sequence. OUT_OF_RANGE (TOO_OLD, TOO_NEW): as_of is
+        older than retention, or in the future. UNAVAILABLE (NOT_REACHED): min_sequence was not reached
+        before the deadline.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetRouter(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Read one router with its members and its lineage, a retired router too.
+
+        Role: read.
+
+        INVALID_ARGUMENT, OUT_OF_RANGE, UNAVAILABLE: as for ListRouters. NOT_FOUND (NOT_KNOWN): the
+        bank has no router of this number.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def TracePropagation(self, request, context):
-        """The paths from an event, a client or an attribute to every profile it reached, or back from a profile's line.
+        """Find the paths from an event, a client or an attribute to every profile that it reached, or
+        back from a line of a profile to the events behind it.
+
+        Role: read.
+
+        INVALID_ARGUMENT: a field is wrong. NOT_FOUND (NOT_KNOWN): the event, client, attribute or line
+        does not exist.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def WatchPropagation(self, request, context):
-        """From now on, or from after the event that bore the given resume token. Each event is told once, those of a kind in their order
-        (rounds with their messages; merges; evolutions), kinds as they are come upon; a watcher reads at its own
-        pace and holds nobody up. Events that retention or erasure dropped, and those that an open stream left unread for too
-        long (some 10,000), are told as one GAP with how many they are; the latter are still there for an earlier token. The token
-        that the stream begins with is in its initial metadata, propagation-resume-token. Ends with OK where the service stops.
+        """Watch rounds, messages, merges and evolution runs, from now on or from a resume token.
+
+        Each event is sent once, and those of one kind in their order (a round before its messages). A
+        slow watcher delays no one. Events that retention or erasure dropped, or that an open stream
+        left unread for too long (some 10,000), are reported as one GAP with their number; an earlier
+        token still finds the unread ones. The stream's first token is in its initial metadata,
+        propagation-resume-token. The stream ends with OK when the service stops. Role: read.
+
+        INVALID_ARGUMENT: a kind is unknown, or the token is malformed, or belongs to other kinds or
+        another graph. UNAUTHENTICATED, PERMISSION_DENIED: the token was withdrawn meanwhile.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RunRound(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Run a propagation round now; the schedule runs them otherwise.
+
+        A round that another process is running, or for which nothing has changed, is no error: `note`
+        says so. Role: admin.
+
+        ABORTED (LEASE_LOST): another process took over; try again. UNAVAILABLE (INDEX_UNAVAILABLE):
+        the vector index does not answer.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def EvolveRouters(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Evolve the routers now (split, merge, rewrite), plan it without effect, or undo a run.
+
+        A plan that is judged worse is not published, which is no error. A caller that leaves does not
+        stop the run. Role: admin.
+
+        INVALID_ARGUMENT: the run cannot be undone, or not before a later one. FAILED_PRECONDITION
+        (INCOMPATIBLE_SETTINGS): propagation is switched off; dry_run and undo_run still work. ABORTED
+        (LEASE_LOST), UNAVAILABLE (LEASE_HELD): another process is learning or running a round; try
+        again.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListEvolutionRuns(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """List evolution runs, the newest first, published or not.
+
+        Role: read.
+
+        INVALID_ARGUMENT: page_size or page_token is wrong.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ExportClient(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Export everything held on a client, as JSON lines.
+
+        Role: admin.
+
+        INVALID_ARGUMENT: the key is malformed. NOT_FOUND (NOT_KNOWN): there is no such client.
+        UNIMPLEMENTED (UNSUPPORTED): the graph store cannot export.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ForgetClient(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Forget a client: its events, its texts, and what rests on them elsewhere. See docs/erasure.md.
+
+        The id may be used anew afterwards. A caller that leaves does not stop the erasure. Role:
+        admin.
+
+        INVALID_ARGUMENT: the key is malformed. NOT_FOUND (NOT_KNOWN): there is no such client. ABORTED
+        (LEASE_LOST): another process took over; nothing was changed, try again. UNIMPLEMENTED
+        (UNSUPPORTED): the graph store cannot erase.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetStatus(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Read how far the service has come, how it fares, and what it cost.
+
+        Role: read. Names of files and servers are shown to the role admin only.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -335,7 +452,12 @@ def add_PropagationServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class PropagationService:
-    """Missing associated documentation comment in .proto file."""
+    """Writes events, and reads profiles, recommendations and the paths that preferences took.
+
+    Roles: write for the first four calls; read for the calls that read; admin for RunRound,
+    EvolveRouters, ExportClient and ForgetClient. The role analyst reads, and sees users by id. On
+    loopback without tokens a caller has all roles.
+    """
 
     @staticmethod
     def UpsertClients(request,
