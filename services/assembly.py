@@ -14,6 +14,7 @@ from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
 from propagation.adapters.sqlite.store import SqliteStore
+from propagation.evaluation.control_policies import CONTROL_POLICIES
 from propagation.ports.clock import Clock
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph.graph_store import GraphStore
@@ -21,6 +22,7 @@ from propagation.ports.reasoner import Reasoner
 from propagation.ports.vector_index import VectorIndex
 from propagation.workflow.concurrency.tasks import yield_to_loop
 from propagation.workflow.engine import Engine
+from propagation.workflow.rounds.policies import ROUTING_POLICIES
 from propagation.workflow.settings import WorkflowSettings
 from services.config.settings import Settings
 from services.reasoning.pipe_protocol import Begin
@@ -178,6 +180,7 @@ def build_engine(
         holder=holder,
         yield_to_calls=yield_to_calls,
         beside=beside_of(settings, store, workflow),
+        policies=ROUTING_POLICIES | CONTROL_POLICIES,
     )
 
 

@@ -1,5 +1,6 @@
-"""RecNet 2.2, centralised preference routing: perception (eq. 1, 2), integration (eq. 3), multicast
-(eq. 4).
+"""Centralised preference routing (RecNet 2.2).
 
-`policy.py` is the interface that `adoption`, `semantic` (the paper's eq. 2 and Score(R, c)),
-`placebo` and `point_to_point` share; `clustering` and `centres` are stage 0 (2.2.1)."""
+One file for each step: attribute_extraction (eq. 1), initial_clustering (2.2.1), perception
+(eq. 2), integration (eq. 3), multicast (eq. 4) with its threshold tau, and the routing table.
+`policy.py` is the interface of a routing policy; adoption_policy and semantic_policy implement it.
+"""

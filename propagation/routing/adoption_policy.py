@@ -1,59 +1,66 @@
-"""Adoption routing: communities learned from who adopts what (OFFLINE_ROUTING.md). The default
-policy."""
+"""Adoption routing, the default policy: communities are learned from who adopts what.
+
+Source: `docs/numbers.md`.
+"""
 
 import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
 from propagation.model.routers.router import RouterVersion
-from propagation.routing.policy import Arrival, Table
+from propagation.routing.policy import Arrival
+from propagation.routing.routing_table import RoutingTable
 
-PERCEIVING = 3
+ROUTERS_AN_ARRIVAL = 3
 Weights = Sequence[tuple[int, float]]
 
 
 class TasteWeights(Protocol):
-    """What this policy reads of the numbers: taste routers with their weights, largest first."""
+    """Taste routers with their weights, as the numbers have learned them, largest first."""
 
     async def of_clients(self, refs: Sequence[int], count: int) -> Sequence[Weights]:
-        """Per client its `count` largest: for users of pi, for items of lift; () for one of whom
-        nothing is known."""
+        """Return each client's `count` largest: pi for users, lift for items; () if unknown."""
 
     async def of_arrivals(self, arrivals: Sequence[Arrival]) -> Sequence[Weights]:
-        """Per arrival what its interaction wrote by rule 5 (q, largest first); () where it wrote
-        nothing or is none."""
+        """Return what each arrival's interaction wrote (q of rule 5); () if it wrote nothing."""
 
 
 class AdoptionPolicy:
-    """Perception: the three largest taste weights of q, else of the client's own pi. Table: its
-    `table_edges` largest."""
+    """Routes by taste weights.
+
+    An attribute goes to the three routers that its interaction wrote most to, else to the client's
+    own three. A client is reached by its `table_edges` largest routers.
+    """
 
     name = "adoption"
-    summarises = True
+    integrator = None
 
-    def __init__(self, reading: TasteWeights, table_edges: int) -> None:
-        self._reading = reading
+    def __init__(self, weights: TasteWeights, table_edges: int) -> None:
+        self._weights = weights
         self._table_edges = table_edges
 
     async def perceive(self, arrivals: Sequence[Arrival]) -> Sequence[Sequence[int]]:
-        written = await self._reading.of_arrivals(arrivals)
-        alone = sorted(
+        written = await self._weights.of_arrivals(arrivals)
+        without = sorted(
             {arrival.ref for arrival, weights in zip(arrivals, written, strict=True) if not weights}
         )
-        own = dict(zip(alone, await self._reading.of_clients(alone, PERCEIVING), strict=True))
+        found = await self._weights.of_clients(without, ROUTERS_AN_ARRIVAL)
+        own = dict(zip(without, found, strict=True))
         return [
-            [router for router, _ in (weights or own[arrival.ref])[:PERCEIVING]]
+            [router for router, _ in (weights or own[arrival.ref])[:ROUTERS_AN_ARRIVAL]]
             for arrival, weights in zip(arrivals, written, strict=True)
         ]
 
-    async def route(self, changed: Sequence[int], versions: Sequence[RouterVersion]) -> Table:
-        weights = await self._reading.of_clients(changed, self._table_edges)
+    async def route(
+        self, changed: Sequence[int], versions: Sequence[RouterVersion]
+    ) -> RoutingTable:
+        weights = await self._weights.of_clients(changed, self._table_edges)
+        # In a thread: thousands of clients may have changed.
         return await asyncio.to_thread(_table, changed, weights)
 
 
-def _table(changed: Sequence[int], weights: Sequence[Weights]) -> Table:
-    """Runs beside the loop: thousands of clients may have changed."""
-    return Table(
+def _table(changed: Sequence[int], weights: Sequence[Weights]) -> RoutingTable:
+    return RoutingTable(
         scores={
             (router, ref): score
             for ref, row in zip(changed, weights, strict=True)

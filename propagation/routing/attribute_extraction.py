@@ -1,4 +1,7 @@
-"""Perception (RecNet 2.2.2, eq. 1 and 2): which attributes are new or changed, and where they go."""
+"""Attribute extraction (RecNet 2.2.1, eq. 1): A_c of a client, and how it changes.
+
+A reasoner names the attributes of each line when it writes the line; here they are collected.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,8 +12,16 @@ from propagation.routing.policy import Arrival
 
 
 def own_attributes(text: ClientText) -> dict[str, int]:
-    """A_c (eq. 1) of what a client says itself, by name, each with the newest sequence a line that
-    says so rests on (0: none); what it only heard is not its preference until it acts on it."""
+    """Collect A_c: the attributes that a client's own lines name.
+
+    A line that reception wrote does not count: it is not the client's preference until an
+    interaction confirms it.
+
+    Returns:
+        By name, the newest sequence that a line with it rests on (0: none).
+
+    Source: RecNet eq. 1.
+    """
     found: dict[str, int] = {}
     for line in text.profile.lines:
         if line.author == Author.RECEPTION:
@@ -22,17 +33,27 @@ def own_attributes(text: ClientText) -> dict[str, int]:
     return dict(sorted(found.items()))
 
 
-def arrivals_of(
+def changed_attributes(
     ref: int,
     version: int,
     own: Mapping[str, int],
-    held: Sequence[str],
+    known: Sequence[str],
     after: int,
     canonical: Mapping[str, str],
 ) -> list[Arrival]:
-    """Of a client's own attributes at a profile version those that are new against `held`
-    (canonical names), or that rest on an interaction after the last round's boundary."""
-    before = frozenset(held)
+    """List the attributes of a client that travel in a round.
+
+    Args:
+        version: Of the client's profile.
+        own: As own_attributes returns them.
+        known: Canonical names that the client had at the last round.
+        after: The last round's boundary.
+        canonical: Names that were mapped to another one, and to which.
+
+    Returns:
+        Attributes that are new, or that rest on an interaction after the boundary.
+    """
+    before = frozenset(known)
     return [
         Arrival(attribute=name, ref=ref, profile_version=version, sequence=newest)
         for name, newest in own.items()
@@ -40,20 +61,26 @@ def arrivals_of(
     ]
 
 
-def counted(
+def recount_holders(
     attributes: Mapping[str, Attribute],
-    held: Mapping[int, Sequence[str]],
+    before: Mapping[int, Sequence[str]],
     now: Mapping[int, Sequence[str]],
 ) -> dict[str, Attribute]:
-    """Attributes with their holders recounted: who holds them now less who held them before."""
+    """Count again how many clients hold each attribute that a client took up or dropped.
+
+    Args:
+        attributes: Those that are stored, by name.
+        before: Names by client before the change.
+        now: Names by client after it.
+    """
     change: dict[str, int] = {}
     for ref, names in now.items():
-        for name in set(names) - set(held[ref]):
+        for name in set(names) - set(before[ref]):
             change[name] = change.get(name, 0) + 1
-        for name in set(held[ref]) - set(names):
+        for name in set(before[ref]) - set(names):
             change[name] = change.get(name, 0) - 1
-    out = {}
+    counted = {}
     for name, difference in change.items():
         old = attributes.get(name) or Attribute(name=name)
-        out[name] = old.model_copy(update={"holders": old.holders + difference})
-    return out
+        counted[name] = old.model_copy(update={"holders": old.holders + difference})
+    return counted

@@ -1,4 +1,4 @@
-"""Canonical attributes (DESIGN, Vocabulary): "Jazz" and "jazz music" meet."""
+"""Canonical attributes: "Jazz" and "jazz music" become one (`docs/design.md`, "Vocabulary")."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -41,18 +41,22 @@ Near = Sequence[tuple[str, float]]
 
 
 def words_likeness(name: str, other: str) -> float:
-    """0 to 1: the cosine of two names' telling words, each counted once; 1 too for names that
-    differ in spacing alone ("hip hop", "hip-hop", "hiphop").
+    """Compare two names by the words that tell something.
 
     For an embedder that is fitted on a catalogue: its cosines say which words keep the same company
-    ("new wave" and "new age", .94 over 269 records), and say it differently in every catalogue."""
-    one, two = _telling(name), _telling(other)
+    ("new wave" and "new age": .94 over 269 records), and differ from catalogue to catalogue.
+
+    Returns:
+        The cosine of the names' sets of words (0..1); 1 too for names that differ in spacing alone
+        ("hip hop", "hip-hop", "hiphop").
+    """
+    one, two = _telling_words(name), _telling_words(other)
     if "".join(one) == "".join(two):
         return 1.0
     return len({*one} & {*two}) / sqrt(len({*one}) * len({*two}))
 
 
-def _telling(name: str) -> list[str]:
+def _telling_words(name: str) -> list[str]:
     words = WORD.findall(name)
     return [word for word in words if word not in KIND_WORDS] or words or [name]
 
@@ -64,18 +68,27 @@ async def canonical_names(
     least: float,
     likeness: Likeness | None = None,
 ) -> dict[str, str]:
-    """For normalised names that are new, in the order they came up, with their vectors [len, D]
-    (unit rows or zeros): the existing attribute of largest cosine, if that is at least `least`,
-    else the name itself, which the later ones may then meet. Of equal cosines the older, then the
-    first by name. Where `likeness` is given, it is asked in place of the cosine, of the 32 names of
-    largest cosine."""
+    """Map each new name to the existing attribute that means the same, or to itself.
+
+    A name that maps to itself may be what a later one of the same call maps to. Of equally similar
+    attributes the stored one wins, then the first by name.
+
+    Args:
+        names: Normalised, in the order they came up.
+        vectors: Unit rows or zeros [len(names), D].
+        least: The smallest similarity at which two names are one.
+        likeness: Asked in place of the cosine, of the 32 names of largest cosine.
+
+    Returns:
+        The canonical name of each.
+    """
     found: dict[str, str] = {}
     fresh: list[int] = []
     for row, name in enumerate(names):
         older = None
         if vectors[row].any():
-            older = _meets(name, await _existing(index, vectors[row]), least, likeness)
-            older = older or _meets(
+            older = _most_alike(name, await _stored(index, vectors[row]), least, likeness)
+            older = older or _most_alike(
                 name, _among(fresh, names, vectors, vectors[row]), least, likeness
             )
         if older is None:
@@ -84,14 +97,13 @@ async def canonical_names(
     return found
 
 
-def _meets(name: str, near: Near, least: float, likeness: Likeness | None) -> str | None:
-    """The most alike of those near, nearest first, if it is alike enough."""
+def _most_alike(name: str, near: Near, least: float, likeness: Likeness | None) -> str | None:
     alike = [likeness(name, other) if likeness else cosine for other, cosine in near]
     best = max(range(len(near)), key=alike.__getitem__, default=None)
     return near[best][0] if best is not None and alike[best] >= least else None
 
 
-async def _existing(index: VectorIndex, vector: NDArray[np.float32]) -> Near:
+async def _stored(index: VectorIndex, vector: NDArray[np.float32]) -> Near:
     return [
         (str(hit.key), hit.score)
         for hit in await index.nearest(Collection.ATTRIBUTES, vector, NEAREST)
@@ -118,7 +130,6 @@ def _among(
     ]
 
 
-def in_canonical(names: Iterable[str], canonical: Mapping[str, str]) -> tuple[str, ...]:
-    """These names as canonical ones, sorted, each once; a name that no round has seen yet stays as
-    it is."""
+def to_canonical(names: Iterable[str], canonical: Mapping[str, str]) -> tuple[str, ...]:
+    """Replace names by their canonical ones, sorted, each once; an unmapped name stays."""
     return tuple(sorted({canonical.get(name, name) for name in names}))

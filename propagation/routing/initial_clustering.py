@@ -1,4 +1,8 @@
-"""Seeded spherical k-means: the routers' centres (RecNet 2.2.1; OFFLINE_ROUTING.md, "Start")."""
+"""Initial clustering (RecNet 2.2.1): seeded spherical k-means gives each of K routers its centre.
+
+What is clustered is the items' texts, or the clients' attributes as in the paper (the setting
+`centres`; see workflow/bootstrap and `docs/numbers.md`).
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,15 +17,22 @@ WORST = 8
 
 
 def spherical_kmeans(vectors: F32, k: int, seed: int) -> F32:
-    """Centres [k, D] f32 of unit length that maximise the cosine of each vector [n, D] with its
-    nearest centre.
+    """Find k centres that maximise the cosine of each vector with its nearest centre.
 
-    The same input and seed give the same centres. Vectors need not be of unit length; those of
-    length zero or not finite say nothing and are left out. Where fewer than `k` distinct directions
-    are given, each of them is a centre, and the other centres are seeded random directions: nothing
-    is nearest to them until something new arrives."""
+    The same input and seed give the same centres. Where there are fewer than k distinct directions,
+    each of them is a centre, and the others are seeded random directions: nothing is nearest to
+    those until something new arrives.
+
+    Args:
+        vectors: Rows [n, D], of any length; those of length zero or not finite are left out.
+        k: How many centres, at least 1.
+        seed: Of the start and of the random directions.
+
+    Returns:
+        Unit rows [k, D].
+    """
     if k < 1:
-        raise ValueError(f"k: {k} centres asked for, at least 1 is needed")
+        raise ValueError(f"k is {k}; at least 1 centre is needed")
     rng = np.random.default_rng(seed)
     points = _directions(vectors)
     if len(points) <= k:
@@ -42,8 +53,15 @@ def spherical_kmeans(vectors: F32, k: int, seed: int) -> F32:
 
 
 def nearest_centres(vectors: F32, centres: F32) -> tuple[NDArray[np.int64], F32]:
-    """Per vector [n, D] the row of its nearest centre [n] and the cosine with it [n]; both sides of
-    unit length."""
+    """Find the nearest centre of each vector.
+
+    Args:
+        vectors: Unit rows [n, D].
+        centres: Unit rows [K, D].
+
+    Returns:
+        Rows of the nearest centres [n], and the cosines with them [n].
+    """
     nearest = np.empty(len(vectors), np.int64)
     cosines = np.empty(len(vectors), np.float32)
     for start in range(0, len(vectors), BLOCK):
@@ -55,7 +73,7 @@ def nearest_centres(vectors: F32, centres: F32) -> tuple[NDArray[np.int64], F32]
 
 
 def random_directions(rng: np.random.Generator, count: int, dimension: int) -> F32:
-    """[count, D] unit vectors."""
+    """Draw unit vectors [count, D]."""
     vectors = rng.standard_normal((count, dimension), np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors
@@ -71,8 +89,11 @@ def _directions(vectors: F32) -> F32:
 
 
 def _spread_start(points: F32, k: int, rng: np.random.Generator) -> F32:
-    """k-means++ on the sphere: each next centre is a point drawn in proportion to its distance (1 -
-    cosine) from the nearest centre so far; once every point is on a centre, a random direction."""
+    """Choose k starting points by k-means++ on the sphere.
+
+    Each next point is drawn in proportion to its distance (1 - cosine) from the nearest one so far;
+    once every point lies on one, the rest are random directions.
+    """
     sample = points[rng.permutation(len(points))[: START_SAMPLE * k]]
     chosen = [sample[0]]
     distance = 1 - sample @ chosen[0]
@@ -90,8 +111,7 @@ def _spread_start(points: F32, k: int, rng: np.random.Generator) -> F32:
 def _means(
     points: F32, nearest: NDArray[np.int64], cosines: F32, k: int, rng: np.random.Generator
 ) -> F32:
-    """The direction of each centre's points; an empty centre takes the point that is worst served,
-    a different one each."""
+    """Turn each centre to its points; an empty centre takes a point that is far from all."""
     order = np.argsort(nearest, kind="stable")
     counts = np.bincount(nearest, minlength=k)
     filled = np.flatnonzero(counts)
@@ -108,8 +128,10 @@ def _means(
 
 
 def _worst_served(points: F32, cosines: F32, count: int, rng: np.random.Generator) -> F32:
-    """[count, D]: distinct directions of least cosine with their centre; random ones where all are
-    served exactly."""
+    """Find the distinct points [count, D] of least cosine with their centre.
+
+    Where every point lies on its centre, the rest are random directions.
+    """
     order = np.argsort(cosines, kind="stable")[: WORST * count]
     far = points[order[cosines[order] < 1 - SAME]]
     distinct = (

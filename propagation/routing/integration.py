@@ -1,39 +1,95 @@
-"""Integration (RecNet 2.2.2, eq. 3): a touched router takes what arrived into a new version of its
-profile."""
+"""Integration (RecNet 2.2.2, eq. 3): a router takes what arrived into a new profile version."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from propagation.model.clients.attribute import rank_by_distinctiveness
 from propagation.model.routers.router import IntegratedAttribute, RouterVersion
 from propagation.ports.reasoner import Integration, Summary
-from propagation.routing.policy import Arrival
+from propagation.routing.policy import Arrival, ArrivalsByRouter
 
 STANDING_KEPT = 0.95
 STANDING_MAX = 24
 
 
-def grouped(
-    arrivals: Sequence[Arrival], routers: Sequence[Sequence[int]]
-) -> dict[int, list[Arrival]]:
-    """Arrivals by router, routers ascending."""
-    out: dict[int, list[Arrival]] = {}
-    for arrival, places in zip(arrivals, routers, strict=True):
-        for router in places:
-            out.setdefault(router, []).append(arrival)
-    return dict(sorted(out.items()))
+def integration_requests(
+    groups: ArrivalsByRouter, before: Mapping[int, RouterVersion], titles: Mapping[int, str]
+) -> list[Integration]:
+    """Build the request of eq. 3 for each router that attributes arrived at.
+
+    Args:
+        before: Current versions of all routers.
+        titles: Of items, by ref; a request quotes those of its senders as examples.
+    """
+    arrived = {router: count_arrivals(group) for router, group in groups.items()}
+    standing = {router: updated_standing(before.get(router), arrived[router]) for router in groups}
+    untouched = [dict(one.standing) for router, one in before.items() if router not in groups]
+    common = mean_shares([*untouched, *standing.values()])
+    return [
+        Integration(
+            router,
+            before.get(router),
+            arrived[router],
+            standing[router],
+            common,
+            list(dict.fromkeys(titles[arrival.ref] for arrival in group if arrival.ref in titles)),
+        )
+        for router, group in groups.items()
+    ]
 
 
-def standing_after(before: RouterVersion | None, arrived: Mapping[str, int]) -> dict[str, float]:
-    """What the router stands for: a decayed count of what arrived, the largest twenty-four."""
+def next_version(
+    request: Integration,
+    answer: Summary,
+    version: int,
+    arrivals: Sequence[Arrival],
+    round_number: int,
+    epoch: int,
+    written_by: str = "",
+) -> RouterVersion:
+    """Make P_R* of a reasoner's answer.
+
+    Its attributes A_R are ordered by what sets them apart from what is common.
+
+    Source: RecNet eq. 3.
+    """
+    return RouterVersion(
+        router=request.router,
+        version=version,
+        round=round_number,
+        epoch=epoch,
+        name=answer.name,
+        text=answer.text,
+        attributes=tuple(rank_by_distinctiveness(request.arrived, request.common)),
+        standing=tuple(request.standing.items()),
+        integrated=integrated_attributes(arrivals),
+        written_by=written_by,
+    )
+
+
+def count_arrivals(arrivals: Sequence[Arrival]) -> dict[str, int]:
+    """Count how many clients brought each attribute."""
+    arrived: dict[str, int] = {}
+    for arrival in arrivals:
+        arrived[arrival.attribute] = arrived.get(arrival.attribute, 0) + 1
+    return arrived
+
+
+def updated_standing(before: RouterVersion | None, arrived: Mapping[str, int]) -> dict[str, float]:
+    """Add what arrived to the decayed weights of what the router stands for; keep the largest."""
     weights = {name: weight * STANDING_KEPT for name, weight in before.standing} if before else {}
     for name, count in arrived.items():
         weights[name] = weights.get(name, 0.0) + count
-    kept = sorted(weights, key=lambda name: (-weights[name], name))[:STANDING_MAX]
-    return {name: round(weights[name], 6) for name in kept}
+    return {name: round(weight, 6) for name, weight in largest_weights(weights).items()}
 
 
-def commonness(standings: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    """The mean share (0..1) of each attribute over the routers."""
+def largest_weights(weights: Mapping[str, float]) -> dict[str, float]:
+    """Keep the STANDING_MAX largest weights, largest first; of equal ones the first by name."""
+    names = sorted(weights, key=lambda name: (-weights[name], name))[:STANDING_MAX]
+    return {name: weights[name] for name in names}
+
+
+def mean_shares(standings: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    """Compute how common each attribute is: its mean share (0..1) over the routers."""
     shares: dict[str, float] = {}
     count = 0
     for standing in standings:
@@ -46,74 +102,8 @@ def commonness(standings: Iterable[Mapping[str, float]]) -> dict[str, float]:
     return {name: share / count for name, share in shares.items()}
 
 
-def arrived_counts(arrivals: Sequence[Arrival]) -> dict[str, int]:
-    """How many clients brought each attribute."""
-    arrived: dict[str, int] = {}
-    for arrival in arrivals:
-        arrived[arrival.attribute] = arrived.get(arrival.attribute, 0) + 1
-    return arrived
-
-
-def asked_of(
-    router: int,
-    before: RouterVersion | None,
-    arrivals: Sequence[Arrival],
-    common: Mapping[str, float],
-    examples: Sequence[str],
-) -> Integration:
-    """What eq. 3 asks of a router."""
-    arrived = arrived_counts(arrivals)
-    return Integration(router, before, arrived, standing_after(before, arrived), common, examples)
-
-
-def integrated(
-    asked: Integration,
-    answer: Summary,
-    version: int,
-    arrivals: Sequence[Arrival],
-    round_number: int,
-    epoch: int,
-    written_by: str = "",
-) -> RouterVersion:
-    """Eq. 3, answered: P_R* from the attributes that arrived and P_R. A_R is ordered by what sets
-    it apart from what is common."""
-    return RouterVersion(
-        router=asked.router,
-        version=version,
-        round=round_number,
-        epoch=epoch,
-        name=answer.name,
-        text=answer.text,
-        attributes=tuple(rank_by_distinctiveness(asked.arrived, asked.common)),
-        standing=tuple(asked.standing.items()),
-        integrated=_integrated(arrivals),
-        written_by=written_by,
-    )
-
-
-def verbatim(
-    router: int,
-    version: int,
-    arrivals: Sequence[Arrival],
-    round_number: int,
-    epoch: int,
-    name: str,
-    text: str,
-) -> RouterVersion:
-    """Without eq. 3: the sender's profile as it is, carrying its attributes (point-to-point)."""
-    return RouterVersion(
-        router=router,
-        version=version,
-        round=round_number,
-        epoch=epoch,
-        name=name,
-        text=text,
-        attributes=tuple(dict.fromkeys(arrival.attribute for arrival in arrivals)),
-        integrated=_integrated(arrivals),
-    )
-
-
-def _integrated(arrivals: Sequence[Arrival]) -> tuple[IntegratedAttribute, ...]:
+def integrated_attributes(arrivals: Sequence[Arrival]) -> tuple[IntegratedAttribute, ...]:
+    """Record which client's profile version brought which attribute."""
     return tuple(
         IntegratedAttribute(
             attribute=a.attribute, ref=a.ref, profile_version=a.profile_version, sequence=a.sequence

@@ -1,27 +1,38 @@
-"""Multicast (RecNet 2.2.3, eq. 4): the routing table's change. Score(R, c) and tau are the policy's
-(semantic.py, threshold.py). The messages themselves are stored once, at their router, and found by
-their receivers (DESIGN, "Copies are not needed to multicast")."""
+"""Multicast (RecNet 2.2.3, eq. 4): score clients for a router's message, and reach those above tau.
 
-from collections.abc import Mapping, Sequence
+A message is stored once, at its router; its receivers find it through the routing table (see
+`docs/design.md`, "The graph").
+"""
 
-from propagation.model.routers.router import RoutingEdge
-from propagation.routing.policy import Table
+import asyncio
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propagation.model.routers.router import RouterVersion
+from propagation.ports.vector_index import Collection, VectorIndex
 
 
-def changes(
-    standing: Sequence[RoutingEdge], table: Table, score_step: float
-) -> tuple[list[tuple[int, int]], list[RoutingEdge]]:
-    """(edges to close, edges to open): those that leave or enter, and those that moved by more than
-    `score_step`."""
-    old: Mapping[tuple[int, int], float] = {
-        (edge.router, edge.ref): edge.score for edge in standing
-    }
-    closed = [key for key in old if key not in table.scores]
-    opened = []
-    for key, score in table.scores.items():
-        if key in old:
-            if abs(old[key] - score) <= score_step:
-                continue
-            closed.append(key)
-        opened.append(RoutingEdge(router=key[0], ref=key[1], score=score, from_sequence=0))
-    return sorted(closed), opened
+async def clients_above_threshold(
+    index: VectorIndex, version: RouterVersion, vector: NDArray[np.float32], tau: float
+) -> dict[tuple[int, int], float]:
+    """Score all clients for a router's message, and keep those above tau.
+
+    Score(R, c) = cos(e_R, e_c) * [A_R and A_c share an attribute].
+
+    Args:
+        version: The router's version, with its attributes A_R.
+        vector: e_R [D], the embedding of its text.
+
+    Returns:
+        Scores by (router, client ref).
+
+    Source: RecNet eq. 4.
+    """
+    hits = await asyncio.gather(
+        *(
+            index.search_above(kind, vector, tau, frozenset(version.attributes))
+            for kind in (Collection.USERS, Collection.ITEMS)
+        )
+    )
+    return {(version.router, int(hit.key)): hit.score for found in hits for hit in found}

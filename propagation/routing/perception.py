@@ -1,5 +1,8 @@
-"""The first profiles (RecNet 2.2.1): at bootstrap each extracted attribute goes to the taste centre
-it is nearest to."""
+"""Perception (RecNet 2.2.2, eq. 2): which router each attribute goes to.
+
+A routing policy perceives in its own way; here are the grouping that follows, and the perception of
+a bootstrap, when no router has a profile yet.
+"""
 
 from collections.abc import Sequence
 
@@ -10,8 +13,23 @@ from propagation.ports.embedder import Embedder
 from propagation.routing.policy import Arrival
 
 
+def group_by_router(
+    arrivals: Sequence[Arrival], routers: Sequence[Sequence[int]]
+) -> dict[int, list[Arrival]]:
+    """Group arrivals by the routers they go to, routers ascending."""
+    groups: dict[int, list[Arrival]] = {}
+    for arrival, targets in zip(arrivals, routers, strict=True):
+        for router in targets:
+            groups.setdefault(router, []).append(arrival)
+    return dict(sorted(groups.items()))
+
+
 class CentrePerception:
-    """Centres [K, D] f32, unit rows: row k is router k of the taste bank."""
+    """Sends each attribute to the router of its nearest centre (RecNet 2.2.1).
+
+    Args:
+        centres: Unit rows [K, D]; row k is router k of the taste bank.
+    """
 
     def __init__(self, embedder: Embedder, centres: NDArray[np.float32]) -> None:
         self._embedder = embedder
@@ -26,7 +44,7 @@ class CentrePerception:
         ]
 
     async def nearest(self, names: Sequence[str]) -> list[int | None]:
-        """The router of each attribute; None for one without a vector."""
+        """Find the router of each attribute; None for one without a vector."""
         vectors = await self._embedder.embed(names)
         return [
             int(np.argmax(self._centres @ vector)) if vector.any() else None for vector in vectors

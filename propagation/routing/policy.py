@@ -1,17 +1,20 @@
-"""A routing policy: which routers hear of a change, and whom they reach. One interface for all of
-them."""
+"""Interface of a routing policy: where attributes go, and which clients routers reach."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from propagation.model.routers.round import Round
 from propagation.model.routers.router import RouterVersion
+from propagation.routing.routing_table import RoutingTable
 
 
 @dataclass(frozen=True)
 class Arrival:
-    """An attribute that is new or changed in a client's profile, with the interaction it came from
-    (sequence 0: none, it is the client's own text)."""
+    """An attribute that is new or changed in a client's profile.
+
+    `sequence` is that of the interaction it came from; 0 for the client's own text.
+    """
 
     attribute: str
     ref: int
@@ -19,32 +22,52 @@ class Arrival:
     sequence: int
 
 
+ArrivalsByRouter = Mapping[int, Sequence[Arrival]]
+
+
 @dataclass(frozen=True)
-class Table:
-    """A part of the routing table as it should be now: scores by (router, ref), complete for the
-    named clients or for the named routers (the other is empty)."""
+class UpdatedRouters:
+    """New versions of the routers of a round, and why the others failed, by router."""
 
-    scores: Mapping[tuple[int, int], float]
-    clients: Sequence[int] = ()
-    routers: Sequence[int] = ()
+    versions: list[RouterVersion] = field(default_factory=list)
+    failed: dict[int, str] = field(default_factory=dict)
 
 
-class Perceiving(Protocol):
-    """Where changes go."""
+class Perception(Protocol):
+    """Finds the routers that attributes go to."""
 
     async def perceive(self, arrivals: Sequence[Arrival]) -> Sequence[Sequence[int]]:
-        """The routers each arrival goes to, in its order (eq. 2, or the policy's own reading); none
-        where nothing is known."""
+        """Find the routers of each arrival, in order (eq. 2, or the policy's own rule).
+
+        An arrival of which nothing is known goes to no router.
+        """
 
 
-class RoutingPolicy(Perceiving, Protocol):
+class Integrator(Protocol):
+    """Writes new versions of the routers that attributes arrived at (eq. 3)."""
+
+    async def integrate(
+        self, round_: Round, epoch: int, groups: ArrivalsByRouter
+    ) -> UpdatedRouters:
+        """Write the next version of each router in `groups`."""
+
+
+class RoutingPolicy(Perception, Protocol):
+    """A way to route; a table names each (workflow/rounds/policies.py)."""
+
     @property
     def name(self) -> str: ...
 
     @property
-    def summarises(self) -> bool:
-        """Whether routers integrate by eq. 3; otherwise the client's profile itself is the message."""
+    def integrator(self) -> Integrator | None:
+        """How messages are written; None: routers summarise what arrived (eq. 3)."""
 
-    async def route(self, changed: Sequence[int], versions: Sequence[RouterVersion]) -> Table:
-        """The routing table after this round's router versions (eq. 4, or the policy's own
-        reading)."""
+    async def route(
+        self, changed: Sequence[int], versions: Sequence[RouterVersion]
+    ) -> RoutingTable:
+        """Build the routing table after a round (eq. 4, or the policy's own rule).
+
+        Args:
+            changed: Refs of the clients that changed since the last round.
+            versions: The routers' versions of this round.
+        """

@@ -1,5 +1,8 @@
-"""tau of eq. 4. The paper's .7 to .9 (3.1.4) belong to its own encoder; ours is a quantile of our
-own cosines."""
+"""The threshold tau of multicast (RecNet eq. 4).
+
+The paper's .7 to .9 (3.1.4) belong to its own encoder; the default here is a quantile of the
+cosines that this embedder gives.
+"""
 
 from typing import Protocol
 
@@ -8,15 +11,17 @@ from numpy.typing import NDArray
 
 QUANTILE = 0.9
 PAIRS_MAX = 1_000_000
-NEVER = 1.0
+UNREACHABLE = 1.0
 
 
 class Threshold(Protocol):
+    """Where tau comes from; workflow/rounds/policies.py has the one that is fixed by epoch."""
+
     async def tau(self) -> float:
-        """Clients of a cosine above it are reached."""
+        """Return tau: clients of a larger cosine are reached."""
 
 
-class AbsoluteTau:
+class FixedThreshold:
     """tau as an operator set it, in -1..1."""
 
     def __init__(self, tau: float) -> None:
@@ -27,11 +32,18 @@ class AbsoluteTau:
 
 
 def quantile_tau(routers: NDArray[np.float32], clients: NDArray[np.float32], seed: int) -> float:
-    """The .90 quantile of cos(e_R, e_c) over all pairs of routers [K, D] and clients [n, D] (unit
-    rows), before the attribute test; over a seeded sample of clients above a million pairs. 1
-    (nobody is reached) without a pair."""
+    """Measure the .90 quantile of the cosines of routers and clients.
+
+    Args:
+        routers: Unit rows [K, D].
+        clients: Unit rows [n, D]; a seeded sample of them is used above a million pairs.
+        seed: Of the sample.
+
+    Returns:
+        tau; 1, so that no client is reached, where there is no pair.
+    """
     if not len(routers) or not len(clients):
-        return NEVER
+        return UNREACHABLE
     most = max(PAIRS_MAX // len(routers), 1)
     if len(clients) > most:
         clients = clients[

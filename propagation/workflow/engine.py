@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from propagation.model.clients.client import ClientChange, ClientKind, ClientOutcome, index_of
@@ -19,7 +19,6 @@ from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.graph.record import RecordResult
 from propagation.ports.reasoner import Reasoner
 from propagation.ports.vector_index import VectorIndex
-from propagation.routing.perception import CentrePerception
 from propagation.workflow.bootstrap.stage0 import OnStep, Stage0, first_view, ignore_step
 from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.concurrency.locks import ReadersWriterLock
@@ -48,7 +47,12 @@ from propagation.workflow.reason.interaction import InteractionReasoning
 from propagation.workflow.reason.reason_step import CLAIM, Reasoning
 from propagation.workflow.replica_sync import ReplicaSync
 from propagation.workflow.rounds.perception import AttributePerception
-from propagation.workflow.rounds.policies import policy_for
+from propagation.workflow.rounds.policies import (
+    ROUTING_POLICIES,
+    PolicyFactory,
+    PolicyPorts,
+    build_policy,
+)
 from propagation.workflow.rounds.round import PropagationRound
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views.catalogue import Catalogue
@@ -82,6 +86,7 @@ class Engine:
         holder: str,
         yield_to_calls: Callable[[], Awaitable[None]] = yield_to_loop,
         beside: Drafting[Any] | None = None,
+        policies: Mapping[str, PolicyFactory] = ROUTING_POLICIES,
     ) -> None:
         self.store = store
         self.embedder = embedder
@@ -128,7 +133,10 @@ class Engine:
         self.upkeep = IndexMaintenance(
             store, embedder, index, feed, self.vectors, self.numbers, self.leases
         )
-        policy = policy_for(settings, store, index, embedder, self.numbers, self.leases)
+        policy = build_policy(
+            policies,
+            PolicyPorts(settings, store, index, embedder, self.numbers, self.leases),
+        )
         self.cold_start = ColdStart(store, reasoner, policy, self.vectors, settings)
         self.learner = Learner(
             store,
@@ -171,7 +179,6 @@ class Engine:
             self.leases,
             self.cold_start.through,
             yield_to_calls,
-            self._by_centres,
         )
         self.evolution = Evolution(
             store,
@@ -336,14 +343,11 @@ class Engine:
             if epoch is None:
                 return None
             self.following.embedded()
-            if self.settings.propagate and self.rounds.policy.summarises:
+            if self.settings.propagate and self.rounds.policy.integrator is None:
                 on_step("writing the routers' first profiles")
                 with contextlib.suppress(LeaseHeld):  # it stays due
                     await self.rounds.run()
             return epoch
-
-    def _by_centres(self) -> CentrePerception:
-        return CentrePerception(self.embedder, self.numbers.view.state.taste.centres)
 
     async def evolve(self, *, dry_run: bool = False, undo: int | None = None) -> EvolutionRun:
         """Evolve the routers now (RecNet 2.4), or with `undo` lead a run back; reads and record go
@@ -430,9 +434,8 @@ class Engine:
             return await self.reasoning.replay_dead_letters()
 
     async def round_is_due(self) -> bool:
-        due = await self.rounds.due()
         clients = self.numbers.view.users + self.numbers.view.items
-        return len(due.changed) >= self.settings.update_size_for(clients)
+        return await self.rounds.trigger.is_due(clients)
 
     async def gauge(self) -> Gauge | None:
         """What propagation is worth on the running stream; None before the first interaction with a

@@ -20,7 +20,7 @@ class WorkflowSettings(Term):
     where there are `evolve_k_most` taste routers (None: twice `taste.k`, or 16 more where that is
     more); it runs before every n-th round where `evolve_every_rounds` says so."""
 
-    policy: Literal["adoption", "semantic", "point_to_point", "placebo"] = "adoption"
+    policy: str = "adoption"
     seed: int = Field(7, ge=0)
     lease_seconds: float = Field(10.0, ge=1, le=300)
     session: BankSettings = BankSettings()

@@ -97,6 +97,12 @@ class QdrantSettings(Term):
     timeout_seconds: float = Field(10.0, ge=1)
 
 
+class LoopSettings(WorkflowSettings):
+    """The workflow's settings, with the policies that a service offers (see assembly.py)."""
+
+    policy: Literal["adoption", "semantic", "placebo", "point_to_point"] = "adoption"
+
+
 class Settings(Term):
     """`store`: where the graph lies, in one SQLite file (`database`) or on a Neo4j server
     (`neo4j`). `reasoning_in`: where the offline reasoner computes on SQLite, in a process beside
@@ -113,14 +119,21 @@ class Settings(Term):
     monitoring: MonitoringSettings = MonitoringSettings()
     schedule: ScheduleSettings = ScheduleSettings()
     reasoner: Literal["offline", "openai"] = "offline"
-    workflow: WorkflowSettings = Field(WorkflowSettings(), validate_default=True)
+    workflow: LoopSettings = Field(LoopSettings(), validate_default=True)
     reasoning_in: Literal["process", "loop"] = "process"
     embedder: Literal["fitted", "openai"] = "fitted"
     openai: OpenAIOptions = OpenAIOptions()
 
+    @field_validator("workflow", mode="before")
+    @classmethod
+    def _as_loop_settings(cls, value: object) -> object:
+        return (
+            value.model_dump(exclude_unset=True) if isinstance(value, WorkflowSettings) else value
+        )
+
     @field_validator("workflow")
     @classmethod
-    def _of_the_reasoner(cls, workflow: WorkflowSettings, info: ValidationInfo) -> WorkflowSettings:
+    def _of_the_reasoner(cls, workflow: LoopSettings, info: ValidationInfo) -> LoopSettings:
         """A buffer holds 3 messages with a language model, unless it is told."""
         if info.data.get("reasoner") != "openai" or "buffer" in workflow.model_fields_set:
             return workflow

@@ -6,6 +6,16 @@ from functools import cached_property
 
 from propagation.model.base import Term, value
 
+FIRST_SENDER = 1 << 20
+
+
+def sender_router(ref: int) -> int:
+    """Return the router number of a client that sends its own profile (point-to-point).
+
+    It is above every router of a bank.
+    """
+    return FIRST_SENDER + ref
+
 
 @value
 class IntegratedAttribute:

@@ -9,13 +9,14 @@ from propagation.model.routers.epoch import Epoch
 from propagation.ports.embedder import Embedder, FittableEmbedder
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.vector_index import VectorIndex
+from propagation.routing.semantic_policy import SemanticPolicy
 from propagation.workflow.bootstrap.new_epoch import NewEpoch, catalogue_of
 from propagation.workflow.concurrency.leases import ROUND_LEASE, Leases
 from propagation.workflow.data_settings import DataSettings, embedder_name, made_with_name
 from propagation.workflow.index.maintenance import IndexMaintenance, OnProgress, no_progress
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.learner import Learner
-from propagation.workflow.rounds.policies import QuantileTau
+from propagation.workflow.rounds.policies import QuantileThreshold
 from propagation.workflow.rounds.round import PropagationRound
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views.numbers_owner import NumbersOwner
@@ -102,7 +103,7 @@ class Stage0:
                 return None
             self._learner.changing()
             epoch = await self._new_epoch.open(lease, self._wanted, on_step)
-            self._rounds.new_epoch()
+            self._rounds.trigger.expect_first()
             self.made_with, self.anew = self._wanted, False
             await self._take_embedder(epoch.number)
             await self._learner.reload()
@@ -140,17 +141,12 @@ class Stage0:
     async def reindex(self, progress: OnProgress = no_progress) -> int:
         """The index anew, and tau of eq. 4 with it where it is a quantile."""
         count = await self._upkeep.reindex(progress)
-        if self._settings.policy == "semantic" and self._settings.tau is None:
+        policy = self._rounds.policy
+        if isinstance(policy, SemanticPolicy) and isinstance(policy.threshold, QuantileThreshold):
             async with self._leases.hold(ROUND_LEASE) as lease:
                 if lease is None:
                     raise LeaseHeld(ROUND_LEASE)
-                await QuantileTau(
-                    self._store,
-                    self._index,
-                    self._embedder.dimension,
-                    self._settings.seed,
-                    self._leases,
-                ).fix()
+                await policy.threshold.fix()
         return count
 
     async def take_epoch(self, number: int) -> None:

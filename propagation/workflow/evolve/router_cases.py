@@ -13,7 +13,7 @@ from propagation.model.routers.router import RouterVersion
 from propagation.model.routers.router_case import RouterCase, RouterHalf
 from propagation.numbers.seeded_hash import mixed
 from propagation.optimization.router_split import nearer_second, two_means
-from propagation.routing.integration import STANDING_MAX, commonness
+from propagation.routing.integration import STANDING_MAX, mean_shares
 from propagation.workflow.evolve.router_gradients import NEWEST, RouterGradients
 from propagation.workflow.learn.learned_weights import Written, summed
 
@@ -59,7 +59,7 @@ class Cases:
     def __init__(self, versions: Mapping[int, RouterVersion], alike: NDArray[np.float64]) -> None:
         self._versions = versions
         self._alike = alike
-        self._common = commonness([dict(version.standing) for version in versions.values()])
+        self._common = mean_shares([dict(version.standing) for version in versions.values()])
 
     def of(
         self, router: int, told: RouterGradients, community: Community | None, free: frozenset[int]

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from propagation.model.clients.client import Client, ClientKey
 from propagation.model.errors import NotFound
 from propagation.model.interactions.withdrawal import CitationSearch
+from propagation.model.routers.router import sender_router
 from propagation.ports.graph.graph_store import ForgettingGraph
-from propagation.routing.point_to_point import sender_router
 from propagation.workflow.forget.text_changes import own_names
 from propagation.workflow.forget.withdrawal import Leaving, Outcome, TakingBack
 

@@ -19,8 +19,8 @@ from propagation.model.interactions.withdrawal import (
 )
 from propagation.model.routers.router import RouterVersion
 from propagation.ports.graph.graph_store import ForgettingGraph
-from propagation.routing.attribute_extraction import counted, own_attributes
-from propagation.routing.canonical_attributes import in_canonical
+from propagation.routing.attribute_extraction import own_attributes, recount_holders
+from propagation.routing.canonical_attributes import to_canonical
 from propagation.workflow.forget.name_matching import OwnWords
 from propagation.workflow.forget.redaction import (
     Behind,
@@ -235,7 +235,7 @@ class Withdrawing:
             ref: tuple(
                 name
                 for name in before[ref]
-                if name in in_canonical(own_attributes(text), self._canonical)
+                if name in to_canonical(own_attributes(text), self._canonical)
             )
             for ref, text in current.items()
         }
@@ -250,7 +250,8 @@ class Withdrawing:
             if ref != erased and tuple(names) != tuple(before[ref])
         }
         changes.holders = {
-            name: attribute.holders for name, attribute in counted(known, before, now).items()
+            name: attribute.holders
+            for name, attribute in recount_holders(known, before, now).items()
         }
         changes.holders.update(dict.fromkeys(names, 0))
 

@@ -13,7 +13,7 @@ from propagation.ports.embedder import Embedder
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.graph.outbox import IndexChange
 from propagation.ports.vector_index import Collection, Point
-from propagation.routing.canonical_attributes import in_canonical
+from propagation.routing.canonical_attributes import to_canonical
 from propagation.workflow.concurrency.lru_cache import CountedLruCache
 from propagation.workflow.index.line_vectors import LineVectors
 from propagation.workflow.index.outbox_feed import OutboxFeed
@@ -145,9 +145,12 @@ class VectorSync:
                 "the index lags: round %d not shown, it will be tried again: %s", done.number, error
             )
 
-    async def write_texts(self, texts: Iterable[ClientText]) -> None:
-        """New versions of clients' texts, one a client."""
-        await self.write([indexed_text(text) for text in texts])
+    async def rename_attributes(
+        self, mapped: Mapping[str, str], texts: Sequence[IndexedText]
+    ) -> None:
+        """Use new canonical names, and write the clients that hold them, before a round routes."""
+        self._canonical.update(mapped)
+        await self.write(texts)
 
     async def write(self, texts: Sequence[IndexedText]) -> None:
         """The same."""
@@ -207,7 +210,7 @@ class VectorSync:
                         key=text.ref,
                         version=text.version,
                         vector=vector,
-                        attributes=frozenset(in_canonical(text.attributes, self._canonical)),
+                        attributes=frozenset(to_canonical(text.attributes, self._canonical)),
                     )
                 )
             await self._give_way()

@@ -23,6 +23,7 @@ from propagation.reception.merge import Reception, receive
 from propagation.routing.policy import RoutingPolicy
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.settings import WorkflowSettings
+from propagation.workflow.views.client_texts import indexed_text
 
 PROGRESS = "described_through"
 FAILED = "undescribed"
@@ -130,7 +131,7 @@ class ColdStart:
             for (ref, old), part in zip(before.items(), edits, strict=True)
             if (text := self._own_text(old, part, failed)) is not old
         }
-        await self._vectors.write_texts(own.values())
+        await self._vectors.write([indexed_text(text) for text in own.values()])
         new = [ref for ref in own if welcome and not before[ref].profile.version]
         welcomed, merged, merging = await self._welcome(new, clients, own)
         if own:

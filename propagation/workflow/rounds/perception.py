@@ -1,18 +1,18 @@
-"""Perception's bookkeeping in a round (RecNet 2.2.2): what changed clients hold now, in canonical
-names, and what of it travels."""
+"""Perception in a round (RecNet 2.2.2): which attributes of changed clients travel."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from propagation.model.clients.attribute import Attribute
 from propagation.ports.embedder import Embedder, FittableEmbedder
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.vector_index import VectorIndex
-from propagation.routing.attribute_extraction import arrivals_of, counted
-from propagation.routing.canonical_attributes import canonical_names, in_canonical, words_likeness
+from propagation.routing.attribute_extraction import changed_attributes, recount_holders
+from propagation.routing.canonical_attributes import canonical_names, to_canonical, words_likeness
 from propagation.routing.perception import CentrePerception
 from propagation.routing.policy import Arrival
+from propagation.workflow.rounds.trigger import PendingChanges
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views.client_texts import ClientTextCache, IndexedText
 from propagation.workflow.views.numbers_owner import NumbersOwner
@@ -20,106 +20,128 @@ from propagation.workflow.views.numbers_owner import NumbersOwner
 
 @dataclass(frozen=True)
 class PerceivedAttributes:
-    """What a round stages of attributes: rows to write, the canonical names each client holds now,
-    the arrivals that travel, names that were mapped in this round, canonical names that are new,
-    and clients that hold a newly mapped one."""
+    """What a round finds out about attributes.
+
+    rows: Attributes to write. held: The canonical names that each changed client holds now.
+    arrivals: What travels. mapped: Names that this round mapped to a canonical one. new: Canonical
+    names that are new. remapped: Texts of clients that hold a newly mapped name.
+    """
 
     rows: Sequence[Attribute]
     held: Mapping[int, Sequence[str]]
     arrivals: Sequence[Arrival]
     mapped: Mapping[str, str]
-    fresh: Sequence[str]
+    new: Sequence[str]
     remapped: Sequence[IndexedText]
 
 
+@dataclass(frozen=True)
+class _Changed:
+    """Changed clients: their texts, and the canonical names that they held at the last round."""
+
+    texts: Mapping[int, IndexedText]
+    held: Mapping[int, Sequence[str]]
+
+    def arrivals(self, after: int, canonical: Mapping[str, str]) -> dict[int, list[Arrival]]:
+        return {
+            ref: changed_attributes(
+                ref, text.version, text.attributes, self.held[ref], after, canonical
+            )
+            for ref, text in self.texts.items()
+        }
+
+    def canonical(self, names: Mapping[str, str]) -> dict[int, tuple[str, ...]]:
+        """Name each client's attributes by these canonical names."""
+        return {ref: to_canonical(text.attributes, names) for ref, text in self.texts.items()}
+
+
 class AttributePerception:
-    """Reads the graph and decides; the round writes."""
+    """Reads the graph and decides; the round writes. Long computations run in a thread."""
 
     def __init__(
         self,
         store: GraphStore,
-        said: ClientTextCache[IndexedText],
+        texts: ClientTextCache[IndexedText],
         index: VectorIndex,
         embedder: Embedder,
         numbers: NumbersOwner,
         settings: WorkflowSettings,
     ) -> None:
         self._store = store
-        self._said = said
+        self._texts = texts
         self._index = index
         self._embedder = embedder
         self._numbers = numbers
         self._settings = settings
 
-    async def perceive(
-        self, changed: Sequence[int], after: int, canonical: Mapping[str, str]
+    async def extract(
+        self, pending: PendingChanges, canonical: Mapping[str, str]
     ) -> PerceivedAttributes:
-        """Eq. 1 for the clients that changed after a round's boundary. `canonical`: what was mapped
-        before."""
-        said = await self._said.newest(changed)
-        held = await self._store.client_attributes(changed)
-        raw = {ref: tuple(one.attributes) for ref, one in said.items()}
-        arrived = await asyncio.to_thread(_arrived, said, held, after, canonical)
-        known = await self._store.get_attributes(
-            sorted({name for names in (*raw.values(), *held.values()) for name in names})
+        """Extract the attributes of the clients that changed.
+
+        Args:
+            canonical: Names that earlier rounds mapped, and to which.
+
+        Source: RecNet eq. 1; Algorithm 1, line 17.
+        """
+        changed = _Changed(
+            await self._texts.newest(pending.clients),
+            await self._store.client_attributes(pending.clients),
         )
-        new = await asyncio.to_thread(self._in_order_of_sequence, arrived, known)
-        mapped = await self._mapped(new)
+        arrived = await asyncio.to_thread(changed.arrivals, pending.after, canonical)
+        known = await self._stored(
+            {
+                *_names(text.attributes for text in changed.texts.values()),
+                *_names(changed.held.values()),
+            }
+        )
+        unseen = await asyncio.to_thread(_unseen_names, arrived, known)
+        mapped = await self._map_to_canonical(unseen)
         names = {**canonical, **mapped}
-        now = await asyncio.to_thread(_in_canonical, raw, names)
-        known = {
-            **known,
-            **await self._store.get_attributes(
-                sorted({*names.values()} & {n for ns in now.values() for n in ns})
-            ),
-        }
-        recounted = await asyncio.to_thread(counted, known, held, now)
-        fresh = [name for name in new if name not in mapped]
-        rows = [
-            *(await self._placed(recounted, fresh)),
-            *(Attribute(name=name, canonical=target) for name, target in mapped.items()),
-        ]
-        holders = {name: attribute.holders for name, attribute in {**known, **recounted}.items()}
-        arrivals = await asyncio.to_thread(self._travelling, arrived, names, holders)
+        held = await asyncio.to_thread(changed.canonical, names)
+        known |= await self._stored({*names.values()} & _names(held.values()))
+        recounted = await asyncio.to_thread(recount_holders, known, changed.held, held)
+        new = [name for name in unseen if name not in mapped]
+        holders = {name: attribute.holders for name, attribute in (known | recounted).items()}
         return PerceivedAttributes(
-            rows=rows,
-            held=now,
+            rows=[
+                *await self._with_routers(recounted, new),
+                *(Attribute(name=name, canonical=target) for name, target in mapped.items()),
+            ],
+            held=held,
+            arrivals=await asyncio.to_thread(self._travelling, arrived, names, holders),
             mapped=mapped,
-            fresh=fresh,
-            arrivals=arrivals,
-            remapped=[said[ref] for ref in changed if not mapped.keys().isdisjoint(raw[ref])],
+            new=new,
+            remapped=[
+                changed.texts[ref]
+                for ref in pending.clients
+                if not mapped.keys().isdisjoint(changed.texts[ref].attributes)
+            ],
         )
 
-    def _in_order_of_sequence(
-        self, arrived: Mapping[int, Sequence[Arrival]], known: Mapping[str, Attribute]
-    ) -> list[str]:
-        """Names no round has seen, by the sequence they came with, then by client, then by name."""
-        first = sorted(
-            (arrival.sequence, ref, arrival.attribute)
-            for ref, arrivals in arrived.items()
-            for arrival in arrivals
-        )
-        return list(dict.fromkeys(name for _, _, name in first if name not in known))
+    def by_centres(self) -> CentrePerception:
+        """Perceive by the taste routers' centres: in a bootstrap's first round, before profiles."""
+        return CentrePerception(self._embedder, self._numbers.view.state.taste.centres)
 
-    async def _mapped(self, new: Sequence[str]) -> dict[str, str]:
-        if not new:
+    async def _stored(self, names: set[str]) -> dict[str, Attribute]:
+        return dict(await self._store.get_attributes(sorted(names)))
+
+    async def _map_to_canonical(self, names: Sequence[str]) -> dict[str, str]:
+        """Map new names to the attributes that mean the same; those without one are left out."""
+        if not names:
             return {}
         likeness = words_likeness if isinstance(self._embedder, FittableEmbedder) else None
+        vectors = await self._embedder.embed(names)
         found = await canonical_names(
-            self._index,
-            new,
-            await self._embedder.embed(new),
-            self._settings.attribute_cosine,
-            likeness,
+            self._index, names, vectors, self._settings.attribute_cosine, likeness
         )
         return {name: target for name, target in found.items() if name != target}
 
-    async def _placed(
-        self, recounted: Mapping[str, Attribute], fresh: Sequence[str]
+    async def _with_routers(
+        self, recounted: Mapping[str, Attribute], new: Sequence[str]
     ) -> list[Attribute]:
-        """Each fresh attribute with the taste router it is nearest to."""
-        places = CentrePerception(self._embedder, self._numbers.view.state.taste.centres)
-        routers = dict(zip(fresh, await places.nearest(fresh), strict=True)) if fresh else {}
+        """Give each new attribute the taste router of its nearest centre."""
+        routers = dict(zip(new, await self.by_centres().nearest(new), strict=True)) if new else {}
         return [
             attribute.model_copy(update={"router": routers[name]}) if name in routers else attribute
             for name, attribute in recounted.items()
@@ -131,34 +153,30 @@ class AttributePerception:
         names: Mapping[str, str],
         holders: Mapping[str, int],
     ) -> list[Arrival]:
-        """Arrivals under canonical names, each once a client, of attributes that enough distinct
-        clients hold."""
-        out: dict[tuple[int, str], Arrival] = {}
+        """Name arrivals canonically, each once a client; leave out what too few clients hold."""
+        newest: dict[tuple[int, str], Arrival] = {}
         for ref, arrivals in arrived.items():
             for arrival in arrivals:
                 name = names.get(arrival.attribute, arrival.attribute)
                 if holders.get(name, 0) < self._settings.min_support:
                     continue
-                other = out.get((ref, name))
+                other = newest.get((ref, name))
                 if other is None or other.sequence < arrival.sequence:
-                    out[ref, name] = replace(arrival, attribute=name)
-        return list(out.values())
+                    newest[ref, name] = replace(arrival, attribute=name)
+        return list(newest.values())
 
 
-def _arrived(
-    said: Mapping[int, IndexedText],
-    held: Mapping[int, Sequence[str]],
-    after: int,
-    canonical: Mapping[str, str],
-) -> dict[int, list[Arrival]]:
-    """Of each client. Runs beside the loop: a round may have thousands of them."""
-    return {
-        ref: arrivals_of(ref, one.version, one.attributes, held[ref], after, canonical)
-        for ref, one in said.items()
-    }
+def _names(groups: Iterable[Iterable[str]]) -> set[str]:
+    return {name for names in groups for name in names}
 
 
-def _in_canonical(
-    raw: Mapping[int, Sequence[str]], names: Mapping[str, str]
-) -> dict[int, tuple[str, ...]]:
-    return {ref: in_canonical(said, names) for ref, said in raw.items()}
+def _unseen_names(
+    arrived: Mapping[int, Sequence[Arrival]], known: Mapping[str, Attribute]
+) -> list[str]:
+    """List names that no round has seen, by the sequence they came with, then client, then name."""
+    ordered = sorted(
+        (arrival.sequence, ref, arrival.attribute)
+        for ref, arrivals in arrived.items()
+        for arrival in arrivals
+    )
+    return list(dict.fromkeys(name for _, _, name in ordered if name not in known))

@@ -1,79 +1,85 @@
-"""The routing policy that the settings name."""
+"""Table of the routing policies, and what they read of the running system."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from propagation.model.clients.client import index_of
-from propagation.model.errors import LeaseHeld
+from propagation.model.errors import IncompatibleSettings, LeaseHeld
 from propagation.model.routers.router_maps import RouterMapChain
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.vector_index import Collection, VectorIndex
 from propagation.routing.adoption_policy import AdoptionPolicy, Weights
-from propagation.routing.placebo import PlaceboPolicy
-from propagation.routing.point_to_point import PointToPointPolicy
 from propagation.routing.policy import Arrival, RoutingPolicy
 from propagation.routing.semantic_policy import SemanticPolicy
-from propagation.routing.threshold import AbsoluteTau, Threshold, quantile_tau
+from propagation.routing.threshold import FixedThreshold, quantile_tau
 from propagation.workflow.concurrency.leases import ROUND_LEASE, Leases
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views.numbers_owner import NumbersOwner
 
 
-def policy_for(
-    settings: WorkflowSettings,
-    store: GraphStore,
-    index: VectorIndex,
-    embedder: Embedder,
-    numbers: NumbersOwner,
-    leases: Leases,
-) -> RoutingPolicy:
-    """`settings.policy` over these parts; all four read the same taste routers."""
-    match settings.policy:
-        case "adoption":
-            return AdoptionPolicy(LiveTasteWeights(numbers, store), settings.table_edges)
-        case "placebo":
-            return PlaceboPolicy(
-                LiveTasteWeights(numbers, store),
-                settings.table_edges,
-                lambda: numbers.view.routers,
-                settings.seed,
-            )
-        case "point_to_point":
-            return PointToPointPolicy(index, settings.table_edges)
-        case "semantic":
-            return SemanticPolicy(
-                embedder, index, threshold_for(settings, store, index, embedder.dimension, leases)
-            )
+@dataclass(frozen=True)
+class PolicyPorts:
+    """Everything that a routing policy may be built from."""
+
+    settings: WorkflowSettings
+    store: GraphStore
+    index: VectorIndex
+    embedder: Embedder
+    numbers: NumbersOwner
+    leases: Leases
 
 
-def threshold_for(
-    settings: WorkflowSettings,
-    store: GraphStore,
-    index: VectorIndex,
-    dimension: int,
-    leases: Leases,
-) -> Threshold:
-    return (
-        QuantileTau(store, index, dimension, settings.seed, leases)
-        if settings.tau is None
-        else AbsoluteTau(settings.tau)
-    )
+PolicyFactory = Callable[[PolicyPorts], RoutingPolicy]
 
 
-class QuantileTau:
-    """The quantile, fixed and recorded with the epoch, by whoever may run rounds; before the first
-    epoch it moves with the cosines."""
+def _adoption(ports: PolicyPorts) -> AdoptionPolicy:
+    weights = LiveTasteWeights(ports.numbers, ports.store)
+    return AdoptionPolicy(weights, ports.settings.table_edges)
 
-    def __init__(
-        self, store: GraphStore, index: VectorIndex, dimension: int, seed: int, leases: Leases
-    ) -> None:
-        self._store = store
-        self._leases = leases
-        self._dimension = dimension
-        self._index = index
-        self._seed = seed
+
+def _semantic(ports: PolicyPorts) -> SemanticPolicy:
+    tau = ports.settings.tau
+    threshold = QuantileThreshold(ports) if tau is None else FixedThreshold(tau)
+    return SemanticPolicy(ports.embedder, ports.index, threshold)
+
+
+ROUTING_POLICIES: dict[str, PolicyFactory] = {
+    AdoptionPolicy.name: _adoption,
+    SemanticPolicy.name: _semantic,
+}
+"""One row for each value of the setting `policy`."""
+
+
+def build_policy(policies: Mapping[str, PolicyFactory], ports: PolicyPorts) -> RoutingPolicy:
+    """Build the policy that the settings name.
+
+    Raises:
+        IncompatibleSettings: The table has no such policy.
+    """
+    name = ports.settings.policy
+    if name not in policies:
+        raise IncompatibleSettings(
+            f"policy is {name!r}, which is none of {', '.join(sorted(policies))}"
+        )
+    return policies[name](ports)
+
+
+class QuantileThreshold:
+    """tau of eq. 4 as a quantile of the cosines, fixed and recorded with the epoch.
+
+    Before the first epoch it moves with the cosines.
+    """
+
+    def __init__(self, ports: PolicyPorts) -> None:
+        self._store = ports.store
+        self._index = ports.index
+        self._leases = ports.leases
+        self._dimension = ports.embedder.dimension
+        self._seed = ports.settings.seed
 
     async def tau(self) -> float:
         epoch = await self._store.current_epoch()
@@ -82,8 +88,11 @@ class QuantileTau:
         return await self.fix()
 
     async def fix(self) -> float:
-        """Measured anew over what the index holds now, and recorded where there is an epoch. Raises
-        LeaseHeld where another process runs a round."""
+        """Measure tau over what the index holds now, and record it with the epoch.
+
+        Raises:
+            LeaseHeld: Another process runs a round.
+        """
         routers = await self._vectors(Collection.ROUTERS)
         clients = np.concatenate(
             [await self._vectors(kind) for kind in (Collection.USERS, Collection.ITEMS)]
@@ -97,21 +106,17 @@ class QuantileTau:
             await self._store.fix_tau(lease, epoch.number, tau)
         return tau
 
-    async def _vectors(
-        self, collection: Collection
-    ) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
-        """[n, D] of all points, by key."""
+    async def _vectors(self, collection: Collection) -> NDArray[np.float32]:
+        """Read all points [n, D] of a collection, by key."""
         keys = sorted(await self._index.versions(collection), key=str)
         found = await self._index.vectors(collection, keys)
-        return (
-            np.stack([found[key] for key in keys])
-            if keys
-            else np.zeros((0, self._dimension), np.float32)
-        )
+        if not keys:
+            return np.zeros((0, self._dimension), np.float32)
+        return np.stack([found[key] for key in keys])
 
 
 class LiveTasteWeights:
-    """See routing/adoption.py, TasteWeights."""
+    """Taste weights of the running system: of the live view, and of what interactions wrote."""
 
     def __init__(self, numbers: NumbersOwner, store: GraphStore) -> None:
         self._numbers = numbers
@@ -125,25 +130,21 @@ class LiveTasteWeights:
             [arrival.sequence for arrival in arrivals if arrival.sequence]
         )
         if written:
-            written = await self._as_now(written)
+            written = await self._in_current_routers(written)
         return [written.get(arrival.sequence, ()) for arrival in arrivals]
 
-    async def _as_now(self, written: Mapping[int, Weights]) -> Mapping[int, Weights]:
-        """Weights of before an evolution, on the routers of now."""
+    async def _in_current_routers(self, written: Mapping[int, Weights]) -> Mapping[int, Weights]:
+        """Move weights that an evolution came after to the routers that there are now."""
         maps = await self._store.router_maps()
         older = [sequence for sequence in written if maps.after(sequence).maps]
-        users = (
-            {row.sequence: index_of(row.user) for row in await self._store.interactions(older)}
-            if older
-            else {}
-        )
-        return {
-            **written,
-            **{
-                sequence: _mapped(written[sequence], user, maps.after(sequence))
-                for sequence, user in users.items()
-            },
+        rows = await self._store.interactions(older) if older else ()
+        moved = {
+            row.sequence: _mapped(
+                written[row.sequence], index_of(row.user), maps.after(row.sequence)
+            )
+            for row in rows
         }
+        return {**written, **moved}
 
 
 def _mapped(weights: Weights, user: int, chain: RouterMapChain) -> Weights:

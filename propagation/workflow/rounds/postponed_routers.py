@@ -1,7 +1,7 @@
-"""Routers whose summary (eq. 3) failed in a round: they send nothing in it, and what had arrived
-there waits for the next."""
+"""Postponed routers: their summary (eq. 3) failed; what arrived there waits a round."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -9,71 +9,86 @@ import orjson
 from propagation.model.routers.round import Round
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.graph.leases import Lease
-from propagation.routing.integration import grouped
-from propagation.routing.policy import Arrival, Perceiving
+from propagation.routing.perception import group_by_router
+from propagation.routing.policy import Arrival, ArrivalsByRouter, Perception
 
-Groups = Mapping[int, Sequence[Arrival]]
+
+@dataclass(frozen=True)
+class PostponedArrivals:
+    """Arrivals that wait at their routers, and the epoch whose routers these are."""
+
+    epoch: int = 0
+    groups: dict[int, list[Arrival]] = field(default_factory=dict)
 
 
 class PostponedRouters:
-    """Two places in the graph, for rounds of even and of odd number. What counts is the newer of
-    those that a published round left; a publication that is no round of its own (evolution's)
-    leaves it as it was."""
+    """Keeps postponed arrivals in the graph, for the round that comes next.
+
+    There are two places, for rounds of even and of odd number; the newer one that a published round
+    wrote counts. A publication that is no round of its own (an evolution's) leaves both alone.
+    """
 
     def __init__(self, store: GraphStore) -> None:
         self._store = store
 
-    async def waiting(self) -> tuple[int, dict[int, list[Arrival]]]:
-        """(the epoch they arrived in, arrivals by router) that wait for the next round; of clients
-        that are still there."""
+    async def load(self) -> PostponedArrivals:
+        """Load what waits for the next round, of clients that still exist."""
         last = await self._store.last_round()
-        left = [
-            part for part in await self._places() if last is not None and part[0] <= last.number
+        published = [
+            saved for saved in await self._load_places() if last and saved[0] <= last.number
         ]
-        if not left:
-            return 0, {}
-        _, epoch, rows = max(left)
+        if not published:
+            return PostponedArrivals()
+        _, epoch, rows = max(published)
         refs = {ref for _, group in rows for _, ref, _, _ in group}
         known = {client.ref for client in await self._store.get_clients(sorted(refs))}
         kept = {
             router: [Arrival(*row) for row in group if row[1] in known] for router, group in rows
         }
-        return epoch, {router: group for router, group in kept.items() if group}
+        return PostponedArrivals(epoch, {router: group for router, group in kept.items() if group})
 
-    async def stage(self, lease: Lease, round_: Round, epoch: int, groups: Groups) -> None:
-        """What this round leaves out; read once it is published. Raises LeaseLost."""
-        if groups or await self._places():
+    async def stage(
+        self, lease: Lease, round_: Round, epoch: int, groups: ArrivalsByRouter
+    ) -> None:
+        """Save what this round postpones; it is read once the round is published.
+
+        Raises:
+            LeaseLost: Another process runs rounds now.
+        """
+        if groups or await self._load_places():
             rows = [
                 (router, [(a.attribute, a.ref, a.profile_version, a.sequence) for a in group])
                 for router, group in groups.items()
             ]
-            await self._store.put_blob(
-                _place(round_.number), orjson.dumps((round_.number, epoch, rows)), lease
-            )
+            blob = orjson.dumps((round_.number, epoch, rows))
+            await self._store.put_blob(_place(round_.number), blob, lease)
 
-    async def _places(self) -> list[Any]:
+    async def _load_places(self) -> list[Any]:
         blobs = [await self._store.get_blob(_place(number)) for number in range(2)]
         return [orjson.loads(blob) for blob in blobs if blob]
 
 
-async def arrivals_by_router(
-    arrivals: Sequence[Arrival], epoch: int, left: tuple[int, Groups], perceiving: Perceiving
+async def assign_to_routers(
+    arrivals: Sequence[Arrival], postponed: PostponedArrivals, epoch: int, perception: Perception
 ) -> dict[int, list[Arrival]]:
-    """Arrivals by router: those of this round, and those that the last one left out, at the routers
-    where they wait; where an epoch has begun since, these are perceived anew. What arrives again
-    comes once, as it is now."""
-    since, groups = left
-    if since != epoch:
-        arrivals = _once([*(arrival for group in groups.values() for arrival in group), *arrivals])
-        groups = {}
-    found = grouped(arrivals, await perceiving.perceive(arrivals))
-    for router, group in groups.items():
-        found[router] = _once([*group, *found.get(router, [])])
-    return dict(sorted(found.items()))
+    """Group this round's arrivals, and the postponed ones, by router.
+
+    Postponed arrivals stay at the router where they wait; if an epoch has begun since, they are
+    perceived again. What arrives a second time counts once, as it is now.
+    """
+    waiting = postponed.groups
+    if postponed.epoch != epoch:
+        earlier = [arrival for group in waiting.values() for arrival in group]
+        arrivals = _newest([*earlier, *arrivals])
+        waiting = {}
+    groups = group_by_router(arrivals, await perception.perceive(arrivals))
+    for router, group in waiting.items():
+        groups[router] = _newest([*group, *groups.get(router, [])])
+    return dict(sorted(groups.items()))
 
 
-def _once(arrivals: Sequence[Arrival]) -> list[Arrival]:
-    """The last arrival of each attribute of each client."""
+def _newest(arrivals: Sequence[Arrival]) -> list[Arrival]:
+    """Keep the last arrival of each attribute of each client."""
     return list({(arrival.attribute, arrival.ref): arrival for arrival in arrivals}.values())
 
 

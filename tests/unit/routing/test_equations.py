@@ -6,20 +6,24 @@ import pytest
 from propagation.adapters.numpy.index import NumpyIndex
 from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
+from propagation.evaluation.control_policies import PointToPointPolicy
 from propagation.model.clients.attribute import Attribute
 from propagation.model.clients.client_text import ClientText
 from propagation.model.clients.profile import Author, Line, Profile, Source
-from propagation.model.routers.router import RouterVersion
+from propagation.model.routers.router import RouterVersion, sender_router
 from propagation.ports.reasoner import Summary
 from propagation.ports.vector_index import Collection, Point
 from propagation.reception.message_buffer import Buffer, fill_buffer
-from propagation.routing.attribute_extraction import arrivals_of, counted, own_attributes
+from propagation.routing.attribute_extraction import (
+    changed_attributes,
+    own_attributes,
+    recount_holders,
+)
 from propagation.routing.canonical_attributes import canonical_names
-from propagation.routing.integration import asked_of, integrated
-from propagation.routing.point_to_point import PointToPointPolicy, sender_router
+from propagation.routing.integration import integration_requests, next_version
 from propagation.routing.policy import Arrival
 from propagation.routing.semantic_policy import SemanticPolicy
-from propagation.routing.threshold import AbsoluteTau, quantile_tau
+from propagation.routing.threshold import FixedThreshold, quantile_tau
 from services.runtime.process import SystemClock
 
 ANN, BOB, RECORD = 0, 2, 1
@@ -44,8 +48,9 @@ class TableEmbedder:
 
 def integrate(before, arrivals, round_number, epoch, router=4):
     """Eq. 3 with an answer that says nothing: what is asked, and the version it makes."""
-    asked = asked_of(router, before, arrivals, {}, [])
-    return integrated(
+    known = {router: before} if before else {}
+    [asked] = integration_requests({router: arrivals}, known, {})
+    return next_version(
         asked,
         Summary(f"router {router}", "A text."),
         before.version + 1 if before else 1,
@@ -107,23 +112,27 @@ def test_eq1_new_or_confirmed_attributes_travel():
         line(2, "blues", sequence=12),
         line(3, "opera", sequence=4),
     )
-    found = arrivals_of(ANN, 3, own_attributes(ann), held=("jazz", "blues"), after=10, canonical={})
+    found = changed_attributes(
+        ANN, 3, own_attributes(ann), known=("jazz", "blues"), after=10, canonical={}
+    )
     assert [(a.attribute, a.sequence) for a in found] == [("blues", 12), ("opera", 4)]
 
 
 def test_holders_are_counted_by_what_entered_and_left():
     known = {"jazz": Attribute(name="jazz", holders=4), "opera": Attribute(name="opera", holders=2)}
-    after = counted(known, {ANN: ("jazz",), BOB: ("opera",)}, {ANN: ("jazz", "opera"), BOB: ()})
+    after = recount_holders(
+        known, {ANN: ("jazz",), BOB: ("opera",)}, {ANN: ("jazz", "opera"), BOB: ()}
+    )
     assert after["opera"].holders == 2  # ann took it up, bob dropped it
     assert after.keys() == {"opera"}
-    after = counted(known, {ANN: (), BOB: ("jazz",)}, {ANN: ("blues",), BOB: ()})
+    after = recount_holders(known, {ANN: (), BOB: ("jazz",)}, {ANN: ("blues",), BOB: ()})
     assert {name: attribute.holders for name, attribute in after.items()} == {"blues": 1, "jazz": 3}
 
 
 async def test_eq2_an_attribute_goes_to_the_router_of_highest_cosine(index):
     """R* = argmax_R cos(e_a, e_R). cos(blues, R4) = .8, cos(blues, R9) = .6; opera is R9's."""
     await index.upsert(Collection.ROUTERS, [point(4, 2, 0), point(9, 0, 1)])
-    policy = SemanticPolicy(TableEmbedder(), index, AbsoluteTau(0.5))
+    policy = SemanticPolicy(TableEmbedder(), index, FixedThreshold(0.5))
     assert await policy.perceive([arrival("blues"), arrival("opera"), arrival("blues", BOB)]) == [
         [4],
         [9],
@@ -161,7 +170,7 @@ async def test_eq4_cosine_above_tau_times_a_shared_attribute(index):
     version = RouterVersion(
         router=4, version=1, round=1, epoch=1, name="", text="all about jazz", attributes=("jazz",)
     )
-    table = await SemanticPolicy(TableEmbedder(), index, AbsoluteTau(0.7)).route([], [version])
+    table = await SemanticPolicy(TableEmbedder(), index, FixedThreshold(0.7)).route([], [version])
     assert table.scores == {(4, ANN): pytest.approx(0.8)}
     assert table.routers == [4]
 
@@ -170,7 +179,7 @@ async def test_eq4_a_round_that_reaches_nobody_is_a_warning(index, caplog):
     version = RouterVersion(
         router=4, version=1, round=1, epoch=1, name="", text="all about jazz", attributes=("jazz",)
     )
-    table = await SemanticPolicy(TableEmbedder(), index, AbsoluteTau(0.7)).route([], [version])
+    table = await SemanticPolicy(TableEmbedder(), index, FixedThreshold(0.7)).route([], [version])
     assert table.scores == {}
     assert "reached nobody" in caplog.text
 
@@ -205,7 +214,7 @@ async def test_jazz_and_jazz_music_meet(index):
 async def test_point_to_point_reaches_the_nearest_and_never_itself(index):
     await index.upsert(Collection.USERS, [point(ANN, 1, 0), point(BOB, 0.8, 0.6)])
     await index.upsert(Collection.ITEMS, [point(RECORD, 0.6, 0.8)])
-    policy = PointToPointPolicy(index, nearest=1)
+    policy = PointToPointPolicy(None, index, nearest=1)
     assert await policy.perceive([arrival("jazz", ANN)]) == [[sender_router(ANN)]]
     version = RouterVersion(
         router=sender_router(ANN), version=1, round=1, epoch=0, name="", text=""

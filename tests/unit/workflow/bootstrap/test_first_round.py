@@ -84,7 +84,7 @@ async def undisturbed(tmp_path):
     async with opened(tmp_path / "undisturbed") as engine:
         await recorded(engine)
         await engine.init()
-        assert not (await engine.rounds.due()).first
+        assert not (await engine.rounds.trigger.pending()).first
         return await said(engine)
 
 
@@ -109,7 +109,7 @@ async def test_a_process_that_ended_before_it(tmp_path, undisturbed, monkeypatch
         assert await engine.store.last_round() is None
     async with opened(tmp_path / "ended") as engine:
         await the_round_comes(engine, undisturbed)
-        assert not (await engine.rounds.due()).first
+        assert not (await engine.rounds.trigger.pending()).first
 
 
 async def test_a_reasoner_that_was_away(tmp_path, undisturbed, monkeypatch):
@@ -149,7 +149,7 @@ async def test_none_where_clients_are_told_each_other(tmp_path):
         await recorded(engine)
         await engine.init()
         assert await engine.store.last_round() is None
-        assert not (await engine.rounds.due()).first
+        assert not (await engine.rounds.trigger.pending()).first
 
 
 async def away(*_):

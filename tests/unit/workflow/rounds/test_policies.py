@@ -9,8 +9,8 @@ import pytest
 from propagation.model.clients.client import ClientChange, ClientKey, ClientKind, kind_of
 from propagation.model.clients.profile import Author
 from propagation.model.interactions.interaction import NewInteraction
+from propagation.model.routers.router import FIRST_SENDER
 from propagation.routing.initial_clustering import spherical_kmeans
-from propagation.routing.point_to_point import SENDERS
 from propagation.routing.semantic_policy import SemanticPolicy
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_engine
@@ -94,7 +94,7 @@ async def test_a_preference_reaches_others_and_never_its_lone_sender(tmp_path, p
             for source in sources:
                 message = await engine.store.router_version(source.router, source.version)
                 assert message.senders - {ref}
-                assert (source.router >= SENDERS) == (policy == "point_to_point")
+                assert (source.router >= FIRST_SENDER) == (policy == "point_to_point")
                 heard += kind_of(ref) == ClientKind.USER
         assert heard
         assert await engine.store.dead_letters(1) == []
@@ -111,17 +111,17 @@ async def test_point_to_point_does_not_name_users_to_others(tmp_path):
         await engine.drain()
         await engine.run_round()
         versions = await engine.store.router_versions(
-            [SENDERS + ref for ref in await engine.store.text_versions()]
+            [FIRST_SENDER + ref for ref in await engine.store.text_versions()]
         )
         assert {
             version.name
             for version in versions
-            if kind_of(version.router - SENDERS) == ClientKind.USER
+            if kind_of(version.router - FIRST_SENDER) == ClientKind.USER
         } == {"one user"}
         assert {
             version.name
             for version in versions
-            if kind_of(version.router - SENDERS) == ClientKind.ITEM
+            if kind_of(version.router - FIRST_SENDER) == ClientKind.ITEM
         } >= {"Record 1"}
 
 

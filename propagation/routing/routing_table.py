@@ -1,0 +1,68 @@
+"""The routing table (RecNet 2.2.3): which clients each router reaches, and how it changes."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from propagation.model.routers.round import Round
+from propagation.model.routers.router import RoutingEdge
+from propagation.ports.graph.leases import Lease
+from propagation.ports.graph.rounds import RoundStore
+
+EDGES_A_COMMIT = 10_000
+
+
+@dataclass(frozen=True)
+class RoutingTable:
+    """A part of the table as it should be now: scores by (router, ref).
+
+    It is complete for the named clients or for the named routers; the other is empty.
+    """
+
+    scores: Mapping[tuple[int, int], float]
+    clients: Sequence[int] = ()
+    routers: Sequence[int] = ()
+
+
+@dataclass(frozen=True)
+class TableChange:
+    """Edges to close, by (router, ref), and edges to open."""
+
+    closed: Sequence[tuple[int, int]]
+    opened: Sequence[RoutingEdge]
+
+
+def table_changes(
+    standing: Sequence[RoutingEdge], table: RoutingTable, score_step: float
+) -> TableChange:
+    """Compare the standing edges with the table as it should be.
+
+    An edge whose score moved by at most `score_step` stays as it is: writes follow change.
+    """
+    old = {(edge.router, edge.ref): edge.score for edge in standing}
+    closed = [key for key in old if key not in table.scores]
+    opened = []
+    for key, score in table.scores.items():
+        if key in old:
+            if abs(old[key] - score) <= score_step:
+                continue
+            closed.append(key)
+        opened.append(RoutingEdge(router=key[0], ref=key[1], score=score, from_sequence=0))
+    return TableChange(sorted(closed), opened)
+
+
+async def stage_table_change(
+    store: RoundStore, lease: Lease, round_: Round, change: TableChange
+) -> None:
+    """Stage the change in parts, concurrently: a store may group them into one commit."""
+    await asyncio.gather(
+        *(
+            store.stage_edges(
+                lease,
+                round_,
+                change.closed[start : start + EDGES_A_COMMIT],
+                change.opened[start : start + EDGES_A_COMMIT],
+            )
+            for start in range(0, max(len(change.closed), len(change.opened)), EDGES_A_COMMIT)
+        )
+    )
