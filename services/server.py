@@ -1,4 +1,4 @@
-"""The service from start to graceful stop."""
+"""The service, from its start to its graceful stop."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,7 @@ from services.assembly import build_engine
 from services.config.path_redaction import path_redaction_for
 from services.config.settings import ServerSettings, Settings
 from services.grpc.service import Health, PropagationService, new_server
-from services.monitoring.setup import monitoring_of
+from services.monitoring.setup import Monitoring, monitoring_from_settings
 from services.runtime.kernel_cache import kernels_are_kept
 from services.runtime.kernel_process import compiled
 from services.runtime.logging_setup import configure_logging
@@ -29,18 +29,17 @@ from services.security.rate_limits import RateLimits
 from services.security.reloaded_file import ReloadedFiles
 from services.security.tokens import read_tokens
 from services.worker.call_priority import CallPriority
-from services.worker.query_warm_up import Preparing
 from services.worker.worker import Worker
 
-SWITCH_SECONDS = 0.0005
-LONG_SECONDS = 10.0
+THREAD_SWITCH_SECONDS = 0.0005
+SLOW_START_SECONDS = 10.0
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
 class Running:
-    """A service that is ready: where it listens, and what it runs on."""
+    """The parts of a service, and its addresses (HOST:PORT)."""
 
     address: str
     engine: Engine
@@ -52,64 +51,115 @@ class Running:
     metrics: str | None = None
 
     async def stop(self, grace_seconds: float | None) -> None:
-        """No new calls; streams deliver their acks and end; running calls, and models, have
-        `grace_seconds` (None: no time)."""
+        """Refuse new calls, let streams deliver their acks, and wait for running calls and models.
+
+        Args:
+            grace_seconds: How long to wait; None cuts them off.
+        """
         self.engine.stop_within(grace_seconds or 0)
         await self.health.stopping()
         self.service.stopping.set()
         await self.server.stop(grace_seconds)
 
 
-async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
-    """Serve until SIGTERM or SIGINT; a second one does not wait for running calls. `announce` is
-    told HOST:PORT when the service is ready. A graph's server or an embedder that does not answer
-    is waited for.
+@dataclass(frozen=True)
+class StopSignals:
+    """The first SIGTERM or SIGINT stops the service gracefully, the second at once."""
 
-    Raises NotLoopback, PortTaken, BrokenTokens, BrokenTls, and whatever the store refuses to open
-    with (StoreBusy, StoreCorrupt, SchemaTooNew, StoreRefused, StoreUnsupported)."""
+    first: asyncio.Event
+    second: asyncio.Event
+
+
+async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
+    """Serve until SIGTERM or SIGINT; a second signal does not wait for running calls.
+
+    If the graph's server or the embedder does not answer, the start waits for it.
+
+    Args:
+        announce: Called with HOST:PORT when the service is ready.
+
+    Raises:
+        NotLoopback, PortTaken, BrokenTokens, BrokenTls: The settings cannot be served.
+        StoreBusy, StoreCorrupt, SchemaTooNew, StoreRefused, StoreUnsupported: The store does not
+            open.
+    """
     configure_logging(settings.server.log_format)
-    with _stop_signals() as (first, second), contextlib.suppress(StartCancelled):
-        async with running(settings, stopping=first) as service:
+    with _stop_signals() as signals, contextlib.suppress(StartCancelled):
+        async with running(settings, stopping=signals.first) as service:
             announce(service.address)
             asyncio.get_running_loop().add_signal_handler(
                 signal.SIGHUP, service.admission.reload_tokens
             )
-            await first.wait()
+            await signals.first.wait()
             log.info("stopping", grace_seconds=settings.server.grace_seconds)
-            hurry = asyncio.create_task(_hurry(service, second))
-        hurry.cancel()
-
-
-async def _hurry(service: Running, second: asyncio.Event) -> None:
-    await second.wait()
-    await service.stop(None)
+            stop_at_once = asyncio.create_task(_stop_at_once(service, signals.second))
+        stop_at_once.cancel()
 
 
 @contextlib.asynccontextmanager
 async def running(
     settings: Settings, clock: Clock | None = None, stopping: asyncio.Event | None = None
 ) -> AsyncIterator[Running]:
-    """A service that is ready; stopped gracefully at the end: health says so, streams deliver their
-    acks and end, calls finish within the grace, the numbers are checkpointed, the store is closed.
-    `clock`: the system's. Its port answers from the start (see readiness.py). Raises StartCancelled where
-    `stopping` is set before it is ready."""
+    """Run a service until the end of the block, then stop it gracefully.
+
+    Its port answers from the start: health says NOT_SERVING, and other calls learn what the service
+    waits for. At the end health says NOT_SERVING, streams deliver their acks, calls finish within
+    the grace, the numbers are saved, and the store is closed.
+
+    Args:
+        clock: By default the system's.
+        stopping: Set to give up the start.
+
+    Raises:
+        StartCancelled: `stopping` was set before the service was ready.
+    """
     refuse_open_address(settings.server)
     if settings.monitoring.port is not None:
         refuse_open_address(settings.server, settings.monitoring.host)
         refuse_taken_port(settings.monitoring.host.strip("[]"), settings.monitoring.port)
-    monitoring = monitoring_of(settings.monitoring, process_name())
-    admission = admission_from_settings(settings.server)
-    sys.setswitchinterval(
-        SWITCH_SECONDS
-    )  # the numbers' thread answers reads between the steps of reasoning
+    # So that the numbers' thread answers reads between the steps of reasoning.
+    sys.setswitchinterval(THREAD_SWITCH_SECONDS)
     collect_garbage_rarely()
-    priority, clock = CallPriority(), clock or SystemClock()
+    stopping = stopping or asyncio.Event()
+    readiness = Readiness(stopping)
+    monitoring = monitoring_from_settings(settings.monitoring, process_name())
+    service = _build(settings, clock or SystemClock(), readiness, monitoring)
+    engine, worker = service.engine, service.worker
+
+    async with contextlib.AsyncExitStack() as stack:
+        stack.push_async_callback(engine.close)
+        stack.push_async_callback(service.stop, None)
+        await service.health.not_serving()
+        await service.server.start()
+
+        await _open(settings, engine, readiness, stopping)
+        await service.health.serving()
+
+        stack.push_async_callback(worker.stop)
+        worker.start(service.health)
+        stack.push_async_callback(service.stop, settings.server.grace_seconds)
+        readiness.declare()
+
+        metrics = await stack.enter_async_context(
+            monitoring.shown(engine, worker, settings.server, service.admission)
+        )
+        log.info("ready", address=service.address, graph=settings.graph, metrics=metrics)
+        yield replace(service, metrics=metrics)
+    log.info("stopped")
+
+
+def _build(
+    settings: Settings, clock: Clock, readiness: Readiness, monitoring: Monitoring
+) -> Running:
+    """Build the parts of the service and bind its port; nothing runs yet."""
+    priority = CallPriority()
     engine = build_engine(settings, priority.yield_to_calls, clock, monitoring.around)
     worker = Worker(engine, priority, settings.schedule, clock)
+    admission = admission_from_settings(settings.server)
     redaction = path_redaction_for(settings)
-    servicer, readiness = PropagationService(engine, worker, redaction), Readiness(stopping)
+    service = PropagationService(engine, worker, redaction)
     server = new_server(
-        servicer,
+        service,
         priority,
         worker.timings,
         admission,
@@ -120,79 +170,60 @@ async def running(
     )
     health = Health(server)
     address = bind(server, settings.server)
-    service = Running(address, engine, worker, server, servicer, health, admission)
-    await health.not_serving()
-    await server.start()
-    if settings.store == "sqlite" and not _holds_something(settings.database):
+    return Running(address, engine, worker, server, service, health, admission)
+
+
+def admission_from_settings(settings: ServerSettings) -> Admission:
+    """Build the admission check. Raises BrokenTokens."""
+    path = settings.tokens
+    tokens = ReloadedFiles((path,), lambda: read_tokens(path)) if path else None
+    return Admission(tokens, RateLimits(settings.limits))
+
+
+async def _open(
+    settings: Settings, engine: Engine, readiness: Readiness, stopping: asyncio.Event
+) -> None:
+    """Compile kernels if none are kept, and open the engine; say so if that takes long."""
+    if settings.store == "sqlite" and not _has_content(settings.database):
         log.info("there is no graph yet: making one", database=str(settings.database))
-    told = asyncio.get_running_loop().call_later(LONG_SECONDS, _say_that_it_takes_long)
+    slow_start = asyncio.get_running_loop().call_later(
+        SLOW_START_SECONDS,
+        log.info,
+        "still opening: kernels that are not kept for this copy of the library are compiled, then the graph is read",
+    )
     try:
         if not kernels_are_kept():
             log.info(
                 "compiling kernels, once: over a minute on two idle cores, more on a busy machine"
             )
-            await compiled(stopping or asyncio.Event())
+            await compiled(stopping)
         await engine.open(reach=readiness.reach)
-        await health.serving()  # from here on the worker says whether the store is there
-    except BaseException:
-        await service.stop(None)
-        await engine.close()
-        raise
     finally:
-        told.cancel()
-    preparing = Preparing(engine.store.prepare)
-
-    async def store_there(there: bool) -> None:
-        await health.store_there(there)
-        if there:
-            preparing.begin()
-
-    try:
-        worker.start(store_there)
-        preparing.begin()
-        readiness.declare()
-        try:
-            async with monitoring.shown(engine, worker, settings.server, admission) as metrics:
-                log.info("ready", address=address, graph=settings.graph, metrics=metrics)
-                yield replace(service, metrics=metrics)
-        finally:
-            await service.stop(settings.server.grace_seconds)
-            await worker.stop()
-            await preparing.stop()
-    finally:
-        await engine.close()
-    log.info("stopped")
+        slow_start.cancel()
 
 
-def _say_that_it_takes_long() -> None:
-    log.info(
-        "still opening: kernels that are not kept for this copy of the library are compiled, then the graph is read"
-    )
-
-
-def _holds_something(database: Path) -> bool:
-    """An empty file is a new one: the first start may have ended there."""
+def _has_content(database: Path) -> bool:
+    """Tell an empty file, left by a first start that failed, from a database."""
     return database.exists() and database.stat().st_size > 0
 
 
-def admission_from_settings(settings: ServerSettings) -> Admission:
-    """Who may come in. Raises BrokenTokens."""
-    path = settings.tokens
-    return Admission(
-        ReloadedFiles((path,), lambda: read_tokens(path)) if path else None,
-        RateLimits(settings.limits),
-    )
+async def _stop_at_once(service: Running, signalled: asyncio.Event) -> None:
+    await signalled.wait()
+    await service.stop(None)
 
 
 @contextlib.contextmanager
-def _stop_signals() -> Iterator[tuple[asyncio.Event, asyncio.Event]]:
-    """Set at the first SIGTERM or SIGINT, and at the second."""
-    first, second = asyncio.Event(), asyncio.Event()
+def _stop_signals() -> Iterator[StopSignals]:
+    signals = StopSignals(asyncio.Event(), asyncio.Event())
     loop = asyncio.get_running_loop()
+
+    def handle() -> None:
+        (signals.second if signals.first.is_set() else signals.first).set()
+
     for number in STOP_SIGNALS:
-        loop.add_signal_handler(number, lambda: (second if first.is_set() else first).set())
+        loop.add_signal_handler(number, handle)
     try:
-        yield first, second
+        yield signals
     finally:
         for number in (*STOP_SIGNALS, signal.SIGHUP):
             loop.remove_signal_handler(number)

@@ -61,9 +61,9 @@ class Health:
     async def serving(self) -> None:
         await self._say(health_pb2.HealthCheckResponse.SERVING)
 
-    async def store_there(self, there: bool) -> None:
+    async def report_store(self, reachable: bool) -> None:
         """NOT_SERVING while the graph's server does not answer: another replica may reach it."""
-        await (self.serving() if there else self.not_serving())
+        await (self.serving() if reachable else self.not_serving())
 
     async def _say(self, status: health_pb2.HealthCheckResponse.ServingStatus) -> None:
         for name in ("", NAME):

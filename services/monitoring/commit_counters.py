@@ -1,4 +1,4 @@
-"""What commits say of themselves: what was recorded, learned, reasoned, received and published."""
+"""Counters fed by the store's commits: each function below counts the call that it names."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -17,35 +17,35 @@ from services.monitoring.metrics import Metrics
 Count = Callable[[Metrics, Sequence[Any], Any], None]
 
 
-def recorded(metrics: Metrics, args: Sequence[Any], result: RecordResult) -> None:
-    """record(events)"""
+def count_record(metrics: Metrics, args: Sequence[Any], result: RecordResult) -> None:
+    """Count record(events) by outcome."""
     for status, count in Counter(outcome.status for outcome in result.outcomes).items():
         metrics.events.labels(str(status)).inc(count)
 
 
-def learned(metrics: Metrics, args: Sequence[Any], result: None) -> None:
-    """commit_learned(lease, block)"""
+def count_learned(metrics: Metrics, args: Sequence[Any], result: None) -> None:
+    """Count commit_learned(lease, block)."""
     block: LearnedBlock = args[1]
     metrics.learned.inc(len(block.sequence))
 
 
-def reasoned(metrics: Metrics, args: Sequence[Any], result: None) -> None:
-    """commit_reasoned(claim, reasoned)"""
-    _finished(metrics, [summarize_reasoned(answer) for answer in args[1]])
+def count_reasoned(metrics: Metrics, args: Sequence[Any], result: None) -> None:
+    """Count commit_reasoned(claim, reasoned)."""
+    _count_summaries(metrics, [summarize_reasoned(answer) for answer in args[1]])
 
 
-def packed(metrics: Metrics, args: Sequence[Any], result: None) -> None:
-    """commit_packed(claim, reasoned)"""
-    _finished(metrics, args[1].finished)
+def count_packed(metrics: Metrics, args: Sequence[Any], result: None) -> None:
+    """Count commit_packed(claim, reasoned)."""
+    _count_summaries(metrics, args[1].finished)
 
 
-def texts(metrics: Metrics, args: Sequence[Any], result: None) -> None:
-    """commit_texts(texts, merged, sequence)"""
-    _texts(metrics, len(args[0]), count_outcomes([merge.outcome for merge in args[1]]))
+def count_texts(metrics: Metrics, args: Sequence[Any], result: None) -> None:
+    """Count commit_texts(texts, merged, sequence)."""
+    _count_texts(metrics, len(args[0]), count_outcomes([merge.outcome for merge in args[1]]))
 
 
-def published(metrics: Metrics, args: Sequence[Any], result: Round) -> None:
-    """publish_round(lease, round)"""
+def count_round(metrics: Metrics, args: Sequence[Any], result: Round) -> None:
+    """Count publish_round(lease, round)."""
     metrics.rounds.inc()
     metrics.messages.inc(result.touched)
     metrics.edges.labels("opened").inc(result.edges_opened)
@@ -54,30 +54,24 @@ def published(metrics: Metrics, args: Sequence[Any], result: Round) -> None:
     metrics.round_clients.labels("reached").set(result.reached)
 
 
-def _finished(metrics: Metrics, finished: Sequence[ReasonedSummary]) -> None:
-    for done in finished:
-        word = (
-            "failed"
-            if done.failed
-            else "unpredicted"
-            if done.reward is None
-            else f"reward {done.reward}"
-        )
-        metrics.reasoned.labels(word).inc()
-        _texts(metrics, len(done.texts), done.outcomes)
+def _count_summaries(metrics: Metrics, summaries: Sequence[ReasonedSummary]) -> None:
+    for summary in summaries:
+        result = "unpredicted" if summary.reward is None else f"reward {summary.reward}"
+        metrics.reasoned.labels("failed" if summary.failed else result).inc()
+        _count_texts(metrics, len(summary.texts), summary.outcomes)
 
 
-def _texts(metrics: Metrics, written: int, heard: Mapping[str, int]) -> None:
-    metrics.texts.inc(written)
-    for outcome, count in heard.items():
+def _count_texts(metrics: Metrics, versions: int, outcomes: Mapping[str, int]) -> None:
+    metrics.texts.inc(versions)
+    for outcome, count in outcomes.items():
         metrics.receptions.labels(outcome).inc(count)
 
 
-COUNTED: Mapping[str, Count] = {
-    "record": recorded,
-    "commit_learned": learned,
-    "commit_reasoned": reasoned,
-    "commit_packed": packed,
-    "commit_texts": texts,
-    "publish_round": published,
+COMMIT_COUNTERS: Mapping[str, Count] = {
+    "record": count_record,
+    "commit_learned": count_learned,
+    "commit_reasoned": count_reasoned,
+    "commit_packed": count_packed,
+    "commit_texts": count_texts,
+    "publish_round": count_round,
 }

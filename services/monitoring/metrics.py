@@ -1,13 +1,12 @@
-"""The metrics, by name, unit and label: what a dashboard may ask for."""
+"""The metrics, by name, unit and label."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily
 from prometheus_client.registry import Collector
 
 from propagation.model.usage import Usage
-from services.monitoring.llm_cost import SpendingCollector
 from services.runtime.measurements import Counters
 
 PREFIX = "propagation"
@@ -16,8 +15,10 @@ PART_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 
 
 class Metrics:
-    """One of each, in a registry of their own. Labels hold names of RPCs, calls and outcomes: never
-    a client's."""
+    """All metrics, in a registry of their own.
+
+    Labels hold names of RPCs, calls and outcomes, never those of clients.
+    """
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry(auto_describe=False)
@@ -68,15 +69,15 @@ class Metrics:
         self.budget_limit = self._gauge("budget_limit", "The limit of a budget", "budget")
 
     def show_counters(self, counters: Counters) -> None:
-        """What the worker counts, exported as it stands."""
-        self.registry.register(_Counted(counters))
+        """Export the worker's counters as they are at each scrape."""
+        self.registry.register(CounterCollector(counters))
 
-    def show_spending(self, usage: Callable[[], Usage]) -> None:
-        """What a language model cost, as it stands."""
-        self.registry.register(SpendingCollector(PREFIX, usage))
+    def show_cost(self, usage: Callable[[], Usage]) -> None:
+        """Export the cost of the language model as it is at each scrape."""
+        self.registry.register(CostCollector(usage))
 
     def text(self) -> bytes:
-        """Prometheus' exposition format."""
+        """Render all metrics in Prometheus' exposition format."""
         return generate_latest(self.registry)
 
     def _histogram(
@@ -91,19 +92,60 @@ class Metrics:
         return Gauge(f"{PREFIX}_{name}", about, labels, registry=self.registry)
 
 
-class _Counted(Collector):
+class CounterCollector(Collector):
+    """Exports the worker's counters; their label is `of`."""
+
     def __init__(self, counters: Counters) -> None:
         self._counters = counters
 
     def collect(self) -> Iterable[CounterMetricFamily]:
+        """Make one family of each name."""
         families: dict[str, CounterMetricFamily] = {}
-        counts: Mapping[tuple[str, str], int] = self._counters.snapshot()
-        for (name, label), count in sorted(counts.items()):
-            family = families.setdefault(
-                name,
-                CounterMetricFamily(
-                    f"{PREFIX}_{name}", "Counted since this process started", labels=["of"]
-                ),
-            )
-            family.add_metric([label], count)
+        for (name, label), count in sorted(self._counters.snapshot().items()):
+            if name not in families:
+                families[name] = _family(name, "Counted since this process started", "of")
+            families[name].add_metric([label], count)
         return families.values()
+
+
+class CostCollector(Collector):
+    """Exports what a language model cost by prompt, as GetStatus shows it for this process.
+
+    Nothing is exported before a model was called, and no money while no price is set.
+    """
+
+    def __init__(self, usage: Callable[[], Usage]) -> None:
+        self._usage = usage
+
+    def collect(self) -> Iterable[CounterMetricFamily]:
+        """Make the families from the usage since this process started."""
+        by_prompt = self._usage().by_prompt
+        if not by_prompt:
+            return []
+        calls = _cost_family("calls", "calls that reached the model, retries counted")
+        cached = _cost_family("cached_answers", "answers that needed no call")
+        lost = _cost_family("lost_parts", "parts of answers that were not usable")
+        seconds = _cost_family("seconds", "waiting for the model")
+        tokens = _cost_family("tokens", "tokens as the server counts them", "kind")
+        money = _cost_family(
+            "money", "in the currency of openai.price_prompt and openai.price_completion"
+        )
+        for prompt, cost in by_prompt:
+            calls.add_metric([prompt], cost.calls)
+            cached.add_metric([prompt], cost.cached)
+            lost.add_metric([prompt], cost.lost)
+            seconds.add_metric([prompt], cost.seconds)
+            tokens.add_metric([prompt, "prompt"], cost.prompt_tokens)
+            tokens.add_metric([prompt, "completion"], cost.completion_tokens)
+            if cost.money:
+                money.add_metric([prompt], cost.money)
+        return [calls, cached, lost, seconds, tokens, *([money] if money.samples else [])]
+
+
+def _cost_family(name: str, meaning: str, *labels: str) -> CounterMetricFamily:
+    about = f"Since this process started, by prompt and its version: {meaning}"
+    return _family(f"model_{name}", about, "prompt", *labels)
+
+
+def _family(name: str, about: str, *labels: str) -> CounterMetricFamily:
+    return CounterMetricFamily(f"{PREFIX}_{name}", about, labels=labels)

@@ -1,4 +1,4 @@
-"""Metrics and traces around a service, as its settings ask; nothing where they ask for none."""
+"""Metrics and traces of a service."""
 
 import asyncio
 import contextlib
@@ -14,9 +14,10 @@ from propagation.ports.vector_index import VectorIndex
 from propagation.workflow.engine import Engine
 from services.config.settings import MonitoringSettings, ServerSettings
 from services.monitoring.endpoint import metrics_endpoint
-from services.monitoring.instrumented_ports import Observed
+from services.monitoring.instrumented_ports import InstrumentedPort
 from services.monitoring.metrics import Metrics
-from services.monitoring.rpc_timing import Timing
+from services.monitoring.rpc_timing import RpcTiming
+from services.monitoring.setup import Monitoring
 from services.runtime.errors import NotInstalled
 from services.security.admission import Admission
 from services.worker.worker import Worker
@@ -24,46 +25,41 @@ from services.worker.worker import Worker
 if TYPE_CHECKING:
     from services.monitoring.traces import Traces
 
-DEAD_LETTERS_COUNTED = 100_000
-STORE_SECONDS = 3.0
+MAX_DEAD_LETTERS = 100_000
+STORE_DEADLINE_SECONDS = 3.0
 
 
-class Monitor:
-    """Wraps the parts before the engine is made of them, then shows what the worker and the store
-    say when it is asked."""
+class Monitor(Monitoring):
+    """Wraps the ports, and collects the state of the worker and the store at each scrape."""
 
-    def __init__(self, settings: MonitoringSettings, holder: str) -> None:
+    def __init__(self, settings: MonitoringSettings, process: str) -> None:
         self._settings = settings
         self._metrics = Metrics()
-        self._traces = _traces(settings, holder)
+        self._traces = _traces(settings, process)
 
     def around(self, store: GraphStore, index: VectorIndex) -> tuple[GraphStore, VectorIndex]:
-        """The same, watched."""
+        """Instrument both ports."""
         metrics = self._metrics
-        return (
-            cast(
-                GraphStore, Observed(store, "store", metrics.store_seconds, metrics, self._traces)
-            ),
-            cast(VectorIndex, Observed(index, "index", metrics.index_seconds, metrics, None)),
-        )
+        timed_store = InstrumentedPort(store, "store", metrics.store_seconds, metrics, self._traces)
+        timed_index = InstrumentedPort(index, "index", metrics.index_seconds, metrics, None)
+        return cast(GraphStore, timed_store), cast(VectorIndex, timed_index)
 
     def interceptors(self) -> list[grpc.aio.ServerInterceptor]:  # type: ignore[type-arg]
-        """To stand before Guard."""
-        return [Timing(self._metrics.rpc_seconds)]
+        """Return what times every call; it stands before the service's own interceptor."""
+        return [RpcTiming(self._metrics.rpc_seconds)]
 
     @contextlib.asynccontextmanager
     async def shown(
         self, engine: Engine, worker: Worker, server: ServerSettings, admission: Admission
     ) -> AsyncIterator[str | None]:
-        """While the service runs: where the metrics are, None where no port is set."""
+        """Serve the metrics within the block; yields their HOST:PORT, None without a port."""
         self._metrics.show_counters(worker.counters)
-        self._metrics.show_spending(lambda: engine.expenses.this_run)
-
-        looking = asyncio.Lock()
+        self._metrics.show_cost(lambda: engine.expenses.this_run)
+        one_scrape = asyncio.Lock()
 
         async def text() -> bytes:
-            async with looking:  # what one sets another would clear
-                await self._look(engine, worker)
+            async with one_scrape:  # a scrape clears what another one has set
+                await self._collect(engine, worker)
                 return await asyncio.to_thread(self._metrics.text)
 
         try:
@@ -78,9 +74,8 @@ class Monitor:
             if self._traces is not None:
                 await asyncio.to_thread(self._traces.close)
 
-    async def _look(self, engine: Engine, worker: Worker) -> None:
-        """What only shows when it is looked at: what this process knows, and what the store says,
-        where it answers."""
+    async def _collect(self, engine: Engine, worker: Worker) -> None:
+        """Set the gauges: from this process, and from the store if it answers."""
         metrics = self._metrics
         for gauge in (
             metrics.sequence,
@@ -98,24 +93,22 @@ class Monitor:
         _set(metrics.failing, dict.fromkeys(worker.failing, 1))
         answered = False
         with contextlib.suppress(PropagationError, TimeoutError):
-            async with asyncio.timeout(STORE_SECONDS):
-                await self._ask(engine)
+            async with asyncio.timeout(STORE_DEADLINE_SECONDS):
+                await self._collect_from_store(engine)
             answered = True
         _set(metrics.answers, {"store": answered})
 
-    async def _ask(self, engine: Engine) -> None:
+    async def _collect_from_store(self, engine: Engine) -> None:
         metrics, store = self._metrics, engine.store
         recorded, reasoned = await store.recorded_through(), await store.reasoned_through()
-        learned, letters = (
-            engine.numbers.view.applied_through,
-            await store.dead_letters(DEAD_LETTERS_COUNTED),
-        )
+        learned = engine.numbers.view.applied_through
+        dead_letters = len(await store.dead_letters(MAX_DEAD_LETTERS))
         _set(metrics.sequence, {"recorded": recorded, "learned": learned, "reasoned": reasoned})
         _set(
             metrics.lag,
             {"learned": max(recorded - learned, 0), "reasoned": max(recorded - reasoned, 0)},
         )
-        _set(metrics.queue, {"outbox": await store.count_changes(), "dead_letters": len(letters)})
+        _set(metrics.queue, {"outbox": await store.count_changes(), "dead_letters": dead_letters})
         _set(
             metrics.clients,
             {kind.name.lower(): await store.count_clients(kind) for kind in ClientKind},
@@ -127,7 +120,7 @@ def _set(gauge: Any, values: Mapping[str, float]) -> None:
         gauge.labels(label).set(value)
 
 
-def _traces(settings: MonitoringSettings, holder: str) -> "Traces | None":
+def _traces(settings: MonitoringSettings, process: str) -> "Traces | None":
     """Raises NotInstalled."""
     if settings.traces is None:
         return None
@@ -140,4 +133,4 @@ def _traces(settings: MonitoringSettings, holder: str) -> "Traces | None":
     exporter = OTLPSpanExporter(
         endpoint=settings.traces, insecure=settings.traces.startswith("http://")
     )
-    return Traces(exporter, settings.trace_share, holder)
+    return Traces(exporter, settings.trace_share, process)

@@ -1,4 +1,4 @@
-"""The time of every call, by RPC and status."""
+"""The time of each call, by RPC and status code."""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -10,8 +10,11 @@ from prometheus_client import Histogram
 NAMES = {code.value[0]: code.name for code in grpc.StatusCode}
 
 
-class Timing(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in its stubs only
-    """Stands before Guard, whose handlers are all awaited until their end."""
+class RpcTiming(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in its stubs only
+    """Observes the time of each call.
+
+    It stands before the service's own interceptor, whose handlers are all awaited until their end.
+    """
 
     def __init__(self, seconds: Histogram) -> None:
         self._seconds = seconds
@@ -21,15 +24,14 @@ class Timing(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic i
         continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Any]],
         handler_call_details: grpc.HandlerCallDetails,
     ) -> Any:
+        """Wrap the handler of a call."""
         handler = await continuation(handler_call_details)
         if handler is None:
             return None
         rpc = handler_call_details.method.rpartition("/")[2]
-        sides = (
-            "stream" if handler.request_streaming else "unary",
-            "stream" if handler.response_streaming else "unary",
-        )
-        kind = "_".join(sides)
+        request = "stream" if handler.request_streaming else "unary"
+        response = "stream" if handler.response_streaming else "unary"
+        kind = f"{request}_{response}"
         make = getattr(grpc, f"{kind}_rpc_method_handler")
         return make(
             self._timed(getattr(handler, kind), rpc),
@@ -41,12 +43,12 @@ class Timing(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic i
         self, call: Callable[[Any, Any], Awaitable[Any]], rpc: str
     ) -> Callable[[Any, Any], Awaitable[Any]]:
         async def timed(request: Any, context: Any) -> Any:
-            began = time.perf_counter()
+            start = time.perf_counter()
             try:
                 return await call(request, context)
             finally:
                 self._seconds.labels(rpc, _name(context.code())).observe(
-                    time.perf_counter() - began
+                    time.perf_counter() - start
                 )
 
         return timed

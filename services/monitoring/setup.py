@@ -1,9 +1,7 @@
-"""What watches a service: nothing, unless its settings ask for it. What is not asked for is not
-imported."""
+"""Monitoring as the settings ask for it; what is off is not imported."""
 
 import contextlib
 from collections.abc import AsyncIterator, Sequence
-from typing import Protocol
 
 import grpc
 
@@ -15,39 +13,29 @@ from services.security.admission import Admission
 from services.worker.worker import Worker
 
 
-class Monitoring(Protocol):
-    def around(self, store: GraphStore, index: VectorIndex) -> tuple[GraphStore, VectorIndex]:
-        """What the engine is made of, watched."""
-
-    def interceptors(self) -> Sequence[grpc.aio.ServerInterceptor]:  # type: ignore[type-arg]  # generic in its stubs only
-        """What every call passes first."""
-
-    def shown(
-        self, engine: Engine, worker: Worker, server: ServerSettings, admission: Admission
-    ) -> contextlib.AbstractAsyncContextManager[str | None]:
-        """While the service runs: where the metrics are, None where they are not asked for."""
-
-
-class Off:
-    """Nothing is watched, and it costs nothing."""
+class Monitoring:
+    """No monitoring, at no cost; Monitor overrides each method."""
 
     def around(self, store: GraphStore, index: VectorIndex) -> tuple[GraphStore, VectorIndex]:
+        """Wrap the ports before the engine is built from them."""
         return store, index
 
     def interceptors(self) -> Sequence[grpc.aio.ServerInterceptor]:  # type: ignore[type-arg]
+        """Return the interceptors that every call passes first."""
         return ()
 
     @contextlib.asynccontextmanager
     async def shown(
         self, engine: Engine, worker: Worker, server: ServerSettings, admission: Admission
     ) -> AsyncIterator[str | None]:
+        """Serve the metrics within the block; yields their HOST:PORT, None if they are off."""
         yield None
 
 
-def monitoring_of(settings: MonitoringSettings, holder: str) -> Monitoring:
-    """Raises NotInstalled."""
+def monitoring_from_settings(settings: MonitoringSettings, process: str) -> Monitoring:
+    """Build what the settings ask for. Raises NotInstalled."""
     if settings.port is None and settings.traces is None:
-        return Off()
+        return Monitoring()
     from services.monitoring.monitor import Monitor
 
-    return Monitor(settings, holder)
+    return Monitor(settings, process)

@@ -1,10 +1,19 @@
-"""Counters and timings of this process, for GetStatus and the metrics."""
+"""Counters, timings and failures of this process, for GetStatus and the metrics."""
 
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Literal
+
+import structlog
+
+from propagation.model.errors import LeaseLost, PropagationError
+from propagation.ports.graph.graph_store import VersionClash
+
+EXPECTED = (PropagationError, VersionClash, LeaseLost)
+log = structlog.get_logger()
 
 
 class Counters:
@@ -65,3 +74,44 @@ class Timings:
     def parts(self) -> Mapping[str, Timing]:
         """Return the timings by name."""
         return self._parts
+
+
+class Failures:
+    """The steps and jobs that fail now, each with its reason.
+
+    A failure stays in `reasons` until the step or job succeeds.
+    """
+
+    def __init__(self, counters: Counters) -> None:
+        self.counters = counters
+        self.reasons: dict[str, str] = {}
+
+    def record(
+        self, kind: Literal["step", "job"], name: str, error: Exception, suffix: str = ""
+    ) -> str:
+        """Log, count and show a failure of a step or job.
+
+        Args:
+            suffix: Added to the reason that is shown, e.g. the time of the next attempt.
+
+        Returns:
+            The reason. That of an unexpected error is its type alone; its text may hold user data.
+        """
+        self.counters.add(f"{kind}s_failed_total", name)
+        details = {kind: name}
+        if isinstance(error, EXPECTED):
+            reason = str(error)
+            log.warning(f"{kind} failed", error=reason, **details)
+        else:
+            reason = f"{type(error).__name__}; see the log"
+            log.error(f"{kind} failed unexpectedly", exc_info=error, **details)
+        self.show(name, reason + suffix)
+        return reason
+
+    def show(self, name: str, reason: str) -> None:
+        """Show a failure that is logged and counted elsewhere."""
+        self.reasons[name] = reason
+
+    def clear(self, name: str) -> None:
+        """Forget the failure of a step or job that has succeeded."""
+        self.reasons.pop(name, None)

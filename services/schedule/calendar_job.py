@@ -6,20 +6,19 @@ ahead. A machine that slept, a corrected clock, or a run by another replica then
 treatment.
 """
 
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import structlog
 
 from propagation.model.base import Term
-from propagation.model.errors import PropagationError
 from propagation.ports.clock import Clock
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.graph.leases import Lease
 from propagation.workflow.concurrency.leases import Leases
 from services.config.cron import Calendar
-from services.runtime.measurements import Counters
+from services.runtime.measurements import Failures
 
 DAY_MS = 86_400_000
 MAX_DOUBLINGS = 64
@@ -82,7 +81,7 @@ class JobStatus:
 class CalendarJob:
     """A task that runs whenever its calendar says so.
 
-    A failure is logged, counted in jobs_failed_total, and shown in `failing` until a run succeeds.
+    A failure is logged, counted in jobs_failed_total, and shown until a run succeeds.
     A run that is late by more than `grace` seconds is left out; without a grace it is caught up
     however late it is.
     """
@@ -95,8 +94,7 @@ class CalendarJob:
         store: GraphStore,
         clock: Clock,
         leases: Leases,
-        failing: MutableMapping[str, str],
-        counters: Counters,
+        failures: Failures,
         retry: Retry,
         grace: float | None = None,
     ) -> None:
@@ -106,8 +104,7 @@ class CalendarJob:
         self._store = store
         self._clock = clock
         self._leases = leases
-        self._failing = failing
-        self._counters = counters
+        self._failures = failures
         self._retry = retry
         self._grace = grace
 
@@ -155,7 +152,7 @@ class CalendarJob:
             return False
         if self._is_too_late(state, now):
             log.warning("missed by more than misfire_grace_time: left out", job=self.name)
-            self._counters.add("jobs_missed_total", self.name)
+            self._failures.counters.add("jobs_missed_total", self.name)
             await self._save(state.model_copy(update={"through": now}), lease)
             return False
         return await self._try(lease, state, now)
@@ -198,39 +195,33 @@ class CalendarJob:
             return False
         done = JobState(through=now, finished=self._clock.now_ms())
         await self._save(done, lease)
-        self._counters.add("jobs_run_total", self.name)
+        self._failures.counters.add("jobs_run_total", self.name)
         self._show(done)
         log.info("job done", job=self.name)
         return True
 
     async def _fail(self, lease: Lease, state: JobState, error: Exception) -> None:
-        expected = isinstance(error, PropagationError)
-        message = str(error) if expected else f"{type(error).__name__}; see the log"
-        failures, now = state.failures + 1, self._clock.now_ms()
+        now, failures = self._clock.now_ms(), state.failures + 1
         failed = JobState(
             through=state.through,
             finished=state.finished,
             failures=failures,
             failed=now,
-            error=message,
+            error=self._failures.record("job", self.name, error),
             retry_at=now + self._retry.after_ms(failures),
         )
-        self._counters.add("jobs_failed_total", self.name)
         self._show(failed)
-        if expected:
-            log.warning("job failed", job=self.name, failures=failures, error=message)
-        else:
-            log.error("job failed unexpectedly", job=self.name, failures=failures, exc_info=error)
         await self._save(failed, lease)
 
     def _show(self, state: JobState | None) -> None:
-        """Show a failure in `failing`, including one by another replica or before a restart."""
+        """Show a failure, also one by another replica or before a restart."""
         if state is None or not state.failures:
-            self._failing.pop(self.name, None)
+            self._failures.clear(self.name)
         else:
-            self._failing[self.name] = (
+            self._failures.show(
+                self.name,
                 f"failed {state.failures} time{'s' * (state.failures > 1)}, tried again at "
-                f"{_time(state.retry_at):%Y-%m-%d %H:%M:%S} UTC: {state.error}"
+                f"{_time(state.retry_at):%Y-%m-%d %H:%M:%S} UTC: {state.error}",
             )
 
 

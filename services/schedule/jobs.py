@@ -1,42 +1,75 @@
 """The jobs that run by the calendar: one row of JOBS is one job."""
 
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 from propagation.ports.clock import Clock
 from propagation.workflow.engine import Engine
 from services.config.cron import Calendar
 from services.config.settings import ScheduleSettings
-from services.runtime.measurements import Counters
+from services.runtime.measurements import Failures
+from services.runtime.tasks import UninterruptedWork
 from services.schedule.calendar_job import CalendarJob, Retry, Task
+
+
+async def _evolved_between(engine: Engine, since_ms: int, until_ms: int) -> bool:
+    return any(since_ms <= run.time <= until_ms for run in await engine.store.evolution_runs(1))
+
+
+@dataclass(frozen=True)
+class JobRow:
+    """A job by the calendar.
+
+    Attributes:
+        cron: Its cron line by the settings, or None if it is off.
+        run: Its work, harmless to repeat after a crash.
+        ran_between: Whether the graph shows a run that was committed between two times [ms].
+    """
+
+    name: str
+    cron: Callable[[ScheduleSettings, Engine], str | None]
+    run: Callable[[Engine], Awaitable[object]]
+    ran_between: Callable[[Engine, int, int], Awaitable[bool]]
+
+
+JOBS = (
+    JobRow(
+        "evolution",
+        cron=lambda schedule, engine: schedule.evolution if engine.settings.propagate else None,
+        run=lambda engine: engine.evolve(),
+        ran_between=_evolved_between,
+    ),
+)
 
 
 def calendar_jobs(
     schedule: ScheduleSettings,
-    tasks: Mapping[str, Task],
     engine: Engine,
     clock: Clock,
-    failing: MutableMapping[str, str],
-    counters: Counters,
+    uninterrupted: UninterruptedWork,
+    failures: Failures,
 ) -> tuple[CalendarJob, ...]:
-    """Make a job of each task that has a cron line in the settings.
-
-    Args:
-        tasks: By the name of the job, which is also the name of its cron line in `schedule`.
-    """
+    """Make a job of each row that has a cron line."""
     retry = Retry(schedule.retry_first, schedule.retry_longest)
     return tuple(
         CalendarJob(
-            name,
+            row.name,
             Calendar(line, schedule.time_zone),
-            task,
+            _task(row, engine, uninterrupted),
             engine.store,
             clock,
             engine.leases,
-            failing,
-            counters,
+            failures,
             retry,
             schedule.misfire_grace_time,
         )
-        for name, task in tasks.items()
-        if (line := getattr(schedule, name)) is not None
+        for row in JOBS
+        if (line := row.cron(schedule, engine)) is not None
+    )
+
+
+def _task(row: JobRow, engine: Engine, uninterrupted: UninterruptedWork) -> Task:
+    return Task(
+        run=lambda: uninterrupted.run(row.run(engine)),
+        ran_between=lambda since, until: row.ran_between(engine, since, until),
     )

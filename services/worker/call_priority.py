@@ -84,7 +84,7 @@ class CallPriority:
         self._look()
         return self._load > BUSY
 
-    def behind(self, seconds: float) -> None:
+    def set_lag(self, seconds: float) -> None:
         """The oldest of what waits for this work has waited so long."""
         self._times = max(REST_LEAST, REST * (1 - seconds / PATIENCE_SECONDS))
 

@@ -1,8 +1,8 @@
-"""The worker's reasoning, beside the calls: how much at a time, and when somebody waits for its
-end."""
+"""The reasoning of this process: how much at a time, so that calls come first."""
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable, Coroutine
 
 import structlog
@@ -11,70 +11,84 @@ from propagation.ports.graph.graph_store import VersionClash
 from propagation.workflow.concurrency.tasks import background_task
 from propagation.workflow.engine import Engine
 from propagation.workflow.reason.reason_step import CLAIM
+from services.runtime.tasks import Progress, UninterruptedWork
 from services.worker.call_priority import CallPriority
-from services.worker.reasoning_lag import Lag
 
-BUSY_CLAIM, ALONE_CLAIM = 64, 2048
-BUSY_LOOK_SECONDS = 0.02
-RACES_LOST, RACE_SECONDS = 20, 0.05
+BUSY_CLAIM, IDLE_CLAIM = 64, 2048
+CHECK_SECONDS = 0.02
+MAX_LOST_RACES, RACE_SECONDS = 20, 0.05
+LAG_SAMPLE_SECONDS = 5.0
+MAX_LAG_SAMPLES = 1_024
 log = structlog.get_logger()
 
 
 class ReasonStep:
-    """`waited_for`: whether others than calls wait for what reasoning holds · `moved` is told that
-    something was reasoned, and `round_may_be_due` after as much as a usual claim."""
+    """Reasons one claim after another.
+
+    A claim is large while no call needs the cores: what it reads it reads once. It ends early when
+    calls come, when the worker stops, or when uninterrupted work waits for it.
+    """
 
     def __init__(
         self,
         engine: Engine,
         priority: CallPriority,
-        waited_for: Callable[[], bool],
-        moved: Callable[[], None],
-        round_may_be_due: Callable[[], None],
+        progress: Progress,
+        stopping: asyncio.Event,
+        uninterrupted: UninterruptedWork,
+        round_wake: asyncio.Event,
     ) -> None:
         self._engine = engine
         self._priority = priority
-        self._waited_for = waited_for
-        self._moved = moved
-        self._round_may_be_due = round_may_be_due
-        self._lag = Lag()
-        self._lost = 0
+        self._progress = progress
+        self._stopping = stopping
+        self._uninterrupted = uninterrupted
+        self._round_wake = round_wake
+        self._lag = ReasoningLag()
+        self._lost_races = 0
 
-    async def step(self) -> int:
-        """One claim, and the rest that calls ask for; how much was reasoned, 1 where other
-        processes were first with the same clients: it is looked at again. Raises VersionClash where
-        they were time and again."""
+    async def run(self) -> int:
+        """Reason a claim.
+
+        Returns:
+            How many interactions and texts were reasoned; 1 if another process was first with the
+            same clients, so that the step is repeated.
+
+        Raises:
+            VersionClash: Another process was first many times in a row.
+        """
         try:
-            done = await self._claimed()
+            done = await self._run_claim()
         except VersionClash as clash:
-            self._lost += 1
-            if self._lost > RACES_LOST:
+            self._lost_races += 1
+            if self._lost_races > MAX_LOST_RACES:
                 raise
             log.info(
                 "another process was first with a client's text; its interactions are reasoned again",
                 client=clash.ref,
             )
-            await asyncio.sleep(RACE_SECONDS * self._lost)
+            await asyncio.sleep(RACE_SECONDS * self._lost_races)
             return 1
-        self._lost = 0
+        self._lost_races = 0
         return done
 
-    async def _claimed(self) -> int:
+    @property
+    def must_yield(self) -> bool:
+        """Whether calls, a stop, or uninterrupted work wait for reasoning to end its claim."""
+        return self._priority.busy or self._stopping.is_set() or self._uninterrupted.running
+
+    async def _run_claim(self) -> int:
         reasoning = self._engine.reasoning
-        claim = self._engine.reason(BUSY_CLAIM if self._wanted else ALONE_CLAIM, shown=False)
+        claim = self._engine.reason(BUSY_CLAIM if self.must_yield else IDLE_CLAIM, shown=False)
         done, worked = await self.beside_calls(claim) if reasoning.by_claims else (await claim, 0.0)
         if done:
-            self._moved()
-            self._round_may_be_due()
-            self._priority.behind(
-                self._lag.seconds(
-                    self._engine.numbers.view.applied_through,
-                    await self._engine.progress.reasoned_through(),
-                )
-            )
-            await self._priority.rest(
-                worked if reasoning.beside else 0.0
-            )  # on the loop it rested between interactions
+            self._progress.advance()
+            self._round_wake.set()
+            learned = self._engine.numbers.view.applied_through
+            reasoned = await self._engine.progress.reasoned_through()
+            self._priority.set_lag(self._lag.measure(learned, reasoned))
+            # on the loop it rested between interactions
+            await self._priority.rest(worked if reasoning.beside else 0.0)
         return done
 
     async def beside_calls(self, claim: Coroutine[None, None, int]) -> tuple[int, float]:
@@ -92,22 +106,41 @@ class ReasonStep:
         async with background_task(claim) as claiming:
             while not claiming.done():
                 committed = reasoning.committed
-                await asyncio.wait([claiming], timeout=BUSY_LOOK_SECONDS)
+                await asyncio.wait([claiming], timeout=CHECK_SECONDS)
                 before, looked = looked, time.monotonic()
                 if committed is None:  # others are waited for
                     continue
-                if self._wanted:
+                if self.must_yield:
                     worked += looked - before
                     reasoning.drafting.enough()
                 if committed > told:
                     told = committed
-                    self._moved()
+                    self._progress.advance()
                 if committed // CLAIM > rounds:
                     rounds = committed // CLAIM
-                    self._round_may_be_due()
+                    self._round_wake.set()
             return await claiming, worked
 
-    @property
-    def _wanted(self) -> bool:
-        """Whether somebody waits for what reasoning holds: calls for the cores, others for its end."""
-        return self._priority.busy or self._waited_for()
+
+class ReasoningLag:
+    """The age of the oldest event that is not yet reasoned, as far as this process saw it learned."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._samples: deque[tuple[float, int]] = deque()
+
+    def measure(self, learned: int, reasoned: int) -> float:
+        """Take a sample of both sequences and return the lag in seconds.
+
+        When the lag is long, every second sample is dropped from time to time, never the oldest.
+        """
+        now = self._clock()
+        while self._samples and self._samples[0][1] <= reasoned:
+            self._samples.popleft()
+        if learned > reasoned and (
+            not self._samples or now - self._samples[-1][0] >= LAG_SAMPLE_SECONDS
+        ):
+            self._samples.append((now, learned))
+        if len(self._samples) > MAX_LAG_SAMPLES:
+            self._samples = deque(list(self._samples)[::2])
+        return now - self._samples[0][0] if self._samples else 0.0

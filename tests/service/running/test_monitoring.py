@@ -102,12 +102,12 @@ async def test_a_store_that_is_away_leaves_out_what_only_it_knows(tmp_path, monk
     async def frozen(*_):
         await asyncio.sleep(60)
 
-    monkeypatch.setattr(monitor, "STORE_SECONDS", 0.1)
+    monkeypatch.setattr(monitor, "STORE_DEADLINE_SECONDS", 0.1)
     async with service(tmp_path, MonitoringSettings(port=0)) as started:
         await lived(started)
         for stands in (away, frozen):
             with monkeypatch.context() as patch:
-                patch.setattr(started.worker, "failing", {"learn": "nobody answers"})
+                patch.setitem(started.worker.failing, "learn", "no answer")
                 patch.setattr(monitor.Monitor, "_ask", stands)
                 status, text = await asked(started.metrics)
             found = values(text)
@@ -251,13 +251,13 @@ async def test_a_trace_leads_from_an_event_to_the_profiles_it_changed(tmp_path, 
     changed = [span for span in spans if span.name == "profile version"]
     assert changed
     for sequence, root in roots.items():
-        trace_id, first = ids_of(sequence)
-        assert (root.context.trace_id, root.context.span_id) == (trace_id, first)
-        mine = {span.name: span for span in spans if span.context.trace_id == trace_id}
-        assert mine["learn"].parent.span_id == mine["reason"].parent.span_id == first
+        ids = ids_of(sequence)
+        assert (root.context.trace_id, root.context.span_id) == (ids.trace, ids.root_span)
+        mine = {span.name: span for span in spans if span.context.trace_id == ids.trace}
+        assert mine["learn"].parent.span_id == mine["reason"].parent.span_id == ids.root_span
         assert mine["reason"].start_time >= root.start_time
     assert {span.context.trace_id for span in changed} <= {
-        ids_of(sequence)[0] for sequence in roots
+        ids_of(sequence).trace for sequence in roots
     }
 
 
@@ -274,8 +274,9 @@ def test_what_is_off_is_not_imported():
     import subprocess
 
     code = (
-        "import asyncio, sys; from services.monitoring.setup import monitoring_of, Off; from services.config.settings import"
-        " MonitoringSettings; assert isinstance(monitoring_of(MonitoringSettings(), 'x'), Off); import services.server;"
+        "import asyncio, sys; from services.config.settings import MonitoringSettings;"
+        " from services.monitoring.setup import Monitoring, monitoring_from_settings;"
+        " assert type(monitoring_from_settings(MonitoringSettings(), 'x')) is Monitoring; import services.server;"
         " sys.exit(any(name.startswith(('prometheus_client', 'opentelemetry')) for name in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0

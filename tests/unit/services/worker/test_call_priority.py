@@ -65,12 +65,12 @@ async def test_after_work_beside_it_rests_as_much_longer_and_alone_not_at_all():
 
 async def test_what_is_far_behind_rests_as_long_as_it_works_and_no_longer():
     priority = CallPriority()
-    priority.behind(10 * PATIENCE_SECONDS)
+    priority.set_lag(10 * PATIENCE_SECONDS)
     with priority.call():
         before = time.monotonic()
         await priority.rest(0.1)
         assert 0.1 <= time.monotonic() - before < 0.3
-        priority.behind(0)
+        priority.set_lag(0)
         before = time.monotonic()
         await priority.rest(0.1)
         assert time.monotonic() - before >= 0.9 * REST * 0.1

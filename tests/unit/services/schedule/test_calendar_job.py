@@ -11,7 +11,7 @@ from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.errors import ReasonerFailed
 from propagation.workflow.concurrency.leases import Leases
 from services.config.cron import Calendar
-from services.runtime.measurements import Counters
+from services.runtime.measurements import Counters, Failures
 from services.schedule.calendar_job import CalendarJob, Retry, Task
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -61,8 +61,7 @@ async def world(tmp_path):
             store,
             clock,
             Leases(store, name, 60),
-            options.pop("failing", {}),
-            options.pop("counters", Counters()),
+            options.pop("failures", Failures(Counters())),
             Retry(),
             **options,
         )
@@ -165,8 +164,8 @@ async def test_one_replica_runs_it(world):
 
 async def test_a_failure_is_counted_shown_and_tried_again_with_back_off(world):
     clock, night, replica = world
-    failing, counters = {}, Counters()
-    job = replica(failing=failing, counters=counters)
+    failures = Failures(Counters())
+    job = replica(failures=failures)
     await job.check()
     clock.now, night.fails = datetime(2026, 1, 2, 2, tzinfo=UTC), 3
     tried = []
@@ -176,18 +175,18 @@ async def test_a_failure_is_counted_shown_and_tried_again_with_back_off(world):
         await job.check()
         if night.fails < before:
             tried.append(clock.now)
-            assert "the model timed out" in failing["evolution"]
-            assert "tried again at 2026-01-02" in failing["evolution"]
-            clock_of_another_process = {}
-            await replica("another", failing=clock_of_another_process).check()
-            assert clock_of_another_process == failing
+            assert "the model timed out" in failures.reasons["evolution"]
+            assert "tried again at 2026-01-02" in failures.reasons["evolution"]
+            of_another_process = Failures(Counters())
+            await replica("another", failures=of_another_process).check()
+            assert of_another_process.reasons == failures.reasons
     waits = [
         (after - before).total_seconds()
         for before, after in zip(tried, [*tried[1:], *night.runs], strict=True)
     ]
     assert waits == [60, 120, 240]
-    assert failing == {}
-    assert counters.snapshot() == {
+    assert failures.reasons == {}
+    assert failures.counters.snapshot() == {
         ("jobs_failed_total", "evolution"): 3,
         ("jobs_run_total", "evolution"): 1,
     }

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from propagation.model.errors import EndpointUnavailable, ReasonerUnavailable, StoreUnreachable
+from propagation.model.errors import StoreUnreachable
 from propagation.ports.graph.graph_store import VersionClash
 from propagation.workflow.reason.reason_step import CLAIM
 from propagation.workflow.settings import WorkflowSettings
@@ -14,7 +14,7 @@ from services.assembly import build_engine
 from services.config.settings import ScheduleSettings, Settings
 from services.runtime.process import SystemClock
 from services.worker.call_priority import CallPriority
-from services.worker.reason_step import RACES_LOST
+from services.worker.reason_step import MAX_LOST_RACES
 from services.worker.worker import Worker
 
 
@@ -74,12 +74,12 @@ async def test_a_stop_ends_it(worker):
 
 async def test_rounds_are_asked_for_inside_of_it_and_whoever_waits_is_told(worker):
     reasoning, woken = reasons(worker, 5 * CLAIM), 0
-    moved, told = worker.reason._moved, []
-    worker.reason._moved = lambda: (told.append(reasoning.committed), moved())
+    advance, told = worker._progress.advance, []
+    worker._progress.advance = lambda: (told.append(reasoning.committed), advance())
     claiming = asyncio.create_task(worker.reason.beside_calls(reasoning.claim()))
     while not claiming.done():
-        woken += worker._wake["round"].is_set()
-        worker._wake["round"].clear()
+        woken += worker._round_loop.wake.is_set()
+        worker._round_loop.wake.clear()
         await asyncio.sleep(0.001)
     assert woken >= 3
     assert len(told) >= 3
@@ -107,36 +107,39 @@ async def test_lost_races_are_run_again_and_told_when_they_never_end(worker, mon
         return 0
 
     monkeypatch.setattr(worker._engine, "reason", loses)
-    assert [await worker.reason.step() for _ in range(RACES_LOST)] == [1] * RACES_LOST
+    assert [await worker.reason.run() for _ in range(MAX_LOST_RACES)] == [1] * MAX_LOST_RACES
     monkeypatch.setattr(worker._engine, "reason", wins)
-    assert await worker.reason.step() == 0
+    assert await worker.reason.run() == 0
     monkeypatch.setattr(worker._engine, "reason", loses)
-    for _ in range(RACES_LOST):  # counted anew since one was won
-        await worker.reason.step()
+    for _ in range(MAX_LOST_RACES):  # counted anew since one was won
+        await worker.reason.run()
     with pytest.raises(VersionClash):
-        await worker.reason.step()
-    assert lost == 2 * RACES_LOST + 1
+        await worker.reason.run()
+    assert lost == 2 * MAX_LOST_RACES + 1
 
 
-@pytest.mark.parametrize(
-    ("error", "longest"),
-    [(EndpointUnavailable, 2.0), (StoreUnreachable, 2.0), (ReasonerUnavailable, 30.0)],
-)
-async def test_an_endpoint_that_is_down_is_looked_at_again_soon(
-    worker, monkeypatch, error, longest
-):
-    """Who asks it bounds how often it is asked; a spent budget is looked at less often."""
-    pauses = []
+class Health:
+    def __init__(self):
+        self.reports = []
 
-    async def woken(event, seconds):
-        pauses.append(seconds)
-        if len(pauses) == 9:
-            worker._stopping.set()
+    async def report_store(self, reachable):
+        self.reports.append(reachable)
 
-    async def step():
-        raise error("nobody answers")
 
-    monkeypatch.setattr("services.worker.worker.woken", woken)
-    await worker._loop("reason", step)
-    assert pauses[:3] == [0.5, 1.0, 2.0]
-    assert max(pauses) == pauses[-1] == longest
+async def test_health_hears_only_of_changes_of_the_store(worker, monkeypatch):
+    answers, health = [0, 0, None, None, 0, 0], Health()
+
+    async def follow():
+        if answers.pop(0) is None:
+            raise StoreUnreachable("away")
+        return 3
+
+    monkeypatch.setattr(worker._engine, "follow", follow)
+    worker._health = health
+    for reachable in (True, True, False, False, True, True):
+        if reachable:
+            assert await worker._follow() == 0
+        else:
+            with pytest.raises(StoreUnreachable):
+                await worker._follow()
+    assert health.reports == [False, True]

@@ -1,0 +1,93 @@
+"""Loops of the worker: when a step is retried, when a job runs, and what is reported."""
+
+import asyncio
+
+import pytest
+
+from propagation.model.errors import EndpointUnavailable, ReasonerUnavailable, StoreUnreachable
+from services.runtime.measurements import Counters, Failures, Timings
+from services.worker import loops
+from services.worker.loops import IntervalJob, StepLoop
+
+
+@pytest.fixture
+def failures():
+    return Failures(Counters())
+
+
+@pytest.mark.parametrize(
+    ("error", "longest"),
+    [(EndpointUnavailable, 2.0), (StoreUnreachable, 2.0), (ReasonerUnavailable, 30.0)],
+)
+async def test_a_failed_step_is_retried_later_each_time(failures, monkeypatch, error, longest):
+    """A server that is away is tried again within seconds; a spent budget less often."""
+    pauses, stopping = [], asyncio.Event()
+
+    async def pause(event, seconds):
+        pauses.append(seconds)
+        if len(pauses) == 9:
+            stopping.set()
+
+    async def fail():
+        raise error("no answer")
+
+    monkeypatch.setattr(loops, "wait_for_event", pause)
+    await StepLoop("reason", fail).run(stopping, failures, Timings())
+    assert pauses[:3] == [0.5, 1.0, 2.0]
+    assert max(pauses) == pauses[-1] == longest
+    assert "no answer; tried again at" in failures.reasons["reason"]
+    assert failures.counters.snapshot() == {("steps_failed_total", "reason"): 9}
+
+
+async def test_a_step_that_succeeds_is_no_longer_shown_as_failing(failures, monkeypatch):
+    stopping, results = asyncio.Event(), [ValueError("holds a user's text"), 3, 0]
+    timings = Timings()
+
+    async def step():
+        result = results.pop(0)
+        if isinstance(result, Exception):
+            raise result
+        if not results:
+            stopping.set()
+        return result
+
+    shown = []
+
+    async def pause(event, seconds):
+        shown.append(dict(failures.reasons))
+
+    monkeypatch.setattr(loops, "wait_for_event", pause)
+    await StepLoop("learn", step).run(stopping, failures, timings)
+    assert "ValueError; see the log" in shown[0]["learn"], "the text of an unexpected error is not"
+    assert shown[1] == {}
+    assert timings.parts["learn"].calls == 1, "a step that did nothing is not timed"
+
+
+async def test_a_job_runs_again_after_a_failure(failures):
+    outcomes, runs = [RuntimeError("broken"), None], asyncio.Queue()
+
+    async def work():
+        outcome = outcomes.pop(0) if outcomes else None
+        runs.put_nowait(dict(failures.reasons))
+        if outcome:
+            raise outcome
+
+    task = asyncio.create_task(IntervalJob("often", 0.01, work).run(failures))
+    async with asyncio.timeout(10):
+        seen = [await runs.get() for _ in range(3)]
+    task.cancel()
+    assert [list(reasons) for reasons in seen] == [[], ["often"], []]
+    assert failures.counters.snapshot() == {("jobs_failed_total", "often"): 1}
+
+
+async def test_a_job_waits_its_interval_unless_it_runs_at_once(failures):
+    ran = []
+
+    async def work():
+        ran.append(1)
+
+    for at_once in (False, True):
+        task = asyncio.create_task(IntervalJob("hourly", 3_600, work, at_once).run(failures))
+        await asyncio.sleep(0.02)
+        task.cancel()
+        assert len(ran) == at_once
