@@ -107,12 +107,12 @@ async def test_a_store_that_is_away_leaves_out_what_only_it_knows(tmp_path, monk
         await lived(started)
         for stands in (away, frozen):
             with monkeypatch.context() as patch:
-                patch.setitem(started.worker.failing, "learn", "no answer")
-                patch.setattr(monitor.Monitor, "_ask", stands)
+                patch.setitem(started.worker.failing, "evolution", "no answer")
+                patch.setattr(monitor.Monitor, "_collect_from_store", stands)
                 status, text = await asked(started.metrics)
             found = values(text)
             assert status == 200
-            assert found["propagation_failing", "learn"] == 1
+            assert found["propagation_failing", "evolution"] == 1
             assert ("propagation_sequence", "learned") in found
             assert ("propagation_sequence", "recorded") not in found
             assert found["propagation_answers", "store"] == 0
