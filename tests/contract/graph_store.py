@@ -13,7 +13,7 @@ import pytest
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.clients.client import ClientChange, ClientKey, ClientKind, ref_of
-from propagation.model.clients.client_text import ClientText
+from propagation.model.clients.client_text import ClientText, MessageMerge
 from propagation.model.clients.gradient import Gradient, Module
 from propagation.model.clients.profile import Line, Profile, Source
 from propagation.model.interactions.interaction import NewInteraction
@@ -222,3 +222,20 @@ async def run_round(
     await store.stage_routers(lease, round_, versions)
     await store.stage_edges(lease, round_, closed, opened)
     return await store.publish_round(lease, round_) if publish else round_
+
+
+async def edges_at(store: GraphStore, ref: int, sequence: int) -> list[RoutingEdge]:
+    """A client's edges that stood at a sequence, by descending score, then router."""
+    edges = [
+        edge
+        for router in range(12)
+        for edge in await store.members_of(router, 99, sequence)
+        if edge.ref == ref
+    ]
+    return sorted(edges, key=lambda edge: (-edge.score, edge.router))
+
+
+async def merges_of_client(store: GraphStore, ref: int) -> list[MessageMerge]:
+    """What a client merged or dropped, oldest first."""
+    merges = await store.merges_after(0, await store.merges_through(), 999)
+    return [one.merge for one in merges if one.merge.ref == ref]

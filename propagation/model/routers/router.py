@@ -62,7 +62,6 @@ class RoutingEdge:
     ref: int
     score: float
     from_sequence: int
-    until_sequence: int | None = None
 
 
 class MessageReach(Term):

@@ -99,12 +99,6 @@ class ReasonStore(Protocol):
 
     async def find_event(self, event_id: str) -> InteractionRow | None: ...
 
-    async def recent_interactions(self, ref: int, limit: int) -> Sequence[InteractionRow]:
-        """A client's interactions (as user or positive item), newest first."""
-
-    async def merges_of_client(self, ref: int, limit: int) -> Sequence[MessageMerge]:
-        """What a client merged or dropped, newest first."""
-
     async def merges_of_message(
         self, router: int, version: int, limit: int
     ) -> Sequence[MessageMerge]:

@@ -12,7 +12,7 @@ from propagation.model.clients.client import (
     ClientOutcome,
 )
 from propagation.model.interactions.interaction import NewInteraction, RecordOutcome
-from propagation.model.interactions.log import EntryKind, LogEntry, LogSlice
+from propagation.model.interactions.log import LogEntry, LogSlice
 
 
 class ClientStore(Protocol):
@@ -53,10 +53,6 @@ class RecordStore(Protocol):
         caller's event id decides: a repeat of equal content hash is DUPLICATE with the first one's
         sequence, another hash is CONFLICT (within one call too). Unknown users, items and negatives
         are created where `auto_create`, else said."""
-
-    async def append_entry(self, kind: EntryKind, refs: Sequence[int], number: int) -> int:
-        """One entry that is no interaction; its sequence. A RETRACTION's or ERASURE's `refs` are
-        the clients whose numbers it takes back, its `number` the barrier's sequence."""
 
     async def read_log(self, after: int, limit: int) -> LogSlice:
         """Committed entries with sequence > after, at most `limit` of them, in order, without gaps."""

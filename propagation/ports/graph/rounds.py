@@ -72,9 +72,6 @@ class RoundStore(Protocol):
     async def edges_of(self, refs: Sequence[int]) -> Mapping[int, Sequence[RoutingEdge]]:
         """Each client's standing edges, by descending score, then router."""
 
-    async def edges_at(self, ref: int, sequence: int) -> Sequence[RoutingEdge]:
-        """A client's edges that stood at a sequence."""
-
     async def members_of(
         self, router: int, limit: int, at: int | None = None
     ) -> Sequence[RoutingEdge]:

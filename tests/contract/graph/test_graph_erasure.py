@@ -31,6 +31,7 @@ from tests.contract.graph_store import (
     event,
     gradient,
     learn_all,
+    merges_of_client,
     message,
     reasoned,
     recorded,
@@ -119,7 +120,7 @@ async def test_an_erased_client_is_gone_with_everything_and_its_ref_never_comes_
             [*sequences, late.outcomes[0].sequence]
         ) == await store.interactions_of_clients([BOB])
         assert (await store.load_texts([ANN]))[ANN].profile.version == 0
-        assert await store.merges_of_client(ANN, 9) == []
+        assert await merges_of_client(store, ANN) == []
         assert [merge.ref for merge in await store.merges_of_message(3, 1, 9)] == [BOB]
         assert await store.edges_of([ANN]) == {ANN: []}
         assert (await store.router_version(3, 1)).senders == {BOB}

@@ -19,6 +19,7 @@ from propagation.ports.graph.graph_store import VersionClash
 from tests.contract.graph_store import (
     checkpoint,
     edge,
+    edges_at,
     gradient,
     item,
     learn_all,
@@ -149,7 +150,7 @@ async def test_everything_goes_live_at_one_sequence_and_comes_back(lived, opened
     assert (await store.last_round()).sequence == run.sequence
     assert (await store.newest_checkpoint(barrier=True)).epoch == 1
     assert [
-        (found.router, found.from_sequence) for found in await store.edges_at(ANN, run.sequence)
+        (found.router, found.from_sequence) for found in await edges_at(store, ANN, run.sequence)
     ] == [(4, run.sequence)]
     assert [version.text for version in await store.router_versions([4])] == ["more jazz"]
     assert (await store.load_texts([ANN]))[ANN].profile.text == "likes jazz"

@@ -13,6 +13,7 @@ from tests.contract.graph_store import (
     gradient,
     item,
     learn_all,
+    merges_of_client,
     reasoned,
     recorded,
     text,
@@ -89,7 +90,7 @@ async def test_what_wrote_an_interactions_texts_is_kept(store, sequences):
     }
     wrote = ("forward@1", "backward@2")
     assert [kept[n] for n in sequences] == [(wrote, ""), (wrote, "offline")] + [((), "")] * 4
-    row = (await store.recent_interactions(user(1), 10))[-1]
+    [row] = await store.interactions(sequences[1:2])
     assert (row.prompts, row.stand_in) == (wrote, "offline")
     assert await store.find_event(row.event_id) == row
     late = await store.claim_dead_letters("w", 10, 1_000)
@@ -223,9 +224,7 @@ async def test_a_text_comes_back_as_it_was(store, sequences, strange):
     await store.commit_texts([written], [merge], sequences[0])
     assert (await store.load_texts([user(0)]))[user(0)] == written
     assert (
-        await store.merges_of_client(user(0), 9)
-        == [merge]
-        == await store.merges_of_message(5, 2, 9)
+        await merges_of_client(store, user(0)) == [merge] == await store.merges_of_message(5, 2, 9)
     )
 
 

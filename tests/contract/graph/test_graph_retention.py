@@ -11,9 +11,11 @@ from propagation.model.routers.router import IntegratedAttribute
 from tests.contract.graph_store import (
     checkpoint,
     edge,
+    edges_at,
     gradient,
     item,
     learn_all,
+    merges_of_client,
     message,
     reasoned,
     recorded,
@@ -89,7 +91,7 @@ async def test_what_ended_goes_and_what_lives_stays(store):
     )
     assert [found.router for found in (await store.edges_of([ANN]))[ANN]] == [4]
     assert await store.gradients(Module.ROUTER, 3, 0, 9) == []
-    assert await store.merges_of_client(ANN, 9) == []
+    assert await merges_of_client(store, ANN) == []
     assert len(await store.interactions(sequences)) == 3
     assert (await store.read_learned(0, 9))[0].weights.any()
     assert (await store.check(), await prune(store, through)) == ([], 0)
@@ -102,7 +104,7 @@ async def test_nothing_younger_goes(store):
     assert [found.sequence for found in await store.gradients(Module.ROUTER, 3, 0, 9)] == [
         sequences[2]
     ]
-    assert len(await store.edges_at(ANN, second - 1)) == 2
+    assert len(await edges_at(store, ANN, second - 1)) == 2
     assert await store.router_version(3, 1) is not None
     await prune(store, sequences[0])
     assert await store.oldest_kept() == sequences[1]
@@ -117,7 +119,7 @@ async def test_what_a_live_line_cites_stays(store):
     await store.commit_texts([text(ANN, 4, "heard of it", cites=(3, 1))], [cites], sequences[2])
     await prune(store, await store.recorded_through())
     assert [part.ref for part in (await store.router_version(3, 1)).integrated] == [BOB]
-    assert cites in await store.merges_of_client(ANN, 9)
+    assert cites in await merges_of_client(store, ANN)
     assert (await store.text_at(BOB, sequences[0])).profile.version == 2
 
 
@@ -146,7 +148,7 @@ async def test_what_was_merged_of_a_message_stays_while_it_was_merged_since(stor
     later = (await recorded(store, ("u1", "i0")))[0]
     await store.commit_texts([text(BOB, 2, "moved on")], merges[1:], later)
     await prune(store, before)
-    assert {merge.profile_version for merge in await store.merges_of_client(BOB, 9)} == {1, 2}
+    assert {merge.profile_version for merge in await merges_of_client(store, BOB)} == {1, 2}
 
 
 async def test_a_clients_first_edge_stays_so_that_it_is_not_new_again(store):
@@ -163,10 +165,10 @@ async def test_each_run_drops_the_edges_that_ended_since_the_last(store):
     await prune(store, await store.recorded_through())
     round_ = await run_round(store, opened=(edge(7, ANN),))
     await run_round(store, closed=((7, ANN), (4, ANN)))
-    assert {found.router for found in await store.edges_at(ANN, round_.sequence)} == {4, 7}
+    assert {found.router for found in await edges_at(store, ANN, round_.sequence)} == {4, 7}
     await recorded(store, ("u1", "i0"))
     await prune(store, await store.recorded_through())
-    assert {found.router for found in await store.edges_at(ANN, round_.sequence)} == {4}
+    assert {found.router for found in await edges_at(store, ANN, round_.sequence)} == {4}
 
 
 async def test_pruning_goes_on_after_a_restart(store, opened):

@@ -17,6 +17,7 @@ from tests.contract.graph_store import (
     TurnedClock,
     checkpoint,
     edge,
+    edges_at,
     item,
     known_clients,
     message,
@@ -51,7 +52,7 @@ async def test_a_round_is_invisible_until_it_is_published(store):
     assert await store.last_round() is None
     assert (
         await store.edges_of([ANN]),
-        await store.edges_at(ANN, 99),
+        await edges_at(store, ANN, 99),
         await store.members_of(3, 9),
     ) == ({ANN: []}, [], [])
     assert (
@@ -143,20 +144,12 @@ async def test_edges_as_they_stood(store):
         store, opened=(edge(1, ANN, 0.25), edge(2, ANN, 0.75), edge(1, BOB, 0.5))
     )
     second = await run_round(store, closed=((1, ANN), (2, ANN)), opened=(edge(2, ANN, 0.125),))
-    assert await store.edges_at(ANN, first.sequence - 1) == []
-    then = await store.edges_at(ANN, second.sequence - 1)
-    assert [(found.router, found.score, found.until_sequence) for found in then] == [
-        (2, 0.75, second.sequence),
-        (1, 0.25, second.sequence),
-    ]
+    assert await edges_at(store, ANN, first.sequence - 1) == []
+    then = await edges_at(store, ANN, second.sequence - 1)
+    assert [(found.router, found.score) for found in then] == [(2, 0.75), (1, 0.25)]
     (now,) = (await store.edges_of([ANN]))[ANN]
-    assert (now.router, now.score, now.from_sequence, now.until_sequence) == (
-        2,
-        0.125,
-        second.sequence,
-        None,
-    )
-    assert await store.edges_at(ANN, second.sequence) == [now]
+    assert (now.router, now.score, now.from_sequence) == (2, 0.125, second.sequence)
+    assert await edges_at(store, ANN, second.sequence) == [now]
     assert [found.ref for found in await store.members_of(1, 9)] == [BOB]
 
 

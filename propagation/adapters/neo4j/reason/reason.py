@@ -18,7 +18,6 @@ from propagation.adapters.neo4j.reason.texts import (
     put_texts,
     rows_of,
 )
-from propagation.model.clients.client import ClientKind, kind_of
 from propagation.model.clients.client_text import ClientText, MessageMerge
 from propagation.model.clients.gradient import Gradient, Module
 from propagation.model.errors import LeaseLost
@@ -204,18 +203,6 @@ class Neo4jReason:
     async def find_event(self, event_id: str) -> InteractionRow | None:
         row = await self._database.row("interactions/by_event", event_id=event_id)
         return None if row is None else interaction_of(row)
-
-    async def recent_interactions(self, ref: int, limit: int) -> Sequence[InteractionRow]:
-        name = "interactions/of_item" if kind_of(ref) == ClientKind.ITEM else "interactions/of_user"
-        return [
-            interaction_of(row) for row in await self._database.rows(name, ref=ref, limit=limit)
-        ]
-
-    async def merges_of_client(self, ref: int, limit: int) -> Sequence[MessageMerge]:
-        return [
-            merged_of(row)
-            for row in await self._database.rows("texts/merges_into", ref=ref, limit=limit)
-        ]
 
     async def merges_of_message(
         self, router: int, version: int, limit: int

@@ -80,15 +80,6 @@ class Neo4jLog:
         self._database = database
         self._time = time
 
-    async def append_entry(self, kind: EntryKind, refs: Sequence[int], number: int) -> int:
-        async def work(transaction: Transaction) -> int:
-            end = await hold_log(transaction, self._time)
-            sequence = await append_entry(transaction, end, kind, refs, number)
-            await advance(transaction, end)
-            return sequence
-
-        return await self._database.write(work)
-
     async def recorded_through(self) -> int:
         return int(await self._database.value("log/through"))
 

@@ -37,28 +37,6 @@ class Neo4jEdges:
                 )
         return edges
 
-    async def edges_at(self, ref: int, sequence: int) -> Sequence[RoutingEdge]:
-        rows = await self._database.rows("edges/all_of", ref=ref)
-        sequences = await self._sequences(
-            place for row in rows for place in row[2:] if place is not None
-        )
-        edges = [
-            RoutingEdge(
-                router=router,
-                ref=ref,
-                score=score,
-                from_sequence=sequences.get(since, since),
-                until_sequence=None if until is None else sequences.get(until, until),
-            )
-            for router, score, since, until in rows
-        ]
-        return [
-            edge
-            for edge in edges
-            if edge.from_sequence <= sequence
-            and (edge.until_sequence is None or edge.until_sequence > sequence)
-        ]
-
     async def members_of(
         self, router: int, limit: int, at: int | None = None
     ) -> Sequence[RoutingEdge]:

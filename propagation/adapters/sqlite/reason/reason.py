@@ -36,7 +36,7 @@ from propagation.adapters.sqlite.reason.texts import (
     texts_through,
 )
 from propagation.adapters.sqlite.record.record import signed
-from propagation.model.clients.client import ClientKind, kind_of, ref_of
+from propagation.model.clients.client import ClientKind, ref_of
 from propagation.model.clients.client_text import ClientText, MessageMerge
 from propagation.model.clients.gradient import Gradient, Module
 from propagation.model.errors import LeaseLost
@@ -235,29 +235,6 @@ class SqliteReason:
             return None if row is None else interaction_of(row)
 
         return await self._database.read(work)
-
-    async def recent_interactions(self, ref: int, limit: int) -> Sequence[InteractionRow]:
-        column = "item" if kind_of(ref) == ClientKind.ITEM else "user"
-        return await self._database.read(
-            lambda connection: [
-                interaction_of(row)
-                for row in connection.execute(
-                    f"SELECT {ROW} FROM interaction WHERE {column} = ? ORDER BY sequence DESC LIMIT ?",
-                    (ref, limit),
-                ).fetchall()
-            ]
-        )
-
-    async def merges_of_client(self, ref: int, limit: int) -> Sequence[MessageMerge]:
-        return await self._database.read(
-            lambda connection: [
-                merged_of(row)
-                for row in connection.execute(
-                    f"SELECT {MERGED} FROM merged WHERE ref = ? ORDER BY profile_version DESC, router LIMIT ?",
-                    (ref, limit),
-                ).fetchall()
-            ]
-        )
 
     async def merges_of_message(
         self, router: int, version: int, limit: int

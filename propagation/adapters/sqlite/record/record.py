@@ -85,11 +85,6 @@ class SqliteRecords:
             for ref, created, changed in facts
         ]
 
-    async def append_entry(self, kind: EntryKind, refs: Sequence[int], number: int) -> int:
-        return await self._database.write(
-            lambda connection: append_entry(connection, self._directory, kind, refs, number)
-        )
-
     async def record(self, events: Sequence[NewInteraction], *, auto_create: bool) -> RecordResult:
         seeds = [
             signed(event.seed) for event in events

@@ -25,9 +25,6 @@ OF_CLIENTS = SEQUENCED.format(
         " ON e.ref = j.value AND e.closed > ?1 WHERE e.opened <= ?1"
     ),
 )
-OF_CLIENT = SEQUENCED.format(", c.sequence", STANDING.format("ref = ?2")) + (
-    " LEFT JOIN round c ON c.number = e.closed ORDER BY e.score DESC, e.router"
-)
 MEMBERS = (
     SEQUENCED.format("", STANDING.format("router = ?2")) + " ORDER BY e.score DESC, e.ref LIMIT ?3"
 )
@@ -57,13 +54,6 @@ def of_clients(connection: sqlite3.Connection, refs: Sequence[int]) -> dict[int,
     return {
         ref: sorted(of, key=lambda edge: (-edge.score, edge.router)) for ref, of in edges.items()
     }
-
-
-def of_client_at(connection: sqlite3.Connection, ref: int, sequence: int) -> list[RoutingEdge]:
-    return [
-        _edge(*row)
-        for row in connection.execute(OF_CLIENT, (last_round(connection, sequence), ref))
-    ]
 
 
 def members(
@@ -116,9 +106,5 @@ def discard(connection: sqlite3.Connection, last: int) -> None:
     connection.execute("DELETE FROM edge_past WHERE closed > ?", (last,))
 
 
-def _edge(
-    router: int, ref: int, score: float, opened: int, closed: int | None = None
-) -> RoutingEdge:
-    return RoutingEdge(
-        router=router, ref=ref, score=score, from_sequence=opened, until_sequence=closed
-    )
+def _edge(router: int, ref: int, score: float, opened: int) -> RoutingEdge:
+    return RoutingEdge(router=router, ref=ref, score=score, from_sequence=opened)

@@ -250,11 +250,6 @@ class SqliteRounds:
     async def edges_of(self, refs: Sequence[int]) -> Mapping[int, Sequence[RoutingEdge]]:
         return await self._database.read(lambda connection: edges.of_clients(connection, refs))
 
-    async def edges_at(self, ref: int, sequence: int) -> Sequence[RoutingEdge]:
-        return await self._database.read(
-            lambda connection: edges.of_client_at(connection, ref, sequence)
-        )
-
     async def members_of(
         self, router: int, limit: int, at: int | None = None
     ) -> Sequence[RoutingEdge]:
