@@ -189,7 +189,7 @@ async def _open(
     slow_start = asyncio.get_running_loop().call_later(
         SLOW_START_SECONDS,
         log.info,
-        "still opening: kernels that are not kept for this copy of the library are compiled, then the graph is read",
+        "still opening: missing kernels are compiled, then the graph is read",
     )
     try:
         if not kernels_are_kept():

@@ -9,8 +9,8 @@ from benchmarks.run import Figures, Run
 from benchmarks.service.town import lived_town
 from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
 from propagation.adapters.sqlite.store import SqliteStore
+from propagation.workflow.forget.retention import retain_all
 from services.runtime.process import SystemClock
-from services.runtime.upkeep import retain_all
 
 
 def measure(run: Run) -> Figures:

@@ -1,0 +1,1 @@
+"""Settings: their types, their sources, and cron lines."""

@@ -1,5 +1,8 @@
-"""When a cron line is due in a time zone. Each of its local times counts once: one that daylight
-saving leaves out is due at the end of the gap, one that comes twice is due the first time."""
+"""The times of a cron line in a time zone.
+
+Each local time counts once. One that daylight saving leaves out is due at the end of the gap; one
+that comes twice is due the first time.
+"""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -11,17 +14,23 @@ FIELDS = "minute hour day month weekday"
 WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat", "sun")
 # Every day of the year, leap days too, falls on every weekday within 28 years; a century without a
 # leap day adds 12.
-SEARCHED = timedelta(days=366 * 41)
+SEARCH_SPAN = timedelta(days=366 * 41)
 MINUTE = timedelta(minutes=1)
 
 
 class Calendar:
-    """`cron`: five fields as crontab has them (Sunday is 0 or 7; a day of month and a weekday must
-    both hold). Raises ValueError where it is no cron line, is never due, or the zone is not known.
+    """The times at which a cron line is due.
+
+    Args:
+        cron: Five fields as in crontab. Sunday is 0 or 7; a day of the month and a weekday must
+            both match.
+
+    Raises:
+        ValueError: It is no cron line, is never due, or the time zone is unknown.
     """
 
     def __init__(self, cron: str, time_zone: str) -> None:
-        self._zone = zone_of(time_zone)
+        self._zone = find_zone(time_zone)
         fields = cron.split()
         if len(fields) != len(FIELDS.split()):
             raise ValueError(f"{len(fields)} fields; give {FIELDS}, for example 0 3 * * *")
@@ -38,40 +47,34 @@ class Calendar:
             raise ValueError("is never due: the calendar has no such day")
 
     def after(self, moment: datetime) -> datetime | None:
-        """The first time it is due after `moment`, in UTC; None where there is none in the next
-        forty years. Local times before the moment's own are never due after it: `_instant` rises
-        with them."""
+        """Return the first time after `moment`, in UTC; None if there is none in forty years."""
         local = moment.astimezone(self._zone).replace(tzinfo=None)
-        return next(
-            (
-                due
-                for time in self._local_times(local, local + SEARCHED)
-                if (due := self._instant(time)) > moment
-            ),
-            None,
-        )
+        # Earlier local times are never due after the moment: `_to_utc` rises with them.
+        for time in self._local_times(local, local + SEARCH_SPAN):
+            due = self._to_utc(time)
+            if due > moment:
+                return due
+        return None
 
     def _local_times(self, start: datetime, end: datetime) -> Iterator[datetime]:
-        now = start.replace(tzinfo=UTC)
-        while (found := self._times.get_next_fire_time(None, now)) is not None and found.replace(
-            tzinfo=None
-        ) < end:
-            yield found.replace(tzinfo=None)
-            now = found + MINUTE
+        time = self._times.get_next_fire_time(None, start.replace(tzinfo=UTC))
+        while time is not None and time < end.replace(tzinfo=UTC):
+            yield time.replace(tzinfo=None)
+            time = self._times.get_next_fire_time(None, time + MINUTE)
 
-    def _instant(self, local: datetime) -> datetime:
-        """It never goes back where `local` goes forward."""
+    def _to_utc(self, local: datetime) -> datetime:
+        """Convert a local time; a later local time is never earlier in UTC."""
         while not self._exists(local):
             local += MINUTE
         return local.replace(tzinfo=self._zone, fold=0).astimezone(UTC)
 
     def _exists(self, local: datetime) -> bool:
-        there = local.replace(tzinfo=self._zone, fold=0).astimezone(UTC)
-        return there.astimezone(self._zone).replace(tzinfo=None) == local
+        in_utc = local.replace(tzinfo=self._zone, fold=0).astimezone(UTC)
+        return in_utc.astimezone(self._zone).replace(tzinfo=None) == local
 
 
-def zone_of(name: str) -> ZoneInfo:
-    """Raises ValueError where there is none of this name."""
+def find_zone(name: str) -> ZoneInfo:
+    """Return the time zone of this name; raises ValueError if there is none."""
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
@@ -79,7 +82,7 @@ def zone_of(name: str) -> ZoneInfo:
 
 
 def _weekdays(field: str) -> str:
-    """crontab's numbers, of which the trigger's own differ, as names; a range may start on Sunday."""
+    """Replace crontab's weekday numbers by names, as the trigger counts from Monday."""
     return ",".join(_weekday_part(part) for part in field.lower().split(","))
 
 

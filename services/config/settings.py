@@ -1,5 +1,4 @@
-"""Every setting, typed; read once, at the edge (see settings_sources.py for where values come
-from)."""
+"""Every setting with its type and limits; sources.py says where values come from."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,106 +10,122 @@ from propagation.adapters.neo4j.connection.settings import Neo4jSettings
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.model.base import Term
 from propagation.workflow.settings import WorkflowSettings
-from services.config.cron import Calendar, zone_of
+from services.config.cron import Calendar, find_zone
 
 LogFormat = Literal["console", "json"]
-BUFFER_OF_A_MODEL = 3
+BUFFER_OF_LANGUAGE_MODEL = 3
+URL = "^https?://[^ ]+$"
 
 
 class TlsSettings(Term):
-    """PEM files, read again when they change. `client_ca`: callers must show a certificate that one
-    of these signed."""
+    """PEM files of the service, read again when they change."""
 
-    certificate: Path | None = None
-    key: Path | None = None
-    client_ca: Path | None = None
+    certificate: Path | None = Field(None, description="The service's certificate.")
+    key: Path | None = Field(None, description="Its private key.")
+    client_ca: Path | None = Field(
+        None, description="Callers must show a certificate signed by one of these."
+    )
 
 
 class LimitSettings(Term):
-    """What one client (a token, or an address) may ask for; none: as much as it can."""
+    """Limits of one client: a token or, without tokens, an address. None: no limit."""
 
     calls_per_second: float | None = Field(None, gt=0)
     bytes_per_second: float | None = Field(None, ge=1 << 10)
 
 
 class ServerSettings(Term):
-    """The gRPC service. `port` 0: a free one. `tokens`: a file made by `propagation token new`;
-    read again when it changes, or at SIGHUP. `insecure`: other addresses than loopback, without TLS
-    or tokens."""
+    """The gRPC server."""
 
     host: str = Field("127.0.0.1", min_length=1)
-    port: int = Field(50051, ge=0, le=65535)
-    insecure: bool = False
+    port: int = Field(50051, ge=0, le=65535, description="0 takes a free one.")
+    insecure: bool = Field(
+        False, description="Bind other addresses than loopback without TLS or tokens."
+    )
     tls: TlsSettings = TlsSettings()
-    tokens: Path | None = None
+    tokens: Path | None = Field(
+        None,
+        description="Made by `propagation token new`; read again when it changes, or at SIGHUP.",
+    )
     limits: LimitSettings = LimitSettings()
     max_message_bytes: int = Field(4 << 20, ge=1 << 10)
-    grace_seconds: float = Field(10.0, gt=0)
+    grace_seconds: float = Field(10.0, gt=0, description="How long a stop waits for calls.")
     log_format: LogFormat = "console"
 
 
 class ScheduleSettings(Term):
-    """What runs by the calendar. `evolution`: a cron line (minute hour day month weekday), None:
-    never. `misfire_grace_time` [seconds]: a run missed by more is left out; None: however late, it
-    is caught up, once. A run that failed is tried again after `retry_first` seconds, then twice as
-    late each time, at most `retry_longest`."""
+    """Jobs by the calendar."""
 
-    evolution: str | None = "0 3 * * *"
+    evolution: str | None = Field(
+        "0 3 * * *", description="Cron line (minute hour day month weekday); none: never."
+    )
     time_zone: str = "UTC"
-    misfire_grace_time: float | None = Field(None, gt=0)
-    retry_first: float = Field(60.0, gt=0)
-    retry_longest: float = Field(3_600.0, gt=0)
+    misfire_grace_time: float | None = Field(
+        None,
+        gt=0,
+        description="Seconds after which a missed run is left out; none: it is caught up, once.",
+    )
+    retry_first: float = Field(
+        60.0, gt=0, description="Seconds until a failed run is retried; doubled each time."
+    )
+    retry_longest: float = Field(3_600.0, gt=0, description="The longest such delay.")
 
     @field_validator("time_zone")
     @classmethod
-    def _is_a_zone(cls, value: str) -> str:
-        zone_of(value)
+    def _check_zone(cls, value: str) -> str:
+        find_zone(value)
         return value
 
     @field_validator("evolution")
     @classmethod
-    def _is_a_cron_line(cls, value: str | None) -> str | None:
+    def _check_cron(cls, value: str | None) -> str | None:
         if value is not None:
             Calendar(value, "UTC")
         return value
 
 
 class MonitoringSettings(Term):
-    """What an operator watches; all off by default. `port`: of GET /metrics, 0: a free one.
-    `traces`: where OpenTelemetry spans go (OTLP over gRPC, http://127.0.0.1:4317), for
-    `trace_share` of all interactions."""
+    """Metrics and traces; all off by default."""
 
     host: str = Field("127.0.0.1", min_length=1)
-    port: int | None = Field(None, ge=0, le=65535)
-    traces: str | None = Field(None, pattern="^https?://[^ ]+$")
-    trace_share: float = Field(0.01, ge=0, le=1)
+    port: int | None = Field(
+        None, ge=0, le=65535, description="Port of GET /metrics; 0 takes a free one."
+    )
+    traces: str | None = Field(
+        None,
+        pattern=URL,
+        description="Where OpenTelemetry spans go (OTLP over gRPC), e.g. http://127.0.0.1:4317.",
+    )
+    trace_share: float = Field(0.01, ge=0, le=1, description="Share of interactions traced.")
 
 
 class QdrantSettings(Term):
-    """A Qdrant server. `url` is that of its HTTP port (https: TLS for gRPC too); `prefix` begins
-    the names of our collections there."""
+    """A Qdrant server."""
 
-    url: str = Field("http://127.0.0.1:6333", pattern="^https?://[^ ]+$")
+    url: str = Field(
+        "http://127.0.0.1:6333",
+        pattern=URL,
+        description="Its HTTP port; with https, gRPC uses TLS too.",
+    )
     grpc_port: int = Field(6334, ge=1, le=65535)
     api_key: SecretStr | None = None
-    prefix: str = Field("propagation", pattern="^[A-Za-z0-9_]{1,64}$")
+    prefix: str = Field(
+        "propagation",
+        pattern="^[A-Za-z0-9_]{1,64}$",
+        description="Begins the names of our collections.",
+    )
     timeout_seconds: float = Field(10.0, ge=1)
 
 
-class LoopSettings(WorkflowSettings):
-    """The workflow's settings, with the policies that a service offers (see assembly.py)."""
-
-    policy: Literal["adoption", "semantic", "placebo", "point_to_point"] = "adoption"
-
-
 class Settings(Term):
-    """`store`: where the graph lies, in one SQLite file (`database`) or on a Neo4j server
-    (`neo4j`). `reasoning_in`: where the offline reasoner computes on SQLite, in a process beside
-    the service (so that calls are answered meanwhile) or on the service's own loop, where every
-    other reasoner and store has its place. The workflow's own settings are named without a prefix
-    (`taste.k`, not `workflow.taste.k`), as DESIGN and the method page name them."""
+    """All settings.
 
-    store: Literal["sqlite", "neo4j"] = "sqlite"
+    The workflow's own settings are written without a prefix: `taste.k`, not `workflow.taste.k`.
+    """
+
+    store: Literal["sqlite", "neo4j"] = Field(
+        "sqlite", description="The graph is in one file (`database`) or on a Neo4j server."
+    )
     database: Path = Path("propagation.db")
     neo4j: Neo4jSettings = Neo4jSettings()
     index: Literal["numpy", "qdrant"] = "numpy"
@@ -119,39 +134,34 @@ class Settings(Term):
     monitoring: MonitoringSettings = MonitoringSettings()
     schedule: ScheduleSettings = ScheduleSettings()
     reasoner: Literal["offline", "openai"] = "offline"
-    workflow: LoopSettings = Field(LoopSettings(), validate_default=True)
-    reasoning_in: Literal["process", "loop"] = "process"
+    workflow: WorkflowSettings = Field(WorkflowSettings(), validate_default=True)
+    reasoning_in: Literal["process", "loop"] = Field(
+        "process",
+        description="Where the offline reasoner computes on SQLite: in a child process, so that"
+        " calls are answered meanwhile, or in the service's own event loop.",
+    )
     embedder: Literal["fitted", "openai"] = "fitted"
     openai: OpenAIOptions = OpenAIOptions()
 
-    @field_validator("workflow", mode="before")
-    @classmethod
-    def _as_loop_settings(cls, value: object) -> object:
-        return (
-            value.model_dump(exclude_unset=True) if isinstance(value, WorkflowSettings) else value
-        )
-
     @field_validator("workflow")
     @classmethod
-    def _of_the_reasoner(cls, workflow: LoopSettings, info: ValidationInfo) -> LoopSettings:
-        """A buffer holds 3 messages with a language model, unless it is told."""
+    def _shrink_buffer(cls, workflow: WorkflowSettings, info: ValidationInfo) -> WorkflowSettings:
+        """Let a buffer hold 3 messages with a language model, unless it is set."""
         if info.data.get("reasoner") != "openai" or "buffer" in workflow.model_fields_set:
             return workflow
-        return workflow.model_copy(update={"buffer": BUFFER_OF_A_MODEL})
+        return workflow.model_copy(update={"buffer": BUFFER_OF_LANGUAGE_MODEL})
 
     @property
     def graph(self) -> str:
-        """Where the graph lies, as a person reads it."""
-        return (
-            str(self.database)
-            if self.store == "sqlite"
-            else f"{self.neo4j.uri}/{self.neo4j.database}"
-        )
+        """Where the graph is, for people."""
+        if self.store == "sqlite":
+            return str(self.database)
+        return f"{self.neo4j.uri}/{self.neo4j.database}"
 
 
 # RecNet as published: routers from attributes (2.2.1), one router an attribute (eq. 2), multicast
-# by cosine (eq. 4). Its tau of .7 to .9 is of its own encoder and reaches hardly anybody under
-# ours: `tau` stays the quantile until it is set.
+# by cosine (eq. 4). Its tau of .7 to .9 belongs to its own encoder and reaches hardly any client
+# under ours, so `tau` stays the quantile until it is set.
 PRESETS: Mapping[str, Mapping[str, object]] = {
     "paper": {
         "policy": "semantic",

@@ -1,8 +1,7 @@
 """Settings from presets, a TOML file, the environment and flags; later wins.
 
-pydantic-settings was tried for this. It keeps no source for each value, ignores unknown variables,
-and has no prefix-free names for a nested model (`taste.k` for `workflow.taste.k`), so most of this
-file would remain beside it.
+pydantic-settings was tried and does less: it keeps no source for each value, ignores unknown
+variables, and knows no short name for a nested setting (`taste.k` for `workflow.taste.k`).
 """
 
 import difflib
@@ -60,7 +59,7 @@ class Field:
 
 @dataclass(frozen=True)
 class LoadedSettings:
-    """The settings in force and the source of each key; untouched keys have the source "default"."""
+    """The settings in force, and the source of each key ("default" if it was not set)."""
 
     settings: Settings
     sources: Mapping[str, str]
@@ -108,6 +107,8 @@ def load_settings(
     entries |= flags
     entries = _with_preset(entries)
     _refuse_unknown(entries)
+    if "policy" in entries:
+        _refuse_unknown_policy(entries["policy"])
     sources = {key: entries[key].source if key in entries else DEFAULT for key in setting_fields()}
     return LoadedSettings(_validated(entries), sources)
 
@@ -179,6 +180,18 @@ def _refuse_unknown(entries: Mapping[str, Entry]) -> None:
             near = difflib.get_close_matches(key, [*setting_fields(), PRESET], 1)
             hint = f"did you mean {near[0]}?" if near else "`propagation settings` lists all"
             raise SettingsError(f"{key} ({entry.source}) is no setting; {hint}")
+
+
+def _refuse_unknown_policy(entry: Entry) -> None:
+    # Imported only here: it takes longer than all other settings together.
+    from propagation.evaluation.control_policies import CONTROL_POLICIES
+    from propagation.workflow.rounds.policies import ROUTING_POLICIES
+
+    names = ROUTING_POLICIES | CONTROL_POLICIES
+    if entry.value not in names:
+        raise SettingsError(
+            f"policy is {entry.value!r} ({entry.source}): must be one of {', '.join(names)}"
+        )
 
 
 def _validated(entries: Mapping[str, Entry]) -> Settings:

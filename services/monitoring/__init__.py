@@ -1,2 +1,1 @@
-"""What an operator watches: Prometheus metrics, OpenTelemetry traces, and the dashboard that reads
-them. Off by default; what is off is not imported."""
+"""Metrics, traces and the dashboard; off by default, and then not imported."""

@@ -121,7 +121,7 @@ def _set(gauge: Any, values: Mapping[str, float]) -> None:
 
 
 def _traces(settings: MonitoringSettings, process: str) -> "Traces | None":
-    """Raises NotInstalled."""
+    """Make the exporter if the settings ask for it. Raises NotInstalled."""
     if settings.traces is None:
         return None
     try:

@@ -1,1 +1,1 @@
-"""`propagation report`: one HTML page without scripts and without network, about a running service."""
+"""`propagation report`: one HTML page about a running service, without scripts or network."""

@@ -1,0 +1,1 @@
+"""What the whole service uses: errors, clock, console, log, measurements; knows no other room."""

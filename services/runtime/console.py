@@ -1,5 +1,4 @@
-"""What commands print: tables for people, one JSON document for programs, progress on terminals
-only."""
+"""Output of commands: tables for people, JSON for programs, progress on terminals only."""
 
 import json
 import sys
@@ -17,14 +16,14 @@ PIPED_WIDTH = 160
 
 
 def console() -> "Console":
-    """Stdout; plain when piped or NO_COLOR is set."""
+    """Return the console on stdout; plain when piped or NO_COLOR is set."""
     from rich.console import Console
 
     return Console(highlight=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
 
 
 def print_json(value: object) -> None:
-    """One line when piped, indented on a terminal."""
+    """Print one JSON document: a line when piped, indented on a terminal."""
     print(
         json.dumps(
             value, ensure_ascii=False, default=_plain, indent=2 if sys.stdout.isatty() else None
@@ -33,7 +32,7 @@ def print_json(value: object) -> None:
 
 
 def print_json_line(value: object) -> None:
-    """One of several documents, a line each, at once."""
+    """Print one of several JSON documents as a line, and flush it."""
     print(json.dumps(value, ensure_ascii=False, default=_plain), flush=True)
 
 
@@ -43,7 +42,7 @@ def print_table(
     rows: Iterable[Sequence[object]],
     numbers: Sequence[str] = (),
 ) -> None:
-    """`numbers`: columns that are right-aligned."""
+    """Print a table; the columns in `numbers` are right-aligned."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -57,7 +56,7 @@ def print_table(
 
 
 def progress_bar() -> "Progress":
-    """A bar on stderr, absent where stderr is no terminal."""
+    """Make a progress bar on stderr, shown only on a terminal."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,

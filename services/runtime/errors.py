@@ -1,4 +1,4 @@
-"""What only a running service can refuse."""
+"""Errors of a running service, beside those of the library."""
 
 from propagation.model.errors import PropagationError
 
@@ -13,49 +13,51 @@ class NotAllowed(PropagationError):
 
 
 class NotLoopback(PropagationError):
-    """The address can be reached from other machines, and there are no TLS and tokens."""
+    """Other machines can reach the address, but TLS and tokens are not set."""
 
     def __init__(self, host: str) -> None:
         super().__init__(
-            f"server.host is {host!r}, which is not loopback: anybody who reaches it could read and write."
-            " Set server.tls.certificate, server.tls.key and server.tokens, use 127.0.0.1, or say --insecure"
-            " if the network is trusted"
+            f"server.host is {host!r}, which is not loopback: anybody who reaches it could read and"
+            " write. Set server.tls.certificate, server.tls.key and server.tokens, use 127.0.0.1,"
+            " or say --insecure if the network is trusted"
         )
         self.host = host
 
 
 class PortTaken(PropagationError):
-    """Another process listens there."""
+    """Another process listens at the address."""
 
     def __init__(self, address: str) -> None:
         super().__init__(
-            f"{address} is taken, or not an address of this machine; stop the other process or name another --port"
+            f"{address} is taken, or not an address of this machine; stop the other process or name"
+            " another --port"
         )
         self.address = address
 
 
 class Starting(PropagationError):
-    """The service is not open yet; the message says what it waits for."""
+    """The service is not ready yet; the message names what it waits for."""
 
 
 class Stopping(PropagationError):
-    """The service stops: what was acknowledged stands, everything else is to be sent again."""
+    """The service is stopping; what it did not acknowledge must be sent again."""
 
     def __init__(self) -> None:
         super().__init__("the service is stopping; send what was not acknowledged again")
 
 
 class OutOfTime(PropagationError):
-    """The caller's deadline leaves no time for anything."""
+    """The caller's deadline leaves no time to do anything."""
 
     def __init__(self) -> None:
         super().__init__("the deadline had passed, or was about to; nothing was done")
 
 
 class NotInstalled(PropagationError):
-    """A setting asks for what an extra brings."""
+    """A setting needs an optional dependency that is not installed."""
 
     def __init__(self, setting: str, extra: str) -> None:
         super().__init__(
-            f"{setting} needs what is not installed here; pip install 'preference-propagation[{extra}]'"
+            f"{setting} needs a package that is not installed;"
+            f" pip install 'preference-propagation[{extra}]'"
         )

@@ -1,5 +1,7 @@
-"""Structured logs on standard error: one event a line, with the request's id; never a token, a key
-or a user's text."""
+"""Structured logs on standard error: one event a line, with the id of its request.
+
+No line holds a token, a key or a user's text.
+"""
 
 import logging
 import sys
@@ -9,7 +11,7 @@ import structlog
 
 
 def configure_logging(log_format: Literal["console", "json"]) -> None:
-    """Call once, at the edge."""
+    """Set up structlog and the standard library's logging; call once per process."""
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
@@ -42,8 +44,5 @@ def configure_logging(log_format: Literal["console", "json"]) -> None:
         )
     )
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
-    # That a job is looked at again while it still runs is as it should be.
-    logging.getLogger("apscheduler").setLevel(logging.ERROR)
-    # A server that is away is said by whoever asked it; the driver says so at every attempt of
-    # every transaction.
+    # The driver logs an unreachable server at every attempt; whoever called it logs it, too.
     logging.getLogger("neo4j").setLevel(logging.CRITICAL)

@@ -1,5 +1,4 @@
-"""From the first moment until the engine is open: the port answers, health says NOT_SERVING, and
-every other call is told why."""
+"""Readiness: until the engine is open, calls are refused with the reason."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -8,6 +7,7 @@ import structlog
 
 from propagation.model.errors import ReasonerUnavailable, StoreUnreachable
 from services.runtime.errors import Starting
+from services.runtime.tasks import wait_for_event
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 5.0
 STARTING = "the service is starting; try again in a moment"
@@ -15,43 +15,50 @@ log = structlog.get_logger()
 
 
 class StartCancelled(Exception):
-    """The service was told to stop before it was open."""
+    """The service was asked to stop before it was ready."""
 
 
 class Readiness:
-    """`stopping`: set when the service is told to stop (None: never)."""
+    """Whether the service is ready, and the reason if not.
+
+    Args:
+        stopping: Set when the service is asked to stop.
+    """
 
     def __init__(self, stopping: asyncio.Event | None = None) -> None:
         self._stopping = stopping or asyncio.Event()
-        self._why: str | None = STARTING
+        self._reason: str | None = STARTING
 
     def require(self) -> None:
-        """Raises Starting until the engine is open."""
-        if self._why is not None:
-            raise Starting(self._why)
+        """Raise Starting unless the service is ready."""
+        if self._reason is not None:
+            raise Starting(self._reason)
 
     def declare(self) -> None:
-        self._why = None
+        """Let calls in."""
+        self._reason = None
 
     async def reach(self, open_part: Callable[[], Awaitable[None]]) -> None:
-        """Open the graph store, or what is embedded at start; wait for the server where that does
-        not answer, for as long as it takes. Raises StartCancelled, and what else it is refused with: a
-        wrong password or version does not get right by waiting."""
+        """Open a part, and wait for its server as long as that does not answer.
+
+        Args:
+            open_part: Opens the graph store or the embedder. Its other errors are passed on: a
+                wrong password or version does not become right by waiting.
+
+        Raises:
+            StartCancelled: The service was asked to stop meanwhile.
+        """
         pause = FIRST_PAUSE_SECONDS
-        while True:
+        while not self._stopping.is_set():
             try:
                 await open_part()
             except (StoreUnreachable, ReasonerUnavailable) as error:
                 server = "graph's server" if isinstance(error, StoreUnreachable) else "embedder"
-                self._why = f"the service waits for its {server}: {error}"
+                self._reason = f"the service waits for its {server}: {error}"
                 log.warning(f"waiting for the {server}", error=str(error), again_in_seconds=pause)
             else:
-                self._why = STARTING
+                self._reason = STARTING
                 return
-            try:
-                async with asyncio.timeout(pause):
-                    await self._stopping.wait()
-            except TimeoutError:
-                pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
-            else:
-                raise StartCancelled
+            await wait_for_event(self._stopping, pause)
+            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+        raise StartCancelled

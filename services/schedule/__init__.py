@@ -1,2 +1,1 @@
-"""Jobs that run by the calendar: when they are due, and once each, whatever stops, clocks and
-replicas do."""
+"""Jobs by the calendar, each run once when due, across stops, clock changes and replicas."""

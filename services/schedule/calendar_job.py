@@ -41,7 +41,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Retry:
-    """Delays in seconds: `first` after the first failure, then doubled each time up to `longest`."""
+    """Delays in seconds: `first`, then doubled after each failure, up to `longest`."""
 
     first: float = 60.0
     longest: float = 3_600.0

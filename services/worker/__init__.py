@@ -1,0 +1,1 @@
+"""Background work: learning, reasoning, rounds and jobs, with priority for calls."""

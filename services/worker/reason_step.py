@@ -64,7 +64,7 @@ class ReasonStep:
             if self._lost_races > MAX_LOST_RACES:
                 raise
             log.info(
-                "another process was first with a client's text; its interactions are reasoned again",
+                "another process was first with a client's text: reasoning it again",
                 client=clash.ref,
             )
             await asyncio.sleep(RACE_SECONDS * self._lost_races)
@@ -123,7 +123,7 @@ class ReasonStep:
 
 
 class ReasoningLag:
-    """The age of the oldest event that is not yet reasoned, as far as this process saw it learned."""
+    """The age of the oldest event that this process saw learned and not yet reasoned."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -29,3 +29,11 @@ class Retention:
         if dropped is None:
             self._before = None
         return dropped
+
+
+async def retain_all(store: GraphStore) -> int:
+    """Drop everything past retention in a store that no service holds; return how many rows."""
+    retention, dropped = Retention(store, step=1), 0
+    while (rows := await retention.step()) is not None:
+        dropped += rows
+    return dropped

@@ -121,7 +121,7 @@ def compact(
     service first. Needs room for a second file of the same size beside it.
 
     JSON: {"dropped", "bytes_before", "bytes", "seconds"}."""
-    from services.runtime.upkeep import retain_all
+    from propagation.workflow.forget.retention import retain_all
 
     settings = in_a_file(settings_of(config, assignments, database=database))
     started = time.monotonic()

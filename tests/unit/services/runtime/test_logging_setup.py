@@ -1,4 +1,4 @@
-"""Every line of the log has one form, whoever writes it."""
+"""Our log lines and those of libraries have one form."""
 
 import json
 import subprocess
@@ -13,7 +13,7 @@ try:
     raise ValueError("told")
 except ValueError:
     logging.getLogger("propagation.workflow.reason.cold_start").warning("client %d is not described yet", 1, exc_info=True)
-logging.getLogger("apscheduler").warning("looked at again")
+logging.getLogger("neo4j").warning("an attempt failed")
 """
 
 

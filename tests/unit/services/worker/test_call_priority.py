@@ -5,10 +5,10 @@ import asyncio
 import time
 
 from services.worker.call_priority import (
-    LONGEST_SECONDS,
-    PATIENCE_SECONDS,
-    REST,
-    REST_LONGEST_SECONDS,
+    MAX_LAG_SECONDS,
+    MAX_REST_FACTOR,
+    MAX_REST_SECONDS,
+    MAX_YIELD_SECONDS,
     SLICE_SECONDS,
     CallPriority,
 )
@@ -29,7 +29,7 @@ async def rested(priority):
 
 
 async def test_alone_it_hardly_rests():
-    assert min([await rested(CallPriority()) for _ in range(5)]) < REST * SLICE_SECONDS
+    assert min([await rested(CallPriority()) for _ in range(5)]) < MAX_REST_FACTOR * SLICE_SECONDS
 
 
 async def test_while_a_call_waits_it_rests_longer_than_it_works():
@@ -47,7 +47,7 @@ async def test_a_call_that_waits_for_reasoning_does_not_slow_it():
 async def test_a_call_without_end_does_not_starve_it():
     priority = CallPriority()
     with priority.call():
-        async with asyncio.timeout(100 * LONGEST_SECONDS):
+        async with asyncio.timeout(100 * MAX_YIELD_SECONDS):
             for _ in range(5):
                 await rested(priority)
 
@@ -60,12 +60,12 @@ async def test_after_work_beside_it_rests_as_much_longer_and_alone_not_at_all():
     with priority.call():
         before = time.monotonic()
         await priority.rest(0.01)
-        assert time.monotonic() - before >= 0.9 * REST * 0.01
+        assert time.monotonic() - before >= 0.9 * MAX_REST_FACTOR * 0.01
 
 
 async def test_what_is_far_behind_rests_as_long_as_it_works_and_no_longer():
     priority = CallPriority()
-    priority.set_lag(10 * PATIENCE_SECONDS)
+    priority.set_lag(10 * MAX_LAG_SECONDS)
     with priority.call():
         before = time.monotonic()
         await priority.rest(0.1)
@@ -73,7 +73,7 @@ async def test_what_is_far_behind_rests_as_long_as_it_works_and_no_longer():
         priority.set_lag(0)
         before = time.monotonic()
         await priority.rest(0.1)
-        assert time.monotonic() - before >= 0.9 * REST * 0.1
+        assert time.monotonic() - before >= 0.9 * MAX_REST_FACTOR * 0.1
 
 
 class Hand:
@@ -115,13 +115,13 @@ def test_a_read_now_and_then_leaves_reasoning_half_of_the_time():
         for _ in range(98):
             hand.now += 0.001
             loads.append(priority.load)
-    assert 1 / (1 + REST * sum(loads) / len(loads)) > 0.5
+    assert 1 / (1 + MAX_REST_FACTOR * sum(loads) / len(loads)) > 0.5
 
 
 async def test_a_rest_ends_however_long_the_work_was():
     priority = CallPriority()
     with priority.call():
-        async with asyncio.timeout(2 * REST_LONGEST_SECONDS):
+        async with asyncio.timeout(2 * MAX_REST_SECONDS):
             await priority.rest(1_000.0)
 
 
