@@ -1,5 +1,5 @@
 // name: schema/0001_graph
-// purpose: identity of every node (unique: Community has no other constraints), and what rounds, claims, traces and retention look up
+// purpose: the constraints and indexes of the graph. Constraints are all of uniqueness: Neo4j Community has no others
 // parameters: none
 CREATE CONSTRAINT meta_of IF NOT EXISTS FOR (m:Meta) REQUIRE m.of IS UNIQUE;
 CREATE CONSTRAINT progress_name IF NOT EXISTS FOR (p:Progress) REQUIRE p.name IS UNIQUE;
@@ -40,3 +40,27 @@ CREATE INDEX merged_sequence IF NOT EXISTS FOR ()-[m:MERGED_INTO]-() ON (m.seque
 CREATE INDEX profile_version_number IF NOT EXISTS FOR (p:ProfileVersion) ON (p.number);
 CREATE INDEX merged_number IF NOT EXISTS FOR ()-[m:MERGED_INTO]-() ON (m.number);
 CREATE CONSTRAINT evolution_run IF NOT EXISTS FOR (e:EvolutionRun) REQUIRE e.run IS UNIQUE;
+
+// Changes on their way to the vector index.
+CREATE CONSTRAINT waiting_id IF NOT EXISTS FOR (w:Waiting) REQUIRE w.id IS UNIQUE;
+CREATE INDEX waiting_at IF NOT EXISTS FOR (w:Waiting) ON (w.at);
+CREATE INDEX waiting_staged IF NOT EXISTS FOR (w:Waiting) ON (w.staged);
+
+// Retracted and forgotten events, gaps that they left in the log, and blocks with rows to empty.
+CREATE CONSTRAINT retracted_event IF NOT EXISTS FOR (r:Retracted) REQUIRE r.event_id IS UNIQUE;
+CREATE INDEX retracted_user IF NOT EXISTS FOR (r:Retracted) ON (r.user);
+CREATE INDEX retracted_item IF NOT EXISTS FOR (r:Retracted) ON (r.item);
+CREATE CONSTRAINT forgotten_event IF NOT EXISTS FOR (f:Forgotten) REQUIRE f.event IS UNIQUE;
+CREATE CONSTRAINT vacant_sequence IF NOT EXISTS FOR (v:Vacant) REQUIRE v.sequence IS UNIQUE;
+CREATE INDEX block_marked IF NOT EXISTS FOR (b:LearnedBlock) ON (b.marked);
+
+// Points of a vector index that lives in the service's memory, kept between its starts.
+CREATE CONSTRAINT point_id IF NOT EXISTS FOR (p:Point) REQUIRE p.id IS UNIQUE;
+CREATE INDEX point_shelf IF NOT EXISTS FOR (p:Point) ON (p.shelf, p.id);
+
+// Outcomes of messages: few are dropped, and analysts look for those.
+CREATE INDEX merged_outcome IF NOT EXISTS FOR ()-[m:MERGED_INTO]-() ON (m.outcome, m.sequence);
+
+// A new database has this index of relationships by type. No statement uses it, and recording an event would
+// update it twice.
+DROP INDEX index_f7700477 IF EXISTS;

@@ -1,11 +1,11 @@
-"""The way to a Qdrant server that is away."""
+"""The connection to a Qdrant server."""
 
 import asyncio
 
 import pytest
 from grpc import RpcError
 
-from propagation.adapters.qdrant.connection import connect
+from propagation.adapters.qdrant.connection import connect, exposes_key
 
 AWAY_SECONDS = 25
 LAST_SECONDS = 10
@@ -32,3 +32,28 @@ async def test_a_server_that_is_away_is_tried_again_every_few_seconds_however_lo
     await client.close()
     server.close()
     assert len([moment for moment in tried if moment > end - LAST_SECONDS]) >= 3
+
+
+@pytest.mark.parametrize(
+    ("url", "exposed"),
+    [
+        ("http://qdrant.example:6333", True),
+        ("http://10.0.0.7:6333", True),
+        ("https://qdrant.example:6333", False),
+        ("http://localhost:6333", False),
+        ("http://127.0.0.1:6333", False),
+        ("http://[::1]:6333", False),
+    ],
+)
+def test_a_key_is_exposed_on_a_network_without_tls(url, exposed):
+    assert exposes_key(url, "secret") is exposed
+    assert not exposes_key(url, None)
+
+
+@pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection")
+async def test_connecting_warns_of_an_exposed_key_and_does_not_show_it(caplog):
+    client = connect("http://qdrant.example:6333", 6334, "very-secret", 1)
+    await client.close()
+    (record,) = [record for record in caplog.records if "qdrant.api_key" in record.getMessage()]
+    assert record.levelname == "WARNING"
+    assert "very-secret" not in record.getMessage()

@@ -2,9 +2,7 @@
 
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase
 from propagation.adapters.neo4j.connection.leases import Neo4jLeases
-from propagation.adapters.neo4j.connection.open_database import open_database
-from propagation.adapters.neo4j.connection.plan_warm_up import make_plans
-from propagation.adapters.neo4j.connection.server_clock import Time
+from propagation.adapters.neo4j.connection.schema import open_database
 from propagation.adapters.neo4j.connection.settings import Neo4jSettings
 from propagation.adapters.neo4j.connection.statements import load_statements
 from propagation.adapters.neo4j.forget.client_export import Neo4jExport
@@ -38,18 +36,17 @@ class Neo4jStore(
     as it says."""
 
     def __init__(self, settings: Neo4jSettings, clock: Clock | None = None) -> None:
-        self.database = Neo4jDatabase(settings, load_statements())
-        time = Time(clock)
-        Neo4jRecords.__init__(self, self.database, time)
+        self.database = Neo4jDatabase(settings, load_statements(), clock)
+        Neo4jRecords.__init__(self, self.database)
         Neo4jClients.__init__(self, self.database)
-        Neo4jLearn.__init__(self, self.database, time)
-        Neo4jReason.__init__(self, self.database, time)
-        Neo4jRounds.__init__(self, self.database, time)
-        Neo4jEvolution.__init__(self, self.database, time, self, self)
+        Neo4jLearn.__init__(self, self.database)
+        Neo4jReason.__init__(self, self.database)
+        Neo4jRounds.__init__(self, self.database)
+        Neo4jEvolution.__init__(self, self.database, self, self)
         Neo4jRetention.__init__(self, self.database)
-        Neo4jOutbox.__init__(self, self.database, time)
-        Neo4jLeases.__init__(self, self.database, time)
-        Neo4jErasure.__init__(self, self.database, time, self, self)
+        Neo4jOutbox.__init__(self, self.database)
+        Neo4jLeases.__init__(self, self.database)
+        Neo4jErasure.__init__(self, self.database, self, self)
         Neo4jExport.__init__(self, self.database)
 
     async def open(self) -> None:
@@ -58,9 +55,6 @@ class Neo4jStore(
         except BaseException:
             await self.database.close()
             raise
-
-    async def prepare(self) -> None:
-        await make_plans(self.database)
 
     async def close(self) -> None:
         await self.database.close()

@@ -10,7 +10,7 @@ from hashlib import blake2b
 
 from qdrant_client import AsyncQdrantClient, models
 
-from propagation.adapters.qdrant.connection import translated
+from propagation.adapters.qdrant.connection import translated_errors
 from propagation.adapters.qdrant.points import ATTRIBUTES, VERSION
 from propagation.model.errors import IncompatibleSettings
 from propagation.ports.vector_index import Collection
@@ -79,7 +79,7 @@ async def serve(client: AsyncQdrantClient, prefix: str, names: Names, aliases: N
             for alias in (f"{prefix}-{collection}", aliases[collection])
         ]
     try:
-        with translated():
+        with translated_errors():
             await client.update_collection_aliases(steps)
     except ValueError as error:
         raise IncompatibleSettings(

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from qdrant_client import AsyncQdrantClient, models
 
 from propagation.adapters.qdrant import collections, search
-from propagation.adapters.qdrant.connection import check_version, translated
+from propagation.adapters.qdrant.connection import check_version, translated_errors
 from propagation.adapters.qdrant.points import (
     NAME,
     NAMED,
@@ -38,14 +38,14 @@ class QdrantWriter:
         name = self._name(collection)
         for point in points:
             check_vector(point.vector, self._dimension, f"{collection} {point.key!r}")
-        with translated():
+        with translated_errors():
             for start in range(0, len(points), POINTS_A_CALL):
                 await self._client.batch_update_points(
                     name, upserts(points[start : start + POINTS_A_CALL])
                 )
 
     async def delete(self, collection: Collection, keys: Sequence[int | str]) -> None:
-        with translated():
+        with translated_errors():
             for start in range(0, len(keys), POINTS_A_CALL):
                 ids = [id_of(key) for key in keys[start : start + POINTS_A_CALL]]
                 await self._client.delete(self._name(collection), models.PointIdsList(points=ids))
@@ -53,7 +53,7 @@ class QdrantWriter:
     async def versions(self, collection: Collection) -> dict[int | str, int]:
         found: dict[int | str, int] = {}
         fields, offset = [VERSION, NAME] if collection in NAMED else [VERSION], None
-        with translated():
+        with translated_errors():
             while True:
                 records, offset = await self._client.scroll(
                     self._name(collection),
@@ -83,7 +83,7 @@ class QdrantIndex(QdrantWriter):
         self._prefix = prefix
 
     async def ensure_collections(self, embedder: str, dimension: int) -> bool:
-        with translated():
+        with translated_errors():
             await check_version(self._client)
             standing = await collections.served(self._client, self._prefix)
             for name in standing.values():
@@ -121,7 +121,7 @@ class QdrantIndex(QdrantWriter):
     ) -> Sequence[Hit]:
         name = self._name(collection)
         check_vector(vector, self._dimension, "the query")
-        with translated():
+        with translated_errors():
             return await search.nearest(self._client, name, collection, vector, limit)
 
     async def search_above(
@@ -135,7 +135,7 @@ class QdrantIndex(QdrantWriter):
         check_vector(vector, self._dimension, "the query")
         if not sharing:
             return []
-        with translated():
+        with translated_errors():
             return await search.all_above(
                 self._client, name, collection, vector, tau, sharing_one_of(sharing)
             )
@@ -145,7 +145,7 @@ class QdrantIndex(QdrantWriter):
     ) -> dict[int | str, NDArray[np.float32]]:
         found: dict[int | str, NDArray[np.float32]] = {}
         ids = {id_of(key): key for key in keys}
-        with translated():
+        with translated_errors():
             for start in range(0, len(keys), POINTS_A_CALL):
                 records = await self._client.retrieve(
                     self._name(collection),
@@ -160,7 +160,7 @@ class QdrantIndex(QdrantWriter):
         return found
 
     async def create_successor(self, embedder: str, dimension: int) -> IndexSuccessor:
-        with translated():
+        with translated_errors():
             await check_version(self._client)
             await collections.drop_unserved(self._client, self._prefix)
             names = {
@@ -171,7 +171,7 @@ class QdrantIndex(QdrantWriter):
             }
 
         async def publish() -> None:
-            with translated():
+            with translated_errors():
                 await collections.serve(
                     self._client, self._prefix, names, self._aliases(embedder, dimension)
                 )

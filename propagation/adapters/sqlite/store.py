@@ -64,9 +64,6 @@ class SqliteStore(
         self._directory.load(connection)
         free_all(connection)
 
-    async def prepare(self) -> None:
-        """Nothing: a statement is planned in less than a millisecond."""
-
     async def close(self) -> None:
         await self.swept()
         self.database.close()

@@ -39,11 +39,6 @@ class GraphStore(
         """Connect, check that the database is ours and of a schema we know, migrate it. Raises
         StoreBusy, StoreCorrupt, SchemaTooNew."""
 
-    async def prepare(self) -> None:
-        """What the first readers would wait for otherwise (a server that has yet to plan its
-        statements); beside everything else, at any time after `open`. Changes nothing, may be cut
-        short."""
-
     async def close(self) -> None: ...
 
     async def check(self) -> list[str]:

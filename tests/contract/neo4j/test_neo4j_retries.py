@@ -29,11 +29,11 @@ async def crossed(store):
     async def both(first, second):
         async def work(transaction):
             begun[first] += 1
-            await transaction.do("texts/hold", refs=[first])
+            await transaction.execute("texts/hold", refs=[first])
             held[first].set()
             await held[second].wait()
-            await transaction.do("texts/hold", refs=[second])
-            await transaction.do("facts/put", name=f"of {first}", value=b"here")
+            await transaction.execute("texts/hold", refs=[second])
+            await transaction.execute("connection/store_fact", name=f"of {first}", value=b"here")
 
         await store.database.write(work)
 

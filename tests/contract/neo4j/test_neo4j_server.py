@@ -2,11 +2,13 @@
 being away."""
 
 import asyncio
+import shutil
 
 import pytest
 from pydantic import SecretStr
 
-from propagation.adapters.neo4j.connection.open_database import check_version
+from propagation.adapters.neo4j.connection import statements
+from propagation.adapters.neo4j.connection.schema import check_version, schema_steps
 from propagation.adapters.neo4j.connection.settings import Neo4jSettings
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.model.clients.client import ClientKind
@@ -52,7 +54,7 @@ async def test_somebody_elses_database_is_left_alone(server):
     server.run("CREATE (:Theirs {id: 1})-[:KNOWS]->(:Theirs {id: 2})")
     server.run("DROP CONSTRAINT client_ref IF EXISTS")
     before = indexes(server)
-    with pytest.raises(StoreForeign, match="none of them is ours"):
+    with pytest.raises(StoreForeign, match="another application"):
         await opening(server.settings)
     assert server.run("MATCH (n) RETURN labels(n), n.id ORDER BY n.id") == [
         [["Theirs"], 1],
@@ -101,6 +103,28 @@ async def test_a_newer_schema_is_refused(server):
     server.run("MATCH (m:Meta) SET m.schema = 999")
     with pytest.raises(SchemaTooNew, match="has schema 999"):
         await opening(server.settings)
+
+
+@pytest.mark.neo4j
+async def test_a_next_schema_version_is_migrated_to(server, tmp_path, monkeypatch):
+    """The mechanism, tried with a made-up version: this release has one."""
+    await opening(server.settings)
+    newest = max(schema_steps())
+    folder = tmp_path / "cypher"
+    shutil.copytree(str(statements.cypher_folder()), folder)
+    (folder / "schema" / f"{newest + 1:04}_made_up.cypher").write_text(
+        "// a comment\nCREATE INDEX made_up IF NOT EXISTS FOR (c:Client) ON (c.made_up);\n"
+    )
+    monkeypatch.setattr(statements, "cypher_folder", lambda: folder)
+    try:
+        await opening(server.settings)
+        assert server.run("MATCH (m:Meta) RETURN m.schema") == [[newest + 1]]
+        assert "made_up" in indexes(server)
+        monkeypatch.undo()
+        with pytest.raises(SchemaTooNew):
+            await opening(server.settings)
+    finally:
+        server.run("DROP INDEX made_up IF EXISTS")
 
 
 @pytest.mark.neo4j

@@ -1,187 +1,222 @@
-"""The official driver, as the adapter uses it: named statements inside managed transactions, errors
-as ours."""
+"""Runs named statements in managed transactions of the official driver."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncManagedTransaction, unit_of_work
 from neo4j.exceptions import DriverError, Neo4jError
 
-from propagation.adapters.neo4j.connection.after_commit import Beside
-from propagation.adapters.neo4j.connection.errors import translated
+from propagation.adapters.neo4j.connection.errors import translate
 from propagation.adapters.neo4j.connection.settings import Neo4jSettings
 from propagation.adapters.neo4j.connection.statements import Statement
-from propagation.model.errors import StoreBusy
+from propagation.model.errors import PropagationError, StoreBusy
+from propagation.ports.clock import Clock
 
 CONNECT_SECONDS = 5.0
-APART = 2
-RETRY_AFTER_SECONDS = 0.05
-THERE_ALREADY = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
+FIRST_RETRY_SECONDS = 0.05
+INDEX_EXISTS = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 
 
 class Transaction:
-    """One attempt of a managed transaction; the driver may make several, so work does nothing but
-    ask and answer."""
+    """One attempt of a managed transaction.
+
+    The driver may make several attempts, so work must have no effects outside of the database.
+    """
 
     def __init__(self, transaction: AsyncManagedTransaction, database: "Neo4jDatabase") -> None:
         self._transaction = transaction
         self._database = database
 
+    def now(self) -> int | None:
+        """Return the statements' parameter `now`; see `Neo4jDatabase.now`."""
+        return self._database.now()
+
     async def rows(self, name: str, /, **parameters: object) -> list[list[Any]]:
-        """Every row of a statement, as lists."""
+        """Return every row of a statement, as lists."""
         result = await self._transaction.run(self._database.query(name, parameters), parameters)
         return await result.values()
 
     async def table(self, name: str, /, **parameters: object) -> list[list[Any]]:
-        """The rows of a statement that collects them: one record, where each would cost the driver
-        a turn of the loop."""
-        found: list[list[Any]] = await self.value(name, **parameters) or []
-        return found
+        """Return the rows of a statement that collects them into one record.
+
+        Every record would cost the driver a turn of the event loop.
+        """
+        rows: list[list[Any]] = await self.value(name, **parameters) or []
+        return rows
 
     async def row(self, name: str, /, **parameters: object) -> list[Any] | None:
-        """The first row; None without rows."""
+        """Return the first row; None without rows."""
         rows = await self.rows(name, **parameters)
         return rows[0] if rows else None
 
     async def value(self, name: str, /, **parameters: object) -> Any:
-        """The first column of the first row; None without rows."""
+        """Return the first column of the first row; None without rows."""
         row = await self.row(name, **parameters)
         return None if row is None else row[0]
 
-    async def do(self, name: str, /, **parameters: object) -> None:
-        """A statement whose rows nobody asks for."""
+    async def execute(self, name: str, /, **parameters: object) -> None:
+        """Run a statement and ignore its rows."""
         result = await self._transaction.run(self._database.query(name, parameters), parameters)
         await result.consume()
 
 
 class Neo4jDatabase:
-    """One server, one database. `sent` counts statements; what is begun `beside` ends before it is
-    closed. Transactions say of which `process` they are, once it shows life."""
+    """One database on one server.
 
-    def __init__(self, settings: Neo4jSettings, statements: Mapping[str, Statement]) -> None:
+    Attributes:
+        sent: How many statements were sent.
+    """
+
+    def __init__(
+        self,
+        settings: Neo4jSettings,
+        statements: Mapping[str, Statement],
+        clock: Clock | None = None,
+    ) -> None:
+        """Take the server's clock where `clock` is None; tests give one that they set."""
         self.settings = settings
-        self._statements = statements
-        self._driver: AsyncDriver | None = None
-        self._apart: AsyncDriver | None = None
-        self.beside = Beside()
         self.sent = 0
-        self.process = ""
+        self._statements = statements
+        self._clock = clock
+        self._driver: AsyncDriver | None = None
+        self._after_commit: asyncio.Task[None] | None = None
+
+    def now(self) -> int | None:
+        """Return the statements' parameter `now`, in milliseconds; None means the server's clock.
+
+        Machines whose clocks differ share the server's.
+        """
+        return None if self._clock is None else self._clock.now_ms()
 
     def connect(self) -> AsyncDriver:
-        """The driver; nothing is asked yet."""
-        self._driver, self._apart = (
-            self._connected(self.settings.connections),
-            self._connected(APART),
-        )
-        return self._driver
-
-    def _connected(self, connections: int) -> AsyncDriver:
+        """Create the driver, which connects at the first statement."""
         settings = self.settings
-        return AsyncGraphDatabase.driver(
+        self._driver = AsyncGraphDatabase.driver(
             settings.uri,
             auth=(settings.user, settings.password.get_secret_value()),
             connection_timeout=CONNECT_SECONDS,
             max_transaction_retry_time=settings.retry_seconds,
-            initial_retry_delay=RETRY_AFTER_SECONDS,
-            max_connection_pool_size=connections,
+            initial_retry_delay=FIRST_RETRY_SECONDS,
+            max_connection_pool_size=settings.connections,
             notifications_min_severity="OFF",
         )
+        return self._driver
 
     async def close(self) -> None:
-        await self.beside.done()
-        drivers, self._driver, self._apart = (self._driver, self._apart), None, None
-        for driver in drivers:
-            if driver is not None:
-                await driver.close()
+        """Wait for the work after commits, then disconnect."""
+        await self.finish_after_commit()
+        driver, self._driver = self._driver, None
+        if driver is not None:
+            await driver.close()
+
+    def after_commit(self, purpose: str, work: Callable[[], Awaitable[None]]) -> None:
+        """Run work that a commit left to do, in the background, one piece after another.
+
+        Work must be repeatable: what fails or is cut short is done by the next piece of its kind.
+        """
+        self._after_commit = asyncio.create_task(_run_after(self._after_commit, purpose, work))
+
+    async def finish_after_commit(self) -> None:
+        """Wait until all work after commits has ended."""
+        if self._after_commit is not None:
+            await asyncio.wait([self._after_commit])
 
     def query(self, name: str, parameters: Mapping[str, object]) -> str:
-        """The statement of a file, counted. Raises KeyError on another name, TypeError on other
-        parameters than declared."""
+        """Return the text of a statement and count it as sent.
+
+        Raises:
+            KeyError: No file has this name.
+            TypeError: The parameters differ from those that the file declares.
+        """
         statement = self._statements[name]
         if statement.parameters != parameters.keys():
             raise TypeError(
-                f"{name} takes {sorted(statement.parameters)}, was given {sorted(parameters)}"
+                f"{name} takes {sorted(statement.parameters)}, but got {sorted(parameters)}"
             )
         self.sent += 1
         return statement.text
 
     async def read(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
-        """`work` in a read transaction. Raises StoreUnreachable, StoreRefused."""
-        return await self._run("READ", work)
+        """Run work in a read transaction.
+
+        Raises:
+            StoreUnreachable: The server did not answer in time.
+            StoreRefused: The server refused the user, the password or the database.
+        """
+        return await self._run(lambda one: work(Transaction(one, self)), writing=False)
 
     async def write(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
-        """`work` in one transaction, committed when this returns. It is begun again where the
-        server asks for that (deadlocks, a new leader), never after a commit whose answer was lost.
-        Raises StoreUnreachable, StoreFull."""
-        return await self._run("WRITE", work)
+        """Run work in one transaction, which is committed when this returns.
 
-    async def write_apart(self, work: Callable[[Transaction], Awaitable[T]], seconds: float) -> T:
-        """As `write`, within so many seconds and over connections of its own: also where all others
-        wait for locks."""
-        return await self._managed(
-            "WRITE",
-            lambda transaction: work(Transaction(transaction, self)),
-            self._apart,
-            min(seconds, self.settings.answer_seconds),
-        )
+        The driver starts it again where the server asks for that (deadlock, new leader), but never
+        after a commit whose answer was lost.
 
-    async def _run(self, mode: str, work: Callable[[Transaction], Awaitable[T]]) -> T:
-        return await self._managed(
-            mode,
-            lambda transaction: work(Transaction(transaction, self)),
-            self._driver,
-            self.settings.answer_seconds,
-        )
+        Raises:
+            StoreUnreachable: The server did not answer in time.
+            StoreRefused: The server refused the user, the password or the database.
+            StoreFull: The server's disk is full.
+        """
+        return await self._run(lambda one: work(Transaction(one, self)), writing=True)
 
-    async def _managed(
-        self,
-        mode: str,
-        work: Callable[[AsyncManagedTransaction], Awaitable[T]],
-        driver: AsyncDriver | None,
-        seconds: float,
+    async def _run(
+        self, work: Callable[[AsyncManagedTransaction], Awaitable[T]], *, writing: bool
     ) -> T:
-        if driver is None:
+        """Run work under both time limits: the caller's, and the server's on the transaction.
+
+        The server's limit ends a transaction whose process is frozen, with the locks that it holds.
+        """
+        if self._driver is None:
             raise StoreBusy(f"{self.settings.uri} is closed")
+        seconds = self.settings.answer_seconds
         try:
             async with (
                 asyncio.timeout(seconds),
-                driver.session(database=self.settings.database) as session,
+                self._driver.session(database=self.settings.database) as session,
             ):
-                told = {"propagation_process": self.process} if self.process else None
-                bounded = unit_of_work(told, seconds)(work)
-                return await (session.execute_read if mode == "READ" else session.execute_write)(
-                    bounded
-                )
+                execute = session.execute_write if writing else session.execute_read
+                return await execute(unit_of_work(timeout=seconds)(work))
         except (Neo4jError, DriverError, TimeoutError) as error:
-            raise translated(error, self.settings.uri, writing=mode == "WRITE") from error
+            raise translate(error, self.settings.uri, writing=writing) from error
 
     async def define(self, text: str) -> None:
-        """A statement of cypher/schema, in a transaction of its own. What another process made
-        meanwhile is there."""
+        """Run a statement of cypher/schema in its own transaction."""
 
         async def work(transaction: AsyncManagedTransaction) -> None:
             await (await transaction.run(text)).consume()
 
         try:
-            await self._managed("WRITE", work, self._driver, self.settings.answer_seconds)
+            await self._run(work, writing=True)
         except Neo4jError as error:
-            if error.code != THERE_ALREADY:
+            if error.code != INDEX_EXISTS:  # another process may have made it at the same time
                 raise
 
     async def rows(self, name: str, /, **parameters: object) -> list[list[Any]]:
-        """One statement that reads."""
+        """Return every row of one statement that reads."""
         return await self.read(lambda transaction: transaction.rows(name, **parameters))
 
     async def table(self, name: str, /, **parameters: object) -> list[list[Any]]:
-        """One statement that reads and collects its rows."""
+        """Return the rows of one statement that reads and collects them."""
         return await self.read(lambda transaction: transaction.table(name, **parameters))
 
     async def row(self, name: str, /, **parameters: object) -> list[Any] | None:
-        """One statement that reads one row; None without rows."""
+        """Return the first row of one statement that reads; None without rows."""
         return await self.read(lambda transaction: transaction.row(name, **parameters))
 
     async def value(self, name: str, /, **parameters: object) -> Any:
-        """One statement that reads one value; None without rows."""
+        """Return one value of one statement that reads; None without rows."""
         return await self.read(lambda transaction: transaction.value(name, **parameters))
+
+
+async def _run_after(
+    previous: asyncio.Task[None] | None, purpose: str, work: Callable[[], Awaitable[None]]
+) -> None:
+    if previous is not None:
+        await asyncio.wait([previous])
+    try:
+        await work()
+    except PropagationError as error:
+        log.warning("%s failed and will be repeated: %s", purpose, error)

@@ -1,4 +1,6 @@
-"""The driver's errors as ours."""
+"""Translates errors of the driver and the server into the model's errors."""
+
+from collections.abc import Mapping
 
 from neo4j.exceptions import (
     AuthError,
@@ -12,73 +14,70 @@ from neo4j.exceptions import (
 
 from propagation.model.errors import PropagationError, StoreFull, StoreRefused, StoreUnreachable
 
-FULL = (
-    "Neo.DatabaseError.Transaction.TransactionLogError",
-    "Neo.DatabaseError.Transaction.TransactionCommitFailed",
-    "Neo.ClientError.General.WriteOnReadOnlyAccessDatabase",
+TIMED_OUT = (
+    StoreUnreachable,
+    "{uri} ended a transaction that took longer than neo4j.answer_seconds; nothing of it was stored",
 )
-TOOK_TOO_LONG = (
-    "Neo.ClientError.Transaction.TransactionTimedOut",
-    "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration",
+DISK_FULL = (
+    StoreFull,
+    "{uri}: {code}: {message}; free space on the server's disk, then restart the server",
 )
-ENDED = "Neo.ClientError.Transaction.Terminated"
-LOCKED_OUT = "Neo.ClientError.Security.AuthenticationRateLimit"
-NO_DATABASE = "Neo.ClientError.Database.DatabaseNotFound"
-STOPPED = "Neo.DatabaseError.Transaction.TransactionStartFailed"
-"""What a database answers to everything after such an error, until its server is started again,
-however much room there is."""
+BY_CODE: Mapping[str, tuple[type[PropagationError], str]] = {
+    "Neo.ClientError.Security.AuthenticationRateLimit": (
+        StoreUnreachable,
+        "{uri} accepts no logins of this user for some seconds, after too many with a wrong password",
+    ),
+    "Neo.ClientError.Database.DatabaseNotFound": (
+        StoreRefused,
+        "{uri}: {message}; set neo4j.database to one that exists",
+    ),
+    "Neo.DatabaseError.Transaction.TransactionLogError": DISK_FULL,
+    "Neo.DatabaseError.Transaction.TransactionCommitFailed": DISK_FULL,
+    "Neo.ClientError.General.WriteOnReadOnlyAccessDatabase": DISK_FULL,
+    # after such a failure the database answers this to every request until its server restarts
+    "Neo.DatabaseError.Transaction.TransactionStartFailed": (
+        StoreUnreachable,
+        "{uri} has stopped working ({message}); look at the server's disk and its log, then restart the server",
+    ),
+    "Neo.ClientError.Transaction.TransactionTimedOut": TIMED_OUT,
+    "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration": TIMED_OUT,
+    "Neo.ClientError.Transaction.Terminated": (
+        StoreUnreachable,
+        "{uri}: an operator ended this transaction; nothing of it was stored",
+    ),
+}
 
 
-def translated(error: Exception, uri: str, *, writing: bool) -> Exception:
-    """An error of the driver or the server as one that says what to do; one that only a fault of
-    ours can cause, as it is. `writing`: an answer that was lost may be that of a commit."""
-    if isinstance(error, Neo4jError) and error.code == LOCKED_OUT:
-        return StoreUnreachable(
-            f"{uri} takes no logins of this user for some seconds, after too many with a wrong password"
-        )
-    if isinstance(error, Neo4jError) and error.code == NO_DATABASE:
-        return StoreRefused(
-            f"{uri}: {_line(error.message)}; set neo4j.database to one that is there"
-        )
+def translate(error: Exception, uri: str, *, writing: bool) -> Exception:
+    """Translate an error into one that says what to do.
+
+    Args:
+        writing: Whether a lost answer may be that of a commit.
+
+    Returns:
+        The error itself if only a fault of the service can cause it.
+    """
+    if isinstance(error, Neo4jError) and error.code in BY_CODE:
+        kind, text = BY_CODE[error.code]
+        return kind(text.format(uri=uri, code=error.code, message=_first_line(error.message)))
     if isinstance(error, AuthError | Forbidden):
         return StoreRefused(
             f"{uri} refuses this user or password ({error.code}); set neo4j.user and PROPAGATION_NEO4J__PASSWORD"
         )
-    if isinstance(error, Neo4jError) and error.code in FULL:
-        return StoreFull(
-            f"{uri}: {error.code}: {_line(error.message)}; look at the server's disk: make room, restart the server"
-        )
-    if isinstance(error, Neo4jError) and error.code == STOPPED:
-        return StoreUnreachable(
-            f"{uri} has stopped working ({_line(error.message)}); look at the server's disk and its log, then"
-            " restart the server"
-        )
-    if isinstance(error, Neo4jError) and error.code in TOOK_TOO_LONG:
-        return StoreUnreachable(
-            f"{uri} ended what took longer than neo4j.answer_seconds; nothing of it is there"
-        )
-    if isinstance(error, Neo4jError) and error.code == ENDED:
-        return StoreUnreachable(
-            f"{uri} ended this at somebody's word: another process, where this one stood still for longer than"
-            " lease_seconds, or an operator; nothing of it is there"
-        )
     if isinstance(error, TransientError):
         return StoreUnreachable(
-            f"{uri} asks to try again later ({error.code}); it did so until neo4j.retry_seconds passed"
+            f"{uri} asks to try again later ({error.code}), and did so until neo4j.retry_seconds had passed"
         )
     if isinstance(error, ConfigurationError):
         return PropagationError(f"neo4j.uri is {uri!r}: {error}")
     if isinstance(error, ServiceUnavailable | SessionExpired | OSError):  # TimeoutError is one
-        said = _line(str(error)) or "no answer within neo4j.answer_seconds"
-        lost = (
-            ". What was being committed may or may not be there: send it again" if writing else ""
-        )
+        reason = _first_line(str(error)) or "no answer within neo4j.answer_seconds"
+        lost = ". The commit may or may not be stored: send it again" if writing else ""
         return StoreUnreachable(
-            f"{uri} does not answer ({type(error).__name__}: {said}); start the server, or set neo4j.uri{lost}"
+            f"{uri} does not answer ({type(error).__name__}: {reason}); start the server, or set neo4j.uri{lost}"
         )
     return error
 
 
-def _line(said: str | None) -> str:
-    """The first one."""
-    return ((said or "").splitlines() or [""])[0].rstrip(": ")
+def _first_line(text: str | None) -> str:
+    return ((text or "").splitlines() or [""])[0].rstrip(": ")

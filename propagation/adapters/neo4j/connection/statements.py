@@ -91,19 +91,10 @@ def parsed(place: str, text: str) -> Statement:
     )
 
 
-def schema_steps(folder: Traversable | None = None) -> list[tuple[int, tuple[str, ...]]]:
-    """(schema version it leads to, its statements), ascending: schema/NNNN_what.cypher."""
-    found = [
-        file
-        for file in (folder or cypher_folder()).joinpath("schema").iterdir()
-        if file.name.endswith(SUFFIX)
-    ]
-    return sorted((int(file.name[:4]), _split(file.read_text(encoding="utf-8"))) for file in found)
-
-
-def _split(text: str) -> tuple[str, ...]:
+def split_statements(text: str) -> list[str]:
+    """Split a file of several statements, each ended by `;`, without its comments."""
     code = "\n".join(line for line in text.splitlines() if not line.startswith("//"))
-    return tuple(part.strip() for part in code.split(";") if part.strip())
+    return [part.strip() for part in code.split(";") if part.strip()]
 
 
 def _without_header(text: str) -> str:

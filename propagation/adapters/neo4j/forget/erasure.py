@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import orjson
 
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
-from propagation.adapters.neo4j.connection.server_clock import Time
 from propagation.adapters.neo4j.forget.learned_rows import write_marked, written_by
 from propagation.adapters.neo4j.forget.withdrawal import withdraw
 from propagation.adapters.neo4j.learn.checkpoints import Neo4jCheckpoints
@@ -46,12 +45,10 @@ class Neo4jErasure:
     def __init__(
         self,
         database: Neo4jDatabase,
-        time: Time,
         checkpoints: Neo4jCheckpoints,
         messages: Neo4jMessages,
     ) -> None:
         self._database = database
-        self._time = time
         self._checkpoints = checkpoints
         self._messages = messages
 
@@ -186,8 +183,8 @@ class Neo4jErasure:
     async def withdraw(
         self, lease: Lease, withdrawal: Withdrawal, barrier: StagedCheckpoint
     ) -> WithdrawalResult:
-        done = await withdraw(self._database, self._time, lease, withdrawal, barrier)
-        self._checkpoints.sweeping.sweep_beside()
+        done = await withdraw(self._database, lease, withdrawal, barrier)
+        self._checkpoints.sweeping.sweep_after_commit()
         if withdrawal.erased is None:  # nothing of a retraction is wiped
             await write_marked(self._database)
         return done
@@ -205,7 +202,9 @@ class Neo4jErasure:
         times = await self._database.value("erasure/times")
         await write_marked(self._database)
         await self._checkpoints.sweep_checkpoints()
-        await self._database.write(lambda transaction: transaction.do("erasure/wiped", times=times))
+        await self._database.write(
+            lambda transaction: transaction.execute("erasure/wiped", times=times)
+        )
 
 
 def _trail(trail: CitationSearch) -> dict[str, object]:

@@ -81,7 +81,7 @@ async def mark_rows(
                 ]
             )
     if rows:
-        await transaction.do("erasure/mark_rows", rows=rows)
+        await transaction.execute("erasure/mark_rows", rows=rows)
     return frozenset(known)
 
 
@@ -92,7 +92,9 @@ async def write_marked(database: Neo4jDatabase) -> None:
         blocks = await transaction.rows("erasure/marked_blocks", limit=BLOCKS_A_COMMIT)
         for _, through, _, size, *columns in blocks:
             drawn, wrote = split_columns(size, marked_columns(size, *columns))
-            await transaction.do("erasure/write_block", through=through, drawn=drawn, wrote=wrote)
+            await transaction.execute(
+                "erasure/write_block", through=through, drawn=drawn, wrote=wrote
+            )
         return len(blocks)
 
     while await database.write(work):

@@ -36,7 +36,7 @@ class Neo4jRetention:
         if self._plan is None or self._plan.before != before:
             self._plan = await self._planned(before)
             await self._database.write(
-                lambda transaction: transaction.do("retention/move", before=before)
+                lambda transaction: transaction.execute("retention/move", before=before)
             )
         dropped = 0
         for name, parameters in _steps(self._plan):
@@ -45,7 +45,7 @@ class Neo4jRetention:
         if not dropped:
             self._plan = None
             await self._database.write(
-                lambda transaction: transaction.do("retention/passed", before=before)
+                lambda transaction: transaction.execute("retention/passed", before=before)
             )
         return dropped or None
 

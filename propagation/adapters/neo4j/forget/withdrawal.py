@@ -8,7 +8,6 @@ import orjson
 
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.connection.leases import check_fence
-from propagation.adapters.neo4j.connection.server_clock import Time
 from propagation.adapters.neo4j.forget.learned_rows import mark_rows
 from propagation.adapters.neo4j.index.outbox import COLLECTIONS, put_messages_out, put_texts_out
 from propagation.adapters.neo4j.learn.checkpoints import completed
@@ -31,7 +30,6 @@ ROWS_A_STATEMENT = 2_000
 
 async def withdraw(
     database: Neo4jDatabase,
-    time: Time,
     lease: Lease,
     withdrawal: Withdrawal,
     barrier: StagedCheckpoint,
@@ -46,35 +44,35 @@ async def withdraw(
 
     async def work(transaction: Transaction) -> WithdrawalResult:
         await check_fence(transaction, lease)
-        end = await hold_log(transaction, time)
-        await transaction.do("evolution/void_claims")
+        end = await hold_log(transaction)
+        await transaction.execute("evolution/void_claims")
         await hold_clients(transaction, withdrawal.texts)
         await check_nothing_cited_since(transaction, withdrawal)
         while await discard_unpublished(transaction):
             pass
-        await transaction.do("learn/discard_staged")
+        await transaction.execute("learn/discard_staged")
         sequences = await _interactions_go(transaction, withdrawal)
         sequence = await append_entry(
             transaction, end, withdrawal.kind, withdrawal.refs, barrier.sequence
         )
-        await _texts_change(transaction, time.now(), withdrawal.texts, current, sequence)
+        await _texts_change(transaction, transaction.now(), withdrawal.texts, current, sequence)
         if withdrawal.erased is not None:
             await _client_goes(
                 transaction, withdrawal.erased, withdrawal.sent_under, withdrawal.words
             )
         elif withdrawal.reduced_messages:
-            await transaction.do(
+            await transaction.execute(
                 "erasure/drop_parts_of",
                 keys=[list(key) for key in withdrawal.reduced_messages],
                 sequences=sequences,
             )
         await _attributes_change(transaction, withdrawal)
-        await _messages_change(transaction, time.now(), withdrawal)
+        await _messages_change(transaction, transaction.now(), withdrawal)
         await completed(transaction, barrier.id)
-        await transaction.do("learn/covers", through=barrier.sequence)
-        await transaction.do("erasure/taken_back", sequence=sequence)
+        await transaction.execute("learn/covers", through=barrier.sequence)
+        await transaction.execute("erasure/taken_back", sequence=sequence)
         if withdrawal.erased is not None:
-            await transaction.do("erasure/due", ref=withdrawal.erased)
+            await transaction.execute("erasure/due", ref=withdrawal.erased)
         await advance(transaction, end)
         return WithdrawalResult(sequence=sequence, interactions=len(sequences))
 
@@ -100,13 +98,13 @@ def _by_age(withdrawal: Withdrawal) -> tuple[list[ClientText], list[ClientText]]
 
 async def _rewrite(transaction: Transaction, lease: Lease, rows: Sequence[list[object]]) -> None:
     await check_fence(transaction, lease)
-    await transaction.do("erasure/rewrite", rows=rows)
+    await transaction.execute("erasure/rewrite", rows=rows)
 
 
 async def check_nothing_cited_since(transaction: Transaction, withdrawal: Withdrawal) -> None:
     """No text that was committed after this was read rests on what goes; none is committed until
     this is. Raises VersionClash."""
-    await transaction.do("texts/wait")
+    await transaction.execute("texts/wait")
     ref = await transaction.value(
         "erasure/cited_since",
         number=withdrawal.texts_read_through,
@@ -123,17 +121,17 @@ async def _interactions_go(transaction: Transaction, withdrawal: Withdrawal) -> 
     if withdrawal.erased is not None:
         row = await transaction.row("erasure/recorded_of", ref=withdrawal.erased) or [[], []]
         await forget_events(transaction, sorted({*(event_id for _, event_id in row[0]), *row[1]}))
-        await transaction.do("erasure/drop_retracted", ref=withdrawal.erased)
+        await transaction.execute("erasure/drop_retracted", ref=withdrawal.erased)
         sequences = sorted({sequence for sequence, _ in row[0]})
     else:
         rows = await transaction.rows(
             "erasure/recorded", sequences=[row.sequence for row in withdrawal.interactions]
         )
         sequences = sorted({sequence for sequence, _ in rows})
-        await transaction.do("erasure/retract", sequences=sequences)
+        await transaction.execute("erasure/retract", sequences=sequences)
     learned = await mark_rows(transaction, sequences, withdrawal.promoted)
     for start in range(0, len(sequences), ROWS_A_STATEMENT):
-        await transaction.do(
+        await transaction.execute(
             "erasure/vacate",
             rows=[
                 [sequence, sequence in learned]
@@ -153,7 +151,9 @@ async def _texts_change(
     """Current versions in place, and the next ones."""
     for start in range(0, len(current), ROWS_A_STATEMENT):
         some = current[start : start + ROWS_A_STATEMENT]
-        await transaction.do("erasure/rewrite", rows=rows_of([(text, sequence) for text in some]))
+        await transaction.execute(
+            "erasure/rewrite", rows=rows_of([(text, sequence) for text in some])
+        )
     await put_texts_out(transaction, texts, now)
     await put_texts(transaction, now, rows_of([(text, sequence) for text in texts]), ())
 
@@ -161,44 +161,44 @@ async def _texts_change(
 async def _client_goes(
     transaction: Transaction, ref: int, sent_under: Sequence[int], words: Sequence[str]
 ) -> None:
-    await transaction.do(
+    await transaction.execute(
         "outbox/drop_of",
         collection=COLLECTIONS[kind_of(ref)].value,
         keys=[orjson.dumps(ref).decode()],
     )
-    await transaction.do("erasure/leave_texts", ref=ref)
-    await transaction.do("erasure/drop_parts", ref=ref)
+    await transaction.execute("erasure/leave_texts", ref=ref)
+    await transaction.execute("erasure/drop_parts", ref=ref)
     keys = await transaction.rows("erasure/messages_of", routers=list(sent_under))
     if keys:
-        await transaction.do("retention/drop_messages", keys=keys)
-    await transaction.do("erasure/drop_routers", routers=list(sent_under))
-    await transaction.do("erasure/drop_client", ref=ref)
-    await transaction.do("erasure/unsay", words=list(words))
+        await transaction.execute("retention/drop_messages", keys=keys)
+    await transaction.execute("erasure/drop_routers", routers=list(sent_under))
+    await transaction.execute("erasure/drop_client", ref=ref)
+    await transaction.execute("erasure/unsay", words=list(words))
 
 
 async def _attributes_change(transaction: Transaction, withdrawal: Withdrawal) -> None:
     """What clients hold and how many hold what; what is gone leaves messages, mappings and what was
     said, too."""
     if withdrawal.client_attributes:
-        await transaction.do(
+        await transaction.execute(
             "erasure/hold_attributes",
             rows=[[ref, list(names)] for ref, names in withdrawal.client_attributes.items()],
         )
     if counted := [[name, holders] for name, holders in withdrawal.holders.items() if holders > 0]:
-        await transaction.do("erasure/recount", rows=counted)
+        await transaction.execute("erasure/recount", rows=counted)
     gone = sorted(name for name, holders in withdrawal.holders.items() if holders <= 0)
     if gone:
-        await transaction.do("erasure/unhold", names=gone)
-        await transaction.do(
+        await transaction.execute("erasure/unhold", names=gone)
+        await transaction.execute(
             "erasure/drop_gradients", modules=[module.value for module in Module], words=gone
         )
-        await transaction.do(
+        await transaction.execute(
             "outbox/drop_of",
             collection=Collection.ATTRIBUTES.value,
             keys=[orjson.dumps(name).decode() for name in gone],
         )
     if gone or withdrawal.unmapped:
-        await transaction.do(
+        await transaction.execute(
             "erasure/drop_attributes", gone=gone, unmapped=sorted(withdrawal.unmapped)
         )
 
@@ -219,10 +219,10 @@ async def _messages_change(
         for message in withdrawal.messages
     ]
     if rows:
-        await transaction.do("erasure/change_messages", rows=rows)
+        await transaction.execute("erasure/change_messages", rows=rows)
         await put_messages_out(transaction, withdrawal.messages, now)
     if withdrawal.reduced_messages:
-        await transaction.do(
+        await transaction.execute(
             "erasure/count_senders",
             keys=[list(key) for key in withdrawal.reduced_messages],
             senders=SENDERS_KEPT,

@@ -6,7 +6,6 @@ import orjson
 
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.connection.leases import check_fence
-from propagation.adapters.neo4j.connection.server_clock import Time
 from propagation.adapters.shared.json_text import without_nul
 from propagation.model.clients.client import ClientKind, kind_of
 from propagation.model.clients.client_text import ClientText
@@ -22,9 +21,8 @@ COLLECTIONS = {ClientKind.USER: Collection.USERS, ClientKind.ITEM: Collection.IT
 class Neo4jOutbox:
     """A node `(:Waiting)` for each (collection, key, round)."""
 
-    def __init__(self, database: Neo4jDatabase, time: Time) -> None:
+    def __init__(self, database: Neo4jDatabase) -> None:
         self._database = database
-        self._time = time
 
     async def stage_changes(
         self, lease: Lease, round_: Round, changes: Sequence[IndexChange]
@@ -36,13 +34,13 @@ class Neo4jOutbox:
 
         async def work(transaction: Transaction) -> None:
             await check_fence(transaction, lease)
-            await transaction.do("outbox/stage", rows=rows, round=round_.number)
+            await transaction.execute("outbox/stage", rows=rows, round=round_.number)
 
         await self._database.write(work)
 
     async def pending_changes(self, age_ms: int, limit: int) -> Sequence[IndexChange]:
         rows = await self._database.rows(
-            "outbox/waiting", age=age_ms, limit=limit, now=self._time.now()
+            "outbox/waiting", age=age_ms, limit=limit, now=self._database.now()
         )
         return [
             IndexChange(
@@ -59,7 +57,9 @@ class Neo4jOutbox:
             [_id(change.collection, change.key, change.round), change.version] for change in changes
         )
         if rows:
-            await self._database.write(lambda transaction: transaction.do("outbox/drop", rows=rows))
+            await self._database.write(
+                lambda transaction: transaction.execute("outbox/drop", rows=rows)
+            )
 
     async def count_changes(self) -> int:
         return int(await self._database.value("outbox/count"))
@@ -75,7 +75,7 @@ async def put_texts_out(
         [*_row(COLLECTIONS[kind_of(ref)], ref, 0, version), 0] for ref, version in versions.items()
     )
     if rows:
-        await transaction.do("outbox/put", rows=rows, now=now)
+        await transaction.execute("outbox/put", rows=rows, now=now)
 
 
 async def put_messages_out(
@@ -87,7 +87,7 @@ async def put_messages_out(
         [*_row(Collection.ROUTERS, sent.router, sent.round, sent.version), sent.round]
         for sent in messages
     )
-    await transaction.do("outbox/put", rows=rows, now=now)
+    await transaction.execute("outbox/put", rows=rows, now=now)
 
 
 def _row(collection: Collection, key: int | str, round_: int, version: int) -> list[object]:

@@ -22,13 +22,13 @@ class Neo4jPoints:
         self._database = database
 
     async def get_description(self) -> bytes | None:
-        kept = await self._database.value("facts/get", name=DESCRIPTION)
+        kept = await self._database.value("connection/load_fact", name=DESCRIPTION)
         return None if kept is None else bytes(kept)
 
     async def describe(self, description: bytes, shelves: Sequence[str]) -> None:
         async def work(transaction: Transaction) -> None:
-            await transaction.do("points/drop_others", shelves=list(shelves))
-            await transaction.do("facts/put", name=DESCRIPTION, value=description)
+            await transaction.execute("points/drop_others", shelves=list(shelves))
+            await transaction.execute("connection/store_fact", name=DESCRIPTION, value=description)
 
         await self._database.write(work)
 
@@ -57,12 +57,12 @@ class Neo4jPoints:
             key=lambda row: str(row[0]),
         )
         await self._database.write(
-            lambda transaction: transaction.do("points/put", shelf=shelf, rows=rows)
+            lambda transaction: transaction.execute("points/put", shelf=shelf, rows=rows)
         )
 
     async def drop_points(self, shelf: str, keys: Sequence[int | str]) -> None:
         ids = sorted(_id(shelf, key) for key in keys)
-        await self._database.write(lambda transaction: transaction.do("points/drop", ids=ids))
+        await self._database.write(lambda transaction: transaction.execute("points/drop", ids=ids))
 
 
 def _id(shelf: str, key: int | str) -> str:

@@ -65,7 +65,7 @@ class Neo4jCheckpoints:
         for name in list(checkpoint.arrays):
             for part in _parts(id_, name, checkpoint.arrays.pop(name)):
                 await self._database.write(
-                    lambda transaction, part=part: transaction.do(  # type: ignore[misc]
+                    lambda transaction, part=part: transaction.execute(  # type: ignore[misc]
                         "checkpoints/part", **part
                     )
                 )

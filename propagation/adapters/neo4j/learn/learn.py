@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.connection.leases import check_fence
-from propagation.adapters.neo4j.connection.server_clock import Time
 from propagation.adapters.neo4j.learn.checkpoints import Neo4jCheckpoints, completed
 from propagation.adapters.neo4j.learn.learned_blocks import block_of, properties_of
 from propagation.adapters.neo4j.record.log import advance, append_entry, hold_log
@@ -21,10 +20,9 @@ EPOCH = ("number", "sequence", "session_k", "taste_k", "tau", "embedder", "era")
 class Neo4jLearn(Neo4jCheckpoints):
     """Blocks of learned columns, checkpoints, epochs."""
 
-    def __init__(self, database: Neo4jDatabase, time: Time) -> None:
+    def __init__(self, database: Neo4jDatabase) -> None:
         Neo4jCheckpoints.__init__(self, database)
         self._database = database
-        self._time = time
 
     async def commit_learned(self, lease: Lease, block: LearnedBlock) -> None:
         properties = properties_of(block)
@@ -36,7 +34,7 @@ class Neo4jLearn(Neo4jCheckpoints):
                 raise LeaseLost(
                     f"this block starts after sequence {block.after}, but the store has learned through {through}"
                 )
-            await transaction.do(
+            await transaction.execute(
                 "learn/put",
                 trust=block.trust.tobytes(),
                 combiner=block.combiner.tobytes(),
@@ -77,8 +75,8 @@ class Neo4jLearn(Neo4jCheckpoints):
         async def work(transaction: Transaction) -> None:
             await check_fence(transaction, lease)
             if first:
-                await transaction.do("learn/discard_staged")
-            await transaction.do("learn/stage", rows=rows)
+                await transaction.execute("learn/discard_staged")
+            await transaction.execute("learn/stage", rows=rows)
 
         await self._database.write(work)
 
@@ -87,15 +85,15 @@ class Neo4jLearn(Neo4jCheckpoints):
 
         async def work(transaction: Transaction) -> int:
             await check_fence(transaction, lease)
-            end = await hold_log(transaction, self._time)
+            end = await hold_log(transaction)
             sequence = await append_entry(transaction, end, EntryKind.BOOTSTRAP, (), epoch.number)
             await advance(transaction, end)
-            await transaction.do("learn/drop_through", through=start.sequence)
-            await transaction.do("learn/publish_staged")
-            await transaction.do("learn/vacate", through=start.sequence)
+            await transaction.execute("learn/drop_through", through=start.sequence)
+            await transaction.execute("learn/publish_staged")
+            await transaction.execute("learn/vacate", through=start.sequence)
             await put_epoch(transaction, epoch, sequence)
             await completed(transaction, id_)
-            await transaction.do("learn/covers", through=start.sequence)
+            await transaction.execute("learn/covers", through=start.sequence)
             return sequence
 
         sequence = await self._database.write(work)
@@ -109,7 +107,7 @@ class Neo4jLearn(Neo4jCheckpoints):
     async def fix_tau(self, lease: Lease, number: int, tau: float) -> None:
         async def work(transaction: Transaction) -> None:
             await check_fence(transaction, lease)
-            await transaction.do("learn/fix_tau", number=number, tau=tau)
+            await transaction.execute("learn/fix_tau", number=number, tau=tau)
 
         await self._database.write(work)
 
@@ -121,7 +119,7 @@ class Neo4jLearn(Neo4jCheckpoints):
 
 
 async def put_epoch(transaction: Transaction, epoch: Epoch, sequence: int) -> None:
-    await transaction.do(
+    await transaction.execute(
         "learn/open_epoch",
         **{**{name: getattr(epoch, name) for name in EPOCH}, "sequence": sequence},
     )

@@ -34,9 +34,9 @@ class Sweeping:
             for name, limit in SWEEPS.items():
                 await self._all_of(name, limit)
 
-    def sweep_beside(self) -> None:
+    def sweep_after_commit(self) -> None:
         """The same, while the caller goes on."""
-        self._database.beside.begin("sweeping", self.sweep)
+        self._database.after_commit("sweeping", self.sweep)
 
     async def _all_of(self, name: str, limit: int, **parameters: object) -> None:
         while await self._database.write(

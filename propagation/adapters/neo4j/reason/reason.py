@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
-from propagation.adapters.neo4j.connection.server_clock import Time
 from propagation.adapters.neo4j.index.outbox import put_texts_out
 from propagation.adapters.neo4j.reason.claims import choose_pending, load_work
 from propagation.adapters.neo4j.reason.text_nodes import text_of
@@ -30,13 +29,12 @@ from propagation.model.watch_events import NumberedMerge, NumberedText
 class Neo4jReason:
     """Texts as versions, claims by token."""
 
-    def __init__(self, database: Neo4jDatabase, time: Time) -> None:
+    def __init__(self, database: Neo4jDatabase) -> None:
         self._database = database
-        self._time = time
 
     async def claim_reason(self, worker: str, limit: int, ttl_ms: int) -> ReasonClaim | None:
         async def work(transaction: Transaction) -> ReasonClaim | None:
-            row = await transaction.row("reason/begin", now=self._time.now())
+            row = await transaction.row("reason/begin", now=self._database.now())
             assert row is not None, "opening makes this node"
             after, token, now, claims, learned = row
             held = {sequence for claim in claims for sequence in claim}
@@ -53,7 +51,7 @@ class Neo4jReason:
 
     async def claim_dead_letters(self, worker: str, limit: int, ttl_ms: int) -> ReasonClaim | None:
         async def work(transaction: Transaction) -> ReasonClaim | None:
-            row = await transaction.row("reason/begin", now=self._time.now())
+            row = await transaction.row("reason/begin", now=self._database.now())
             assert row is not None, "opening makes this node"
             _, token, now, claims, _ = row
             held = [sequence for claim in claims for sequence in claim]
@@ -70,8 +68,8 @@ class Neo4jReason:
 
     async def renew_claims(self, tokens: Sequence[int], ttl_ms: int) -> None:
         await self._database.write(
-            lambda transaction: transaction.do(
-                "reason/prolong", tokens=list(tokens), ttl=ttl_ms, now=self._time.now()
+            lambda transaction: transaction.execute(
+                "reason/prolong", tokens=list(tokens), ttl=ttl_ms, now=self._database.now()
             )
         )
 
@@ -91,10 +89,10 @@ class Neo4jReason:
                     " something was taken back, or routers evolved, meanwhile"
                 )
             await hold_clients(transaction, [text for text, _ in texts])
-            await put_texts_out(transaction, [text for text, _ in texts], self._time.now())
+            await put_texts_out(transaction, [text for text, _ in texts], self._database.now())
             await put_texts(
                 transaction,
-                self._time.now(),
+                self._database.now(),
                 rows,
                 [(merge, result.written_at) for result in reasoned for merge in result.merges],
                 [result.sequence for _, result in texts],
@@ -102,7 +100,7 @@ class Neo4jReason:
             await put_gradients(transaction, reasoned)
             await _mark(transaction, reasoned)
             if not more:
-                await transaction.do("reason/finish", token=claim.token)
+                await transaction.execute("reason/finish", token=claim.token)
 
         await self._database.write(work)
 
@@ -118,10 +116,10 @@ class Neo4jReason:
 
         async def work(transaction: Transaction) -> None:
             await hold_clients(transaction, texts)
-            await put_texts_out(transaction, texts, self._time.now())
+            await put_texts_out(transaction, texts, self._database.now())
             await put_texts(
                 transaction,
-                self._time.now(),
+                self._database.now(),
                 rows,
                 [(merge, sequence) for merge in merged],
                 written_by=written_by,
@@ -239,7 +237,7 @@ class Neo4jReason:
 async def _claimed(
     transaction: Transaction, token: int, worker: str, expires: int, sequences: Sequence[int]
 ) -> ReasonClaim:
-    await transaction.do(
+    await transaction.execute(
         "reason/claim", token=token, worker=worker, expires=expires, work=list(sequences)
     )
     return ReasonClaim(
@@ -253,7 +251,7 @@ async def _claimed(
 async def _mark(transaction: Transaction, reasoned: Sequence[ReasonedInteraction]) -> None:
     """Each interaction of a claim as what became of it."""
     if reasoned:
-        await transaction.do(
+        await transaction.execute(
             "reason/done",
             rows=[
                 [
@@ -271,9 +269,9 @@ async def _mark(transaction: Transaction, reasoned: Sequence[ReasonedInteraction
         result.sequence for result in reasoned if result.late is not None and result.failure is None
     ]
     if failed:
-        await transaction.do("reason/failed", sequences=failed)
+        await transaction.execute("reason/failed", sequences=failed)
     if mended:
-        await transaction.do("reason/mended", sequences=mended)
+        await transaction.execute("reason/mended", sequences=mended)
 
 
 def interaction_of(row: Sequence[Any]) -> InteractionRow:

@@ -71,13 +71,15 @@ async def put_texts(
     assert before is not None, "opening makes this node"
     numbered = [[*row, number] for number, row in enumerate(rows, before[0] + 1)]
     if numbered and interactions is not None:
-        await transaction.do(
+        await transaction.execute(
             "texts/put_of_interactions", rows=numbered, now=now, interactions=interactions
         )
     elif numbered:
-        await transaction.do("texts/put", rows=numbered, now=now, written_by=written_by or None)
+        await transaction.execute(
+            "texts/put", rows=numbered, now=now, written_by=written_by or None
+        )
     if merges:
-        await transaction.do(
+        await transaction.execute(
             "texts/merged",
             rows=[[*row, number] for number, row in enumerate(merges, before[1] + 1)],
         )
@@ -101,7 +103,7 @@ async def put_gradients(transaction: Transaction, reasoned: Sequence[ReasonedInt
     without_nul(orjson.dumps(list(rows.values())))
     interactions = list(rows.items())
     for start in range(0, len(interactions), INTERACTIONS_A_STATEMENT):
-        await transaction.do(
+        await transaction.execute(
             "texts/gradients",
             rows=[list(row) for row in interactions[start : start + INTERACTIONS_A_STATEMENT]],
         )
@@ -130,7 +132,7 @@ async def _newest(database: Neo4jDatabase, wanted: Sequence[int]) -> dict[int, C
         wanted = [row[0] for row in rows if row[1] is None]
         if wanted:
             await database.write(
-                lambda transaction, refs=tuple(wanted): transaction.do(  # type: ignore[misc]
+                lambda transaction, refs=tuple(wanted): transaction.execute(  # type: ignore[misc]
                     "texts/hold", refs=refs
                 )
             )

@@ -94,7 +94,7 @@ async def create_clients(
             if client.key.kind == kind
         ]
         if rows:
-            await transaction.do(CREATES[kind], rows=rows)
+            await transaction.execute(CREATES[kind], rows=rows)
 
 
 async def change_clients(
@@ -102,7 +102,7 @@ async def change_clients(
 ) -> None:
     """New content of known ones; what they were until this sequence is kept."""
     if clients:
-        await transaction.do(
+        await transaction.execute(
             "clients/change",
             sequence=sequence,
             rows=[

@@ -8,7 +8,7 @@ from propagation.adapters.shared.keyed_hash import hash_of, new_key
 
 async def forget_events(transaction: Transaction, event_ids: Sequence[str]) -> None:
     key = bytes.fromhex(await transaction.value("erasure/key", key=new_key().hex()))
-    await transaction.do(
+    await transaction.execute(
         "erasure/forget_events", hashes=[hash_of(key, event_id).hex() for event_id in event_ids]
     )
 

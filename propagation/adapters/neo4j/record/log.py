@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
-from propagation.adapters.neo4j.connection.server_clock import Time
 from propagation.model.clients.client import ClientKind, ref_of
 from propagation.model.interactions.log import EntryKind, Interactions, LogEntry, LogSlice
 
@@ -33,9 +32,9 @@ class LogEnd:
         return ref
 
 
-async def hold_log(transaction: Transaction, time: Time) -> LogEnd:
+async def hold_log(transaction: Transaction) -> LogEnd:
     """Nobody else appends until this transaction ends: commits come in order of their sequences."""
-    row = await transaction.row("log/begin", now=time.now())
+    row = await transaction.row("log/begin", now=transaction.now())
     assert row is not None, "opening makes this node"
     return log_end(row)
 
@@ -55,7 +54,7 @@ async def append_entry(
 ) -> int:
     """One entry that is no interaction; its sequence. `advance` is the caller's."""
     sequence = end.take_sequences(1)
-    await transaction.do(
+    await transaction.execute(
         "log/append", sequence=sequence, kind=kind.value, refs=list(refs), number=number, at=end.at
     )
     return sequence
@@ -63,7 +62,7 @@ async def append_entry(
 
 async def advance(transaction: Transaction, end: LogEnd) -> None:
     """The last statement of whatever appends."""
-    await transaction.do("log/advance", **end_of(end))
+    await transaction.execute("log/advance", **end_of(end))
 
 
 def end_of(end: LogEnd) -> dict[str, int]:
@@ -76,9 +75,8 @@ class Neo4jLog:
     of the log has no gaps but those of what was taken back, so one that has is read again when the
     commit under way has let go of the log's end."""
 
-    def __init__(self, database: Neo4jDatabase, time: Time) -> None:
+    def __init__(self, database: Neo4jDatabase) -> None:
         self._database = database
-        self._time = time
 
     async def recorded_through(self) -> int:
         return int(await self._database.value("log/through"))
@@ -91,7 +89,7 @@ class Neo4jLog:
         part = await self._read(after, through)
         short = through - after - len(part.interactions) - len(part.entries)
         if short and short > await self._database.value("log/vacant", after=after, through=through):
-            await self._database.write(lambda transaction: transaction.do("log/wait"))
+            await self._database.write(lambda transaction: transaction.execute("log/wait"))
             part = await self._read(after, through)
         return part
 

@@ -6,7 +6,6 @@ import orjson
 
 from propagation.adapters.neo4j.connection.call_batcher import Grouped
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
-from propagation.adapters.neo4j.connection.server_clock import Time
 from propagation.adapters.neo4j.record.clients import (
     change_clients,
     clients_of,
@@ -43,8 +42,8 @@ EVENTS_A_COMMIT = 4_000
 class Neo4jRecords(Neo4jLog):
     """Callers who record at the same time share a commit: commits, not events, are what costs."""
 
-    def __init__(self, database: Neo4jDatabase, time: Time) -> None:
-        Neo4jLog.__init__(self, database, time)
+    def __init__(self, database: Neo4jDatabase) -> None:
+        Neo4jLog.__init__(self, database)
         self._calls = Grouped(self._record, lambda call: len(call.events), EVENTS_A_COMMIT)
 
     async def record(self, events: Sequence[NewInteraction], *, auto_create: bool) -> RecordResult:
@@ -71,7 +70,7 @@ class Neo4jRecords(Neo4jLog):
         async def work(transaction: Transaction) -> Sequence[RecordResult]:
             row = await transaction.row(
                 "record/begin",
-                now=self._time.now(),
+                now=self._database.now(),
                 events=[event.event_id for event in events],
                 **ids,
             )
@@ -105,7 +104,7 @@ class Neo4jRecords(Neo4jLog):
         without_nul(orjson.dumps([change.model_dump() for change in changes]))
 
         async def work(transaction: Transaction) -> Sequence[ClientOutcome]:
-            end = await hold_log(transaction, self._time)
+            end = await hold_log(transaction)
             row = await transaction.row(
                 "clients/refs", **ids_by_kind(change.key for change in changes)
             )
@@ -160,7 +159,7 @@ def _clients_named(event: NewInteraction) -> list[ClientKey]:
 
 
 async def _insert(transaction: Transaction, rows: Sequence[list[object]], end: LogEnd) -> None:
-    await transaction.do("record/interactions", rows=rows, **end_of(end))
+    await transaction.execute("record/interactions", rows=rows, **end_of(end))
     named = [[row[0], row[5]] for row in rows if row[5] is not None]
     if named:
-        await transaction.do("record/negatives", rows=named)
+        await transaction.execute("record/negatives", rows=named)

@@ -81,9 +81,9 @@ class Neo4jEdges:
         rows = await self._database.rows("rounds/sequences", numbers=numbers) if numbers else []
         return {-number: sequence for number, sequence in rows}
 
-    def settle_beside(self, round_: Round) -> None:
+    def settle_after_commit(self, round_: Round) -> None:
         """Nobody but an analyst waits for it."""
-        self._database.beside.begin(f"settling round {round_.number}", lambda: self.settle(round_))
+        self._database.after_commit(f"settling round {round_.number}", lambda: self.settle(round_))
 
     async def settle(self, round_: Round) -> None:
         """Sequences onto a published round's edges: of all routers at once, or router by router
@@ -105,7 +105,7 @@ class Neo4jEdges:
                 transaction: Transaction, first: int = first, until: int = until
             ) -> None:
                 for name in ("rounds/settle_opened", "rounds/settle_closed"):
-                    await transaction.do(
+                    await transaction.execute(
                         name,
                         round=round_.number,
                         sequence=round_.sequence,

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.connection.leases import check_fence
-from propagation.adapters.neo4j.connection.server_clock import Time
 from propagation.adapters.neo4j.learn.checkpoints import Neo4jCheckpoints, completed
 from propagation.adapters.neo4j.learn.learn import put_epoch
 from propagation.adapters.neo4j.reason.texts import hold_clients, put_texts, rows_of
@@ -26,10 +25,9 @@ class Neo4jEvolution:
     """Runs, maps and lineage."""
 
     def __init__(
-        self, database: Neo4jDatabase, time: Time, checkpoints: Neo4jCheckpoints, edges: Neo4jEdges
+        self, database: Neo4jDatabase, checkpoints: Neo4jCheckpoints, edges: Neo4jEdges
     ) -> None:
         self._database = database
-        self._time = time
         self._checkpoints = checkpoints
         self._edges = edges
 
@@ -42,23 +40,23 @@ class Neo4jEvolution:
             await check_fence(transaction, learn)
             await check_fence(transaction, round_lease)
             await check_next(transaction, publication.round_)
-            end = await hold_log(transaction, self._time)
+            end = await hold_log(transaction)
             epoch = publication.epoch
             sequence = await append_entry(transaction, end, EntryKind.EVOLUTION, (), epoch.number)
             await advance(transaction, end)
             await put_epoch(transaction, epoch, sequence)
             await completed(transaction, id_)
-            await transaction.do("learn/covers", through=through)
-            await transaction.do("outbox/publish", now=self._time.now())
+            await transaction.execute("learn/covers", through=through)
+            await transaction.execute("outbox/publish", now=self._database.now())
             await publish_staged(transaction, publication.round_, sequence)
             await hold_clients(transaction, publication.texts)
             await put_texts(
                 transaction,
-                self._time.now(),
+                self._database.now(),
                 rows_of([(text, sequence) for text in publication.texts]),
                 (),
             )
-            await transaction.do("evolution/void_claims")
+            await transaction.execute("evolution/void_claims")
             run = await _kept(
                 transaction,
                 end.at,
@@ -74,21 +72,23 @@ class Neo4jEvolution:
                 epoch.number,
             )
             steps = list(_steps(run))
-            await transaction.do(
+            await transaction.execute(
                 "rounds/routers",
                 rows=sorted({number for step in steps for number in (step[1], step[2])}),
             )
-            await transaction.do("evolution/lineage_step", rows=[list(step) for step in steps])
+            await transaction.execute("evolution/lineage_step", rows=[list(step) for step in steps])
             return run
 
         run = await self._database.write(work)
-        self._edges.settle_beside(publication.round_.model_copy(update={"sequence": run.sequence}))
-        self._checkpoints.sweeping.sweep_beside()
+        self._edges.settle_after_commit(
+            publication.round_.model_copy(update={"sequence": run.sequence})
+        )
+        self._checkpoints.sweeping.sweep_after_commit()
         return run
 
     async def save_evolution(self, run: EvolutionRun) -> EvolutionRun:
         async def work(transaction: Transaction) -> EvolutionRun:
-            return await _kept(transaction, (await hold_log(transaction, self._time)).at, run)
+            return await _kept(transaction, (await hold_log(transaction)).at, run)
 
         return await self._database.write(work)
 
@@ -132,7 +132,7 @@ async def _kept(
     numbered = run.model_copy(
         update={"run": await transaction.value("evolution/number"), "time": time}
     )
-    await transaction.do(
+    await transaction.execute(
         "evolution/keep",
         run=numbered.run,
         sequence=numbered.sequence,

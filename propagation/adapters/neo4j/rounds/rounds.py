@@ -9,7 +9,6 @@ import orjson
 from propagation.adapters.neo4j.connection.call_batcher import Grouped
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.connection.leases import check_fence
-from propagation.adapters.neo4j.connection.server_clock import Time
 from propagation.adapters.neo4j.record.log import advance, append_entry, hold_log
 from propagation.adapters.neo4j.rounds.edges import Neo4jEdges
 from propagation.adapters.neo4j.rounds.messages import Neo4jMessages, parts_of, properties_of
@@ -56,11 +55,10 @@ ROUND = (
 class Neo4jRounds(Neo4jEdges, Neo4jMessages):
     """Staging in many commits, one publication."""
 
-    def __init__(self, database: Neo4jDatabase, time: Time) -> None:
+    def __init__(self, database: Neo4jDatabase) -> None:
         Neo4jEdges.__init__(self, database)
         Neo4jMessages.__init__(self, database)
         self._database = database
-        self._time = time
         self._staging = Grouped(self._stage, lambda call: call.rows, ROWS_A_GROUP)
 
     async def last_round(self) -> Round | None:
@@ -90,7 +88,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
 
         while await self._database.write(discard):
             pass
-        await self._database.beside.done()
+        await self._database.finish_after_commit()
         if last is not None:
             await self.settle(last)
         return Round(number=number + 1, boundary=boundary)
@@ -144,14 +142,14 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
         async def work(transaction: Transaction) -> Round:
             await check_fence(transaction, lease)
             await check_next(transaction, round_)
-            end = await hold_log(transaction, self._time)
+            end = await hold_log(transaction)
             sequence = await append_entry(transaction, end, EntryKind.ROUND, (), round_.number)
             await advance(transaction, end)
-            await transaction.do("outbox/publish", now=self._time.now())
+            await transaction.execute("outbox/publish", now=self._database.now())
             return await publish_staged(transaction, round_, sequence)
 
         published = await self._database.write(work)
-        self.settle_beside(published)
+        self.settle_after_commit(published)
         return published
 
     async def get_attributes(self, names: Sequence[str]) -> Mapping[str, Attribute]:
@@ -217,7 +215,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
 
         async def work(transaction: Transaction) -> None:
             for some in staged:
-                await transaction.do(some.name, rows=some.packed(some.rows), **some.parameters)
+                await transaction.execute(some.name, rows=some.packed(some.rows), **some.parameters)
             for lease in leases:
                 await check_fence(transaction, lease)
 
@@ -237,10 +235,12 @@ async def check_next(transaction: Transaction, round_: Round) -> None:
 
 async def publish_staged(transaction: Transaction, round_: Round, sequence: int) -> Round:
     """From now on everything that was staged for it is visible."""
-    await transaction.do("rounds/publish_attributes", round=round_.number)
-    await transaction.do("rounds/publish_held", round=round_.number)
+    await transaction.execute("rounds/publish_attributes", round=round_.number)
+    await transaction.execute("rounds/publish_held", round=round_.number)
     published = round_.model_copy(update={"sequence": sequence})
-    await transaction.do("rounds/publish", **{name: getattr(published, name) for name in ROUND})
+    await transaction.execute(
+        "rounds/publish", **{name: getattr(published, name) for name in ROUND}
+    )
     return published
 
 

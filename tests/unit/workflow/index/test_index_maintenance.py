@@ -9,7 +9,7 @@ from qdrant_client import AsyncQdrantClient
 
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
-from propagation.adapters.qdrant.connection import RECONNECTING
+from propagation.adapters.qdrant.connection import RECONNECT
 from propagation.adapters.qdrant.index import QdrantIndex
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
@@ -81,7 +81,7 @@ class ServerWire(qdrants.Relay):
     async def freeze(self):
         """Until then a call fails at once: gRPC waits before it connects again."""
         await super().freeze()
-        await asyncio.sleep(RECONNECTING["grpc.max_reconnect_backoff_ms"] / 1_000)
+        await asyncio.sleep(RECONNECT["grpc.max_reconnect_backoff_ms"] / 1_000)
 
 
 @asynccontextmanager

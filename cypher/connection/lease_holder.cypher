@@ -1,4 +1,4 @@
-// name: leases/holder
+// name: connection/lease_holder
 // purpose: who holds a lease now; nothing where nobody does. Times in milliseconds
 // parameters: name, longest, now
 MATCH (l:Lease {name: $name})

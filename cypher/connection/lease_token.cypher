@@ -1,4 +1,4 @@
-// name: leases/fence
+// name: connection/lease_token
 // purpose: hold a lease's token until the transaction ends: nobody takes it over meanwhile
 // parameters: name
 MATCH (l:Lease {name: $name})

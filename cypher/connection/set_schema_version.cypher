@@ -1,4 +1,4 @@
-// name: opening/set_meta
+// name: connection/set_schema_version
 // purpose: a database becomes ours, or is of the next schema; the nodes that count are there
 // parameters: schema
 MERGE (m:Meta {of: 'propagation'})

@@ -1,4 +1,4 @@
-// name: leases/release
+// name: connection/release_lease
 // purpose: give a lease back; nothing where it was lost
 // parameters: name, token
 MATCH (l:Lease {name: $name})

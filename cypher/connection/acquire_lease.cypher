@@ -1,4 +1,4 @@
-// name: leases/acquire
+// name: connection/acquire_lease
 // purpose: a lease, new or prolonged; nothing where another holder has it. Times in milliseconds
 // parameters: name, holder, ttl, longest, now
 MERGE (l:Lease {name: $name})

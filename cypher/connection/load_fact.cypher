@@ -1,4 +1,4 @@
-// name: facts/get
+// name: connection/load_fact
 // purpose: a named fact
 // parameters: name
 MATCH (f:Fact {name: $name})

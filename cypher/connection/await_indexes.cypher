@@ -1,4 +1,4 @@
-// name: opening/await_indexes
+// name: connection/await_indexes
 // purpose: wait until new indexes are filled
 // parameters: seconds
 CALL db.awaitIndexes($seconds)

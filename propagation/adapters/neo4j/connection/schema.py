@@ -1,0 +1,109 @@
+"""Checks the server and the database, and brings the schema up to date."""
+
+from importlib.resources.abc import Traversable
+
+from neo4j.exceptions import DriverError, Neo4jError
+
+from propagation.adapters.neo4j.connection import statements
+from propagation.adapters.neo4j.connection.database import Neo4jDatabase
+from propagation.adapters.neo4j.connection.errors import translate
+from propagation.model.errors import SchemaTooNew, StoreCorrupt, StoreForeign, StoreUnsupported
+
+SUPPORTED = (5, 26)
+INDEX_SECONDS = 300
+
+
+def schema_steps(folder: Traversable | None = None) -> dict[int, list[str]]:
+    """Read the files schema/NNNN_name.cypher.
+
+    Returns:
+        The statements that lead to each schema version, in ascending order.
+    """
+    files = (folder or statements.cypher_folder()).joinpath("schema").iterdir()
+    return {
+        int(file.name[:4]): statements.split_statements(file.read_text(encoding="utf-8"))
+        for file in sorted(files, key=lambda file: file.name)
+        if file.name.endswith(statements.SUFFIX)
+    }
+
+
+async def open_database(database: Neo4jDatabase) -> None:
+    """Connect, check that the database is ours, then migrate it to this release's schema.
+
+    Nothing is written before the checks have passed.
+
+    Raises:
+        StoreUnreachable: The server does not answer.
+        StoreRefused: The server refuses the user, the password or the database.
+        StoreUnsupported: The server is another release of Neo4j.
+        StoreForeign: The database holds data of another application.
+        SchemaTooNew: A newer release of the service has migrated the database.
+        StoreCorrupt: The stored version is not a number, or an index cannot be created.
+    """
+    uri = database.settings.uri
+    try:
+        server = await database.connect().get_server_info()
+    except (Neo4jError, DriverError, OSError) as error:
+        raise translate(error, uri, writing=False) from error
+    check_version(server.agent, uri)
+    steps = schema_steps()
+    newest = max(steps)
+    stored = await _stored_version(database)
+    if stored is not None and stored > newest:
+        raise SchemaTooNew(
+            f"{uri} has schema {stored}, and this release knows up to {newest}; upgrade the service"
+        )
+    texts = [text for step in steps.values() for text in step]
+    if stored == newest and not await _missing_indexes(database, texts):
+        return
+    for text in texts:
+        await database.define(text)
+    await database.rows("connection/await_indexes", seconds=INDEX_SECONDS)
+    await database.write(
+        lambda transaction: transaction.execute("connection/set_schema_version", schema=newest)
+    )
+    if missing := await _missing_indexes(database, texts):
+        raise StoreCorrupt(
+            f"{uri} did not create the indexes {', '.join(missing)}; look at its log"
+        )
+
+
+def check_version(agent: str, uri: str) -> None:
+    """Check the server's release.
+
+    Args:
+        agent: As the server reports it, such as Neo4j/5.26.25.
+
+    Raises:
+        StoreUnsupported: It is another one than SUPPORTED.
+    """
+    version = agent.rpartition("/")[2]
+    numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
+    if not agent.startswith("Neo4j/") or numbers != SUPPORTED:
+        supported = ".".join(map(str, SUPPORTED))
+        raise StoreUnsupported(f"{uri} is {agent}; this release works with Neo4j {supported} (LTS)")
+
+
+async def _stored_version(database: Neo4jDatabase) -> int | None:
+    """Read the schema version of the database; None where the database is empty."""
+    stored = await database.value("connection/schema_version")
+    if stored is None and await database.value("connection/count_nodes"):
+        # another process of ours may have created the node meanwhile
+        stored = await database.value("connection/schema_version")
+        if stored is None:
+            raise StoreForeign(
+                f"database {database.settings.database!r} of {database.settings.uri} holds data of another"
+                " application; nothing was changed. Choose an empty database, or another server"
+            )
+    if not isinstance(stored, int | None):
+        raise StoreCorrupt(
+            f"{database.settings.uri} has schema version {stored!r}, which is not a number; restore a backup"
+        )
+    return stored
+
+
+async def _missing_indexes(database: Neo4jDatabase, texts: list[str]) -> list[str]:
+    """List our indexes, including those of constraints, that are absent or not online."""
+    states = dict(await database.rows("connection/list_indexes"))
+    names = [text.split()[2] for text in texts if text.startswith("CREATE")]
+    return sorted(name for name in names if states.get(name) != "ONLINE")
