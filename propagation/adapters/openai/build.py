@@ -34,5 +34,5 @@ def openai_embedder(endpoint: Endpoint, store: LedgerStore) -> OpenAIEmbedder:
     options = endpoint.options
     address = options.embeddings.base_url
     if address is not None and address != options.base_url:
-        endpoint = endpoint.elsewhere(address)
+        endpoint = endpoint.with_address(address)
     return OpenAIEmbedder(endpoint, store, options.embeddings)

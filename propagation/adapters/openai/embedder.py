@@ -4,17 +4,15 @@ import asyncio
 import logging
 import time
 from base64 import b64decode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.adapters.openai.endpoint.body_stream import TEXTS_A_CALL
-from propagation.adapters.openai.endpoint.endpoint import Endpoint
-from propagation.adapters.openai.endpoint.messages import PLAIN
-from propagation.adapters.openai.endpoint.response_body import field
+from propagation.adapters.openai.endpoint.client import TEXTS_PER_CALL, Embedding
+from propagation.adapters.openai.endpoint.endpoint import PLAIN_TEXT, Endpoint
 from propagation.adapters.openai.options import EmbeddingOptions
 from propagation.model.errors import IncompatibleSettings, ReasonerGaveUp
 from propagation.model.usage import Expenses
@@ -59,7 +57,7 @@ class OpenAIEmbedder:
 
     def stop_within(self, seconds: float) -> None:
         """The service stops."""
-        self._endpoint.shutdown.leave(seconds)
+        self._endpoint.shutdown.begin(seconds)
 
     async def close(self) -> None:
         """Let go of connections; what was spent is written down."""
@@ -84,8 +82,8 @@ class OpenAIEmbedder:
                 missing.append(text)
             else:
                 out[rows] = vector
-        for start in range(0, len(missing), TEXTS_A_CALL):
-            part = missing[start : start + TEXTS_A_CALL]
+        for start in range(0, len(missing), TEXTS_PER_CALL):
+            part = missing[start : start + TEXTS_PER_CALL]
             for text, vector in zip(part, await self._embedded(part), strict=True):
                 out[places[text]] = vector
         return out
@@ -115,22 +113,22 @@ class OpenAIEmbedder:
     async def _check_embeds(self, refusal: ReasonerGaveUp) -> None:
         """Raises the refusal where it says nothing of the texts: a plain one is refused, too."""
         try:
-            await self._asked([PLAIN])
+            await self._asked([PLAIN_TEXT])
         except ReasonerGaveUp:
             raise refusal from None
 
     async def _asked(self, part: Sequence[str]) -> NDArray[np.float32]:
         return self._checked(await self._endpoint.embeddings(self._model, part), len(part))
 
-    def _checked(self, answer: Mapping[str, Any], count: int) -> NDArray[np.float32]:
+    def _checked(self, answer: Sequence[Embedding], count: int) -> NDArray[np.float32]:
         """[count, D], in the order of `index`; servers give tokens' vectors, other lengths, other
         orders, and NaN."""
-        given = list(answer["data"])
         by_place = {
-            _place_of(one, place): field(one, "embedding") for place, one in enumerate(given)
+            place if one.place is None else one.place: one.vector
+            for place, one in enumerate(answer)
         }
-        if len(given) != count or by_place.keys() != set(range(count)):
-            raise ReasonerGaveUp(f"{len(given)} embeddings came for {count} texts")
+        if len(answer) != count or by_place.keys() != set(range(count)):
+            raise ReasonerGaveUp(f"{len(answer)} embeddings came for {count} texts")
         try:
             vectors = np.array([_numbers(by_place[place]) for place in range(count)], np.float64)
         except (TypeError, ValueError) as error:
@@ -168,17 +166,6 @@ class OpenAIEmbedder:
             f"{self._model}\n{text}".encode("utf-8", "replace"), digest_size=DIGEST
         ).digest()
         return digest, f"embedding:{int.from_bytes(digest[:8]) % max(self._places, 1)}"
-
-
-def _place_of(one: object, place: int) -> int:
-    """Which text an embedding is of: as it says, in figures or text; where it says nothing, by its
-    place. -1 where it says something else."""
-    index = field(one, "index")
-    if index is None:
-        return place
-    if isinstance(index, str) and index.isascii() and index.isdigit() and len(index) < 6:
-        return int(index)
-    return index if type(index) is int else -1
 
 
 def _numbers(embedding: Any) -> Any:

@@ -68,7 +68,7 @@ class OpenAIReasoner:
         return self.endpoint.ledger.expenses
 
     def stop_within(self, seconds: float) -> None:
-        self.endpoint.shutdown.leave(seconds)
+        self.endpoint.shutdown.begin(seconds)
 
     async def close(self) -> None:
         await self._asker.close()

@@ -10,8 +10,8 @@ from enum import StrEnum
 from hashlib import blake2b
 from typing import Any
 
+from propagation.adapters.openai.answer_json import parse_answer
 from propagation.adapters.openai.endpoint.endpoint import Endpoint
-from propagation.adapters.openai.parsing.answer_text import read
 from propagation.model.errors import ReasonerFailed, ReasonerUnavailable
 from propagation.ports.graph.leases import BlobStore
 
@@ -126,7 +126,7 @@ class JsonModeDetector:
             if isinstance(error, ReasonerUnavailable):
                 raise
             return {}
-        found = read(reply.text, reply.finish, reply.refusal)
+        found = parse_answer(reply.text, reply.finish, reply.refusal)
         return {} if found.fault else found.value
 
     async def _keep(self, mode: Mode) -> Mode:

@@ -6,17 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from propagation.adapters.openai.answer_json import Fault, ParsedAnswer, parse_answer
 from propagation.adapters.openai.answers.answer_cache import AnswerCache
+from propagation.adapters.openai.answers.answer_parts import check_part, match_parts, names_of
 from propagation.adapters.openai.answers.json_mode import (
     ENFORCED,
     JsonModeDetector,
     Mode,
     schema_format,
 )
-from propagation.adapters.openai.answers.part_matching import checked, matched, names_of
-from propagation.adapters.openai.endpoint.endpoint import Endpoint, FormRefused, Reply
-from propagation.adapters.openai.endpoint.messages import Messages
-from propagation.adapters.openai.parsing.answer_text import Fault, Said, read
+from propagation.adapters.openai.endpoint.endpoint import Endpoint, FormatRefused, Messages, Reply
 from propagation.adapters.openai.prompting.prompt import Question, Wanted, schema_of, shape_of
 from propagation.adapters.openai.prompting.prompt_data import document, tokens_in
 from propagation.model.errors import ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
@@ -95,21 +94,21 @@ class QuestionAsker:
                 parts.update({name: error for name in missing if name not in raw})
                 break
             usage += reply.usage
-            said = matched(
-                read(reply.text, reply.finish, reply.refusal, names_of(missing)), missing
+            answer = match_parts(
+                parse_answer(reply.text, reply.finish, reply.refusal, names_of(missing)), missing
             )
             for name, wanted in missing.items():
-                parts[name] = checked(said, name, wanted)
+                parts[name] = check_part(answer, name, wanted)
                 if not isinstance(parts[name], ReasonerFailed):
-                    raw[name] = said.value[name]
+                    raw[name] = answer.value[name]
             missing = {name: wanted for name, wanted in missing.items() if name not in raw}
             if not missing:
                 break
-            if said.fault in (Fault.TRUNCATED, Fault.THINKING):
-                if said.fault is Fault.THINKING or not reply.text:
+            if answer.fault in (Fault.TRUNCATED, Fault.THINKING):
+                if answer.fault is Fault.THINKING or not reply.text:
                     self._for_thoughts = THOUGHTS
                 tokens = 2 * question.tokens + self._for_thoughts
-            before = _again(reply, said, {name: str(parts[name]) for name in missing})
+            before = _again(reply, answer, {name: str(parts[name]) for name in missing})
         return raw, parts, usage
 
     async def _reply(
@@ -153,7 +152,7 @@ class QuestionAsker:
 
     async def _other_mode(self, mode: Mode, error: ReasonerGaveUp, usage: Usage) -> Mode:
         try:
-            return await self._json_modes.after(mode, refused=isinstance(error, FormRefused))
+            return await self._json_modes.after(mode, refused=isinstance(error, FormatRefused))
         except ReasonerUnavailable as nobody:
             raise type(nobody)(str(nobody), usage + nobody.usage) from nobody
 
@@ -164,7 +163,8 @@ class QuestionAsker:
         if value is None:
             return None
         parts = {
-            name: checked(Said(value), name, wanted) for name, wanted in question.parts.items()
+            name: check_part(ParsedAnswer(value), name, wanted)
+            for name, wanted in question.parts.items()
         }
         return None if any(isinstance(part, ReasonerFailed) for part in parts.values()) else parts
 
@@ -189,7 +189,7 @@ def _messages(
     return [{"role": "system", "content": told}, *asked]
 
 
-def _again(reply: Reply, said: Said, wrong: Mapping[str, str]) -> Messages:
+def _again(reply: Reply, answer: ParsedAnswer, wrong: Mapping[str, str]) -> Messages:
     """What was answered and what is wrong with it; what is asked again is only what was not usable."""
     why = (
         {
@@ -199,8 +199,8 @@ def _again(reply: Reply, said: Said, wrong: Mapping[str, str]) -> Messages:
             Fault.TRUNCATED: "Your answer was cut: be shorter.",
             Fault.BROKEN: "Your answer is no valid JSON: a sign in it is missing or too many.",
             Fault.NO_JSON: "Your answer held no JSON object.",
-        }.get(said.fault)
-        if said.fault
+        }.get(answer.fault)
+        if answer.fault
         else None
     )
     wanted = ", ".join(json.dumps(name) for name in wrong)

@@ -30,7 +30,7 @@ class CircuitBreaker:
     def open(self) -> bool:
         return self._failed >= self._most
 
-    async def admitted(self) -> bool:
+    async def admit(self) -> bool:
         """Before a call; whether it is the trial, which others wait for: they go on or fail as it
         ends. Raises EndpointUnavailable while open."""
         while self.open:
@@ -46,20 +46,20 @@ class CircuitBreaker:
             await self._trial.wait()
         return False
 
-    def answered(self) -> None:
+    def record_answer(self) -> None:
         self._failed, self._seconds = 0, FIRST_SECONDS
         if self._trial is not None:  # a call of before it was open was answered after all
             self._trial.set()
             self._trial = asyncio.Event()
 
-    def left(self, *, trial: bool) -> None:
-        """A call ended, however: `answered` or `failed` follows where that says something of the
+    def release(self, *, trial: bool) -> None:
+        """A call ended, however: `record_answer` or `record_failure` follows where that says something of the
         endpoint."""
         if trial and self._trial is not None:
             self._trial.set()
             self._trial = None
 
-    def failed(self, reason: str, *, trial: bool) -> None:
+    def record_failure(self, reason: str, *, trial: bool) -> None:
         self._failed += 1
         self._reason = reason
         if self.open:

@@ -11,7 +11,7 @@ from time import time
 
 from openai import APIConnectionError, APIStatusError, APITimeoutError, OpenAIError
 
-from propagation.adapters.openai.endpoint.response_body import NoAnswer, said_in
+from propagation.adapters.openai.endpoint.client import NoAnswer, error_message
 
 CONTEXT = (
     "context_length_exceeded",
@@ -29,6 +29,7 @@ TOO_MANY = re.compile(
 NOT_TAKEN = re.compile(r"not support|unsupported|unknown|unrecognized|not permitted|instead")
 ROLES = re.compile(r"\broles?\b|system[ _-](?:message|prompt|instruction)")
 SYSTEM = "system"
+BROKEN_OFF = "message body"  # as httpx words it where a connection ends within a body
 LONGEST_ASKED = 120.0
 AFTER_TIMEOUT = 1.0
 
@@ -69,25 +70,26 @@ class Failure:
 TIMED_OUT = Failure("timed out", Next.AGAIN, pause=AFTER_TIMEOUT, slow=True)
 
 
-def failure_of(error: Exception, sent: Mapping[str, object]) -> Failure:
-    """How to take an error of the client. `sent`: the parameters of the call."""
+def failure_of(error: Exception, parameters: Mapping[str, object]) -> Failure:
+    """Decide how to take an error of the client."""
     if isinstance(error, APITimeoutError):
         return TIMED_OUT
     if isinstance(error, APIStatusError):
-        return _of_status(error.status_code, said_in(error.body), error.response.headers, sent)
+        message, headers = error_message(error.body), error.response.headers
+        return _of_status(error.status_code, message, headers, parameters)
     if isinstance(error, NoAnswer):
         if error.status:
-            return _of_status(error.status, str(error), {}, sent)
+            return _of_status(error.status, str(error), {}, parameters)
         too_long = any(words in str(error).lower() for words in CONTEXT)
         return Failure(
             f"no answer: {error}"[:300],
             Next.NEVER if too_long else Next.AGAIN,
             counts=not too_long,
             sure=too_long,
-            answering=error.cut,
         )
     if isinstance(error, APIConnectionError):
-        return Failure(f"connection: {error.__cause__ or error}", Next.AGAIN)
+        reason = f"connection: {error.__cause__ or error}"
+        return Failure(reason, Next.AGAIN, answering=BROKEN_OFF in reason)
     if isinstance(error, OpenAIError):
         return Failure(f"client: {error}", Next.AGAIN)
     return Failure(f"broken answer: {type(error).__name__}: {error}"[:300], Next.AGAIN)
@@ -101,7 +103,7 @@ def _of_status(
     if status == 429:
         if "quota" in lowered or "billing" in lowered:
             return Failure(reason, Next.LATER, pause=LONGEST_ASKED, counts=False)
-        return Failure(reason, Next.AGAIN, pause=asked_pause(headers), counts=False, busy=True)
+        return Failure(reason, Next.AGAIN, pause=requested_pause(headers), counts=False, busy=True)
     if status in (401, 403):
         return Failure(f"{reason}; is the key right?", Next.LATER, pause=AFTER_TIMEOUT)
     if status == 402:
@@ -123,7 +125,9 @@ def _of_status(
     if status == 501:
         return Failure(reason, Next.NEVER)
     if status >= 500 or status in (408, 409):
-        return Failure(reason, Next.AGAIN, pause=asked_pause(headers, 0.0), unsaid=status == 500)
+        return Failure(
+            reason, Next.AGAIN, pause=requested_pause(headers, 0.0), unsaid=status == 500
+        )
     return Failure(reason, Next.NEVER, counts=False)
 
 
@@ -159,7 +163,7 @@ def has_system(messages: object) -> bool:
     return isinstance(messages, list) and any(one["role"] == SYSTEM for one in messages)
 
 
-def asked_pause(headers: Mapping[str, str], otherwise: float = 1.0) -> float:
+def requested_pause(headers: Mapping[str, str], otherwise: float = 1.0) -> float:
     """Seconds that Retry-After (milliseconds, seconds or a date) or a rate header asks for."""
     if milliseconds := _number(headers.get("retry-after-ms", "").strip()):
         return _bounded(milliseconds / 1_000)

@@ -38,7 +38,7 @@ class RateLimiter:
         self.running = 0
 
     @asynccontextmanager
-    async def turn(self, tokens: int) -> AsyncIterator[None]:
+    async def slot(self, tokens: int) -> AsyncIterator[None]:
         """One call of about so many tokens. Cancelled while waiting, it has taken nothing."""
         await self._places.acquire()
         try:
@@ -59,23 +59,23 @@ class RateLimiter:
                 self._places.release()
 
     @property
-    def at_once(self) -> int:
+    def concurrency(self) -> int:
         """How many may be in flight now."""
         return self._of - self._to_withhold
 
-    def slower(self) -> None:
+    def reduce(self) -> None:
         """Half as many at once, at least one: a call timed out. Of a burst of those the first
         counts."""
         if self._clock() >= self._slower_at + BURST:
             self._slower_at = self._clock()
-            self._to_withhold = self._of - max(self.at_once // 2, 1)
+            self._to_withhold = self._of - max(self.concurrency // 2, 1)
             self._answers = 0
 
-    def faster(self) -> None:
+    def restore(self) -> None:
         """One more at once for as many answers as there may be at once."""
         if self._to_withhold:
             self._answers += 1
-            if self._answers >= self.at_once:
+            if self._answers >= self.concurrency:
                 self._answers = 0
                 self._to_withhold -= 1
                 if self._withheld > self._to_withhold:

@@ -1,5 +1,6 @@
 """What a part of an answer may look like: near enough is read, what could mean two things is not."""
 
+import json
 import math
 import re
 from contextlib import suppress
@@ -16,7 +17,7 @@ from pydantic import (
     model_validator,
 )
 
-from propagation.adapters.openai.parsing.answer_text import decoded, plain
+from propagation.adapters.openai.answer_json import plain
 
 NUMBER = re.compile(r"(?<!\d)(?<!\d\.)-?\d{1,6}(?!\d|\.\d)")
 NUMBER_WORDS = {"one": 1, "first": 1, "two": 2, "second": 2}
@@ -67,8 +68,8 @@ def _is_no_number(value: Any) -> bool:
 def _unquoted(value: Any) -> Any:
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
-            return decoded(value)
-        except ValueError:
+            return json.loads(value, strict=False)
+        except (ValueError, RecursionError):
             return value
     return value
 

@@ -34,7 +34,7 @@ class QuestionAsker:
 @pytest.fixture(autouse=True)
 def _soon_again(monkeypatch):
     """What failed is tried again at once."""
-    monkeypatch.setattr(endpoint, "BACKOFF", 0.01)
+    monkeypatch.setattr(endpoint, "BACKOFF_SECONDS", 0.01)
 
 
 @pytest.fixture

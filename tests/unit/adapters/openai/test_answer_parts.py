@@ -2,8 +2,8 @@
 
 import pytest
 
-from propagation.adapters.openai.answers.part_matching import checked, matched
-from propagation.adapters.openai.parsing.answer_text import Said
+from propagation.adapters.openai.answer_json import ParsedAnswer
+from propagation.adapters.openai.answers.answer_parts import check_part, match_parts
 from propagation.adapters.openai.prompting.prompt import Wanted, schema_of, shape_of
 from propagation.adapters.openai.prompting.prompt_data import letter_in
 from propagation.adapters.openai.prompts import (
@@ -30,7 +30,7 @@ def parts():
 
 
 def answered(name, value):
-    return checked(Said({name: value}), name, parts()[name])
+    return check_part(ParsedAnswer({name: value}), name, parts()[name])
 
 
 @pytest.mark.parametrize(
@@ -80,14 +80,16 @@ def test_hearsay_changes_no_line_that_the_client_said_itself():
 def test_an_object_around_the_answer_is_taken_off():
     wanted = parts()
     inside = {"prediction": {"choice": 1}, "user": {"used": [], "edits": []}}
-    assert matched(Said({"answer": inside}), wanted).value == inside
-    assert matched(
-        Said({"order": [2, 1]}),
+    assert match_parts(ParsedAnswer({"answer": inside}), wanted).value == inside
+    assert match_parts(
+        ParsedAnswer({"order": [2, 1]}),
         rank.question(party(user()), [party(item()), party(item(NEGATIVE))]).parts,
     ).value == {"ranking": {"order": [2, 1]}}
     deep = {"result": {"output": {"data": {"content": {"answer": inside}}}}}
-    assert matched(Said(deep), wanted).value == inside
-    assert matched(Said({"something": {"else": 1}}), wanted).value == {"something": {"else": 1}}
+    assert match_parts(ParsedAnswer(deep), wanted).value == inside
+    assert match_parts(ParsedAnswer({"something": {"else": 1}}), wanted).value == {
+        "something": {"else": 1}
+    }
 
 
 def test_the_schema_asks_of_servers_only_what_all_grammars_take():
@@ -171,7 +173,7 @@ def test_a_rule_about_a_message_that_is_another_s_is_none():
         {"about": "Free Jazz", "weigh": "ignore"},
     ]
     wanted = backward.question(work(), 1, {"user": reader}).parts["user"]
-    _, client = checked(Said({"user": {"rules": rules}}), "user", wanted)
+    _, client = check_part(ParsedAnswer({"user": {"rules": rules}}), "user", wanted)
     assert [(rule.router, rule.attribute) for rule in client.rules] == [(3, None)], (
         "two rules a call, of which one is none"
     )

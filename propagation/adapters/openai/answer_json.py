@@ -1,0 +1,268 @@
+"""JSON objects in the text of a model's answer."""
+
+import html
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from json_repair import repair_json
+
+ANSWER_CHARS = 200_000
+REPAIR_CHARS = 40_000
+TRIES = 50
+DEPTH = 40
+LARGEST_NUMBER = 10**18
+THOUGHT_TAG = re.compile(r"[<\[◁](/?)(?:think|thinking|thought|reasoning)[>\]▷]", re.IGNORECASE)
+REFUSAL = re.compile(
+    r"^\W*(?:i['’]?m sorry|sorry,|i am sorry|i apologi[sz]e|i can['’]?(?:no)?t\b|i cannot|i['’]?m (?:un|not )able"
+    r"|i am (?:un|not )able|i won['’]?t|as an ai)",
+    re.IGNORECASE,
+)
+QUOTED_NAME = re.compile(r"""\{\s*["'“`]""")
+MEMBERS_WITHOUT_BRACES = re.compile(r'\s*"[^"\\{}\[\]:,\n]{1,80}"\s*:\s*\{')
+TRUNCATED_FINISHES = frozenset(
+    {"length", "max_tokens", "model_length", "max_length", "max_output_tokens", "incomplete"}
+)
+FILTERED_FINISHES = frozenset(
+    {
+        "content_filter",
+        "safety",
+        "refusal",
+        "blocklist",
+        "prohibited_content",
+        "recitation",
+        "sensitive",
+    }
+)
+# NUL, other controls, lone surrogates and U+FFFD break stores and wires far from here.
+UNUSABLE = re.compile("[\ud800-\udfff\x00-\x08\x0b-\x1f\x7f\ufffd]")
+NESTED_BRACES = re.compile(r"(?:\{\s*){4}")  # json_repair takes seconds for thousands of them
+PUNCTUATION = re.compile(r"[\W_]+")
+
+# Repairs of json_repair, by the beginning of its log entries. These change how a value is written
+# and not what it means; an answer with any other repair is asked for again.
+SAFE_REPAIRS = (
+    "Converted unquoted Python",
+    "Found a delimiter that was escaped",
+    "Found a stray escape sequence",
+    "Found a unicode escape sequence",
+    "Found block comment",
+    "Found line comment",
+    "The parser returned early",
+    "While parsing a string in Array context, we detected a quoted section",
+    "While parsing a string in object value context, we found a balanced inline container",
+    "While parsing a string in object value context, we found a comma that belongs to the string",
+    "While parsing a string, we found a leading quote that starts a quoted span",
+    "While parsing a string, we found a misplaced quote",
+)
+# A name without quotes is logged as these three.
+BARE_NAME = (
+    "While parsing a string missing the left delimiter in object key context, we found a :",
+    "While parsing a string, we found a literal instead of a quote",
+    "While parsing a string, we missed the closing quote",
+)
+DECODER = json.JSONDecoder(strict=False)
+
+
+class Fault(StrEnum):
+    """Why an answer has no usable object."""
+
+    EMPTY = "empty"
+    REFUSED = "refused"
+    TRUNCATED = "truncated"
+    THINKING = "only thought"
+    BROKEN = "broken JSON"
+    NO_JSON = "no JSON object"
+
+
+@dataclass(frozen=True)
+class ParsedAnswer:
+    """The object of an answer (of a truncated one, its whole members), or why there is none."""
+
+    value: Mapping[str, Any]
+    fault: Fault | None = None
+
+
+def parse_answer(
+    text: str | None, finish: str | None, refusal: str | None, names: Collection[str] = ()
+) -> ParsedAnswer:
+    """Find the JSON object in an answer.
+
+    Models repeat what they were shown and write drafts first, so of several objects the one with
+    the most of the expected names counts, and of equals the last.
+
+    Args:
+        finish: The server's finish reason, in its own words; None if it gave none.
+        names: The member names that the answer is expected to have.
+    """
+    reason = (finish or "").lower()
+    truncated = reason in TRUNCATED_FINISHES
+    if refusal:
+        return ParsedAnswer({}, Fault.REFUSED)
+    if not text or not text.strip():
+        fault = Fault.REFUSED if reason in FILTERED_FINISHES else Fault.EMPTY
+        return ParsedAnswer({}, Fault.TRUNCATED if truncated else fault)
+    spoken = _remove_thoughts(text[:ANSWER_CHARS])
+    if spoken is None:
+        return ParsedAnswer({}, Fault.THINKING)
+    spoken = _undo_escaping(spoken)
+    expected = {plain(name) for name in names}
+    objects = list(_valid_objects(spoken, expected))
+    if objects:
+        return ParsedAnswer(cleaned(_best_object(objects, expected)))
+    if REFUSAL.match(spoken.strip()) or reason in FILTERED_FINISHES:
+        return ParsedAnswer({}, Fault.REFUSED)
+    start = spoken.find("{")
+    if start < 0:
+        return ParsedAnswer({}, Fault.TRUNCATED if truncated else Fault.NO_JSON)
+    broken = spoken[start:]
+    closed = not truncated and broken.rfind("}") > max(broken.rfind("{"), broken.rfind('"'))
+    repaired = _repair(broken[: broken.rfind("}") + 1], expected) if closed else None
+    if repaired is not None:
+        return ParsedAnswer(cleaned(repaired))
+    members = cleaned(_whole_members(broken, names))
+    return ParsedAnswer(members, Fault.BROKEN if closed else Fault.TRUNCATED)
+
+
+def plain(name: str) -> str:
+    """Normalise a name: `Candidate 1`, `candidate-1` and `candidate_1` are the same."""
+    return PUNCTUATION.sub("", name).casefold()
+
+
+def cleaned(value: Any, depth: int = 0) -> Any:
+    """Replace characters that break stores, and numbers too large to be counts by infinity."""
+    if depth > DEPTH:
+        return None
+    if isinstance(value, str):
+        return UNUSABLE.sub(" ", value)
+    if isinstance(value, list):
+        return [cleaned(one, depth + 1) for one in value]
+    if isinstance(value, dict):
+        return {
+            UNUSABLE.sub(" ", str(name)): cleaned(one, depth + 1) for name, one in value.items()
+        }
+    if isinstance(value, int) and abs(value) > LARGEST_NUMBER:
+        return math.inf
+    return value
+
+
+def _remove_thoughts(text: str) -> str | None:
+    """Cut out what stands between thought tags; None if nothing else is there.
+
+    An end tag without a beginning ends a thought that began with the text.
+    """
+    kept: list[str] = []
+    place, thinking = 0, False
+    for tag in THOUGHT_TAG.finditer(text):
+        if tag.group(1):
+            if not thinking:
+                kept.clear()
+            thinking = False
+        elif not thinking:
+            kept.append(text[place : tag.start()])
+            thinking = True
+        place = tag.end()
+    if not thinking:
+        kept.append(text[place:])
+    spoken = "".join(kept)
+    return spoken if spoken.strip() else None
+
+
+def _undo_escaping(text: str) -> str:
+    """Read an object that is written as HTML, as a JSON string, or without its outer braces."""
+    if "&quot;" in text and '"' not in text:
+        text = html.unescape(text)
+    if text.lstrip().startswith('"{') and isinstance(inner := _loads(text), str):
+        text = inner
+    if '{\\"' in text and '{"' not in text:
+        text = text.replace('\\"', '"').replace("\\\\", "\\")
+    return f"{{{text}}}" if MEMBERS_WITHOUT_BRACES.match(text) else text
+
+
+def _loads(text: str) -> Any:
+    try:
+        return json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _valid_objects(text: str, expected: Collection[str]) -> Iterator[dict[str, Any]]:
+    """Find valid objects that are not part of another object.
+
+    Inside an object that is itself broken, only those with expected names count: another one is a
+    piece of the answer.
+    """
+    inside_broken = False
+    place = text.find("{")
+    for _ in range(TRIES):
+        if place < 0:
+            return
+        try:
+            value, end = DECODER.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            inside_broken = inside_broken or QUOTED_NAME.match(text, place) is not None
+            end = place + 1
+        else:
+            if not inside_broken or _count_expected(value, expected):
+                yield value
+        place = text.find("{", end)
+
+
+def _count_expected(value: Mapping[str, Any], expected: Collection[str]) -> int:
+    return sum(plain(name) in expected for name in value)
+
+
+def _best_object(objects: Sequence[dict[str, Any]], expected: Collection[str]) -> dict[str, Any]:
+    """Choose one object, or join those with expected names only: one object for each part."""
+    joined: dict[str, Any] = {}
+    for one in objects:
+        if one and _count_expected(one, expected) == len(one):
+            joined.update(one)
+    if expected:
+        best = max(reversed(objects), key=lambda one: _count_expected(one, expected))
+    else:
+        best = max(objects, key=lambda one: len(str(one)))
+    more = _count_expected(joined, expected) > _count_expected(best, expected)
+    return joined if more else best
+
+
+def _repair(text: str, expected: Collection[str]) -> dict[str, Any] | None:
+    """Repair broken JSON; None unless the repairs change only how the object is written."""
+    if len(text) > REPAIR_CHARS or NESTED_BRACES.search(text):
+        return None
+    try:
+        value, log = repair_json(text, logging=True, skip_json_loads=True)
+    except (ValueError, RecursionError):
+        return None
+    values = value if isinstance(value, list) else [value]
+    objects = [one for one in values if isinstance(one, dict)]
+    repairs = Counter(_kind_of(entry["text"]) for entry in log)
+    for kind in SAFE_REPAIRS:
+        del repairs[kind]
+    only_bare_names = repairs.keys() == set(BARE_NAME) and len(set(repairs.values())) == 1
+    if not objects or (repairs and not only_bare_names):
+        return None
+    return _best_object(objects, expected)
+
+
+def _kind_of(repair: str) -> str:
+    """Return the beginning of a repair's log entry by which it is known, or the whole of it."""
+    known = (*SAFE_REPAIRS, *BARE_NAME)
+    return next((kind for kind in known if repair.startswith(kind)), repair)
+
+
+def _whole_members(text: str, names: Collection[str]) -> dict[str, Any]:
+    """Read those members of a broken object that are valid objects or lists themselves."""
+    members: dict[str, Any] = {}
+    for name in names:
+        found = re.search(rf'"{re.escape(name)}"\s*:\s*(?=[{{\[])', text)
+        if found:
+            with suppress(ValueError, RecursionError):
+                members[name], _ = DECODER.raw_decode(text, found.end())
+    return members

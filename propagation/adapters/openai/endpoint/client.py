@@ -1,0 +1,228 @@
+"""The typed client of an endpoint, and what its answers hold."""
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import httpx2
+from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+
+from propagation.adapters.openai.options import OpenAIOptions
+
+REDIRECTS = 2
+NO_KEY = "none"
+UNCOMPRESSED = {"Accept-Encoding": "identity"}  # a small body may unpack to one without end
+TEXTS_PER_CALL = 64
+BODY_BYTES, NUMBER_BYTES = 8_000_000, 32
+TOKENS_MAX = 10_000_000
+ERROR_STATUSES = range(400, 600)
+ERROR_CHARS = 300
+
+
+class NoAnswer(ValueError):
+    """A response without an answer, e.g. an error with status 200.
+
+    `status` is the one that the body names; 0 if it names none.
+    """
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Completion:
+    """The answer to a chat; `text` is None where it has none, token counts where it is not told."""
+
+    text: str | None
+    finish: str | None
+    refusal: str | None
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """A vector as the server sent it, and the place of its text."""
+
+    place: object
+    vector: Any
+
+
+@dataclass(frozen=True)
+class Embeddings:
+    """The answer to a request for embeddings, unchecked."""
+
+    vectors: list[Embedding]
+    prompt_tokens: int | None
+    headers: Mapping[str, str]
+    text: None = None
+    completion_tokens: int = 0
+
+
+class ModelClient:
+    """An OpenAI-compatible server, asked once a call: retries are the endpoint's affair."""
+
+    def __init__(self, options: OpenAIOptions, key: str | None) -> None:
+        largest_embeddings = TEXTS_PER_CALL * options.embeddings.dimension * NUMBER_BYTES
+        self._client = AsyncOpenAI(
+            base_url=options.base_url,
+            api_key=key or NO_KEY,  # local servers want none
+            max_retries=0,
+            timeout=options.timeout,
+            default_headers=UNCOMPRESSED,
+            http_client=DefaultAsyncHttpxClient(
+                max_redirects=REDIRECTS,
+                event_hooks={"response": [_BodyLimit(max(BODY_BYTES, largest_embeddings))]},
+            ),
+        )
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    async def complete(self, parameters: dict[str, Any]) -> Completion:
+        """Ask for a chat completion. Raises NoAnswer and errors of the client."""
+        response = await self._client.chat.completions.with_raw_response.create(**parameters)
+        completion: Any = response.parse()
+        choices = getattr(completion, "choices", None)
+        if not isinstance(choices, list):
+            _raise_error(completion, "choices")
+        spoken = [(choice, text) for choice in choices if (text := _text_of_choice(choice))]
+        choice, text = spoken[0] if spoken else (choices[0] if choices else None, None)
+        if not text and getattr(choice, "error", None):
+            _raise_error(choice, "answer")
+        return Completion(
+            text,
+            _string(getattr(choice, "finish_reason", None)),
+            None if text else _string(getattr(getattr(choice, "message", None), "refusal", None)),
+            _tokens(completion, "prompt_tokens"),
+            _tokens(completion, "completion_tokens"),
+            response.headers,
+        )
+
+    async def embed(self, parameters: dict[str, Any]) -> Embeddings:
+        """Ask for embeddings. Raises NoAnswer and errors of the client."""
+        response = await self._client.embeddings.with_raw_response.create(**parameters)
+        answer: Any = response.parse()
+        data = getattr(answer, "data", None)
+        if not isinstance(data, list):
+            _raise_error(answer, "data")
+        vectors = [
+            Embedding(getattr(one, "index", None), getattr(one, "embedding", None)) for one in data
+        ]
+        return Embeddings(vectors, _tokens(answer, "prompt_tokens"), response.headers)
+
+
+class _BodyLimit:
+    """A hook of the HTTP client: a longer body is a broken connection."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+
+    async def __call__(self, response: httpx2.Response) -> None:
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        response.stream = LimitedStream(response.stream, self._most_bytes)
+
+
+class LimitedStream(httpx2.AsyncByteStream):
+    """A body of at most so many bytes."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream, most_bytes: int) -> None:
+        self._stream = stream
+        self._most_bytes = most_bytes
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for part in self._stream:
+            size += len(part)
+            if size > self._most_bytes:
+                raise httpx2.ReadError(f"the answer has more than {self._most_bytes} bytes")
+            yield part
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+def error_message(body: object) -> str:
+    """Return the message of an error's body in one line, whatever form the body has."""
+    if isinstance(body, Mapping):
+        inner = body.get("error") or body
+        if isinstance(inner, Mapping):
+            parts = (inner.get(name) for name in ("message", "detail", "code", "type"))
+            body = " ".join(str(part) for part in parts if part)
+        else:
+            body = inner
+    return " ".join(str(body or "").split())[:ERROR_CHARS]
+
+
+def _raise_error(answer: object, missing: str) -> NoReturn:
+    error = getattr(answer, "error", None)
+    message = error_message(
+        {"error": error} if error else answer if isinstance(answer, str) else ""
+    )
+    fields = error if isinstance(error, Mapping) else {}
+    codes = [str(fields.get(name)) for name in ("code", "status")]
+    status = next(
+        (int(code) for code in codes if code.isdigit() and int(code) in ERROR_STATUSES), 0
+    )
+    raise NoAnswer(f"the response has no {missing}: {message}", status)
+
+
+def _text_of_choice(choice: object) -> str | None:
+    text = _text_of_message(getattr(choice, "message", None))
+    return text if text is not None else _string(getattr(choice, "text", None))
+
+
+def _text_of_message(message: object) -> str | None:
+    """Return the content, or the arguments of tool calls, or else what came as reasoning.
+
+    Some servers answer with a tool that nobody offered, and some put the answer where thoughts go.
+    """
+    content = _text_of_content(getattr(message, "content", None))
+    if content is None or "{" not in content:
+        content = _text_of_calls(message) or content
+    if content is not None and content.strip():
+        return content
+    thought = getattr(message, "reasoning_content", None) or getattr(message, "reasoning", None)
+    if not isinstance(thought, str) or not thought.strip():
+        return content
+    return thought if thought.strip().startswith("{") else f"<think>{thought}"
+
+
+def _text_of_content(content: object) -> str | None:
+    """Return a text, the texts of a list of parts, or an object as JSON."""
+    if isinstance(content, Mapping):
+        return _string(content.get("text")) or json.dumps(content)
+    if isinstance(content, list):
+        parts = (part for part in content if isinstance(part, Mapping))
+        texts = (part.get("text") for part in parts if part.get("type") != "reasoning")
+        return "".join(text for text in texts if isinstance(text, str)) or None
+    return _string(content)
+
+
+def _text_of_calls(message: object) -> str | None:
+    """Return tool calls as one object: the name of each to its arguments."""
+    calls = [
+        *(getattr(call, "function", None) for call in getattr(message, "tool_calls", None) or ()),
+        getattr(message, "function_call", None),
+    ]
+    members = []
+    for call in calls:
+        arguments = getattr(call, "arguments", None)
+        if arguments:
+            text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+            members.append(f"{json.dumps(getattr(call, 'name', None) or 'answer')}: {text}")
+    return f"{{{', '.join(members)}}}" if members else None
+
+
+def _string(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _tokens(answer: object, name: str) -> int | None:
+    """Return a count of tokens; some servers send zeros, and some send impossible counts."""
+    count = getattr(getattr(answer, "usage", None), name, None)
+    return count if type(count) is int and 0 < count <= TOKENS_MAX else None
