@@ -135,7 +135,7 @@ async def _one(engine: Engine, ref: int, line: int) -> tuple[float, float, int] 
     from catalogue texts."""
     started = time.perf_counter()
     first, paths = None, 0
-    async for path in engine.tracer.to_line(ref, line):
+    async for path in engine.tracer.trace_line(ref, line):
         paths += 1
         if first is None and isinstance(path[0], InteractionRow):
             first = time.perf_counter() - started

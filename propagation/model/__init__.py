@@ -1,1 +1,1 @@
-"""The vocabulary: one file a term, all of it immutable."""
+"""The vocabulary: immutable types of clients, routers, interactions and errors."""

@@ -1,1 +1,1 @@
-"""What the workflow needs of the world. Every call that may reach a network is async."""
+"""Ports: what the workflow needs from storage, models, the index and the clock."""

@@ -28,7 +28,7 @@ from propagation.workflow.evolve.evolution import Evolution
 from propagation.workflow.forget.coordinator import Forgetting, Memory
 from propagation.workflow.forget.retention import Retention
 from propagation.workflow.history.profile_reader import ProfileReader
-from propagation.workflow.history.time_travel import Past
+from propagation.workflow.history.time_travel import TimeTravel
 from propagation.workflow.history.trace import Tracer
 from propagation.workflow.index.maintenance import IndexMaintenance, OnProgress, no_progress
 from propagation.workflow.index.outbox_feed import OutboxFeed
@@ -39,8 +39,8 @@ from propagation.workflow.learn.re_embedding import RefusedTexts
 from propagation.workflow.learn.rebuild import rebuild
 from propagation.workflow.read.reasoner_ranking import ReasonerRanking
 from propagation.workflow.read.recommend import Recommender
-from propagation.workflow.read.router_words import RouterWords
-from propagation.workflow.read.similar_clients import Similar
+from propagation.workflow.read.router_communities import RouterAttributes
+from propagation.workflow.read.similar_clients import SimilarClients
 from propagation.workflow.reason.cold_start import ColdStart
 from propagation.workflow.reason.drafting import Drafting
 from propagation.workflow.reason.interaction import InteractionReasoning
@@ -119,7 +119,7 @@ class Engine:
         )
         self.retention = Retention(store)
         self.refused = RefusedTexts(store, embedder, self.numbers)
-        self.similar = Similar(store, self.numbers)
+        self.similar = SimilarClients(store, self.numbers)
         feed = OutboxFeed(store, index)
         self.vectors = VectorSync(store, embedder, feed, self.numbers, yield_to_calls)
         self.recommender = Recommender(
@@ -128,7 +128,7 @@ class Engine:
             embedder,
             self.catalogue,
             self.unlearned,
-            RouterWords(store, self.numbers, self.vectors),
+            RouterAttributes(store, self.numbers, self.vectors),
         )
         self.upkeep = IndexMaintenance(
             store, embedder, index, feed, self.vectors, self.numbers, self.leases
@@ -160,7 +160,7 @@ class Engine:
             reasoner.concurrency,
             beside,
         )
-        self.past = Past(store)
+        self.past = TimeTravel(store)
         self.profiles = ProfileReader(
             store, reasoner, settings, self.vectors.publish, self.past, self._merging
         )

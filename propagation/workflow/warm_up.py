@@ -12,7 +12,7 @@ from propagation.numbers.ranking.quantised_scores import follow_recent, up_to_da
 from propagation.workflow.concurrency.core_pool import CorePool
 from propagation.workflow.forget.number_changes import History, Subtraction
 from propagation.workflow.learn.checkpoints import restored, snapshot
-from propagation.workflow.read.scoring import EMPTY_ROWS, Ask, Reader
+from propagation.workflow.read.scoring import EMPTY_ROWS, CatalogueScorer, ReadRequest
 from propagation.workflow.views.numbers_view import NumbersView, seeded_directions
 from propagation.workflow.warm_evolution import warm_evolution
 
@@ -57,11 +57,11 @@ def warm_reading(view: NumbersView | None = None) -> None:
     view = view or _view()
     view.taste_weights([ref_of(ClientKind.USER, 0), ref_of(ClientKind.ITEM, 0)], count=2)
     cores = CorePool(1)
-    Reader(cores).read(
+    CatalogueScorer(cores).read(
         view,
         [
-            Ask(user=0, arm=0, limit=1, explain=True),
-            Ask(user=0, arm=0, limit=1, candidates=np.arange(SIZE)),
+            ReadRequest(user=0, arm=0, limit=1, explain=True),
+            ReadRequest(user=0, arm=0, limit=1, candidates=np.arange(SIZE)),
         ],
     )
     cores.close()

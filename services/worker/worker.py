@@ -236,7 +236,7 @@ class Worker:
         del self._pending_merges[ref]
         await self._priority.yield_to_calls()
         with suppress(NotFound):  # the client may have been forgotten since
-            await self._engine.profiles.merged(ref)
+            await self._engine.profiles.read_merged(ref)
         return 1
 
     async def _follow(self) -> int:

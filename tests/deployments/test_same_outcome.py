@@ -17,7 +17,7 @@ from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
 from propagation.model.interactions.interaction import NewInteraction
 from propagation.workflow.engine import Engine
 from propagation.workflow.learn.checkpoints import snapshot
-from propagation.workflow.read.recommend import Wish
+from propagation.workflow.read.recommend import RecommendRequest
 from propagation.workflow.replay import replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.cli.research.replay import checked
@@ -78,7 +78,9 @@ async def outcome_of(store, points, clients, events, workflow):
         assert await store.check() == []
         refs = sorted(await store.text_versions())
         users = sorted({event.user_id for event in events})[:LISTS]
-        lists = [(await engine.recommender.recommend(Wish(user, 10))).items for user in users]
+        lists = [
+            (await engine.recommender.recommend(RecommendRequest(user, 10))).items for user in users
+        ]
         return {
             "report": report,
             "texts": await store.load_texts(refs),

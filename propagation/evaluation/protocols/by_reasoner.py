@@ -21,7 +21,7 @@ from propagation.model.errors import ReasonerUnavailable
 from propagation.model.interactions.interaction import NewInteraction
 from propagation.model.usage import Usage
 from propagation.workflow.engine import Engine
-from propagation.workflow.read.recommend import Wish
+from propagation.workflow.read.recommend import RecommendRequest
 
 NINE = 9
 CUTS = (1, 5, 10)
@@ -245,14 +245,15 @@ async def _ranked(engine: Engine, name: str, targets: Sequence[Target]) -> DrawR
 async def _place(engine: Engine, target: Target) -> tuple[int, bool]:
     """(the target's place, 0 the best; whether the reasoner ranked)."""
     candidates = sorted([target.item, *target.others])
-    wish = Wish(
+    wish = RecommendRequest(
         user_id=target.user, limit=len(candidates), candidates=candidates, exclude_seen=False
     )
     by_numbers = await engine.recommender.recommend(wish)
-    found, asked = await _patiently(
-        engine, lambda: engine.ranking.reordered(target.user, by_numbers, None, waits=True)
+    found = await _patiently(
+        engine,
+        lambda: engine.ranking.rerank(target.user, by_numbers, None, raise_unavailable=True),
     )
-    return [item.item_id for item in found.items].index(target.item), asked
+    return [item.item_id for item in found.items].index(target.item), found.by_reasoner
 
 
 def _cost(usage: Usage) -> list[PromptCost]:

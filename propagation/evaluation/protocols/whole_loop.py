@@ -19,7 +19,7 @@ from propagation.numbers.rules.combiner import START_WEIGHT, Combiner, new_combi
 from propagation.numbers.rules.features import FEATURES, PROPAGATED, Feature
 from propagation.numbers.rules.seen_items import has_seen
 from propagation.workflow.engine import Engine
-from propagation.workflow.read.scoring import Ask
+from propagation.workflow.read.scoring import ReadRequest
 from propagation.workflow.replay import replay
 from propagation.workflow.views.numbers_view import OFF, ON
 
@@ -107,8 +107,8 @@ async def _ranked(
     rows = np.arange(view.items)
     gains = []
     for arm, held in ((OFF, None), (WITHOUT_TEXT, None), (ON, None), (ON, factors)):
-        read = await engine.recommender.readings.read(
-            Ask(user=user, arm=arm, limit=len(rows), factors=held, candidates=rows)
+        read = await engine.recommender.batcher.read(
+            ReadRequest(user=user, arm=arm, limit=len(rows), factors=held, candidates=rows)
         )
         scores = read.ranked.scores
         own = scores[read.ranked.rows == item][0]

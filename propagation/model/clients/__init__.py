@@ -1,0 +1,1 @@
+"""Clients with their profiles, filter memories, attributes and gradients."""

@@ -1,0 +1,1 @@
+"""Interactions with their log, learned numbers, reasoning and withdrawal."""

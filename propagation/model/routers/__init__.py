@@ -1,0 +1,1 @@
+"""Routers with their messages, rounds, epochs and evolutions."""

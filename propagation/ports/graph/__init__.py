@@ -1,0 +1,1 @@
+"""Ports of the graph store, one file for each kind of commit."""

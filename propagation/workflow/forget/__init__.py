@@ -1,0 +1,1 @@
+"""Withdrawing interactions and erasing clients, in numbers and in texts."""

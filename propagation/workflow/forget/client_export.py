@@ -11,7 +11,7 @@ from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView
 
 
-async def exported(
+async def export_lines(
     store: ForgettingGraph, numbers: NumbersOwner, key: ClientKey
 ) -> AsyncIterator[str]:
     """A line a record, `what` naming its kind (see ports/graph/export.py), the numbers in memory

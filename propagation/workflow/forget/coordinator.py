@@ -11,8 +11,8 @@ from propagation.model.errors import Unsupported
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph.graph_store import ForgettingGraph, GraphStore
 from propagation.workflow.concurrency.leases import Leases
-from propagation.workflow.forget.erasure import Erasure, Forgotten
-from propagation.workflow.forget.retraction import Retracted, Retraction
+from propagation.workflow.forget.erasure import Erasure, ErasureResult
+from propagation.workflow.forget.retraction import Retraction, RetractionResult
 from propagation.workflow.forget.withdrawal import Outcome, TakingBack
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import VectorSync
@@ -88,7 +88,7 @@ class Forgetting:
         if self._store is not None and await self._store.wiping_due():
             await self._store.wipe()
 
-    async def retract(self, event_ids: Sequence[str]) -> Retracted:
+    async def retract(self, event_ids: Sequence[str]) -> RetractionResult:
         """Take events back, with what they wrote. Raises LeaseLost, Unsupported."""
         self._check()
         async with self._still():
@@ -102,7 +102,7 @@ class Forgetting:
                 await self._retraction.show(retracted.outcome)
         return retracted
 
-    async def forget(self, key: ClientKey) -> Forgotten:
+    async def forget(self, key: ClientKey) -> ErasureResult:
         """Everything of a client goes; see docs/erasure.md. Raises NotFound, LeaseLost,
         Unsupported; StoreBusy where the files could not be wiped (the client is forgotten then, and
         the next start wipes them)."""
@@ -115,7 +115,7 @@ class Forgetting:
             await self._erasure.wipe(forgotten)  # others learn and reason again meanwhile
         return forgotten
 
-    def _leaves(self, forgotten: Forgotten) -> None:
+    def _leaves(self, forgotten: ErasureResult) -> None:
         self._memory.unlearned.passed(forgotten.sequence)
         self._memory.forget_texts(_changed(forgotten.outcome))
         if forgotten.client.key.kind == ClientKind.USER:

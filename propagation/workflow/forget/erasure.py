@@ -12,7 +12,7 @@ from propagation.workflow.forget.withdrawal import Leaving, Outcome, TakingBack
 
 
 @dataclass(frozen=True)
-class Forgotten:
+class ErasureResult:
     """`client` as it was; `lines_dropped`: lines of others' current profiles that went with it;
     `said`: attributes of its own text."""
 
@@ -31,7 +31,7 @@ class Erasure:
         self._store = store
         self._taking_back = taking_back
 
-    async def commit(self, key: ClientKey) -> Forgotten:
+    async def commit(self, key: ClientKey) -> ErasureResult:
         """Its id is free to start anew from here on. Raises NotFound, LeaseLost."""
         (ref,) = await self._store.find_refs([key])
         if ref is None:
@@ -47,7 +47,7 @@ class Erasure:
         outcome = await self._taking_back.withdraw(
             rows, Leaving(client, names, said, (sender_router(ref),))
         )
-        return Forgotten(
+        return ErasureResult(
             client,
             outcome.done.sequence,
             outcome.done.interactions,
@@ -56,10 +56,10 @@ class Erasure:
             outcome,
         )
 
-    async def show(self, forgotten: Forgotten) -> None:
+    async def show(self, forgotten: ErasureResult) -> None:
         """In the vector index and in the view's profiles."""
         await self._taking_back.show(forgotten.outcome, forgotten.client, forgotten.said)
 
-    async def wipe(self, forgotten: Forgotten) -> None:
+    async def wipe(self, forgotten: ErasureResult) -> None:
         """Raises StoreBusy where the files cannot be wiped now: the next start wipes them."""
         await self._store.wipe()

@@ -10,7 +10,7 @@ from propagation.workflow.forget.withdrawal import Outcome, TakingBack
 
 
 @dataclass(frozen=True)
-class Retracted:
+class RetractionResult:
     """By event id, in the caller's order: whether this call took it back, and how it stood before.
     `sequence`: of the log's entry, 0 where nothing was taken back."""
 
@@ -27,7 +27,7 @@ class Retraction:
         self._store = store
         self._taking_back = taking_back
 
-    async def commit(self, event_ids: Sequence[str]) -> Retracted:
+    async def commit(self, event_ids: Sequence[str]) -> RetractionResult:
         """An id that is named twice is taken back once. A repeat of a retracted event stays a
         repeat. Raises LeaseLost."""
         events: list[tuple[str, bool, EventStatus]] = []
@@ -46,10 +46,10 @@ class Retraction:
                 )
             )
         if not rows:
-            return Retracted(events)
+            return RetractionResult(events)
         interactions = sorted(rows.values(), key=lambda row: row.sequence)
         outcome = await self._taking_back.withdraw(interactions)
-        return Retracted(events, outcome.done.sequence, outcome, interactions)
+        return RetractionResult(events, outcome.done.sequence, outcome, interactions)
 
     async def show(self, outcome: Outcome) -> None:
         """In the vector index and in the view's profiles."""

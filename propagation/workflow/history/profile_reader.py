@@ -13,7 +13,7 @@ from propagation.ports.reasoner import Reasoner
 from propagation.reception.merge import receive
 from propagation.reception.message_buffer import fill_buffer
 from propagation.workflow.concurrency.locks import ReadersWriterLock
-from propagation.workflow.history.time_travel import Past
+from propagation.workflow.history.time_travel import TimeTravel
 from propagation.workflow.settings import WorkflowSettings
 
 REDONE = 5
@@ -37,7 +37,7 @@ class ProfileReader:
         reasoner: Reasoner,
         settings: WorkflowSettings,
         publish: Callable[[Sequence[ClientText]], Awaitable[None]],
-        past: Past,
+        past: TimeTravel,
         merging: ReadersWriterLock,
     ) -> None:
         self._store = store
@@ -47,14 +47,14 @@ class ProfileReader:
         self._publish = publish
         self._merging = merging
 
-    async def current(self, ref: int) -> ProfileReading:
+    async def read_current(self, ref: int) -> ProfileReading:
         """As it stands; nothing is merged."""
         client = await self._client(ref)
         text = (await self._store.load_texts([ref]))[ref]
         buffer = fill_buffer(ref, await self._arrived(text), self._settings.buffer)
         return ProfileReading(client, text, buffer.kept)
 
-    async def merged(self, ref: int) -> ProfileReading:
+    async def read_merged(self, ref: int) -> ProfileReading:
         """With what waits merged, as a version of its own. Raises ReasonerFailed; VersionClash when
         other writers won five times in a row."""
         for attempt in range(REDONE):
@@ -66,12 +66,12 @@ class ProfileReader:
                     raise
         raise AssertionError("unreachable")
 
-    async def at(self, ref: int, sequence: int) -> ProfileReading:
+    async def read_at(self, ref: int, sequence: int) -> ProfileReading:
         """As it was at a sequence that can be asked for (see past.py); an empty profile before its
         first version. Raises TooOld where retention dropped something meanwhile."""
         client = await self._client(ref, sequence)
         text = await self._store.text_at(ref, sequence)
-        await self._past.is_kept(sequence)
+        await self._past.check_kept(sequence)
         return ProfileReading(client, text or ClientText.empty(ref))
 
     async def _merge(self, ref: int) -> ProfileReading:

@@ -23,31 +23,31 @@ class PastRouter:
     retired: bool
 
 
-class Past:
+class TimeTravel:
     """The past of one graph, between what retention keeps and the newest sequence."""
 
     def __init__(self, store: GraphStore) -> None:
         self._store = store
 
-    async def at_sequence(self, sequence: int) -> int:
+    async def check_sequence(self, sequence: int) -> int:
         """The sequence itself. Raises TooNew, TooOld."""
         newest = await self._store.recorded_through()
         if sequence > newest:
             raise TooNew(str(sequence), newest)
-        await self.is_kept(sequence)
+        await self.check_kept(sequence)
         return sequence
 
-    async def at_time(self, time_ms: int, now_ms: int) -> int:
+    async def sequence_at_time(self, time_ms: int, now_ms: int) -> int:
         """The last sequence committed at or before a time (milliseconds since 1970); 0 before the
         first. Raises TooNew where the time is still to come, TooOld."""
         if time_ms > now_ms:
             asked = datetime.fromtimestamp(time_ms / 1000, UTC).isoformat()
             raise TooNew(asked, await self._store.recorded_through())
         sequence = await self._store.sequence_at(time_ms)
-        await self.is_kept(sequence)
+        await self.check_kept(sequence)
         return sequence
 
-    async def is_kept(self, sequence: int) -> None:
+    async def check_kept(self, sequence: int) -> None:
         """Raises TooOld. Asked again after reading, it says whether retention has dropped something
         meanwhile."""
         oldest = await self._store.oldest_kept()
@@ -63,7 +63,7 @@ class Past:
             for version in await self._store.router_versions(numbers, sequence)
         }
         members = await self._store.count_members(numbers, sequence)
-        await self.is_kept(sequence)
+        await self.check_kept(sequence)
         return [
             PastRouter(router, number, texts.get(router), members.get(router, 0), router in retired)
             for router in numbers
@@ -73,7 +73,7 @@ class Past:
         """A router's rows of the routing table as they stood at a sequence, by descending score,
         then ref. Raises TooOld as above."""
         edges = await self._store.members_of(router, limit, sequence)
-        await self.is_kept(sequence)
+        await self.check_kept(sequence)
         return edges
 
     async def _router_set(self, sequence: int) -> tuple[int, Sequence[int], Set[int]]:

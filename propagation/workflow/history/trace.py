@@ -46,7 +46,7 @@ class Tracer:
     def __init__(self, store: GraphStore) -> None:
         self._store = store
 
-    async def from_event(self, event_id: str) -> AsyncIterator[Path]:
+    async def trace_event(self, event_id: str) -> AsyncIterator[Path]:
         """What one interaction set off. Raises NotFound."""
         event = await self._store.find_event(event_id)
         if event is None:
@@ -55,7 +55,7 @@ class Tracer:
             async for path in self._of_event(event, ref):
                 yield path
 
-    async def from_client(self, ref: int, attribute: str | None = None) -> AsyncIterator[Path]:
+    async def trace_client(self, ref: int, attribute: str | None = None) -> AsyncIterator[Path]:
         """Whatever a client brought to routers, newest round first; of one attribute only where it
         is named."""
         for message in await self._store.contributions(ref, CONTRIBUTIONS):
@@ -68,16 +68,16 @@ class Tracer:
                     async for path in self._onwards(start, message, part):
                         yield path
 
-    async def from_attribute(self, name: str) -> AsyncIterator[Path]:
+    async def trace_attribute(self, name: str) -> AsyncIterator[Path]:
         """Whoever holds it and brought it to a router. Raises NotFound."""
         attribute = normalize_name(name)
         if attribute not in await self._store.get_attributes([attribute]):
             raise NotFound("attribute", name)
         for ref in await self._store.holders_of(attribute, CONTRIBUTIONS):
-            async for path in self.from_client(ref, attribute):
+            async for path in self.trace_client(ref, attribute):
                 yield path
 
-    async def to_line(self, ref: int, line_id: int) -> AsyncIterator[Path]:
+    async def trace_line(self, ref: int, line_id: int) -> AsyncIterator[Path]:
         """Everything a line of the current profile rests on, back to the interactions. Raises
         NotFound."""
         profile = (await self._store.load_texts([ref]))[ref].profile

@@ -17,7 +17,7 @@ from propagation.ports.graph.graph_store import GraphStore
 PAGE = 200
 BEHIND = 10_000
 ALL_SENT = 1 << 31
-Told = Round | RouterVersion | NumberedMerge | EvolutionRun | Gap
+WatchEvent = Round | RouterVersion | NumberedMerge | EvolutionRun | Gap
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Position:
     evolution: int = 0
 
 
-class Watch:
+class Watcher:
     """One watcher. `behind`: how many events it may leave lying once it has caught up with where it
     began."""
 
@@ -51,7 +51,7 @@ class Watch:
         self._behind = behind
         self.position = position
 
-    async def step(self) -> AsyncIterator[tuple[Told, Position]]:
+    async def step(self) -> AsyncIterator[tuple[WatchEvent, Position]]:
         """What waits, at most some pages of it, each with the position after it; nothing where all
         is told. Merges are looked up first and told last: the message that a merge is of was always
         told before."""
@@ -63,11 +63,11 @@ class Watch:
         async for told in self._merges(through):
             yield told
 
-    def _at(self, told: Told, position: Position) -> tuple[Told, Position]:
+    def _at(self, told: WatchEvent, position: Position) -> tuple[WatchEvent, Position]:
         self.position = position
         return told, position
 
-    async def _rounds(self) -> AsyncIterator[tuple[Told, Position]]:
+    async def _rounds(self) -> AsyncIterator[tuple[WatchEvent, Position]]:
         if not self._kinds & {WatchEventKind.ROUND, WatchEventKind.MESSAGE}:
             return
         missed, last = await self._left_lying()
@@ -92,7 +92,7 @@ class Watch:
             async for told in self._messages(round_):
                 yield told
 
-    async def _messages(self, round_: Round) -> AsyncIterator[tuple[Told, Position]]:
+    async def _messages(self, round_: Round) -> AsyncIterator[tuple[WatchEvent, Position]]:
         """What is left to tell of one round."""
         all_told = self.position.router == ALL_SENT or self.position.sent >= round_.touched > 0
         if WatchEventKind.MESSAGE not in self._kinds or all_told:
@@ -130,7 +130,7 @@ class Watch:
         )
         return (events, rounds[-1]) if events > self._behind else (0, None)
 
-    async def _evolutions(self) -> AsyncIterator[tuple[Told, Position]]:
+    async def _evolutions(self) -> AsyncIterator[tuple[WatchEvent, Position]]:
         if WatchEventKind.EVOLUTION not in self._kinds:
             return
         for run in await self._runs_after(self.position.evolution):
@@ -148,7 +148,7 @@ class Watch:
                 break
         return found[::-1]
 
-    async def _merges(self, through: int) -> AsyncIterator[tuple[Told, Position]]:
+    async def _merges(self, through: int) -> AsyncIterator[tuple[WatchEvent, Position]]:
         """Up to a number, a page of them."""
         position = self.position
         if WatchEventKind.MERGE not in self._kinds or through <= position.merge:
@@ -168,7 +168,7 @@ class Watch:
             yield self._at(Gap(missed, newest), replace(self.position, merge=through))
 
 
-async def born(store: GraphStore) -> int:
+async def graph_birth_time(store: GraphStore) -> int:
     """When the graph's first entry was committed (milliseconds since 1970), which tells it from
     others, and not from copies of it; 0 while it has none."""
     entries = await store.read_entries(0, 1)

@@ -1,0 +1,1 @@
+"""Reads: recommendations, explanations, similar clients and router communities."""

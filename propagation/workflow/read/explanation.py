@@ -1,5 +1,4 @@
-"""Why an item stands where it stands: the exact parts of its score, the communities behind them,
-the messages that counted."""
+"""Explanation of a ranked item: parts of its score, communities behind them, and messages."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from propagation.numbers.rules.features import PROPAGATED, Feature
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph.rounds import RoundStore
 from propagation.workflow.index.embedding import embed_within_deadline
-from propagation.workflow.read.scoring import Community, Read
+from propagation.workflow.read.scoring import BankCommunities, ReadResult
 from propagation.workflow.views.numbers_view import OFF
 
 ROUTERS_A_BANK = 5
@@ -33,7 +32,7 @@ WORDS = {
     Feature.LIFT_TASTE: "communities of this user's taste choose it more than others do",
     Feature.PROFILE: "its profile reads like this user's",
 }
-# Of a user without history: what was said of the user is all there is to resemble.
+# For a user without history: the user's own text is all that an item can resemble.
 COLD_WORDS = {
     Feature.POPULARITY: WORDS[Feature.POPULARITY],
     Feature.RECENT: WORDS[Feature.RECENT],
@@ -42,16 +41,21 @@ COLD_WORDS = {
     Feature.ADOPTERS: "the people who chose it resemble what was said of this user",
     Feature.PROFILE: "its profile reads like what was said of this user",
 }
-# Of counts that may be below 1: more than others have is enough.
+# Logarithms of counts that may be below 1: a positive standardised value is enough.
 LOGARITHMS = frozenset({Feature.RECENT, Feature.KNN_SLOW, Feature.KNN_FAST})
 OWN = frozenset(COLD_WORDS) - {Feature.POPULARITY, Feature.RECENT}
-NOTHING = "Nothing speaks for it in particular: it is what is left."
+NO_REASON = "Nothing speaks for it in particular: it is what is left."
 
 
 @dataclass(frozen=True)
-class Part:
-    """One additive part: raw value, standardised value, weight; product = value times weight.
-    Products sum to the score."""
+class ScorePart:
+    """One additive part of a score; products sum to the score.
+
+    Attributes:
+        raw: Value of the feature before standardisation.
+        value: Standardised value.
+        product: value times weight.
+    """
 
     feature: str
     raw: float
@@ -62,8 +66,13 @@ class Part:
 
 @dataclass(frozen=True)
 class RouterPart:
-    """A community the user is read by: pi (0 to 1), the item's lift in it (ln), and how many
-    distinct adopters of the item wrote most to it."""
+    """A community that a user is read by, with what it says of the item.
+
+    Attributes:
+        share: pi of the router for the user, 0 to 1.
+        lift: Lift (ln) of the item in the router.
+        adopters: Distinct adopters of the item who wrote most to the router.
+    """
 
     router: int
     bank: BankName
@@ -75,86 +84,86 @@ class RouterPart:
 
 @dataclass(frozen=True)
 class Explanation:
-    """`messages`: those whose lines in the user's profile raised the score."""
+    """Why an item stands where it stands, in numbers and in words.
 
-    parts: Sequence[Part]
+    Attributes:
+        messages: Messages whose lines in the user's profile raised the score.
+    """
+
+    parts: Sequence[ScorePart]
     routers: Sequence[RouterPart]
     messages: Sequence[RouterVersion]
     text: str
 
 
 class Explainer:
-    """Explains what a read found; asks the store for names and messages only."""
+    """Explains the items of a read; loads only names and messages from the store."""
 
     def __init__(self, store: RoundStore, embedder: Embedder) -> None:
         self._store = store
         self._embedder = embedder
 
-    async def explain(self, read: Read, text: ClientText | None, arm: int) -> list[Explanation]:
-        """One explanation an item of the read, in its order. Arm OFF has neither routers nor
-        messages."""
-        shown = [] if arm == OFF else [_strongest(community) for community in read.communities]
-        names = await self._names(read.communities[1], shown[1]) if shown else {}
-        heard = await self._heard(read, text) if arm != OFF else [[] for _ in read.ranked.rows]
-        out = []
+    async def explain(
+        self, read: ReadResult, text: ClientText | None, arm: int
+    ) -> list[Explanation]:
+        """Explain each item of a read, in its order.
+
+        Args:
+            text: The user's text; None if it has none.
+            arm: ON or OFF; an explanation without propagation has neither routers nor messages.
+        """
+        strongest = [] if arm == OFF else [_strongest(one) for one in read.communities]
+        names = await self._names(read.communities[1], strongest[1]) if strongest else {}
+        messages = await self._messages_behind(read, text if arm != OFF else None)
+        explanations = []
         for place in range(len(read.ranked.rows)):
-            parts = parts_of(read, place, arm)
+            parts = score_parts(read, place, arm)
             routers = [
                 part
-                for bank, community, order in zip(BANKS, read.communities, shown, strict=False)
-                for part in _routers(bank, community, order[place], place, names)
+                for bank, community, order in zip(BANKS, read.communities, strongest, strict=False)
+                for part in _router_parts(bank, community, order[place], place, names)
             ]
-            out.append(
-                Explanation(
-                    parts,
-                    routers,
-                    heard[place],
-                    in_words(parts, routers, heard[place], cold=read.cold),
-                )
-            )
-        return out
+            words = explain_in_words(parts, routers, messages[place], cold=read.cold)
+            explanations.append(Explanation(parts, routers, messages[place], words))
+        return explanations
 
-    async def _names(self, taste: Community, order: NDArray[np.int64]) -> dict[int, str]:
+    async def _names(self, taste: BankCommunities, order: NDArray[np.int64]) -> dict[int, str]:
         routers = sorted({int(router) for router in taste.routers[order.ravel()]})
         return {
             version.router: version.name for version in await self._store.router_versions(routers)
         }
 
-    async def _heard(self, read: Read, text: ClientText | None) -> list[list[RouterVersion]]:
-        """By item, the messages behind the profile lines by reception whose share of the profile's
-        cosine speaks for it; none where the lines cannot be embedded now."""
-        lines = (
-            [line for line in text.profile.lines if line.author == Author.RECEPTION]
-            if text is not None
-            else []
-        )
-        nothing: list[list[RouterVersion]] = [[] for _ in read.ranked.rows]
-        if not lines or read.item_profiles is None:
-            return nothing
+    async def _messages_behind(
+        self, read: ReadResult, text: ClientText | None
+    ) -> list[list[RouterVersion]]:
+        """List, by item, the messages whose profile lines raise the item's profile cosine.
+
+        None are listed if the lines cannot be embedded within the deadline.
+        """
+        lines = [] if text is None else text.profile.lines
+        received = [line for line in lines if line.author == Author.RECEPTION]
+        none: list[list[RouterVersion]] = [[] for _ in read.ranked.rows]
+        if not received or read.item_profiles is None:
+            return none
         vectors = await embed_within_deadline(
-            self._embedder, [line.text for line in lines], "messages of an explanation"
+            self._embedder, [line.text for line in received], "messages of an explanation"
         )
         if vectors is None:
-            return nothing
+            return none
         effect = (read.item_profiles @ vectors.T) * read.ranked.weights[:, Feature.PROFILE, None]
-        messages = await self._messages(
-            [line for place, line in enumerate(lines) if (effect[:, place] > 0).any()]
-        )
+        raising = [line for place, line in enumerate(received) if (effect[:, place] > 0).any()]
+        keys = sorted({key for line in raising for key in _message_keys(line)})
+        messages = await self._store.messages(keys, 0)
         return [
             [
                 messages[key]
-                for place, line in enumerate(lines)
+                for place, line in enumerate(received)
                 if row[place] > 0
                 for key in _message_keys(line)
                 if key in messages
             ]
             for row in effect
         ]
-
-    async def _messages(self, lines: Sequence[Line]) -> Mapping[tuple[int, int], RouterVersion]:
-        return await self._store.messages(
-            sorted({key for line in lines for key in _message_keys(line)}), 0
-        )
 
 
 def _message_keys(line: Line) -> list[tuple[int, int]]:
@@ -163,11 +172,11 @@ def _message_keys(line: Line) -> list[tuple[int, int]]:
     ]
 
 
-def parts_of(read: Read, place: int, arm: int) -> list[Part]:
-    """The parts of one item's score that this arm sees, in the features' order."""
+def score_parts(read: ReadResult, place: int, arm: int) -> list[ScorePart]:
+    """List the parts of one item's score that this arm uses, in the features' order."""
     ranked = read.ranked
     return [
-        Part(
+        ScorePart(
             feature.name.lower(),
             float(ranked.raw[place, feature]),
             float(ranked.values[place, feature]),
@@ -179,17 +188,17 @@ def parts_of(read: Read, place: int, arm: int) -> list[Part]:
     ]
 
 
-def _strongest(community: Community) -> NDArray[np.int64]:
-    """[n, <=5] places of the routers that add most to an item's reading: pi exp l, largest first."""
+def _strongest(community: BankCommunities) -> NDArray[np.int64]:
+    """Return [n, <=5] places of the routers with the largest pi * exp(lift), largest first."""
     order: NDArray[np.int64] = np.argsort(
         -community.shares * np.exp(community.lifts), axis=1, kind="stable"
     )[:, :ROUTERS_A_BANK]
     return order
 
 
-def _routers(
+def _router_parts(
     bank: BankName,
-    community: Community,
+    community: BankCommunities,
     order: NDArray[np.int64],
     place: int,
     names: Mapping[int, str],
@@ -207,25 +216,30 @@ def _routers(
     ]
 
 
-def in_words(
-    parts: Sequence[Part],
+def explain_in_words(
+    parts: Sequence[ScorePart],
     routers: Sequence[RouterPart],
     messages: Sequence[RouterVersion],
     *,
     cold: bool,
 ) -> str:
-    """The three parts that speak most for the item, and where they come from; no numbers. Of a user
-    without history (`cold`) nothing is said of a taste or of choices."""
+    """Say in words which three parts speak most for an item, and where they come from.
+
+    Args:
+        cold: The user has no history: the words mention neither taste nor choices.
+    """
     strongest = sorted(
         (
             part
             for part in parts
-            if part.product > 0 and _is_there(part) and (not cold or _said_when_cold(part))
+            if part.product > 0
+            and _is_true_of_item(part)
+            and (not cold or _tells_newcomers_apart(part))
         ),
         key=lambda part: -part.product,
     )[:REASONS]
     if not strongest:
-        return NOTHING
+        return NO_REASON
     words = COLD_WORDS if cold else WORDS
     sentence = _joined([words[_feature(part)] for part in strongest])
     text = f"{sentence[0].upper()}{sentence[1:]}."
@@ -233,31 +247,31 @@ def in_words(
     if communities and any(part.feature == Feature.LIFT_TASTE.name.lower() for part in strongest):
         text += f" The community of {_joined(communities)} stands behind it."
     if messages:
-        text += f" This user's profile heard of it from {_joined(_distinct(sorted(message.name for message in messages)))}."
+        senders = _distinct(sorted(message.name for message in messages))
+        text += f" This user's profile heard of it from {_joined(senders)}."
     return text
 
 
-def _is_there(part: Part) -> bool:
-    """Whether the words are true of the item: it has more than others of what they say, and some of
-    it. What an item lacks may speak for it as well, by a weight below 0, and is not put into words.
+def _is_true_of_item(part: ScorePart) -> bool:
+    """Tell whether the item has the feature, and more of it than others.
+
+    A feature that the item lacks may raise its score too, by a weight below 0; it has no words.
     """
     return part.value > 0 and (part.raw > 0 or _feature(part) in LOGARITHMS)
 
 
-def _said_when_cold(part: Part) -> bool:
-    """A part that is the same for every item of such a user (a raw value of nothing) says nothing
-    of this one."""
+def _tells_newcomers_apart(part: ScorePart) -> bool:
+    """Tell whether a part differs between items for a user without history."""
     feature = _feature(part)
     return feature in COLD_WORDS and (feature not in OWN or part.raw > 0)
 
 
-def _feature(part: Part) -> Feature:
+def _feature(part: ScorePart) -> Feature:
     return Feature[part.feature.upper()]
 
 
 def _distinct(names: Iterable[str]) -> list[str]:
-    """Names in quotation marks; two routers of the same words, in whatever order, are one community
-    to a person."""
+    """Quote names, once if two consist of the same words in another order."""
     first: dict[frozenset[str], str] = {}
     for name in names:
         first.setdefault(frozenset(name.split()), f"“{name}”")

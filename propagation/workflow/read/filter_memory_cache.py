@@ -1,10 +1,10 @@
-"""Users' filter memories (and the rest of their text) for reading: a small bounded cache before the
-store."""
+"""Cache of users' filter memories (and the rest of their text) for reads."""
 
 import time
-from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from cachetools import LRUCache
 
 from propagation.model.clients.client_text import ClientText
 from propagation.ports.graph.reason import ReasonStore
@@ -13,46 +13,49 @@ CAPACITY = 4_096
 FRESH_SECONDS = 1.0
 
 
-@dataclass(frozen=True)
-class _Known:
-    """A text, when it was so, and what had surely been taken back by then: that changes texts and
-    keeps their versions."""
+@dataclass
+class _CachedText:
+    """A text, when it was last confirmed, and the last withdrawal known then.
+
+    A withdrawal changes texts without changing their versions.
+    """
 
     text: ClientText
-    at: float
-    taken_back: int
+    confirmed: float
+    last_withdrawal: int
 
 
-class UserTexts:
-    """At most 4,096 texts, none used for more than a second unless its version is still the newest:
-    the filter rules of an answer are that young."""
+class FilterMemoryCache:
+    """At most 4,096 texts, each confirmed against the store once it is a second old.
+
+    The filter rules behind an answer are therefore at most one second old.
+    """
 
     def __init__(self, store: ReasonStore) -> None:
         self._store = store
-        self._texts: OrderedDict[int, _Known] = OrderedDict()
-        self._taken_back = 0
+        self._texts: LRUCache[int, _CachedText] = LRUCache(CAPACITY)
+        self._last_withdrawal = 0
 
     def forget(self, refs: Iterable[int]) -> None:
-        """These were written by somebody else."""
+        """Drop the texts of these clients: another process changed them."""
         for ref in refs:
             self._texts.pop(ref, None)
 
     async def get(self, ref: int) -> ClientText:
-        """The text of a client; an empty one where it has none."""
-        known, now = self._texts.get(ref), time.monotonic()
-        if known is not None and now - known.at < FRESH_SECONDS:
-            return known.text
-        if known is None or not await self._is_current(known):
-            known = _Known((await self._store.load_texts([ref]))[ref], now, self._taken_back)
-        self._texts[ref] = replace(known, at=now)
-        self._texts.move_to_end(ref)
-        if len(self._texts) > CAPACITY:
-            self._texts.popitem(last=False)
-        return known.text
+        """Return the text of a client; an empty one if it has none."""
+        cached, now = self._texts.get(ref), time.monotonic()
+        if cached is not None and now - cached.confirmed < FRESH_SECONDS:
+            return cached.text
+        if cached is None or not await self._is_current(cached):
+            text = (await self._store.load_texts([ref]))[ref]
+            cached = _CachedText(text, now, self._last_withdrawal)
+        cached.confirmed = now
+        self._texts[ref] = cached
+        return cached.text
 
-    async def _is_current(self, known: _Known) -> bool:
-        self._taken_back = await self._store.last_withdrawal()
-        if known.taken_back != self._taken_back:
+    async def _is_current(self, cached: _CachedText) -> bool:
+        self._last_withdrawal = await self._store.last_withdrawal()
+        if cached.last_withdrawal != self._last_withdrawal:
             return False
-        ref = known.text.profile.ref
-        return (await self._store.text_versions([ref])).get(ref, 0) == known.text.profile.version
+        ref, version = cached.text.profile.ref, cached.text.profile.version
+        return (await self._store.text_versions([ref])).get(ref, 0) == version

@@ -1,5 +1,4 @@
-"""The reasoner as a ranker (RecNet 3.1.3), behind Recommend: the numbers' best, re-ordered by one
-call."""
+"""The reasoner as a ranker (RecNet 3.1.3): re-orders the numbers' best items in one call."""
 
 import asyncio
 from collections.abc import Sequence
@@ -12,54 +11,69 @@ from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.reasoner import Party, Reasoner
 from propagation.workflow.read.recommend import Recommendations
 
-FIRST = 20
+RERANKED_ITEMS = 20
 
 
 class ReasonerRanking:
-    """`seed`: draws the order in which candidates are shown, so that no place says what the numbers
-    think."""
+    """Shows candidates in a seeded random order, so that their places tell nothing."""
 
     def __init__(self, store: GraphStore, reasoner: Reasoner, seed: int) -> None:
         self._store = store
         self._reasoner = reasoner
         self._seed = seed
 
-    async def reordered(
-        self, user_id: str, found: Recommendations, seconds: float | None, *, waits: bool = False
-    ) -> tuple[Recommendations, bool]:
-        """The first 20 in the reasoner's order, the others after them, and whether it was asked:
-        not where it failed, or took longer than `seconds` (None: as long as it takes), or knows
-        nothing of the user. `waits`: for who asks again where the reasoner answers nobody:
-        ReasonerUnavailable is raised."""
-        first = found.items[:FIRST]
+    async def rerank(
+        self,
+        user_id: str,
+        recommendations: Recommendations,
+        seconds: float | None,
+        *,
+        raise_unavailable: bool = False,
+    ) -> Recommendations:
+        """Put the first 20 items into the reasoner's order; the others follow.
+
+        Args:
+            recommendations: The list by the numbers.
+            seconds: Deadline; None: none.
+            raise_unavailable: For callers that ask again later.
+
+        Returns:
+            The list with `by_reasoner` set; the given one if the user is unknown, fewer than two
+            items are there, or the reasoner failed or was too slow.
+
+        Raises:
+            ReasonerUnavailable: No reasoner answers now, and `raise_unavailable` is set.
+        """
+        items = recommendations.items
+        first = items[:RERANKED_ITEMS]
         (user,) = await self._store.find_refs([ClientKey(kind=ClientKind.USER, id=user_id)])
         if user is None or len(first) < 2:
-            return found, False
-        refs = await self._store.find_refs(
-            [ClientKey(kind=ClientKind.ITEM, id=item.item_id) for item in first]
-        )
-        known = [place for place, ref in enumerate(refs) if ref is not None]
-        Random(f"{self._seed} {user} {sorted(ref for ref in refs if ref is not None)}").shuffle(
-            known
-        )
+            return recommendations
+        keys = [ClientKey(kind=ClientKind.ITEM, id=item.item_id) for item in first]
+        refs = {
+            place: ref
+            for place, ref in enumerate(await self._store.find_refs(keys))
+            if ref is not None
+        }
+        shown = list(refs)
+        Random(f"{self._seed} {user} {sorted(refs.values())}").shuffle(shown)
         try:
             async with asyncio.timeout(seconds):
-                asked, *candidates = await self._parties(
-                    [user, *(ref for place in known if (ref := refs[place]) is not None)]
-                )
+                asked, *candidates = await self._parties([user, *(refs[one] for one in shown)])
                 answer = await self._reasoner.rank(asked, candidates)
         except (PropagationError, TimeoutError) as error:
-            if waits and isinstance(error, ReasonerUnavailable):
+            if raise_unavailable and isinstance(error, ReasonerUnavailable):
                 raise
-            return found, False
-        order = [known[place] for place in answer.order]
-        rest = [place for place in range(len(found.items)) if place not in set(order)]
-        return replace(found, items=[found.items[place] for place in (*order, *rest)]), True
+            return recommendations
+        order = [shown[place] for place in answer.order]
+        rest = [place for place in range(len(items)) if place not in set(order)]
+        return replace(
+            recommendations, items=[items[place] for place in (*order, *rest)], by_reasoner=True
+        )
 
     async def _parties(self, refs: Sequence[int]) -> list[Party]:
-        clients = {
-            client.ref: client for client in await self._store.get_clients(sorted(set(refs)))
-        }
+        found = await self._store.get_clients(sorted(set(refs)))
+        clients = {client.ref: client for client in found}
         texts = await self._store.load_texts(refs)
         return [
             Party(

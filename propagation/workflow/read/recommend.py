@@ -1,5 +1,7 @@
-"""Recommend: the catalogue, or given candidates, ranked for a user by the numbers
-(OFFLINE_ROUTING.md, rules 2 and 3)."""
+"""Recommendations: the catalogue, or given candidates, ranked for a user by the numbers.
+
+Source: docs/numbers.md, rules 2 and 3.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,9 +15,10 @@ from propagation.ports.embedder import Embedder
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.workflow.index.embedding import attribute_text, content_text, embed_within_deadline
 from propagation.workflow.read.explanation import Explainer, Explanation
-from propagation.workflow.read.filter_memory_cache import UserTexts
-from propagation.workflow.read.router_words import RouterWords
-from propagation.workflow.read.scoring import EMPTY_ROWS, EVERYTHING, Ask, Readings
+from propagation.workflow.read.filter_memory_cache import FilterMemoryCache
+from propagation.workflow.read.read_batching import ReadBatcher
+from propagation.workflow.read.router_communities import RouterAttributes
+from propagation.workflow.read.scoring import EMPTY_ROWS, EVERYTHING, ReadRequest
 from propagation.workflow.views.catalogue import Catalogue
 from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import OFF, ON
@@ -25,9 +28,17 @@ FEW = 4_096
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What a caller asks for. `limit` 1 to 1,000; `candidates` None: the whole catalogue;
-    `attributes`, `categories`: items that hold at least one of each list that is not empty."""
+class RecommendRequest:
+    """A request for recommendations.
+
+    Attributes:
+        limit: Length of the list, 1 to 1,000.
+        candidates: Ids of the items to rank; None: the whole catalogue.
+        attributes: Rank only items with at least one of these; empty: all items.
+        categories: As `attributes`.
+        exclude_seen: Leave out the items that the user already had.
+        propagate: Rank with propagation (ON) or by the other features only (OFF).
+    """
 
     user_id: str
     limit: int
@@ -41,7 +52,7 @@ class Wish:
 
 @dataclass(frozen=True)
 class Recommended:
-    """One item of the list; its `explanation` where it was asked for."""
+    """One item of the list, with its explanation if the request asks for it."""
 
     item_id: str
     title: str
@@ -51,18 +62,24 @@ class Recommended:
 
 @dataclass(frozen=True)
 class Recommendations:
-    """Best first. `cold`: the user has no history, the list is the catalogue's own (by popularity,
-    and the user's own text where there is one). `unknown`: candidates that are not known or hidden,
-    in the caller's order."""
+    """A ranked list, best first.
+
+    Attributes:
+        applied_through: Sequence that the numbers reflect.
+        cold: The user has no history: the list goes by popularity and the user's own text.
+        unknown: Candidates that are unknown or hidden, in the caller's order.
+        by_reasoner: A reasoner re-ordered the first items.
+    """
 
     items: Sequence[Recommended]
     applied_through: int
     cold: bool
     unknown: Sequence[str]
+    by_reasoner: bool = False
 
 
 class Recommender:
-    """Reads for one process; holds nothing that the store does not have."""
+    """Ranks items for users from the numbers that this process holds."""
 
     def __init__(
         self,
@@ -71,26 +88,28 @@ class Recommender:
         embedder: Embedder,
         catalogue: Catalogue,
         unlearned: PendingEvents,
-        router_words: RouterWords,
+        router_attributes: RouterAttributes,
     ) -> None:
         self._store = store
         self._numbers = numbers
         self._embedder = embedder
         self._catalogue = catalogue
         self._unlearned = unlearned
-        self.readings = Readings(numbers)
+        self.batcher = ReadBatcher(numbers)
         self._explainer = Explainer(store, embedder)
-        self.texts = UserTexts(store)
-        self._router_words = router_words
+        self.texts = FilterMemoryCache(store)
+        self._router_attributes = router_attributes
 
-    async def recommend(self, wish: Wish) -> Recommendations:
-        """The best `limit` items, fewer where fewer are left. Equal scores are ordered by a seeded
-        hash of user and item."""
+    async def recommend(self, wish: RecommendRequest) -> Recommendations:
+        """Rank the best `limit` items, or as many as there are.
+
+        Equal scores are ordered by a seeded hash of user and item.
+        """
         candidates, unknown = await self._candidates(wish)
         (ref,) = await self._store.find_refs([ClientKey(kind=ClientKind.USER, id=wish.user_id)])
         text = await self.texts.get(ref) if ref is not None else None
         ask = await self._ask(wish, ref, text, candidates)
-        read = await self.readings.read(ask)
+        read = await self.batcher.read(ask)
         explanations: Sequence[Explanation | None] = [None] * len(read.ranked.rows)
         if wish.explain:
             explanations = await self._explainer.explain(read, text, ask.arm)
@@ -106,15 +125,15 @@ class Recommender:
 
     async def _ask(
         self,
-        wish: Wish,
+        wish: RecommendRequest,
         ref: int | None,
         text: ClientText | None,
         candidates: NDArray[np.int64] | None,
-    ) -> Ask:
+    ) -> ReadRequest:
         user = -1 if ref is None else index_of(ref)
         rows, allowed = self._filtered(wish, candidates)
         propagate = wish.propagate
-        return Ask(
+        return ReadRequest(
             user=user,
             arm=ON if propagate else OFF,
             limit=wish.limit,
@@ -127,8 +146,10 @@ class Recommender:
             explain=wish.explain,
         )
 
-    async def _candidates(self, wish: Wish) -> tuple[NDArray[np.int64] | None, list[str]]:
-        """Rows of the given candidates, each once, and the ids that are not known or hidden."""
+    async def _candidates(
+        self, wish: RecommendRequest
+    ) -> tuple[NDArray[np.int64] | None, list[str]]:
+        """Return rows of the given candidates, each once, and the ids of unknown or hidden ones."""
         if wish.candidates is None:
             return None, []
         ids = list(dict.fromkeys(wish.candidates))
@@ -148,9 +169,9 @@ class Recommender:
         return np.array(rows, np.int64), unknown
 
     def _filtered(
-        self, wish: Wish, candidates: NDArray[np.int64] | None
+        self, wish: RecommendRequest, candidates: NDArray[np.int64] | None
     ) -> tuple[NDArray[np.int64] | None, NDArray[np.bool_]]:
-        """(rows to rank, None for all; mask of a filter that leaves too many rows to list)."""
+        """Apply the filters: return rows to rank (None: all), and a mask if many rows pass."""
         rows = self._catalogue.rows_with(wish.attributes, wish.categories)
         if rows is None:
             return candidates, EVERYTHING
@@ -163,19 +184,24 @@ class Recommender:
         return None, allowed
 
     async def factors(self, text: ClientText) -> NDArray[np.float64] | None:
-        """[K taste]: what the user's filter rules multiply the routing weights by; None without a
-        rule."""
+        """Return [K taste] factors of the user's filter rules, or None without a rule.
+
+        Source: docs/numbers.md, rule 2: they multiply the routing weights.
+        """
         memory = text.filter_memory
         if not memory.rules:
             return None
         count = self._numbers.view.state.taste.mass.shape[1]
         named = any(rule.attribute is not None for rule in memory.rules)
-        held = await self._router_words.of_routers() if named else {}
+        held = await self._router_attributes.load() if named else {}
         return np.array(memory.factors(count, held))
 
     async def _own(self, ref: int | None) -> NDArray[np.float32] | None:
-        """[2,D]: content and attributes of a user's own text, wanted only while there is no
-        history; None also where it cannot be embedded now."""
+        """Embed content and attributes [2,D] of the text of a user without history.
+
+        Returns:
+            None if the user has a history or no text, or the deadline passed.
+        """
         view = self._numbers.view
         if ref is None or (index_of(ref) < view.users and view.state.history_length[index_of(ref)]):
             return None
@@ -188,9 +214,8 @@ class Recommender:
             "a newcomer's text",
         )
 
-    async def _left_out(self, wish: Wish, user: int) -> NDArray[np.int64]:
-        """Rows of items that are recorded to be hidden, or to have been the user's, and not learned
-        yet."""
+    async def _left_out(self, wish: RecommendRequest, user: int) -> NDArray[np.int64]:
+        """List rows of items whose recorded hiding or choice by the user is not learned yet."""
         rows = self._catalogue.hiding
         if wish.exclude_seen:
             rows += self._unlearned.rows_of(user)

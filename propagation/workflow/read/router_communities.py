@@ -1,41 +1,84 @@
-"""Routers as numbers: both banks' mass, and who belongs to a session router, which has no routing
-table."""
+"""What routers stand for: attributes of taste routers, and communities of session routers."""
 
+import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from propagation.model.clients.client import ClientKind, ref_of
 from propagation.model.routers.epoch import BankName
-from propagation.numbers.state import LEAST_SUPPORT, Bank
+from propagation.numbers.state import LEAST_SUPPORT
+from propagation.ports.graph.graph_store import GraphStore
+from propagation.workflow.index.vector_sync import VectorSync
+from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView
+
+FRESH_SECONDS = 1.0
+
+
+class RouterAttributes:
+    """Attributes that each taste router speaks of; filter rules are matched against them.
+
+    Loaded again after each round and epoch that this process knows of, and after a second,
+    because a withdrawal changes them too.
+    """
+
+    def __init__(self, store: GraphStore, numbers: NumbersOwner, vectors: VectorSync) -> None:
+        self._store = store
+        self._numbers = numbers
+        self._vectors = vectors
+        self._attributes: Mapping[int, frozenset[str]] = {}
+        self._loaded_for: tuple[int, int] | None = None
+        self._loaded_at = 0.0
+
+    async def load(self) -> Mapping[int, frozenset[str]]:
+        """Return, by router with a text, the attributes of its newest message and its standing."""
+        current = (self._numbers.view.epoch, self._vectors.canonical_round)
+        if current != self._loaded_for or time.monotonic() - self._loaded_at > FRESH_SECONDS:
+            began = time.monotonic()
+            routers = range(self._numbers.view.state.taste.mass.shape[1])
+            self._attributes = {
+                version.router: frozenset(version.attributes) | dict(version.standing).keys()
+                for version in await self._store.router_versions(routers)
+            }
+            self._loaded_for, self._loaded_at = current, began
+        return self._attributes
 
 
 @dataclass(frozen=True)
-class Community:
-    """Items (ref, lift) by descending lift, among those adopted at least once (`mass_min_support`
-    times); `users`: how many trust this router most."""
+class SessionCommunity:
+    """Community of one session router, which has no routing table.
+
+    Attributes:
+        items: (ref, lift) by descending lift, of items adopted at least `mass_min_support`
+            times, and at least once.
+        users: How many users trust this router most.
+    """
 
     items: list[tuple[int, float]]
     users: int
 
 
-def masses(view: NumbersView, name: BankName) -> list[float]:
-    """n_k of every router of a bank, start included."""
-    return [float(total) for total in _bank(view, name).total]
+def router_masses(view: NumbersView, name: BankName) -> list[float]:
+    """Return n_k of every router of a bank, its start mass included (docs/numbers.md, State)."""
+    bank = view.state.session if name == BankName.SESSION else view.state.taste
+    return [float(total) for total in bank.total]
 
 
-def session_users(view: NumbersView) -> list[int]:
-    """By router of the session bank, how many users with a history trust it most."""
+def count_session_users(view: NumbersView) -> list[int]:
+    """Count, by session router, the users with a history who trust it most."""
     active = np.flatnonzero(view.state.history_length[: view.users])
     trust = view.state.session.trust
-    return [
-        int(count) for count in np.bincount(trust[active].argmax(axis=1), minlength=trust.shape[1])
-    ]
+    counts = np.bincount(trust[active].argmax(axis=1), minlength=trust.shape[1])
+    return [int(count) for count in counts]
 
 
-def session_community(view: NumbersView, router: int, limit: int) -> Community:
-    """Rule 1's lift of every adopted item in one router: ln((N + 50 P) / ((n + 50) P))."""
+def session_community(view: NumbersView, router: int, limit: int) -> SessionCommunity:
+    """Rank every adopted item by its lift in one session router.
+
+    Source: docs/numbers.md, rule 1: ln((N + 50 P) / ((n + 50) P)).
+    """
     state, bank = view.state, view.state.session
     rows = np.flatnonzero(state.adoptions[: view.items] >= max(state.limits[LEAST_SUPPORT], 1.0))
     expected = (state.adoptions[rows] + 0.5) / (state.totals[0] + 0.5 * state.totals[1])
@@ -43,11 +86,5 @@ def session_community(view: NumbersView, router: int, limit: int) -> Community:
         (bank.mass[rows, router] + 50 * expected) / ((bank.total[router] + 50) * expected)
     )
     order = np.argsort(-lifts, kind="stable")[:limit]
-    return Community(
-        [(ref_of(ClientKind.ITEM, int(rows[place])), float(lifts[place])) for place in order],
-        session_users(view)[router],
-    )
-
-
-def _bank(view: NumbersView, name: BankName) -> Bank:
-    return view.state.session if name == BankName.SESSION else view.state.taste
+    items = [(ref_of(ClientKind.ITEM, int(rows[place])), float(lifts[place])) for place in order]
+    return SessionCommunity(items, count_session_users(view)[router])

@@ -1,4 +1,4 @@
-"""SimilarClients: the nearest users or items, by profile or by routers."""
+"""Similar clients: the nearest users or items, by profile or by routers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,24 +21,29 @@ By = Literal["profile", "routers"]
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Clients by descending cosine (-1 to 1), and what the answer reflects."""
+    """Clients with their cosine (-1 to 1), the most similar first.
+
+    Attributes:
+        applied_through: Sequence that the numbers reflect.
+    """
 
     clients: Sequence[tuple[Client, float]]
     applied_through: int
 
 
-class Similar:
-    """Compares one client with all of a kind, in parts, so that learning takes its turns between
-    them."""
+class SimilarClients:
+    """Compares a client with all of a kind, in chunks, so that learning runs in between."""
 
     def __init__(self, store: ClientStore, numbers: NumbersOwner) -> None:
         self._store = store
         self._numbers = numbers
 
-    async def neighbours(self, ref: int, kind: ClientKind, by: By, limit: int) -> Neighbours:
-        """The `limit` nearest of `kind`, without the client itself and without hidden items; those
-        without a vector are left out, and so is everybody where the client has none. Equal cosines
-        are ordered by a seeded hash."""
+    async def find_similar(self, ref: int, kind: ClientKind, by: By, limit: int) -> Neighbours:
+        """Find the `limit` most similar clients of a kind.
+
+        Leaves out the client itself, hidden items and clients without a vector; the list is empty
+        if the client has no vector. Equal cosines are ordered by a seeded hash.
+        """
         applied_through = self._numbers.view.applied_through
         own = await self._numbers.run(_vector_of, ref, by)
         cosines = await self._cosines(own, kind, by) if own.any() else np.empty(0)
@@ -80,9 +85,12 @@ def _vector_of(view: NumbersView, ref: int, by: By) -> NDArray[np.float64]:
 def vectors(
     view: NumbersView, kind: ClientKind, by: By, start: int, end: int
 ) -> NDArray[np.float64]:
-    """[end - start, D or K]. profile: the profile's vector, else what the catalogue (an item) or
-    the history (a user) says. routers: trust in taste routers (a user) or the row of taste lifts
-    (an item): sums of lifts both, so they compare."""
+    """Return the vectors [end - start, D or K] by which clients are compared.
+
+    By profile: the profile's vector, else the catalogue's content (items) or the history's
+    (users). By routers: the trust in taste routers (users) or the taste lifts (items); both are
+    sums of lifts, so they compare.
+    """
     state = view.state
     if by == "routers":
         if kind == ClientKind.USER:
@@ -105,7 +113,7 @@ def vectors(
 def _cosines(
     view: NumbersView, own: NDArray[np.float64], kind: ClientKind, by: By, start: int, end: int
 ) -> NDArray[np.float64]:
-    """-inf for a client without a vector, and for a hidden item."""
+    """Return cosines; -inf for clients without a vector and for hidden items."""
     others = vectors(view, kind, by, start, end)
     norms = np.linalg.norm(others, axis=1) * np.linalg.norm(own)
     there = norms > 0

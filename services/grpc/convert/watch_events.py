@@ -9,7 +9,7 @@ from propagation.model.routers.router import RouterVersion
 from propagation.model.watch_events import Gap, NumberedMerge
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.v1 import propagation_pb2 as pb
-from propagation.workflow.history.watch import Position, Told
+from propagation.workflow.history.watch import Position, WatchEvent
 from services.grpc.convert.references import Facts, facts_of
 from services.grpc.convert.vocabulary import KINDS, evolution_to_proto, message_to_proto
 from services.grpc.handlers.get_status import round_to_proto
@@ -25,7 +25,10 @@ OUTCOMES = {
 
 
 async def answers_of(
-    store: GraphStore, caller: Caller, told: Sequence[tuple[Told, Position]], resuming: Resuming
+    store: GraphStore,
+    caller: Caller,
+    told: Sequence[tuple[WatchEvent, Position]],
+    resuming: Resuming,
 ) -> list[pb.WatchPropagationResponse]:
     """In their order, each with the token that goes on after it."""
     refs = [one.merge.ref for one, _ in told if isinstance(one, NumberedMerge)]
@@ -36,7 +39,7 @@ async def answers_of(
     return answers
 
 
-def _answer(told: Told, facts: Facts) -> pb.WatchPropagationResponse:
+def _answer(told: WatchEvent, facts: Facts) -> pb.WatchPropagationResponse:
     if isinstance(told, Round):
         return pb.WatchPropagationResponse(
             kind=pb.PROPAGATION_EVENT_KIND_ROUND, sequence=told.sequence, round=round_to_proto(told)

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 from propagation.model.interactions.withdrawal import EventStatus
 from propagation.model.validation import check_id
 from propagation.v1 import propagation_pb2 as pb
-from propagation.workflow.forget.client_export import exported
+from propagation.workflow.forget.client_export import export_lines
 from services.grpc.handlers.servicer import Context, Servicer
 from services.grpc.requests.validation import checked_count, checked_key
 
@@ -56,5 +56,5 @@ class Forgetting(Servicer):
         self, request: pb.ExportClientRequest, context: Context
     ) -> AsyncGenerator[pb.ExportClientResponse, None]:
         key = checked_key(request.key, "key")
-        async for line in exported(self._engine.forgetting.store, self._engine.numbers, key):
+        async for line in export_lines(self._engine.forgetting.store, self._engine.numbers, key):
             yield pb.ExportClientResponse(json_line=line)

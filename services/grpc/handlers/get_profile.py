@@ -44,10 +44,10 @@ class Profiles(Servicer):
 
     async def _read(self, ref: int, request: pb.GetProfileRequest, merged: bool) -> ProfileReading:
         if request.HasField("as_of"):
-            return await self._engine.profiles.at(ref, await as_of(request, self._engine.past))
+            return await self._engine.profiles.read_at(ref, await as_of(request, self._engine.past))
         if merged:
-            return await self._engine.profiles.merged(ref)
-        reading = await self._engine.profiles.current(ref)
+            return await self._engine.profiles.read_merged(ref)
+        reading = await self._engine.profiles.read_current(ref)
         if reading.waiting:
             self._worker.merge_behind(ref)
         return reading

@@ -8,8 +8,8 @@ from propagation.model.routers.epoch import BankName
 from propagation.model.validation import check_id
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.read.explanation import Explanation
-from propagation.workflow.read.reasoner_ranking import FIRST
-from propagation.workflow.read.recommend import Recommended, Wish
+from propagation.workflow.read.reasoner_ranking import RERANKED_ITEMS
+from propagation.workflow.read.recommend import Recommended, RecommendRequest
 from propagation.workflow.read.similar_clients import By
 from services.grpc.convert.vocabulary import key_to_proto, message_to_proto
 from services.grpc.handlers.servicer import Context, Servicer
@@ -38,17 +38,17 @@ class Recommending(Servicer):
             await self._wait_for(request.min_sequence, context)
         by_reasoner = request.ranker == pb.RANKER_REASONER
         answer = await self._engine.recommender.recommend(
-            replace(wish, limit=max(wish.limit, FIRST)) if by_reasoner else wish
+            replace(wish, limit=max(wish.limit, RERANKED_ITEMS)) if by_reasoner else wish
         )
         if by_reasoner:
-            answer, by_reasoner = await self._engine.ranking.reordered(
+            answer = await self._engine.ranking.rerank(
                 wish.user_id, answer, self._seconds_left(context)
             )
             answer = replace(answer, items=answer.items[: wish.limit])
         return pb.RecommendResponse(
             recommendations=[_recommendation(item) for item in answer.items],
             reflects=await self._reflecting(answer.applied_through),
-            ranked_by=pb.RANKER_REASONER if by_reasoner else pb.RANKER_NUMBERS,
+            ranked_by=pb.RANKER_REASONER if answer.by_reasoner else pb.RANKER_NUMBERS,
             cold=answer.cold,
             unknown_candidate_ids=answer.unknown,
         )
@@ -73,7 +73,7 @@ class Recommending(Servicer):
         if request.HasField("min_sequence"):
             await self._wait_for(request.min_sequence, context)
         ref = await self._ref(key)
-        answer = await self._engine.similar.neighbours(ref, kind, by, limit)
+        answer = await self._engine.similar.find_similar(ref, kind, by, limit)
         return pb.SimilarClientsResponse(
             neighbours=[
                 pb.SimilarClientsResponse.Neighbour(
@@ -84,7 +84,7 @@ class Recommending(Servicer):
             reflects=await self._reflecting(answer.applied_through),
         )
 
-    def _wish(self, request: pb.RecommendRequest) -> Wish:
+    def _wish(self, request: pb.RecommendRequest) -> RecommendRequest:
         for field, names in (
             ("attributes", request.attributes),
             ("categories", request.categories),
@@ -96,7 +96,7 @@ class Recommending(Servicer):
                 "ranker", f"is {request.ranker}; give RANKER_NUMBERS, RANKER_REASONER, or nothing"
             )
         settings = self._engine.settings
-        return Wish(
+        return RecommendRequest(
             user_id=check_id(request.user_id, "user_id"),
             limit=_limit(request),
             candidates=_candidates(request),

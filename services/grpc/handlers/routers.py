@@ -6,7 +6,11 @@ from propagation.model.routers.epoch import BankName
 from propagation.model.routers.router import RouterVersion
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.history.time_travel import PastRouter
-from propagation.workflow.read.router_communities import masses, session_community, session_users
+from propagation.workflow.read.router_communities import (
+    count_session_users,
+    router_masses,
+    session_community,
+)
 from services.grpc.convert.vocabulary import BANKS, key_to_proto
 from services.grpc.handlers.rounds_and_evolution import step_to_proto
 from services.grpc.handlers.servicer import Context, Servicer
@@ -123,7 +127,7 @@ class Routers(Servicer):
 
     async def _routers(self, bank: BankName) -> list[pb.Router]:
         store, numbers = self._engine.store, self._engine.numbers
-        mass = await numbers.run(masses, bank)
+        mass = await numbers.run(router_masses, bank)
         epoch = await store.current_epoch()
         texts: dict[int, RouterVersion] = {}
         if bank == BankName.TASTE:
@@ -132,7 +136,7 @@ class Routers(Servicer):
                 version.router: version for version in await store.router_versions(range(len(mass)))
             }
         else:
-            members = dict(enumerate(await numbers.run(session_users)))
+            members = dict(enumerate(await numbers.run(count_session_users)))
         return [
             _router(
                 number,

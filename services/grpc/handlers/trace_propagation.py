@@ -36,14 +36,14 @@ class Tracing(Servicer):
         tracer = self._engine.tracer
         match request.WhichOneof("origin"):
             case "event_id":
-                return tracer.from_event(check_id(request.event_id, "event_id"))
+                return tracer.trace_event(check_id(request.event_id, "event_id"))
             case "client":
-                return tracer.from_client(await self._ref(checked_key(request.client, "client")))
+                return tracer.trace_client(await self._ref(checked_key(request.client, "client")))
             case "attribute":
-                return tracer.from_attribute(check_text(request.attribute, "attribute"))
+                return tracer.trace_attribute(check_text(request.attribute, "attribute"))
             case "line":
                 ref = await self._ref(checked_key(request.line.client, "line.client"))
-                return tracer.to_line(ref, request.line.line_id)
+                return tracer.trace_line(ref, request.line.line_id)
             case _:
                 raise InvalidInput(
                     "origin", "is missing; give one of event_id, client, attribute, line"

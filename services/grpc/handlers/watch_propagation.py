@@ -7,7 +7,7 @@ from typing import Any
 from propagation.model.errors import InvalidInput
 from propagation.model.watch_events import WatchEventKind
 from propagation.v1 import propagation_pb2 as pb
-from propagation.workflow.history.watch import BEHIND, Watch, born, newest
+from propagation.workflow.history.watch import BEHIND, Watcher, graph_birth_time, newest
 from services.grpc.convert.watch_events import answers_of
 from services.grpc.handlers.servicer import Context, Servicer
 from services.grpc.requests.resume_tokens import Resuming
@@ -36,10 +36,10 @@ class Watching(Servicer):
         kinds = _kinds(request.kinds)
         store, caller = self._engine.store, current_caller()
         now = await newest(store)
-        resuming = Resuming(kinds, await born(store))
+        resuming = Resuming(kinds, await graph_birth_time(store))
         position = resuming.position(request.resume_token, now) if request.resume_token else now
         await context.send_initial_metadata(((TOKEN_KEY, resuming.token(position)),))
-        watch = Watch(store, kinds, position, now, self.behind)
+        watch = Watcher(store, kinds, position, now, self.behind)
         while not self.stopping.is_set():
             told = [pair async for pair in watch.step()]
             for answer in await answers_of(store, caller, told, resuming):

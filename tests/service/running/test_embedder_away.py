@@ -16,7 +16,7 @@ from propagation.model.errors import ReasonerUnavailable
 from propagation.model.interactions.interaction import NewInteraction
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
-from propagation.workflow.read.recommend import Wish
+from propagation.workflow.read.recommend import RecommendRequest
 from propagation.workflow.settings import WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import ServerSettings, Settings
@@ -112,7 +112,7 @@ async def test_learn_waits_without_starting_over_and_reads_go_on(tmp_path, monke
         ]
         assert heard
         wishes = [
-            Wish(user_id=user, limit=3, exclude_seen=False, explain=True)
+            RecommendRequest(user_id=user, limit=3, exclude_seen=False, explain=True)
             for user in ("new", *heard)
         ]
         before = [await engine.recommender.recommend(wish) for wish in wishes]

@@ -9,7 +9,7 @@ from propagation.numbers.ranking.rank import Asker, rank_rows
 from propagation.numbers.rules.features import FEATURES, Feature, fill_features
 from propagation.numbers.state import LEAST_SUPPORT, MASS_A_DAY
 from propagation.workflow.concurrency.core_pool import CorePool
-from propagation.workflow.read.scoring import EMPTY_ROWS, Ask, Reader
+from propagation.workflow.read.scoring import EMPTY_ROWS, CatalogueScorer, ReadRequest
 from propagation.workflow.views.numbers_view import NumbersView, seeded_directions
 from tests.unit.numbers.states import K, learn, small_state
 
@@ -89,7 +89,9 @@ def test_the_short_list_knows_of_withheld_parts():
         200,
     )
     view.combiner.weights[0, [Feature.LIFT_SESSION, Feature.LIFT_TASTE], 0] = 3.0
-    whole = Reader(CorePool(1)).read(view, [Ask(user=1, arm=0, limit=ITEMS)])[0].ranked
+    whole = (
+        CatalogueScorer(CorePool(1)).read(view, [ReadRequest(user=1, arm=0, limit=ITEMS)])[0].ranked
+    )
     asker = Asker(1, 0, np.ones(K), np.zeros((2, 8), np.float32))
     exact = rank_rows(view.state, view.combiner, asker, np.arange(ITEMS), EMPTY_ROWS, True, ITEMS)
     assert whole.rows.tolist() == exact.rows.tolist()

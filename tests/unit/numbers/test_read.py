@@ -18,7 +18,8 @@ from propagation.numbers.rules.combiner import (
 )
 from propagation.numbers.rules.features import FEATURES, READ_ROUTERS, Feature, fill_features
 from propagation.workflow.concurrency.core_pool import CorePool
-from propagation.workflow.read.scoring import Ask, Reader, Readings, communities_of
+from propagation.workflow.read.read_batching import ReadBatcher
+from propagation.workflow.read.scoring import CatalogueScorer, ReadRequest, communities_of
 from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import OFF, ON, NumbersView, seeded_directions
 
@@ -98,7 +99,7 @@ def had(view: NumbersView, user: int) -> set[int]:
 @pytest.mark.parametrize("arm", [ON, OFF])
 @pytest.mark.parametrize("user", [0, 7, 21, COLD, -1])
 def test_the_best_of_the_catalogue_are_the_best_by_definition(view, user, arm):
-    (read,) = Reader(CorePool(1)).read(view, [Ask(user, arm, limit=20)])
+    (read,) = CatalogueScorer(CorePool(1)).read(view, [ReadRequest(user, arm, limit=20)])
     scores = exact(view, user, arm)
     seen = had(view, user) if user >= 0 else set()
     scores[list(seen)] = -np.inf
@@ -115,7 +116,8 @@ def test_a_newcomer_is_shown_what_is_popular_whatever_others_taught():
     for feature in (Feature.POPULARITY, Feature.RECENT):
         view.combiner.weights[:, feature, :5] = -0.8
     newcomer, other = (
-        Reader(CorePool(1)).read(view, [Ask(user, OFF, limit=10)])[0].ranked for user in (-1, 0)
+        CatalogueScorer(CorePool(1)).read(view, [ReadRequest(user, OFF, limit=10)])[0].ranked
+        for user in (-1, 0)
     )
     popular = np.sort(view.state.adoptions)[::-1]
     assert view.state.adoptions[newcomer.rows].min() >= popular[40]
@@ -124,15 +126,17 @@ def test_a_newcomer_is_shown_what_is_popular_whatever_others_taught():
 
 
 def test_one_batch_answers_like_one_by_one(view):
-    asks = [Ask(user, ON, limit=10) for user in range(8)]
-    together = Reader(CorePool(1)).read(view, asks)
+    asks = [ReadRequest(user, ON, limit=10) for user in range(8)]
+    together = CatalogueScorer(CorePool(1)).read(view, asks)
     for ask, read in zip(asks, together, strict=True):
-        assert list(read.ranked.rows) == list(Reader(CorePool(1)).read(view, [ask])[0].ranked.rows)
+        assert list(read.ranked.rows) == list(
+            CatalogueScorer(CorePool(1)).read(view, [ask])[0].ranked.rows
+        )
 
 
 def test_the_sketch_is_near_the_score_of_every_item(view):
     for user in (3, 11, COLD):
-        reader = Reader(CorePool(1))
+        reader = CatalogueScorer(CorePool(1))
         askers = [Asker(user, ON, np.ones(ROUTERS), np.zeros((2, DIMENSION), np.float32))]
         combiner = for_newcomers(view.combiner) if user == COLD else view.combiner
         scores, want = reader._scores(view, askers, [combiner])[0], exact(view, user, ON)
@@ -159,12 +163,12 @@ def test_a_sketch_that_follows_equals_a_new_one():
 
 def test_more_items_than_the_room_make_a_new_sketch():
     view = a_view()
-    reader = Reader(CorePool(1))
-    reader.read(view, [Ask(0, ON, limit=5)])
+    reader = CatalogueScorer(CorePool(1))
+    reader.read(view, [ReadRequest(0, ON, limit=5)])
     vectors = seeded_directions(1, DIMENSION, 11)
     for row in range(ITEMS, 1_100):
         view.set_item(row, vectors[0], vectors[0], visible=True)
-    (read,) = reader.read(view, [Ask(0, ON, limit=1_100, leave_seen=False)])
+    (read,) = reader.read(view, [ReadRequest(0, ON, limit=1_100, leave_seen=False)])
     assert len(read.ranked.rows) == view.state.visible[:1_100].sum()
 
 
@@ -181,15 +185,15 @@ def test_equal_scores_are_ordered_by_a_hash_of_user_and_item(view):
     try:
         first, again, other = (
             list(
-                Reader(CorePool(1))
-                .read(view, [Ask(user, OFF, limit=30, candidates=tied)])[0]
+                CatalogueScorer(CorePool(1))
+                .read(view, [ReadRequest(user, OFF, limit=30, candidates=tied)])[0]
                 .ranked.rows
             )
             for user in (COLD, COLD, COLD - 1)
         )
         backwards = list(
-            Reader(CorePool(1))
-            .read(view, [Ask(COLD, OFF, limit=30, candidates=tied[::-1].copy())])[0]
+            CatalogueScorer(CorePool(1))
+            .read(view, [ReadRequest(COLD, OFF, limit=30, candidates=tied[::-1].copy())])[0]
             .ranked.rows
         )
         assert first == again == backwards
@@ -201,14 +205,17 @@ def test_equal_scores_are_ordered_by_a_hash_of_user_and_item(view):
 
 
 def test_rows_left_out_and_rows_allowed(view):
-    (plain,) = Reader(CorePool(1)).read(view, [Ask(2, ON, limit=5)])
+    (plain,) = CatalogueScorer(CorePool(1)).read(view, [ReadRequest(2, ON, limit=5)])
     gone = plain.ranked.rows[:2]
-    (read,) = Reader(CorePool(1)).read(view, [Ask(2, ON, limit=5, left_out=gone)])
+    (read,) = CatalogueScorer(CorePool(1)).read(view, [ReadRequest(2, ON, limit=5, left_out=gone)])
     assert list(read.ranked.rows[:3]) == list(plain.ranked.rows[2:])
     allowed = np.zeros(ITEMS, np.bool_)
     allowed[gone] = True
-    for ask in (Ask(2, ON, limit=5, allowed=allowed), Ask(2, ON, limit=5, candidates=gone)):
-        assert list(Reader(CorePool(1)).read(view, [ask])[0].ranked.rows) == list(gone)
+    for ask in (
+        ReadRequest(2, ON, limit=5, allowed=allowed),
+        ReadRequest(2, ON, limit=5, candidates=gone),
+    ):
+        assert list(CatalogueScorer(CorePool(1)).read(view, [ask])[0].ranked.rows) == list(gone)
 
 
 def test_filter_rules_bend_the_taste_weights_before_the_largest_are_taken(view):
@@ -248,27 +255,27 @@ def test_scores_come_in_whole_blocks(view):
 
 async def test_a_brief_read_takes_the_view_where_it_is_free_and_waits_where_it_is_not(monkeypatch):
     numbers = NumbersOwner(a_view())
-    readings, ran = Readings(numbers), []
+    readings, ran = ReadBatcher(numbers), []
     run = numbers.run
     monkeypatch.setattr(numbers, "run", lambda *work: (ran.append(1), run(*work))[1])
     try:
-        first = await readings.read(Ask(3, ON, limit=10))
+        first = await readings.read(ReadRequest(3, ON, limit=10))
         assert ran, "the sketch has everything to follow yet"
         ran.clear()
-        brief = await readings.read(Ask(3, ON, limit=10))
+        brief = await readings.read(ReadRequest(3, ON, limit=10))
         assert not ran
         with numbers.at_once() as mine:
             assert mine is numbers.view
-            waiting = asyncio.create_task(readings.read(Ask(3, ON, limit=10)))
+            waiting = asyncio.create_task(readings.read(ReadRequest(3, ON, limit=10)))
             await asyncio.sleep(0.01)
             assert not waiting.done()
         waited = await waiting
         assert list(first.ranked.rows) == list(brief.ranked.rows) == list(waited.ranked.rows)
         ran.clear()
         for large in (
-            Ask(3, ON, limit=200),
-            Ask(3, ON, limit=10, candidates=np.arange(600)),
-            Ask(3, ON, limit=10, explain=True),
+            ReadRequest(3, ON, limit=200),
+            ReadRequest(3, ON, limit=10, candidates=np.arange(600)),
+            ReadRequest(3, ON, limit=10, explain=True),
         ):
             await readings.read(large)
         assert len(ran) == 3

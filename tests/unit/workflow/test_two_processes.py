@@ -17,7 +17,7 @@ from propagation.model.interactions.interaction import NewInteraction
 from propagation.workflow.engine import Engine
 from propagation.workflow.learn.checkpoints import same_numbers
 from propagation.workflow.learn.rebuild import rebuilt
-from propagation.workflow.read.recommend import Wish
+from propagation.workflow.read.recommend import RecommendRequest
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.cli.operator.doctor import numbers_of
 from services.runtime.process import SystemClock
@@ -102,7 +102,7 @@ async def ref_of(engine, user):
 
 
 async def ids(engine, user):
-    found = await engine.recommender.recommend(Wish(user_id=user, limit=100))
+    found = await engine.recommender.recommend(RecommendRequest(user_id=user, limit=100))
     return {item.item_id for item in found.items}
 
 

@@ -64,7 +64,7 @@ async def life(path: str) -> None:
     from propagation.adapters.offline.embedder import HashedEmbedder
     from propagation.model.clients.client import ClientKey, ClientKind
     from propagation.workflow.learn.rebuild import rebuild
-    from propagation.workflow.read.recommend import Wish
+    from propagation.workflow.read.recommend import RecommendRequest
     from propagation.workflow.replay import replay
     from tests.unit.workflow.test_replay import catalogue, engine_on, stream
 
@@ -73,10 +73,10 @@ async def life(path: str) -> None:
         await engine.open()
         await replay(engine, catalogue(), list(stream())[: 50 * (turn + 1)])
         for wish in (
-            Wish(user_id="u1", limit=3, explain=True),
-            Wish(user_id="nobody", limit=3),
-            Wish(user_id="u1", limit=3, candidates=["i1", "i2"]),
-            Wish(user_id="u1", limit=3, categories=("jazz",), propagate=False),
+            RecommendRequest(user_id="u1", limit=3, explain=True),
+            RecommendRequest(user_id="nobody", limit=3),
+            RecommendRequest(user_id="u1", limit=3, candidates=["i1", "i2"]),
+            RecommendRequest(user_id="u1", limit=3, categories=("jazz",), propagate=False),
         ):
             await engine.recommender.recommend(wish)
         if turn == 1:

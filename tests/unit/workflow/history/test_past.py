@@ -7,8 +7,8 @@ from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.errors import TooNew, TooOld
 from propagation.model.watch_events import WatchEventKind
 from propagation.workflow.data_settings import DataSettings, made_with_name
-from propagation.workflow.history.time_travel import Past
-from propagation.workflow.history.watch import Position, Watch, newest
+from propagation.workflow.history.time_travel import TimeTravel
+from propagation.workflow.history.watch import Position, Watcher, newest
 from tests.contract.graph.test_graph_evolution import REPORT, publication
 from tests.contract.graph_store import (
     TurnedClock,
@@ -52,7 +52,7 @@ async def evolved(store):
 
 async def test_before_an_evolution_the_old_routers_are_shown_and_after_it_the_new_ones(store):
     before, run = await evolved(store)
-    past = Past(store)
+    past = TimeTravel(store)
     old, new = await past.routers(before), await past.routers(run.sequence)
     assert [(one.number, one.epoch, one.retired) for one in new] == [
         (number, 1, number == 3) for number in range(5)
@@ -72,18 +72,18 @@ async def test_before_an_evolution_the_old_routers_are_shown_and_after_it_the_ne
 
 async def test_what_can_be_asked_for(store):
     before, run = await evolved(store)
-    past, ms = Past(store), TurnedClock().ms
-    assert await past.at_sequence(run.sequence) == run.sequence
+    past, ms = TimeTravel(store), TurnedClock().ms
+    assert await past.check_sequence(run.sequence) == run.sequence
     with pytest.raises(TooNew, match=f"the newest sequence is {run.sequence}"):
-        await past.at_sequence(run.sequence + 1)
-    assert await past.at_time(ms, ms) == run.sequence
-    assert await past.at_time(ms - 1, ms) == 0
+        await past.check_sequence(run.sequence + 1)
+    assert await past.sequence_at_time(ms, ms) == run.sequence
+    assert await past.sequence_at_time(ms - 1, ms) == 0
     with pytest.raises(TooNew, match="2023-11-14"):
-        await past.at_time(ms + 1, ms)
+        await past.sequence_at_time(ms + 1, ms)
     while await store.prune(before, 100) is not None:
         pass
     with pytest.raises(TooOld, match=f"the oldest is {before}"):
-        await past.at_time(ms - 1, ms)
+        await past.sequence_at_time(ms - 1, ms)
 
 
 async def told(watch):
@@ -94,19 +94,19 @@ async def test_published_and_refused_runs_are_told_once_in_order(store):
     begun = await newest(store)
     await evolved(store)
     refused = await store.save_evolution(REPORT)
-    watch = Watch(store, [WatchEventKind.EVOLUTION], begun, begun)
+    watch = Watcher(store, [WatchEventKind.EVOLUTION], begun, begun)
     events = await told(watch)
     assert [(one.run, one.published) for one, _ in events] == [(1, True), (2, False)]
     assert events[1][0] == refused
     assert await told(watch) == []
     (after_first, *_), (_, position) = events[1], events[0]
     assert [
-        one for one, _ in await told(Watch(store, [WatchEventKind.EVOLUTION], position, position))
+        one for one, _ in await told(Watcher(store, [WatchEventKind.EVOLUTION], position, position))
     ] == [after_first]
 
 
 async def test_an_evolutions_round_is_told_with_its_messages(store):
     _, run = await evolved(store)
-    watch = Watch(store, list(WatchEventKind), Position(), Position())
+    watch = Watcher(store, list(WatchEventKind), Position(), Position())
     told_of = [one for one, _ in await told(watch) if getattr(one, "sequence", 0) == run.sequence]
     assert [type(one).__name__ for one in told_of] == ["Round", "RouterVersion", "EvolutionRun"]

@@ -88,12 +88,12 @@ async def rewrite(engine, user):
 
 
 async def paths_from(engine, event):
-    return [path async for path in engine.tracer.from_event(event)]
+    return [path async for path in engine.tracer.trace_event(event)]
 
 
 async def test_each_profile_of_a_path_reads_as_it_did_at_that_step(engine):
     await push(engine, "bob", "Aida")
-    await engine.profiles.merged(await ref_of(engine, "ann"))
+    await engine.profiles.read_merged(await ref_of(engine, "ann"))
     for user in ("ann", "bob"):
         await rewrite(engine, user)
     reached = await ref_of(engine, "ann")
@@ -108,7 +108,7 @@ async def test_each_profile_of_a_path_reads_as_it_did_at_that_step(engine):
         assert all(line is not None and "polka" not in line.text for line in lines)
         attribute = next(hop.name for hop in path if isinstance(hop, AttributeHop))
         assert attribute in lines[0].attributes
-    back = [path async for path in engine.tracer.from_client(await ref_of(engine, "bob"), "opera")]
+    back = [path async for path in engine.tracer.trace_client(await ref_of(engine, "bob"), "opera")]
     for path in back:
         assert "opera" in next(hop.line for hop in path if isinstance(hop, ProfileHop)).attributes
 
@@ -125,7 +125,7 @@ async def test_a_path_ends_at_a_profile_only_where_its_line_says_what_travelled(
     )
     await push(engine, "bob", "Aida", "Duet")
     for user in ("ann", "bob"):
-        await engine.profiles.merged(await ref_of(engine, user))
+        await engine.profiles.read_merged(await ref_of(engine, user))
     paths = [
         path
         for event in ("bob-Aida", "bob-Duet", "ann-Blue")

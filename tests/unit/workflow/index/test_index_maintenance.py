@@ -18,7 +18,7 @@ from propagation.model.interactions.interaction import NewInteraction
 from propagation.ports.vector_index import Collection, Point
 from propagation.workflow.engine import Engine
 from propagation.workflow.index import maintenance as index_upkeep
-from propagation.workflow.read.recommend import Wish
+from propagation.workflow.read.recommend import RecommendRequest
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
 from tests import qdrants
@@ -214,7 +214,7 @@ async def test_down_for_a_while_costs_freshness_and_no_data(tmp_path, wire):
         assert await engine.store.reasoned_through() == await engine.store.recorded_through(), (
             "everything else goes on"
         )
-        assert (await engine.recommender.recommend(Wish("u1", 5))).items
+        assert (await engine.recommender.recommend(RecommendRequest("u1", 5))).items
         with pytest.raises(IndexUnavailable):
             await engine.run_round()
         assert await engine.carry() == 0
@@ -264,11 +264,11 @@ async def test_nothing_stands_still_for_an_index_that_is_frozen(tmp_path, wire):
 async def test_a_service_starts_without_its_index_and_ranks_as_with_it(tmp_path, wire):
     async with engine_on(tmp_path, wire) as engine:
         await live(engine, "before")
-        wanted = (await engine.recommender.recommend(Wish("u1", 5))).items
+        wanted = (await engine.recommender.recommend(RecommendRequest("u1", 5))).items
     await wire.cut()
     async with engine_on(tmp_path, wire) as engine:
         assert engine.upkeep.problem
-        assert (await engine.recommender.recommend(Wish("u1", 5))).items == wanted
+        assert (await engine.recommender.recommend(RecommendRequest("u1", 5))).items == wanted
         await live(engine, "meanwhile")
         await wire.mend()
         await found_again(engine)

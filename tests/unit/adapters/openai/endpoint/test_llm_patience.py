@@ -61,6 +61,6 @@ async def test_while_it_is_away_a_user_gets_the_numbers_and_an_evaluation_does_n
         )
         ranking = ReasonerRanking(asked.store, asked.reasoner, 7)
         with patch.object(asked.server, "_chat", Away(asked.server, 1_000)):
-            assert await ranking.reordered("u", found, None) == (found, False)
+            assert await ranking.rerank("u", found, None) == found
             with pytest.raises(ReasonerUnavailable):
-                await ranking.reordered("u", found, None, waits=True)
+                await ranking.rerank("u", found, None, raise_unavailable=True)

@@ -4,7 +4,7 @@ is the newest."""
 import pytest
 
 from propagation.workflow.read import filter_memory_cache as user_texts
-from propagation.workflow.read.filter_memory_cache import UserTexts
+from propagation.workflow.read.filter_memory_cache import FilterMemoryCache
 from tests.contract.graph.test_graph_erasure import lease_of, lived, retraction
 from tests.contract.graph_store import checkpoint, known_clients, text, user, withdraw
 
@@ -31,7 +31,7 @@ def words(text):
 
 async def test_a_text_is_loaded_again_when_there_is_a_newer_one(store, loads):
     await known_clients(store)
-    texts = UserTexts(store)
+    texts = FilterMemoryCache(store)
     assert (await texts.get(BOB)).profile.version == 0
     for version, said in ((1, "likes jazz"), (2, "likes opera")):
         await store.commit_texts([text(ANN, version, said)], [], 0)
@@ -43,7 +43,7 @@ async def test_a_text_that_lost_what_was_taken_back_is_loaded_again_at_the_same_
     store, loads
 ):
     await lived(store)
-    texts = UserTexts(store)
+    texts = FilterMemoryCache(store)
     before = await texts.get(BOB)
     assert words(before)
     row = (await store.interactions_of_clients([ANN]))[0]

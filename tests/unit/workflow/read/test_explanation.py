@@ -3,11 +3,11 @@
 import pytest
 
 from propagation.numbers.rules.features import Feature
-from propagation.workflow.read.explanation import NOTHING, Part, in_words
+from propagation.workflow.read.explanation import NO_REASON, ScorePart, explain_in_words
 
 
 def part(feature, raw, value, weight):
-    return Part(feature.name.lower(), raw, value, weight, value * weight)
+    return ScorePart(feature.name.lower(), raw, value, weight, value * weight)
 
 
 @pytest.mark.parametrize(
@@ -21,18 +21,18 @@ def part(feature, raw, value, weight):
     ],
 )
 def test_what_an_item_lacks_is_not_said_of_it_though_it_speaks_for_it(feature, raw):
-    assert in_words([part(feature, raw, -1.6, -0.8)], [], [], cold=False) == NOTHING
+    assert explain_in_words([part(feature, raw, -1.6, -0.8)], [], [], cold=False) == NO_REASON
 
 
 @pytest.mark.parametrize(
     "feature", [Feature.LIFT_TASTE, Feature.LIFT_SESSION, Feature.PROFILE, Feature.CONTENT]
 )
 def test_less_bad_than_others_is_not_good(feature):
-    assert in_words([part(feature, -0.1, 0.5, 0.8)], [], [], cold=False) == NOTHING
+    assert explain_in_words([part(feature, -0.1, 0.5, 0.8)], [], [], cold=False) == NO_REASON
 
 
 def test_the_strongest_that_are_there_are_said():
-    said = in_words(
+    said = explain_in_words(
         [part(Feature.POPULARITY, 2.0, 1.0, 0.5), part(Feature.RECENT, -0.5, 1.0, 0.3)],
         [],
         [],
