@@ -139,7 +139,8 @@ def test_the_sketch_is_near_the_score_of_every_item(view):
         reader = CatalogueScorer(CorePool(1))
         askers = [Asker(user, ON, np.ones(ROUTERS), np.zeros((2, DIMENSION), np.float32))]
         combiner = for_newcomers(view.combiner) if user == COLD else view.combiner
-        scores, want = list(reader._scores(view, askers, [combiner], [0]))[0], exact(view, user, ON)
+        (scores,) = reader._scores(view, askers, [combiner], [0])
+        want = exact(view, user, ON)
         assert not view.state.near_slow.any()
         raw = np.empty((ITEMS, FEATURES))
         fill_features(view.state, user, np.arange(ITEMS), raw)
