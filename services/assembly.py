@@ -1,14 +1,17 @@
-"""Settings to an engine: the one place that chooses adapters. A row of a table builds one; what an
-adapter needs installed or running is imported and asked for only where it is chosen."""
+"""The one place that chooses adapters: one row of a table for each store, index and model.
+
+A row's functions import what their adapter needs, so that only a chosen adapter must be installed.
+"""
 
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from propagation.adapters.fallback.reasoner import FallbackReasoner
 from propagation.adapters.numpy.index import NumpyIndex
+from propagation.adapters.numpy.point_store import PointStore
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.index.points import SqlitePoints
@@ -30,40 +33,58 @@ from services.reasoning.process_drafting import Beside
 from services.runtime.process import SystemClock, process_name
 
 if TYPE_CHECKING:
+    from propagation.adapters.neo4j.store import Neo4jStore
     from propagation.adapters.openai.endpoint.endpoint import Endpoint
 
 
 def sqlite_store(settings: Settings, clock: Clock | None = None) -> SqliteStore:
-    """The graph alone. `clock`: the system's."""
+    """Build the store in one SQLite file."""
     return SqliteStore(settings.database, clock or SystemClock())
 
 
-def neo4j_store(settings: Settings, clock: Clock | None = None) -> GraphStore:
-    """A server; nothing is connected yet. The system's clock is the server's there: machines share
-    it."""
+def sqlite_files(settings: Settings) -> SqliteFiles:
+    """Build the commands on the SQLite file as a whole."""
+    return SqliteFiles(settings.database)
+
+
+def neo4j_store(settings: Settings, clock: Clock | None = None) -> "Neo4jStore":
+    """Build the store on a Neo4j server, not connected yet.
+
+    In place of the system's clock it uses the server's, which all machines share.
+    """
     from propagation.adapters.neo4j.store import Neo4jStore
 
     return Neo4jStore(settings.neo4j, None if isinstance(clock, SystemClock) else clock)
 
 
-def sqlite_files(settings: Settings) -> SqliteFiles:
-    """The database as a whole."""
-    return SqliteFiles(settings.database)
+def neo4j_points(store: "Neo4jStore") -> PointStore:
+    """Build the place in Neo4j for the vectors of the NumPy index."""
+    from propagation.adapters.neo4j.index.points import Neo4jPoints
+
+    return Neo4jPoints(store.database)
+
+
+@dataclass(frozen=True)
+class StoreRow:
+    """A graph store, and where it keeps the vectors of the NumPy index."""
+
+    build: Callable[[Settings, Clock | None], GraphStore]
+    points: Callable[[Any], PointStore]
+
+
+STORES: Mapping[str, StoreRow] = {
+    "sqlite": StoreRow(sqlite_store, lambda store: SqlitePoints(store.database)),
+    "neo4j": StoreRow(neo4j_store, neo4j_points),
+}
 
 
 def numpy_index(settings: Settings, store: GraphStore) -> VectorIndex:
-    """Its points lie where the graph does."""
-    if isinstance(store, SqliteStore):
-        return NumpyIndex(SqlitePoints(store.database))
-    from propagation.adapters.neo4j.index.points import Neo4jPoints
-    from propagation.adapters.neo4j.store import Neo4jStore
-
-    assert isinstance(store, Neo4jStore), "the settings know two stores"
-    return NumpyIndex(Neo4jPoints(store.database))
+    """Build the exact index, whose vectors are in the graph's store."""
+    return NumpyIndex(STORES[settings.store].points(store))
 
 
 def qdrant_index(settings: Settings, store: GraphStore) -> VectorIndex:
-    """A server; nothing is connected yet."""
+    """Build the index on a Qdrant server, not connected yet."""
     from propagation.adapters.qdrant.connection import connect
     from propagation.adapters.qdrant.index import QdrantIndex
 
@@ -74,9 +95,9 @@ def qdrant_index(settings: Settings, store: GraphStore) -> VectorIndex:
     )
 
 
-STORES: Mapping[str, Callable[[Settings, Clock | None], GraphStore]] = {
-    "sqlite": sqlite_store,
-    "neo4j": neo4j_store,
+INDEXES: Mapping[str, Callable[[Settings, GraphStore], VectorIndex]] = {
+    "numpy": numpy_index,
+    "qdrant": qdrant_index,
 }
 
 
@@ -139,48 +160,47 @@ EMBEDDERS: Mapping[str, Callable[[ModelPorts], Embedder]] = {
     "fitted": fitted_embedder,
     "openai": openai_embedder,
 }
+POLICIES = ROUTING_POLICIES | CONTROL_POLICIES
 Around = Callable[[GraphStore, VectorIndex], tuple[GraphStore, VectorIndex]]
-INDEXES: Mapping[str, Callable[[Settings, GraphStore], VectorIndex]] = {
-    "numpy": numpy_index,
-    "qdrant": qdrant_index,
-}
 
 
 def graph_store(settings: Settings, clock: Clock | None = None) -> GraphStore:
-    """The graph alone, not opened. `clock`: the system's."""
-    return STORES[settings.store](settings, clock)
-
-
-def as_they_are(store: GraphStore, index: VectorIndex) -> tuple[GraphStore, VectorIndex]:
-    """Unwatched."""
-    return store, index
+    """Build the store alone, not opened; `clock` is the system's by default."""
+    return STORES[settings.store].build(settings, clock)
 
 
 def build_engine(
     settings: Settings,
     yield_to_calls: Callable[[], Awaitable[None]] = yield_to_loop,
     clock: Clock | None = None,
-    around: Around = as_they_are,
+    around: Around = lambda store, index: (store, index),
 ) -> Engine:
-    """Not opened. As the settings say; by default SQLite, NumPy, offline reasoner and fitted
-    embedder: no server, no network, no key. `clock`: the system's. `around` may put something in
-    their place that watches them."""
+    """Build the engine of one process from its settings, not opened.
+
+    By default it uses SQLite, NumPy, the offline reasoner and the fitted embedder, which need no
+    server, no network and no key.
+
+    Args:
+        yield_to_calls: Awaited between pieces of reasoning.
+        clock: The system's by default.
+        around: Wraps the store and the index, for monitoring.
+    """
     store = graph_store(settings, clock)
-    holder, workflow = process_name(), settings.workflow
-    models = ModelPorts(settings, store, holder)
+    models = ModelPorts(settings, store, process_name())
     reasoner = REASONERS[settings.reasoner](models)
     embedder = EMBEDDERS[settings.embedder](models)
+    beside = beside_of(settings, store, settings.workflow)
     store, index = around(store, INDEXES[settings.index](settings, store))
     return Engine(
         store,
         embedder,
         index,
         reasoner,
-        workflow,
-        holder=holder,
+        settings.workflow,
+        holder=process_name(),
         yield_to_calls=yield_to_calls,
-        beside=beside_of(settings, store, workflow),
-        policies=ROUTING_POLICIES | CONTROL_POLICIES,
+        beside=beside,
+        policies=POLICIES,
     )
 
 
