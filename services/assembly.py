@@ -23,6 +23,7 @@ from propagation.ports.embedder import Embedder
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.reasoner import Reasoner
 from propagation.ports.vector_index import VectorIndex
+from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.concurrency.tasks import yield_to_loop
 from propagation.workflow.engine import Engine
 from propagation.workflow.rounds.policies import ROUTING_POLICIES
@@ -191,16 +192,11 @@ def build_engine(
     embedder = EMBEDDERS[settings.embedder](models)
     beside = beside_of(settings, store, settings.workflow)
     store, index = around(store, INDEXES[settings.index](settings, store))
-    return Engine(
-        store,
-        embedder,
-        index,
-        reasoner,
+    return compose(
+        Ports(store, embedder, index, reasoner),
         settings.workflow,
-        holder=process_name(),
-        yield_to_calls=yield_to_calls,
-        beside=beside,
-        policies=POLICIES,
+        Process(process_name(), yield_to_calls, beside),
+        POLICIES,
     )
 
 

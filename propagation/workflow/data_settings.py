@@ -1,15 +1,21 @@
-"""The settings that data was made with: changing one on existing data is a command, not an
-accident."""
+"""The settings that data was made with; a command changes one on existing data, no restart does."""
 
 import orjson
 
 from propagation.model.base import Term
 from propagation.model.errors import IncompatibleSettings
+from propagation.ports.embedder import Embedder, FittableEmbedder
+from propagation.ports.graph.graph_store import GraphStore
+from propagation.workflow.settings import WorkflowSettings
+from propagation.workflow.views.numbers_view import NumbersView, seeded_directions
 
 
 class DataSettings(Term):
-    """What numbers and texts of one epoch rest on. `embedder` is the name before it is fitted;
-    `centres`: what the taste routers' centres are k-means of."""
+    """The settings on which the numbers and texts of one epoch rest.
+
+    `embedder` is the name before it is fitted; `centres` names the texts whose k-means are the
+    taste routers' centres.
+    """
 
     session_k: int
     taste_k: int
@@ -21,21 +27,26 @@ class DataSettings(Term):
 
     @property
     def blob(self) -> bytes:
+        """Return the settings as stored."""
         return orjson.dumps(self.model_dump(), option=orjson.OPT_SORT_KEYS)
 
     @classmethod
     def of_blob(cls, blob: bytes) -> "DataSettings":
+        """Read stored settings."""
         return cls.model_validate(orjson.loads(blob))
 
-    def check(self, now: "DataSettings") -> None:
-        """Raises IncompatibleSettings naming each setting that differs, both values, and the
-        command."""
-        if now == self:
+    def check(self, configured: "DataSettings") -> None:
+        """Compare with the settings of this process.
+
+        Raises:
+            IncompatibleSettings: Names each setting that differs, both values, and the command.
+        """
+        if configured == self:
             return
         differing = [
-            f"{WORDS[name]} was {old}, now it is {getattr(now, name)}"
+            f"{WORDS[name]} was {old}, now it is {getattr(configured, name)}"
             for name, old in self
-            if old != getattr(now, name)
+            if old != getattr(configured, name)
         ]
         raise IncompatibleSettings(
             f"this data was made with other settings: {'; '.join(differing)}. Go back to the old ones, or"
@@ -56,11 +67,101 @@ WORDS = {
 
 
 def made_with_name(era: int) -> str:
-    """The blob that holds the settings of a bootstrap and of all epochs that come from it;
-    published with the bootstrap's, since nothing reads it before. 0: before any bootstrap."""
+    """Name the blob with the settings of a bootstrap and of all epochs that come from it.
+
+    It is published with the bootstrap, since nothing reads it earlier. Era 0 is the time before any
+    bootstrap.
+    """
     return f"made_with:{era}"
 
 
 def embedder_name(era: int) -> str:
-    """The blob that holds the state of their embedder, some megabytes."""
+    """Name the blob with the state of the epochs' embedder, some megabytes."""
     return f"embedder:{era}"
+
+
+class OpenData:
+    """The data that this process has open: its settings, and its fitted embedder.
+
+    Attributes:
+        configured: What this process' settings say.
+        settings: What the data was made with; until it is opened, the same.
+        outdated: The numbers and the index were made with other settings. They are not read, and
+            the next epoch makes them anew.
+    """
+
+    def __init__(
+        self, store: GraphStore, embedder: Embedder, reasoner: str, settings: WorkflowSettings
+    ) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._limits = settings.limits
+        self.configured = DataSettings(
+            session_k=settings.session.k,
+            taste_k=settings.taste.k,
+            embedder=embedder.name,
+            dimension=embedder.dimension,
+            reasoner=reasoner,
+            seed=settings.seed,
+            centres=settings.centres,
+        )
+        self.settings = self.configured
+        self.outdated = False
+
+    def first_view(self) -> NumbersView:
+        """Create the numbers before bootstrap, whose routers have seeded directions."""
+        made = self.settings
+        return NumbersView(
+            seeded_directions(made.session_k, made.dimension, made.seed),
+            seeded_directions(made.taste_k, made.dimension, made.seed + 1),
+            made.seed,
+            epoch=0,
+            limits=self._limits,
+        )
+
+    async def restore(self, *, adopt: bool) -> None:
+        """Check the settings at start, and load the epoch's embedder.
+
+        Args:
+            adopt: Open the data under other settings too, for the next epoch to make it anew.
+
+        Raises:
+            IncompatibleSettings: They differ, and `adopt` is not set.
+        """
+        epoch = await self._store.current_epoch()
+        era = epoch.era if epoch else 0
+        blob = await self._store.get_blob(made_with_name(era))
+        if blob is None or not await self._store.learned_through():
+            await self._store.put_blob(made_with_name(era), self.configured.blob)
+            self.settings = self.configured
+        else:
+            self.settings = DataSettings.of_blob(blob)
+        self.outdated = adopt and self.settings != self.configured
+        if not adopt:
+            self.settings.check(self.configured)
+        if self.settings.embedder == self.configured.embedder:
+            await self._load_embedder(era)
+
+    async def begin_epoch(self, number: int) -> None:
+        """Go over to a bootstrap's epoch that this process opened."""
+        self.settings, self.outdated = self.configured, False
+        await self._load_embedder(number)
+
+    async def follow_epoch(self, number: int) -> None:
+        """Go over to an epoch that another process may have opened.
+
+        Raises:
+            IncompatibleSettings: It was opened under other settings than this process has.
+        """
+        era = next(
+            (epoch.era for epoch in await self._store.epochs() if epoch.number == number), number
+        )
+        if blob := await self._store.get_blob(made_with_name(era)):
+            self.settings = DataSettings.of_blob(blob)
+        if self.settings.embedder == self.configured.embedder:
+            self.settings.check(self.configured)
+            await self._load_embedder(era)
+
+    async def _load_embedder(self, era: int) -> None:
+        if era and isinstance(self._embedder, FittableEmbedder):
+            self._embedder.restore(await self._store.get_blob(embedder_name(era)))

@@ -2,54 +2,50 @@
 recorded and not learned yet, profiles' vectors, attributes that were mapped. (The numbers follow by
 themselves, see learner.py.)"""
 
-from collections.abc import Callable, Iterable
-
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.workflow.index.vector_sync import VectorSync
-from propagation.workflow.views.pending_events import PendingEvents
+from propagation.workflow.views.client_memory import ClientMemory
 
 LOG_PART = 10_000
 TEXTS_A_STEP = 2_000
 
 
 class ReplicaSync:
-    """Every step looks from where the last one stood. Where one process is alone, it finds nothing.
-    `forget` is told whose texts somebody else wrote."""
+    """Every step looks from where the last one stood. Where one process is alone, it finds nothing."""
 
     def __init__(
         self,
         store: GraphStore,
         embedder: Embedder,
         vectors: VectorSync,
-        unlearned: PendingEvents,
-        forget: Callable[[Iterable[int]], None],
+        memory: ClientMemory,
     ) -> None:
         self._store = store
         self._embedder = embedder
         self._embedded_by = embedder.name
         self._vectors = vectors
-        self._unlearned = unlearned
-        self._forget = forget
+        self._pending_events = memory.pending_events
+        self._memory = memory
         self._text = 0
 
     async def open(self, applied_through: int) -> None:
         """Before the view and the index are filled: what is committed from now on is followed."""
-        self.embedded()
+        self.note_embedder()
         self._text = await self._store.texts_through()
-        self._unlearned.learned(applied_through)
+        self._pending_events.learned(applied_through)
         await self._follow_log()
 
     async def step(self) -> int:
         """What was found: entries of the log, texts, rounds."""
         return await self._follow_log() + await self._follow_texts() + await self._follow_rounds()
 
-    def embedded(self) -> None:
+    def note_embedder(self) -> None:
         """The view's profiles are by the embedder as it is now: this process has just filled them
         all."""
         self._embedded_by = self._embedder.name
 
-    async def embedder(self) -> None:
+    async def follow_embedder(self) -> None:
         """Another process opened an epoch, whose embedder the learner has taken wherever it met
         that epoch: profiles are embedded anew."""
         name = self._embedder.name
@@ -64,11 +60,11 @@ class ReplicaSync:
         self._embedded_by = name
 
     async def _follow_log(self) -> int:
-        gaps = self._unlearned.gaps(await self._store.recorded_through())
+        gaps = self._pending_events.gaps(await self._store.recorded_through())
         for after, through in gaps:
             while after < through:
                 part = await self._store.read_log(after, min(LOG_PART, through - after))
-                self._unlearned.logged(after, part)
+                self._pending_events.logged(after, part)
                 after = part.through
         return sum(through - after for after, through in gaps)
 
@@ -82,7 +78,7 @@ class ReplicaSync:
                 if not self._vectors.has_version(ref, version)
             )
             if foreign:
-                self._forget(foreign)
+                self._memory.forget_texts(foreign)
                 await self._vectors.apply_remote((await self._store.load_texts(foreign)).values())
             self._text = page[-1].number
             found += len(foreign)

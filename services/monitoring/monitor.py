@@ -85,7 +85,7 @@ class Monitor(Monitoring):
             metrics.failing,
         ):
             gauge.clear()
-        _set(metrics.sequence, {"learned": engine.numbers.view.applied_through})
+        _set(metrics.sequence, {"learned": engine.applied_through})
         _set(metrics.queue, {"merges": worker.merges_waiting})
         for budget in engine.expenses.budgets:
             metrics.budget_used.labels(budget.name).set(budget.used)
@@ -101,7 +101,7 @@ class Monitor(Monitoring):
     async def _collect_from_store(self, engine: Engine) -> None:
         metrics, store = self._metrics, engine.store
         recorded, reasoned = await store.recorded_through(), await store.reasoned_through()
-        learned = engine.numbers.view.applied_through
+        learned = engine.applied_through
         dead_letters = len(await store.dead_letters(MAX_DEAD_LETTERS))
         _set(metrics.sequence, {"recorded": recorded, "learned": learned, "reasoned": reasoned})
         _set(

@@ -84,8 +84,8 @@ class ReasonStep:
         if done:
             self._progress.advance()
             self._round_wake.set()
-            learned = self._engine.numbers.view.applied_through
-            reasoned = await self._engine.progress.reasoned_through()
+            learned = self._engine.applied_through
+            reasoned = await self._engine.reasoned_through()
             self._priority.set_lag(self._lag.measure(learned, reasoned))
             # on the loop it rested between interactions
             await self._priority.rest(worked if reasoning.beside else 0.0)

@@ -61,7 +61,7 @@ class RoundStep:
         """Show the routers that this round left out; those of earlier rounds are done."""
         for name in [name for name in self._failures.reasons if name.startswith(ROUTER)]:
             self._failures.clear(name)
-        for router, reason in self._engine.rounds.postponed.items():
+        for router, reason in self._engine.postponed_routers.items():
             self._failures.show(
                 f"{ROUTER}{router}", f"left out of round {number}, due in the next: {reason}"
             )

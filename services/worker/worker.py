@@ -130,7 +130,6 @@ class Worker:
         A calendar job that is cut short is due again at the next start.
         """
         self._stopping.set()
-        self._engine.reasoning.drafting.hurry()
         self._engine.stop_within(STOP_SECONDS)
         for task in self._job_tasks:
             task.cancel()
@@ -188,7 +187,7 @@ class Worker:
         """
         with self._priority.waiting():
             if not texts:
-                return await self._engine.numbers.reach(sequence, seconds)
+                return await self._engine.reach_numbers(sequence, seconds)
             reached = await self._progress.wait_until(self._reasoned_through, sequence, seconds)
         if reached < sequence:
             raise NotReached(sequence, reached)
@@ -201,9 +200,7 @@ class Worker:
         await self._progress.wait(seconds)
 
     async def _reasoned_through(self) -> int:
-        return min(
-            self._engine.numbers.view.applied_through, await self._engine.store.reasoned_through()
-        )
+        return min(self._engine.applied_through, await self._engine.reasoned_through(exact=True))
 
     async def _learn(self) -> int:
         start = time.monotonic()
@@ -224,8 +221,8 @@ class Worker:
         return done
 
     async def _carry_index(self) -> int:
-        done = await self._engine.carry()
-        if problem := self._engine.upkeep.problem:
+        done = await self._engine.update_index()
+        if problem := self._engine.index_problem:
             raise IndexUnavailable(problem)
         return done
 
@@ -236,7 +233,7 @@ class Worker:
         del self._pending_merges[ref]
         await self._priority.yield_to_calls()
         with suppress(NotFound):  # the client may have been forgotten since
-            await self._engine.profiles.read_merged(ref)
+            await self._engine.merged_profile(ref)
         return 1
 
     async def _follow(self) -> int:

@@ -121,7 +121,7 @@ async def test_killed_before_its_commit_it_did_not_happen(tmp_path, step):
 async def the_epoch_is_whole(engine, epoch):
     assert await engine.store.current_epoch() == epoch.model_copy(update={"tau": None})
     assert engine.embedder.name == epoch.embedder
-    view = await rebuilt(engine.store, engine.embedder, engine.first_view)
+    view = await rebuilt(engine.store, engine.embedder, engine.data.first_view())
     assert same_numbers(view.state, engine.numbers.view.state) == []
     if await engine.round_is_due():
         await engine.run_round()

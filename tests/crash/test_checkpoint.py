@@ -88,7 +88,7 @@ async def test_a_kill_amid_a_checkpoint(tmp_path, times):
         rows = await store.interactions(range(1, await store.recorded_through() + 1))
         assert {row.event_id: row.sequence for row in rows}.items() >= caller.acked.items()
         assert await store.check() == []
-        view = await rebuilt(store, engine.embedder, engine.first_view)
+        view = await rebuilt(store, engine.embedder, engine.data.first_view())
         assert same_numbers(view.state, engine.numbers.view.state) == []
     finally:
         await engine.close()

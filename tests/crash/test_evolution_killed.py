@@ -55,7 +55,7 @@ async def test_kill_9_inside_an_evolution_leaves_the_old_or_the_new_epoch_whole(
         assert [run.published for run in await store.evolution_runs(9)] == [True] * happened
         assert len((await store.router_maps()).maps) == happened
         assert engine.numbers.view.epoch == epoch.number
-        view = await rebuilt(store, engine.embedder, engine.first_view)
+        view = await rebuilt(store, engine.embedder, engine.data.first_view())
         assert same_numbers(view.state, engine.numbers.view.state) == []
         assert await engine.upkeep.mend() == 0
         await push(engine, stream(STYLES[:3], 40, seed=4))

@@ -49,7 +49,7 @@ async def is_whole(engine, folder, mine, *, gone):
     words = [KEY.id, *mine]
     assert (await engine.store.find_refs([KEY]) == [None]) == gone
     assert await engine.store.check() == []
-    view = await rebuilt(engine.store, engine.embedder, engine.first_view)
+    view = await rebuilt(engine.store, engine.embedder, engine.data.first_view())
     assert same_numbers(view.state, engine.numbers.view.state) == []
     assert await engine.upkeep.mend() == 0
     assert await strange_points(engine) == []

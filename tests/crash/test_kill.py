@@ -58,7 +58,7 @@ async def _agrees(database, caller):
         assert {id_: stored.get(id_) for id_ in caller.acked} == caller.acked
         assert await store.dead_letters(1) == []
         assert await store.reasoned_through() >= max(stored.values())
-        view = await rebuilt(store, engine.embedder, engine.first_view)
+        view = await rebuilt(store, engine.embedder, engine.data.first_view())
         assert same_numbers(view.state, engine.numbers.view.state) == []
         assert await engine.upkeep.mend() == 0
     finally:

@@ -60,7 +60,7 @@ def left_in_graph(folder, words):
 async def is_sound(engine):
     """The graph, the numbers, the index agree."""
     assert await engine.store.check() == []
-    view = await rebuilt(engine.store, engine.embedder, engine.first_view)
+    view = await rebuilt(engine.store, engine.embedder, engine.data.first_view())
     assert same_numbers(view.state, engine.numbers.view.state) == []
     assert await engine.upkeep.mend() == 0
 

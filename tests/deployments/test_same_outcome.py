@@ -15,7 +15,7 @@ from propagation.adapters.sqlite.store import SqliteStore
 from propagation.datasets.load import load_dataset
 from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
 from propagation.model.interactions.interaction import NewInteraction
-from propagation.workflow.engine import Engine
+from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.learn.checkpoints import snapshot
 from propagation.workflow.read.recommend import RecommendRequest
 from propagation.workflow.replay import replay
@@ -64,13 +64,10 @@ def stores(folder):
 
 async def outcome_of(store, points, clients, events, workflow):
     """Every text, message, edge, number and list that a replay left."""
-    engine = Engine(
-        store,
-        HashedEmbedder(workflow.seed),
-        NumpyIndex(points),
-        OfflineReasoner(),
+    engine = compose(
+        Ports(store, HashedEmbedder(workflow.seed), NumpyIndex(points), OfflineReasoner()),
         workflow,
-        "test",
+        Process("test"),
     )
     await engine.open()
     try:

@@ -32,6 +32,10 @@ ENTRIES_A_BLOCK = 2_048
 OnStep = Callable[[str], None]
 
 
+def ignore_step(_: str) -> None:
+    """Do nothing: for callers that show no steps."""
+
+
 async def catalogue_of(store: GraphStore) -> list[Client]:
     """All items that have text, by ref."""
     found: list[Client] = []

@@ -2,8 +2,6 @@
 as a new epoch; and undo."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +11,8 @@ from propagation.model.routers.evolution import EvolutionRun
 from propagation.model.routers.router import RouterVersion
 from propagation.model.routers.router_maps import RouterMaps
 from propagation.ports.graph.graph_store import GraphStore, VersionClash
-from propagation.ports.graph.leases import Lease
 from propagation.ports.reasoner import Reasoner
+from propagation.workflow.concurrency.exclusion import Activity, Exclusion
 from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.evolve.decided_plan import DecidedPlan, Divided
 from propagation.workflow.evolve.holdout import Holdout, load_holdout
@@ -45,9 +43,11 @@ TOO_LITTLE = "too little to judge by: fewer than two users have chosen anything 
 
 
 class Evolution:
-    """One run at a time, which the caller sees to. `learning` keeps this process from learning,
-    `no_texts` from reasoning and rounds. Planning and judging take the first for as long as a copy
-    takes; publishing takes the second, and the first for the end of it."""
+    """Runs evolutions; the caller sees to it that there is one at a time.
+
+    Planning keeps learning out for as long as a copy of the numbers takes; publishing keeps
+    reasoning and rounds out, and learning at the end of it.
+    """
 
     def __init__(
         self,
@@ -58,20 +58,16 @@ class Evolution:
         upkeep: IndexMaintenance,
         learner: Learner,
         settings: WorkflowSettings,
-        learning: asyncio.Lock,
-        no_texts: Callable[[], AbstractAsyncContextManager[None]],
+        exclusion: Exclusion,
         leases: Leases,
     ) -> None:
         self._store = store
         self._numbers = numbers
         self._learner = learner
         self._settings = settings
-        self._learning = learning
-        self._no_texts = no_texts
+        self._exclusion = exclusion
         self._planner = Planner(store, reasoner, settings)
-        self._publisher = Publisher(
-            store, numbers, vectors, upkeep, leases, self._no_learning, self._learners_lease
-        )
+        self._publisher = Publisher(store, numbers, vectors, upkeep, learner, leases, exclusion)
         self._undo_planner = UndoPlanner(store, numbers)
 
     async def run(self, *, dry_run: bool) -> EvolutionRun:
@@ -134,7 +130,7 @@ class Evolution:
 
     async def _look(self) -> tuple[Snapshot, Holdout]:
         """The copy and its holdout at one sequence: nobody learns between the two."""
-        async with self._learning:
+        async with self._exclusion.run(Activity.LEARN):
             view = self._numbers.view
             tail = await load_holdout(
                 self._store, view.applied_through, view.epoch, self._settings.holdout
@@ -169,14 +165,14 @@ class Evolution:
         """What the store has learned up to here names nobody that the view has no row of, also
         where another process learns."""
         through = await self._store.learned_through()
-        async with self._learning:
-            await self._learner.abreast()
+        async with self._exclusion.run(Activity.LEARN):
+            await self._learner.synchronize()
         return through
 
     async def _published(self, decided: DecidedPlan, epoch: Epoch) -> EvolutionRun:
         """A reader may merge messages into a client whose rules follow: then the texts are made
         once more."""
-        async with self._no_texts():
+        async with self._exclusion.run(Activity.PUBLISH_EVOLUTION):
             for attempt in range(REDONE):
                 try:
                     run, _ = await self._publisher.publish(decided, epoch)
@@ -195,22 +191,6 @@ class Evolution:
                 run.model_copy(update={"round": await self._round()})
             )
         )
-
-    @asynccontextmanager
-    async def _learners_lease(self) -> AsyncIterator[Lease]:
-        """Under which a barrier is staged, too. Raises LeaseLost where another process learns."""
-        await self._learner.saved()
-        with self._learner.staging():
-            async with AsyncExitStack() as until_published:
-                async with self._learning:
-                    lease = await until_published.enter_async_context(self._learner.settled())
-                yield lease
-
-    @asynccontextmanager
-    async def _no_learning(self) -> AsyncIterator[None]:
-        await self._learner.saved()
-        async with self._learning, self._learner.still():
-            yield
 
 
 def _directions_and_items(view: NumbersView) -> tuple[NDArray[np.float32], int]:

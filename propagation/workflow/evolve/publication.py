@@ -7,8 +7,8 @@ the commit. What other processes have in flight is void with the publication, an
 the new epoch."""
 
 import asyncio
-from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -31,6 +31,7 @@ from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.graph.leases import Lease
 from propagation.ports.graph.outbox import IndexChange
 from propagation.ports.vector_index import Collection
+from propagation.workflow.concurrency.exclusion import Activity, Exclusion
 from propagation.workflow.concurrency.leases import ROUND_LEASE, WAIT_SECONDS, Leases
 from propagation.workflow.evolve.decided_plan import DecidedPlan, caught_up
 from propagation.workflow.evolve.planner import NewText
@@ -38,6 +39,7 @@ from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.checkpoint_patch import patch_of
 from propagation.workflow.learn.checkpoints import Arrays, lent, snapshot
+from propagation.workflow.learn.learner import Learner
 from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView
 
@@ -47,14 +49,10 @@ SMALL_TAIL = 500
 CATCHES_UP = 8
 EVOLVED = ("taste.", "seen_router")
 F32 = NDArray[np.float32]
-StandingStill = Callable[[], AbstractAsyncContextManager[None]]
-LearnersLease = Callable[[], AbstractAsyncContextManager[Lease]]
 
 
 class Publisher:
-    """The caller keeps reason and rounds still; inside of `no_learning` learn is, too, and the view
-    stands where the store does. `learners_lease`: the one that this process learns under; it learns
-    on, and keeps it afterwards."""
+    """Publishes evolutions, while the caller keeps reasoning and rounds out."""
 
     def __init__(
         self,
@@ -62,17 +60,17 @@ class Publisher:
         numbers: NumbersOwner,
         vectors: VectorSync,
         upkeep: IndexMaintenance,
+        learner: Learner,
         leases: Leases,
-        no_learning: StandingStill,
-        learners_lease: LearnersLease,
+        exclusion: Exclusion,
     ) -> None:
         self._store = store
         self._numbers = numbers
         self._vectors = vectors
         self._upkeep = upkeep
         self._leases = leases
-        self._no_learning = no_learning
-        self._learners_lease = learners_lease
+        self._learner = learner
+        self._exclusion = exclusion
 
     async def publish(
         self, decided: DecidedPlan, epoch: Epoch
@@ -254,6 +252,26 @@ class Publisher:
                     out.append(replace(text, profile=profile, filter_memory=memory))
             await asyncio.sleep(0)
         return out
+
+    @asynccontextmanager
+    async def _learners_lease(self) -> AsyncIterator[Lease]:
+        """Hold the lease under which this process learns on, and under which a barrier is staged.
+
+        Raises:
+            LeaseLost: Another process learns.
+        """
+        await self._learner.wait_for_checkpoint()
+        with self._learner.stage_checkpoint():
+            async with AsyncExitStack() as until_published:
+                async with self._exclusion.run(Activity.LEARN):
+                    lease = await until_published.enter_async_context(self._learner.hold_lease())
+                yield lease
+
+    @asynccontextmanager
+    async def _no_learning(self) -> AsyncIterator[None]:
+        await self._learner.wait_for_checkpoint()
+        async with self._exclusion.run(Activity.LEARN), self._learner.suspend():
+            yield
 
 
 def _publication(

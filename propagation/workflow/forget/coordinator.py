@@ -1,15 +1,13 @@
 """Retraction and erasure in a running process: while nothing else changes what they change, and
 with everything that this process remembers brought up to date."""
 
-import asyncio
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from propagation.model.clients.client import ClientKey, ClientKind, index_of, kind_of
+from propagation.model.clients.client import ClientKey, ClientKind
 from propagation.model.errors import Unsupported
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph.graph_store import ForgettingGraph, GraphStore
+from propagation.workflow.concurrency.exclusion import Activity, Exclusion
 from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.forget.erasure import Erasure, ErasureResult
 from propagation.workflow.forget.retraction import Retraction, RetractionResult
@@ -18,23 +16,12 @@ from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.views.catalogue import Catalogue
+from propagation.workflow.views.client_memory import ClientMemory
 from propagation.workflow.views.numbers_owner import NumbersOwner
-from propagation.workflow.views.pending_events import PendingEvents
-
-
-@dataclass(frozen=True)
-class Memory:
-    """What a process remembers of texts and clients. `forget_texts`: drop those of these clients."""
-
-    forget_texts: Callable[[Iterable[int]], None]
-    catalogue: Catalogue
-    unlearned: PendingEvents
 
 
 class Forgetting:
-    """`still`: nothing in this process learns, reasons, merges or runs a round inside of it; reads
-    and record go on."""
+    """Runs one retraction or erasure at a time, while no other activity changes the same data."""
 
     def __init__(
         self,
@@ -44,15 +31,14 @@ class Forgetting:
         learner: Learner,
         vectors: VectorSync,
         upkeep: IndexMaintenance,
-        memory: Memory,
+        memory: ClientMemory,
         settings: WorkflowSettings,
         leases: Leases,
-        still: Callable[[], AbstractAsyncContextManager[None]],
+        exclusion: Exclusion,
     ) -> None:
         self._store = store if isinstance(store, ForgettingGraph) else None
         self._memory = memory
-        self._still = still
-        self._erasing = asyncio.Lock()
+        self._exclusion = exclusion
         if self._store is not None:
             taking_back = TakingBack(
                 self._store,
@@ -91,12 +77,12 @@ class Forgetting:
     async def retract(self, event_ids: Sequence[str]) -> RetractionResult:
         """Take events back, with what they wrote. Raises LeaseLost, Unsupported."""
         self._check()
-        async with self._still():
+        async with self._exclusion.run(Activity.WITHDRAW):
             retracted = await self._retraction.commit(event_ids)
             if retracted.outcome is not None:
                 self._memory.forget_texts(_changed(retracted.outcome))
-                self._memory.unlearned.passed(retracted.sequence)
-                self._memory.unlearned.withdrawn(
+                self._memory.pending_events.passed(retracted.sequence)
+                self._memory.pending_events.withdrawn(
                     frozenset(row.sequence for row in retracted.interactions)
                 )
                 await self._retraction.show(retracted.outcome)
@@ -107,8 +93,8 @@ class Forgetting:
         Unsupported; StoreBusy where the files could not be wiped (the client is forgotten then, and
         the next start wipes them)."""
         self._check()
-        async with self._erasing:
-            async with self._still():
+        async with self._exclusion.run(Activity.ERASE):
+            async with self._exclusion.run(Activity.WITHDRAW):
                 forgotten = await self._erasure.commit(key)
                 self._leaves(forgotten)
                 await self._erasure.show(forgotten)
@@ -116,19 +102,11 @@ class Forgetting:
         return forgotten
 
     def _leaves(self, forgotten: ErasureResult) -> None:
-        self._memory.unlearned.passed(forgotten.sequence)
+        self._memory.pending_events.passed(forgotten.sequence)
         self._memory.forget_texts(_changed(forgotten.outcome))
         if forgotten.client.key.kind == ClientKind.USER:
-            self._memory.unlearned.forget([forgotten.client.key.id])
-        self.left(forgotten.client.ref)
-
-    def left(self, ref: int) -> None:
-        """A client is no more, whichever process forgot it."""
-        self._memory.forget_texts([ref])
-        if kind_of(ref) == ClientKind.ITEM:
-            self._memory.catalogue.forget(index_of(ref))
-        else:
-            self._memory.unlearned.forget([index_of(ref)])
+            self._memory.pending_events.forget([forgotten.client.key.id])
+        self._memory.forget_client(forgotten.client.ref)
 
 
 def _changed(outcome: Outcome) -> list[int]:

@@ -115,7 +115,7 @@ class TakingBack:
         """Nobody else learns or runs a round; the learner's lease, under which this process goes
         on."""
         async with (
-            self._learner.settled() as lease,
+            self._learner.hold_lease() as lease,
             self._leases.hold(ROUND_LEASE, WAIT_SECONDS) as rounds,
         ):
             if rounds is None:
@@ -136,7 +136,7 @@ class TakingBack:
         )
         gone = frozenset(row.sequence for row in rows)
         users = sorted({row.user for row in rows if row.sequence <= view.applied_through})
-        self._learner.changing()
+        self._learner.mark_ahead()
         async for some in self._histories.parts(
             users, gone, view.applied_through, view.direction_of
         ):
@@ -163,7 +163,7 @@ class TakingBack:
                     raise
                 changes = await self._changes(asked)
             else:
-                self._learner.changed(done.sequence)
+                self._learner.mark_stored(done.sequence)
                 return Outcome(done, changes)
         raise AssertionError("unreachable")
 

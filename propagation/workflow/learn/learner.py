@@ -5,8 +5,9 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from propagation.workflow.concurrency.leases import LEARN_LEASE, WAIT_SECONDS, L
 from propagation.workflow.index.embedding import attribute_text, content_text
 from propagation.workflow.learn.checkpoints import restored, snapshot
 from propagation.workflow.views.catalogue import Catalogue
+from propagation.workflow.views.client_memory import erased_clients
 from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView
 
@@ -37,6 +39,23 @@ CHECKPOINT_AT_CLOSE = 5_000
 BARRED = (EntryKind.BOOTSTRAP, EntryKind.EVOLUTION, EntryKind.RETRACTION, EntryKind.ERASURE)
 
 
+class EpochSource(Protocol):
+    """The open data, of whose epochs the numbers are."""
+
+    def first_view(self) -> NumbersView:
+        """Create the numbers before anything was learned."""
+
+    async def follow_epoch(self, number: int) -> None:
+        """Go over to an epoch that another process may have opened."""
+
+
+class EntryListener(Protocol):
+    """A view that follows the log behind the learner."""
+
+    def take(self, entries: Sequence[LogEntry]) -> None:
+        """Apply the next entries; some may come twice."""
+
+
 class Learner:
     """One step at a time; a process that does not hold the lease follows instead."""
 
@@ -46,19 +65,17 @@ class Learner:
         numbers: NumbersOwner,
         embedder: Embedder,
         leases: Leases,
-        first_view: Callable[[], NumbersView],
+        data: EpochSource,
         catalogue: Catalogue | None = None,
-        on_entries: Callable[[Sequence[LogEntry]], None] | None = None,
-        on_epoch: Callable[[int], Awaitable[None]] | None = None,
+        listeners: Sequence[EntryListener] = (),
     ) -> None:
         self._store = store
         self._numbers = numbers
         self._embedder = embedder
         self._leases = leases
-        self._first_view = first_view
+        self._data = data
         self._catalogue = catalogue
-        self._on_entries = on_entries
-        self._on_epoch = on_epoch
+        self._listeners = listeners
         self._lease: Lease | None = None
         self._block = BLOCK_LEAST
         self._ahead = False
@@ -78,7 +95,7 @@ class Learner:
     async def close(self) -> None:
         """Let a checkpoint that is being written finish; leave a fresh one if much was learned
         since the last."""
-        await self.saved()
+        await self.wait_for_checkpoint()
         if (
             self._lease is not None
             and not self._ahead
@@ -89,12 +106,12 @@ class Learner:
             await self._store.release_lease(self._lease)
 
     @asynccontextmanager
-    async def still(self) -> AsyncIterator[None]:
+    async def suspend(self) -> AsyncIterator[None]:
         """While the caller keeps others from learning: the view stands where the store does, no
         checkpoint is being written, and what the caller leaves is a fresh one. Raises LeaseLost
         where another process is ahead."""
-        await self.saved()
-        await self.abreast()
+        await self.wait_for_checkpoint()
+        await self.synchronize()
         epoch = self._numbers.view.epoch
         try:
             yield
@@ -111,7 +128,7 @@ class Learner:
         )  # this process' own barrier: others are kept off by its lease
 
     @contextmanager
-    def staging(self) -> Iterator[None]:
+    def stage_checkpoint(self) -> Iterator[None]:
         """While the caller stages a checkpoint of its own beside learning, of which there is one at
         a time."""
         self._staging = True
@@ -120,7 +137,7 @@ class Learner:
         finally:
             self._staging = False
 
-    async def abreast(self) -> None:
+    async def synchronize(self) -> None:
         """The view where the store's learned blocks end, past every barrier, also one that nobody
         has learned anything after yet. The caller keeps this process from learning."""
         if self._ahead:
@@ -132,7 +149,7 @@ class Learner:
         ):
             await self.reload()
 
-    async def saved(self) -> None:
+    async def wait_for_checkpoint(self) -> None:
         """Once the checkpoint that is being written now is."""
         if self._saving is not None:
             await asyncio.gather(self._saving, return_exceptions=True)
@@ -148,14 +165,10 @@ class Learner:
             await self._store.recorded_through()
         )  # a checkpoint that is read after it knows of all up to it
         checkpoint = await self._store.newest_checkpoint()
-        if (
-            checkpoint is not None
-            and checkpoint.epoch != self._numbers.view.epoch
-            and self._on_epoch is not None
-        ):
-            await self._on_epoch(checkpoint.epoch)
+        if checkpoint is not None and checkpoint.epoch != self._numbers.view.epoch:
+            await self._data.follow_epoch(checkpoint.epoch)
         fresh = (
-            self._first_view()
+            self._data.first_view()
             if checkpoint is None
             else await asyncio.to_thread(restored, checkpoint, self._numbers.view.seed)
         )
@@ -211,7 +224,7 @@ class Learner:
             return 0
         async with self._leases.keep_alive(self._lease, shared=True):  # an embedder may be slow
             if self._behind:
-                await self.abreast()
+                await self.synchronize()
             return await self._learn(self._lease)
 
     async def _learn(self, lease: Lease) -> int:
@@ -254,12 +267,12 @@ class Learner:
         return any(entry.kind in BARRED and entry.sequence > self._barred for entry in entries)
 
     @asynccontextmanager
-    async def settled(self, *, abreast: bool = True) -> AsyncIterator[Lease]:
+    async def hold_lease(self, *, synchronize: bool = True) -> AsyncIterator[Lease]:
         """Nothing is being written and the view stands where the store's learned blocks end (unless
         not even that is to be read); the learner's lease, prolonged until the body ends. Learning
         goes on under it, so it is not given back. Raises LeaseLost where another process takes
         something back or evolves for longer than is waited for."""
-        await self.saved()
+        await self.wait_for_checkpoint()
         if (
             self._saving is not None
             and not self._saving.cancelled()
@@ -275,19 +288,19 @@ class Learner:
             )
         self._asked = False
         async with self._leases.keep_alive(lease, shared=True):
-            if abreast:
-                await self.abreast()
+            if synchronize:
+                await self.synchronize()
             self._lease = (
                 lease  # not before: a step under a lease that is new to it catches up first
             )
             yield lease
 
-    def changing(self) -> None:
+    def mark_ahead(self) -> None:
         """The view is about to differ from the store: unless `changed` follows, the next step
         starts from the store again."""
         self._ahead = True
 
-    def changed(self, sequence: int) -> None:
+    def mark_stored(self, sequence: int) -> None:
         """The store holds what the view holds, up to this sequence of the log with every barrier."""
         self._ahead, self._barred = False, sequence
         self._checkpointed = int(self._numbers.view.state.clock[INTERACTIONS])
@@ -314,10 +327,10 @@ class Learner:
 
     async def _take_clients(self, part: LogSlice) -> None:
         await take_clients(self._store, self._numbers, self._embedder, part, self._catalogue)
-        if erased := erased_in(part.entries):
+        if erased := erased_clients(part.entries):
             await self._numbers.run(NumbersView.forget_profiles, erased)
-        if self._on_entries is not None:
-            self._on_entries(part.entries)
+        for listener in self._listeners:
+            listener.take(part.entries)
 
 
 def follows(view: NumbersView, block: LearnedBlock) -> bool:
@@ -329,11 +342,6 @@ def follows(view: NumbersView, block: LearnedBlock) -> bool:
         and block.epoch == view.epoch
         and block.after == view.applied_through
     )
-
-
-def erased_in(entries: Sequence[LogEntry]) -> list[int]:
-    """Clients that were forgotten, by any process."""
-    return [ref for entry in entries if entry.kind == EntryKind.ERASURE for ref in entry.refs]
 
 
 async def take_clients(

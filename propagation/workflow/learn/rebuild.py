@@ -4,8 +4,6 @@ Mass is summed from the weights that each interaction stored; trust, the combine
 computed again, from the newest barrier on, never behind it. The result equals the live numbers bit
 for bit."""
 
-from collections.abc import Callable
-
 from propagation.model.errors import StoreBusy
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph.graph_store import GraphStore
@@ -15,14 +13,11 @@ from propagation.workflow.learn.learner import BLOCKS_A_READ, take_clients
 from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView
 
-FirstView = Callable[[], NumbersView]
 
-
-async def rebuilt(store: GraphStore, embedder: Embedder, first_view: FirstView) -> NumbersView:
-    """The view at the end of what is learned, from the newest barrier, or from `first_view` where
+async def rebuilt(store: GraphStore, embedder: Embedder, first: NumbersView) -> NumbersView:
+    """The view at the end of what is learned, from the newest barrier, or from `first` where
     there is none."""
     barrier = await store.newest_checkpoint(barrier=True)
-    first = first_view()
     numbers = NumbersOwner(
         first if barrier is None else restored(barrier, first.seed, tuple(first.state.limits))
     )
@@ -37,14 +32,12 @@ async def rebuilt(store: GraphStore, embedder: Embedder, first_view: FirstView) 
         numbers.close()
 
 
-async def rebuild(
-    store: GraphStore, embedder: Embedder, first_view: FirstView, leases: Leases
-) -> int:
+async def rebuild(store: GraphStore, embedder: Embedder, first: NumbersView, leases: Leases) -> int:
     """Rebuild and leave the result as the newest checkpoint; the sequence it is at. A process that
     is running takes it up when it next starts. Raises StoreBusy while another holder learns."""
     async with leases.hold(LEARN_LEASE) as lease:
         if lease is None:
             raise StoreBusy("another process is learning; stop it, then rebuild")
-        view = await rebuilt(store, embedder, first_view)
+        view = await rebuilt(store, embedder, first)
         await store.save_checkpoint(lease, snapshot(view, barrier=False))
         return view.applied_through

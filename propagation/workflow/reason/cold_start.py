@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import orjson
 
@@ -22,6 +23,7 @@ from propagation.ports.reasoner import AnswerPart, Reasoner
 from propagation.reception.merge import Reception, receive
 from propagation.routing.policy import RoutingPolicy
 from propagation.workflow.index.vector_sync import VectorSync
+from propagation.workflow.reason.drafting import Drafting
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views.client_texts import indexed_text
 
@@ -54,12 +56,14 @@ class ColdStart:
         reasoner: Reasoner,
         policy: RoutingPolicy,
         vectors: VectorSync,
+        drafting: Drafting[Any],
         settings: WorkflowSettings,
     ) -> None:
         self._store = store
         self._reasoner = reasoner
         self._policy = policy
         self._vectors = vectors
+        self._drafting = drafting
         self._settings = settings
         self._waiting: deque[LogEntry] = deque()
         self._taken_through = 0
@@ -90,6 +94,15 @@ class ColdStart:
     def waiting(self) -> bool:
         """Whether entries of the log are yet to be looked at."""
         return bool(self._waiting)
+
+    async def describe(self, *, welcome: bool = True) -> int:
+        """Describe the next clients that have text; return how many texts changed."""
+        texts = await self.step(welcome=welcome)
+        # Thousands of clients without text may come before those with one.
+        while not texts and self._waiting:
+            texts = await self.step(welcome=welcome)
+        self._drafting.committed(texts)
+        return len(texts)
 
     async def step(self, *, welcome: bool = True) -> dict[int, ClientText]:
         """Describe some 2,000 clients of the next entries, else those that the reasoner failed on

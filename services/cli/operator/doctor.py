@@ -108,7 +108,7 @@ async def _examined(engine: "Engine", settings: "Settings") -> list[Finding]:
     """Opening the engine was the first look: file, schema, settings, and that the numbers follow
     the log."""
     opened = [Finding(f"{settings.graph} opens, its schema and settings fit this release", "")]
-    problems = await engine.store.check()
+    problems = await engine.check_store()
     stored = [
         Finding("stored data", problem, "restore a back-up, or export what is readable")
         for problem in problems
@@ -124,11 +124,11 @@ async def _examined(engine: "Engine", settings: "Settings") -> list[Finding]:
 
 def _index(engine: "Engine") -> Finding:
     """Opening compared it with the graph and made it good, as each start does."""
-    looked_at, stale = "vector index against the graph", engine.upkeep.mended
-    if engine.upkeep.problem:
+    looked_at, stale = "vector index against the graph", engine.index_repairs
+    if engine.index_problem:
         return Finding(
             looked_at,
-            engine.upkeep.problem,
+            engine.index_problem,
             "start it; a running service then makes it good by itself",
         )
     made_good = f"{stale:,} made good" if stale else ""
@@ -143,9 +143,9 @@ def _index(engine: "Engine") -> Finding:
 async def numbers_of(engine: "Engine") -> Finding:
     """In memory nothing may be ahead of, nor behind, what was committed; other processes may learn
     on meanwhile."""
-    before = await engine.store.learned_through()
-    await engine.learner.abreast()
-    applied, learned = engine.numbers.view.applied_through, await engine.store.learned_through()
+    before = await engine.learned_through()
+    await engine.synchronize_numbers()
+    applied, learned = engine.applied_through, await engine.learned_through()
     behind = "" if before <= applied <= learned else f"reach sequence {applied}, the log {learned}"
     return Finding("numbers against the log", behind, "`propagation rebuild`" if behind else "")
 

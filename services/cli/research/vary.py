@@ -200,7 +200,8 @@ async def _looped(
 
 
 async def _buffered(engine: "Engine") -> dict[str, int]:
-    reach = await engine.store.message_reach(EVERY_MERGE)
+    store = engine.store
+    reach = await store.message_reach(EVERY_MERGE)
     return {
         "merged": sum(one.merged for one in reach),
         "fell out": sum(one.fell_out for one in reach),
@@ -212,15 +213,16 @@ async def _evolved(engine: "Engine") -> dict[str, int]:
     how many there are now."""
     from propagation.model.routers.evolution import EvolutionKind
 
-    last = await engine.store.last_round()
-    runs = await engine.store.evolution_runs(last.number if last else 1)
+    store = engine.store
+    last = await store.last_round()
+    runs = await store.evolution_runs(last.number if last else 1)
     published = [run for run in runs if run.published]
     kinds = [change.kind for run in published for change in run.changes]
     return {
         "runs": len(runs),
         "published": len(published),
         **{f"{kind.value}s": kinds.count(kind) for kind in EvolutionKind},
-        "routers": len(engine.numbers.view.routers),
+        "routers": len(engine.routers),
     }
 
 

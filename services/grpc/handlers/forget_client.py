@@ -5,7 +5,6 @@ from collections.abc import AsyncGenerator
 from propagation.model.interactions.withdrawal import EventStatus
 from propagation.model.validation import check_id
 from propagation.v1 import propagation_pb2 as pb
-from propagation.workflow.forget.client_export import export_lines
 from services.grpc.handlers.servicer import Context, Servicer
 from services.grpc.requests.validation import checked_count, checked_key
 
@@ -27,7 +26,7 @@ class Forgetting(Servicer):
             check_id(event_id, f"event_ids[{place}]")
             for place, event_id in enumerate(request.event_ids)
         ]
-        done = await self._worker.still(self._engine.forgetting.retract(ids))
+        done = await self._worker.still(self._engine.retract(ids))
         return pb.RetractInteractionsResponse(
             sequence=done.sequence,
             outcomes=[
@@ -43,9 +42,7 @@ class Forgetting(Servicer):
     async def ForgetClient(
         self, request: pb.ForgetClientRequest, context: Context
     ) -> pb.ForgetClientResponse:
-        done = await self._worker.still(
-            self._engine.forgetting.forget(checked_key(request.key, "key"))
-        )
+        done = await self._worker.still(self._engine.forget(checked_key(request.key, "key")))
         return pb.ForgetClientResponse(
             sequence=done.sequence,
             events_erased=done.events_erased,
@@ -56,5 +53,5 @@ class Forgetting(Servicer):
         self, request: pb.ExportClientRequest, context: Context
     ) -> AsyncGenerator[pb.ExportClientResponse, None]:
         key = checked_key(request.key, "key")
-        async for line in export_lines(self._engine.forgetting.store, self._engine.numbers, key):
+        async for line in self._engine.export_client(key):
             yield pb.ExportClientResponse(json_line=line)

@@ -44,10 +44,11 @@ class Profiles(Servicer):
 
     async def _read(self, ref: int, request: pb.GetProfileRequest, merged: bool) -> ProfileReading:
         if request.HasField("as_of"):
-            return await self._engine.profiles.read_at(ref, await as_of(request, self._engine.past))
+            at = await as_of(request, self._engine.past)
+            return await self._engine.profile(ref, as_of=at)
         if merged:
-            return await self._engine.profiles.read_merged(ref)
-        reading = await self._engine.profiles.read_current(ref)
+            return await self._engine.merged_profile(ref)
+        reading = await self._engine.profile(ref)
         if reading.waiting:
             self._worker.merge_behind(ref)
         return reading

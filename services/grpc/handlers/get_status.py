@@ -29,7 +29,7 @@ class Operating(Servicer):
 
     def _failing(self) -> dict[str, str]:
         """What fails, and what waits because it was told to."""
-        pause = self._engine.reasoner.pause_reason
+        pause = self._engine.pause_reason
         return {**self._worker.failing, "reasoner": pause} if pause else self._worker.failing
 
     async def RunRound(self, request: pb.RunRoundRequest, context: Context) -> pb.RunRoundResponse:
@@ -77,6 +77,7 @@ class Operating(Servicer):
         gauge = await engine.gauge()
         evolutions = await store.evolution_runs(1)
         told = str if current_caller().sees_places else self._redaction.redact
+        reasoner, embedder = engine.models
         return pb.GetStatusResponse(
             recorded_through=recorded,
             learned_through=learned,
@@ -97,8 +98,8 @@ class Operating(Servicer):
             version=release(),
             policy=engine.settings.policy,
             failing={job: told(text) for job, text in self._failing().items()},
-            reasoner=engine.reasoner.name,
-            embedder=engine.embedder.name,
+            reasoner=reasoner,
+            embedder=embedder,
             propagate=engine.settings.propagate,
             spending=spending_to_proto(engine),
             budgets=[
@@ -140,7 +141,7 @@ def parts_to_proto(timings: Timings) -> list[pb.TimedPart]:
 
 def spending_to_proto(engine: Engine) -> pb.Spending | None:
     """None for a reasoner that has cost nothing."""
-    expenses, pipeline = engine.expenses, engine.reasoning.pipeline
+    expenses, pipeline = engine.expenses, engine.pipeline
     if not expenses.all_runs:
         return None
     return pb.Spending(

@@ -37,13 +37,11 @@ class Recommending(Servicer):
         if request.HasField("min_sequence"):
             await self._wait_for(request.min_sequence, context)
         by_reasoner = request.ranker == pb.RANKER_REASONER
-        answer = await self._engine.recommender.recommend(
+        answer = await self._engine.recommend(
             replace(wish, limit=max(wish.limit, RERANKED_ITEMS)) if by_reasoner else wish
         )
         if by_reasoner:
-            answer = await self._engine.ranking.rerank(
-                wish.user_id, answer, self._seconds_left(context)
-            )
+            answer = await self._engine.rerank(wish.user_id, answer, self._seconds_left(context))
             answer = replace(answer, items=answer.items[: wish.limit])
         return pb.RecommendResponse(
             recommendations=[_recommendation(item) for item in answer.items],
@@ -73,7 +71,7 @@ class Recommending(Servicer):
         if request.HasField("min_sequence"):
             await self._wait_for(request.min_sequence, context)
         ref = await self._ref(key)
-        answer = await self._engine.similar.find_similar(ref, kind, by, limit)
+        answer = await self._engine.neighbours(ref, kind, by, limit)
         return pb.SimilarClientsResponse(
             neighbours=[
                 pb.SimilarClientsResponse.Neighbour(
@@ -111,7 +109,7 @@ class Recommending(Servicer):
         """What the read itself saw, not what the view has reached since."""
         return pb.Reflects(
             applied_through=applied_through,
-            reasoned_through=await self._engine.progress.reasoned_through(),
+            reasoned_through=await self._engine.reasoned_through(),
         )
 
 

@@ -33,7 +33,7 @@ class Evolving(Servicer):
     ) -> pb.ListEvolutionRunsResponse:
         size = page_size_of(request.page_size if request.HasField("page_size") else None)
         before = start_of(request.page_token, QUESTION)
-        runs = await self._engine.store.evolution_runs(size + 1, before or None)
+        runs = await self._engine.evolution_runs(size + 1, before or None)
         more = len(runs) > size
         return pb.ListEvolutionRunsResponse(
             runs=[run_to_proto(run) for run in runs[:size]],

@@ -1,5 +1,7 @@
 """ListRouters and GetRouter."""
 
+from collections.abc import Sequence
+
 from propagation.model.clients.client import ClientKind, kind_of
 from propagation.model.errors import InvalidInput, NotFound
 from propagation.model.routers.epoch import BankName
@@ -48,11 +50,7 @@ class Routers(Servicer):
                 if self._is_there(bank, router.number)
             ]
             if at is None
-            else [
-                _past_router(past)
-                for past in await self._engine.past.routers(at)
-                if not past.retired
-            ]
+            else [_past_router(past) for past in await self._past_routers(at) if not past.retired]
         )
         more = start + size < len(routers)
         return pb.ListRoutersResponse(
@@ -79,7 +77,7 @@ class Routers(Servicer):
         routers = (
             await self._routers(bank)
             if at is None
-            else [_past_router(past) for past in await self._engine.past.routers(at)]
+            else [_past_router(past) for past in await self._past_routers(at)]
         )
         router = next((router for router in routers if router.number == request.number), None)
         if router is None:
@@ -105,29 +103,30 @@ class Routers(Servicer):
             )
         return await as_of(request, self._engine.past)
 
+    async def _past_routers(self, at: int) -> Sequence[PastRouter]:
+        past = self._engine.past
+        return await past.routers(at)
+
     def _is_there(self, bank: BankName, number: int) -> bool:
         """Evolution retires numbers of the taste bank; GetRouter still says what became of them."""
-        return bank == BankName.SESSION or number in self._engine.numbers.view.routers
+        return bank == BankName.SESSION or number in self._engine.routers
 
     async def _lineage(self, bank: BankName, router: pb.Router) -> list[pb.Lineage]:
         """What the router came from and what it became, by run, since the newest bootstrap and up
         to the epoch that is told of."""
         if bank == BankName.SESSION:
             return []
-        runs = {
-            one.run
-            for one in (await self._engine.store.router_maps()).maps
-            if one.to_epoch <= router.epoch
-        }
+        store = self._engine.store
+        runs = {one.run for one in (await store.router_maps()).maps if one.to_epoch <= router.epoch}
         return [
             step_to_proto(step)
-            for step in await self._engine.store.router_lineage()
+            for step in await store.router_lineage()
             if step.run in runs and router.number in (step.before, step.after)
         ]
 
     async def _routers(self, bank: BankName) -> list[pb.Router]:
-        store, numbers = self._engine.store, self._engine.numbers
-        mass = await numbers.run(router_masses, bank)
+        store, engine = self._engine.store, self._engine
+        mass = await engine.read_numbers(router_masses, bank)
         epoch = await store.current_epoch()
         texts: dict[int, RouterVersion] = {}
         if bank == BankName.TASTE:
@@ -136,7 +135,7 @@ class Routers(Servicer):
                 version.router: version for version in await store.router_versions(range(len(mass)))
             }
         else:
-            members = dict(enumerate(await numbers.run(count_session_users)))
+            members = dict(enumerate(await engine.read_numbers(count_session_users)))
         return [
             _router(
                 number,
@@ -154,16 +153,14 @@ class Routers(Servicer):
     ) -> list[pb.RouterMember]:
         """The first `limit` of them; before them how many users there are where the caller may not
         know whom."""
-        store, engine = self._engine.store, self._engine
+        store, past, engine = self._engine.store, self._engine.past, self._engine
         if bank == BankName.SESSION:
-            community = await engine.numbers.run(session_community, number, limit)
+            community = await engine.read_numbers(session_community, number, limit)
             rows, hidden = [(ref, lift, 0) for ref, lift in community.items], community.users
         else:
             most = limit if caller.sees_users else ALL
             edges = await (
-                store.members_of(number, most)
-                if at is None
-                else engine.past.members(number, at, most)
+                store.members_of(number, most) if at is None else past.members(number, at, most)
             )
             rows = [
                 (edge.ref, edge.score, edge.from_sequence)

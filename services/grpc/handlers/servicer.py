@@ -6,7 +6,7 @@ from typing import Any
 import grpc
 
 from propagation.model.clients.client import ClientKey
-from propagation.model.errors import InvalidInput, NotFound
+from propagation.model.errors import InvalidInput
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
 from services.config.path_redaction import NO_REDACTION, PathRedaction
@@ -30,18 +30,14 @@ class Servicer:
 
     async def _ref(self, key: ClientKey) -> int:
         """The client's number. Raises NotFound."""
-        (ref,) = await self._engine.store.find_refs([key])
-        if ref is None:
-            raise NotFound(key.kind.name.lower(), key.id)
-        return ref
+        return await self._engine.find_ref(key)
 
     async def _reflects(self, *, exact: bool = True) -> pb.Reflects:
         """Asked before what it is said of is read. Not `exact`: as it was up to a twentieth of a
         second ago."""
-        reasoned = self._engine.store if exact else self._engine.progress
         return pb.Reflects(
-            applied_through=self._engine.numbers.view.applied_through,
-            reasoned_through=await reasoned.reasoned_through(),
+            applied_through=self._engine.applied_through,
+            reasoned_through=await self._engine.reasoned_through(exact=exact),
         )
 
     async def _wait_for(self, min_sequence: int, context: Context, *, texts: bool = False) -> None:

@@ -10,7 +10,7 @@ from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
 from propagation.model.interactions.interaction import NewInteraction, RecordStatus
-from propagation.workflow.engine import Engine
+from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.learn.checkpoints import snapshot
 from propagation.workflow.replay import ReplayProgress, replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
@@ -50,13 +50,15 @@ def engine_on(path):
         auto_create=True,
     )
     store = SqliteStore(path, SystemClock())
-    return Engine(
-        store,
-        HashedEmbedder(settings.seed),
-        NumpyIndex(SqlitePoints(store.database)),
-        OfflineReasoner(),
+    return compose(
+        Ports(
+            store,
+            HashedEmbedder(settings.seed),
+            NumpyIndex(SqlitePoints(store.database)),
+            OfflineReasoner(),
+        ),
         settings,
-        "test",
+        Process("test"),
     )
 
 

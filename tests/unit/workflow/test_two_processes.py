@@ -14,7 +14,7 @@ from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.clients.client import ClientChange, ClientKey, ClientKind, index_of
 from propagation.model.errors import InvalidInput, LeaseHeld, StoreUnreachable
 from propagation.model.interactions.interaction import NewInteraction
-from propagation.workflow.engine import Engine
+from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.learn.checkpoints import same_numbers
 from propagation.workflow.learn.rebuild import rebuilt
 from propagation.workflow.read.recommend import RecommendRequest
@@ -54,8 +54,10 @@ async def two_on(folder):
     await store.open()
     index = NumpyIndex(SqlitePoints(store.database))
     engines = [
-        Engine(
-            Shared(store), HashedEmbedder(SETTINGS.seed), index, OfflineReasoner(), SETTINGS, name
+        compose(
+            Ports(Shared(store), HashedEmbedder(SETTINGS.seed), index, OfflineReasoner()),
+            SETTINGS,
+            Process(name),
         )
         for name in "ab"
     ]
@@ -128,7 +130,7 @@ async def test_what_one_recorded_the_other_leaves_out_before_anybody_learned_it(
         assert await engine.follow() == 0
     await here.drain()
     await there.learn()
-    assert len(there.unlearned) == len(here.unlearned) == 0
+    assert len(there.pending_events) == len(here.pending_events) == 0
     assert {"i7", "i8", "i9"}.isdisjoint(await ids(there, "ann"))
 
 
@@ -252,10 +254,10 @@ async def test_a_bootstrap_that_is_due_for_both_is_one(two, monkeypatch):
     epoch = await epoch_that_the_other_has_not_met(here, there)
     await takes_the_lease_of(here)
 
-    async def due(_):
+    async def due():
         return True  # as it found before the other opened the epoch
 
-    monkeypatch.setattr(there.stage0, "due", due)
+    monkeypatch.setattr(there.stage0, "_is_due", due)
     await push(here, "ann", 7)
     there.learner._behind = False
     assert await there.learn() > 0
@@ -310,7 +312,7 @@ async def takes_the_lease_of(engine):
 
 
 async def is_as_rebuilt(engine):
-    view = await rebuilt(engine.store, engine.embedder, engine.first_view)
+    view = await rebuilt(engine.store, engine.embedder, engine.data.first_view())
     assert (view.epoch, view.applied_through) == (
         engine.numbers.view.epoch,
         engine.numbers.view.applied_through,

@@ -81,7 +81,10 @@ async def life(path: str) -> None:
             await engine.recommender.recommend(wish)
         if turn == 1:
             await rebuild(
-                engine.store, HashedEmbedder(engine.settings.seed), engine.first_view, engine.leases
+                engine.store,
+                HashedEmbedder(engine.settings.seed),
+                engine.data.first_view(),
+                engine.leases,
             )
         if turn == 2:
             for kind, name in ((ClientKind.USER, "u1"), (ClientKind.ITEM, "i1")):

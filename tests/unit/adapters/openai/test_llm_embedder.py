@@ -124,16 +124,16 @@ async def test_an_item_whose_text_was_refused_is_embedded_in_the_end(tmp_path):
         await engine.drain()
         [ref] = await engine.store.find_refs([changes[3].key])
         drawn = engine.numbers.view.state.content[index_of(ref)].copy()
-        assert await engine.refused.again() == 0, "it is refused still"
+        assert await engine.refused_texts.again() == 0, "it is refused still"
         server.script = Script()
         engine.embedder._clock = lambda: time.monotonic() + 901
         assert await engine.retain() == 0, "not due"
-        engine.refused._due = 0.0
+        engine.refused_texts._due = 0.0
         assert await engine.retain() == 1
         [vector] = await engine.embedder.embed(["forbidden 3"])
         assert np.array_equal(engine.numbers.view.state.content[index_of(ref)], vector)
         assert not np.array_equal(drawn, vector)
-        assert await engine.refused.again() == 0
+        assert await engine.refused_texts.again() == 0
         await engine.close()
 
 

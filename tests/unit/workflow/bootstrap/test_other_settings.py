@@ -11,7 +11,7 @@ from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
 from propagation.model.errors import IncompatibleSettings, IndexUnavailable
 from propagation.model.interactions.interaction import NewInteraction
 from propagation.ports.vector_index import Collection
-from propagation.workflow.engine import Engine
+from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import numpy_index, sqlite_store
 from services.config.settings import Settings
@@ -33,13 +33,15 @@ SEED = SETTINGS.model_copy(update={"seed": 9})
 async def opened(folder, settings, *, adopt=False, embedder=None):
     settings = Settings(database=folder / "graph.db", reasoning_in="loop", workflow=settings)
     store = sqlite_store(settings)
-    engine = Engine(
-        store,
-        embedder or HashedEmbedder(settings.workflow.seed),
-        numpy_index(settings, store),
-        OfflineReasoner(),
+    engine = compose(
+        Ports(
+            store,
+            embedder or HashedEmbedder(settings.workflow.seed),
+            numpy_index(settings, store),
+            OfflineReasoner(),
+        ),
         settings.workflow,
-        holder="me",
+        Process("me"),
     )
     try:
         await engine.open(adopt=adopt)
@@ -192,7 +194,7 @@ async def test_an_index_that_was_not_made_again_is_written_to_by_nobody(tmp_path
             for collection in (Collection.ITEMS, Collection.USERS)
             for key in await engine.upkeep._index.versions(collection)
         }
-        while await engine.carry():
+        while await engine.update_index():
             pass
         assert not engine.upkeep.problem
         assert len(await engine.upkeep._index.versions(Collection.ITEMS)) == 2 * ITEMS > len(kept)

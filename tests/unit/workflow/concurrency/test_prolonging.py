@@ -2,6 +2,7 @@
 free soon after."""
 
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 
@@ -51,16 +52,20 @@ async def store(tmp_path):
 def learner(store):
     embedder = SlowEmbedder(7)
 
-    def first_view():
-        return NumbersView(
-            seeded_directions(6, embedder.dimension, 1),
-            seeded_directions(6, embedder.dimension, 2),
-            7,
-            epoch=0,
-        )
-
-    numbers = NumbersOwner(first_view())
-    yield Learner(store, numbers, embedder, Leases(store, "slow", SECONDS), first_view)
+    view = NumbersView(
+        seeded_directions(6, embedder.dimension, 1),
+        seeded_directions(6, embedder.dimension, 2),
+        7,
+        epoch=0,
+    )
+    numbers = NumbersOwner(view)
+    yield Learner(
+        store,
+        numbers,
+        embedder,
+        Leases(store, "slow", SECONDS),
+        SimpleNamespace(first_view=lambda: view),
+    )
     numbers.close()
 
 
@@ -95,7 +100,7 @@ async def test_nor_is_who_catches_up_before_taking_something_back(store, learner
     await learner.open()
 
     async def settled():
-        async with learner.settled() as lease:
+        async with learner.hold_lease() as lease:
             return lease
 
     learner._behind, catch_up = True, learner.catch_up

@@ -9,7 +9,7 @@ from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
 from propagation.model.interactions.interaction import NewInteraction
-from propagation.workflow.engine import Engine
+from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.learn.learned_weights import TASTE, aligned_blocks
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
@@ -32,13 +32,15 @@ def engine_on(path, reasoner=None, **given):
         }
     )
     store = SqliteStore(path, SystemClock())
-    return Engine(
-        store,
-        HashedEmbedder(settings.seed),
-        NumpyIndex(SqlitePoints(store.database)),
-        reasoner or OfflineReasoner(),
+    return compose(
+        Ports(
+            store,
+            HashedEmbedder(settings.seed),
+            NumpyIndex(SqlitePoints(store.database)),
+            reasoner or OfflineReasoner(),
+        ),
         settings,
-        "test",
+        Process("test"),
     )
 
 

@@ -18,7 +18,7 @@ from propagation.model.routers.router_case import RouterDecision
 from propagation.numbers.rules.features import Feature
 from propagation.optimization.holdout_judge import Verdict
 from propagation.ports.graph.graph_store import VersionClash
-from propagation.workflow.engine import Engine
+from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.learn.checkpoints import same_numbers, snapshot
 from propagation.workflow.learn.rebuild import rebuilt
 from propagation.workflow.settings import BankSettings, WorkflowSettings
@@ -319,7 +319,7 @@ async def test_an_evolution_is_an_epoch_that_a_restart_and_a_rebuild_find(
     assert (await engine.store.current_epoch()).sequence == run.sequence
     await push(engine, stream(STYLES[:3], 60, seed=9))
     state = engine.numbers.view.state
-    view = await rebuilt(engine.store, engine.embedder, engine.first_view)
+    view = await rebuilt(engine.store, engine.embedder, engine.data.first_view())
     assert same_numbers(view.state, state) == []
     assert await engine.upkeep.mend() == 0
     assert await engine.store.check() == []
@@ -370,7 +370,7 @@ async def test_after_many_evolutions_mass_is_the_sum_of_what_interactions_wrote(
     assert published >= count * 0.8
     assert undone
     await mass_is_what_was_written(engine)
-    view = await rebuilt(engine.store, engine.embedder, engine.first_view)
+    view = await rebuilt(engine.store, engine.embedder, engine.data.first_view())
     assert same_numbers(view.state, engine.numbers.view.state) == []
     assert await engine.store.check() == []
 
@@ -412,7 +412,7 @@ async def test_learning_goes_on_until_the_end_of_a_publication(made, monkeypatch
     assert min(learned) >= 90
     assert len(learned) == 2
     await mass_is_what_was_written(engine)
-    view = await rebuilt(engine.store, engine.embedder, engine.first_view)
+    view = await rebuilt(engine.store, engine.embedder, engine.data.first_view())
     assert same_numbers(view.state, engine.numbers.view.state) == []
     await engine.drain()
     assert await engine.store.check() == []
@@ -425,11 +425,11 @@ async def test_a_publication_that_is_begun_again_leaves_nobody_else_to_learn_bet
     engine = await made(
         STYLES[:3], 200, Told(EvolutionKind.MERGE), taste=BankSettings(k=3), evolve_most=1
     )
-    still, begun = engine.learner.still, []
+    suspend, begun = engine.learner.suspend, []
 
     @asynccontextmanager
     async def refused_once():
-        async with still():
+        async with suspend():
             begun.append(await engine.store.acquire_lease("learn", "another", 1_000))
             if len(begun) == 2:
                 raise VersionClash("another process wrote a text")
@@ -441,7 +441,7 @@ async def test_a_publication_that_is_begun_again_leaves_nobody_else_to_learn_bet
         begun.append(await engine.store.acquire_lease("learn", "another", 1_000))
         return await map_of(*given)
 
-    monkeypatch.setattr(engine.learner, "still", refused_once)
+    monkeypatch.setattr(engine.learner, "suspend", refused_once)
     monkeypatch.setattr(engine.evolution._publisher, "_map", begun_again)
     assert (await engine.evolve()).published
     assert begun == [None] * 4
@@ -456,13 +456,15 @@ async def test_a_process_that_only_follows_tries_an_undo_of_what_it_has_not_foll
         STYLES[:3], 240, Told(EvolutionKind.MERGE), taste=BankSettings(k=3), evolve_most=1
     )
     merged = await engine.evolve()
-    other = Engine(
-        Shared(engine.store),
-        HashedEmbedder(engine.settings.seed),
-        NumpyIndex(SqlitePoints(engine.store.database)),
-        OfflineReasoner(),
+    other = compose(
+        Ports(
+            Shared(engine.store),
+            HashedEmbedder(engine.settings.seed),
+            NumpyIndex(SqlitePoints(engine.store.database)),
+            OfflineReasoner(),
+        ),
         engine.settings,
-        "other",
+        Process("other"),
     )
     await other.open()
     await push(engine, stream(STYLES[:3], 120, seed=8, users=40))

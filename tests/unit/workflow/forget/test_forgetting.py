@@ -52,7 +52,7 @@ def wiping_way(request, monkeypatch):
 async def is_sound(engine):
     """The graph, the numbers, the index agree."""
     assert await engine.store.check() == []
-    view = await rebuilt(engine.store, engine.embedder, engine.first_view)
+    view = await rebuilt(engine.store, engine.embedder, engine.data.first_view())
     assert same_numbers(view.state, engine.numbers.view.state) == []
     assert await engine.upkeep.mend() == 0
 
@@ -316,10 +316,10 @@ async def test_whatever_is_forgotten_nothing_of_it_is_left(tmp_path, seed):
 def learner_on(engine, name):
     return Learner(
         engine.store,
-        NumbersOwner(engine.first_view()),
+        NumbersOwner(engine.data.first_view()),
         engine.embedder,
         Leases(engine.store, name, 10),
-        engine.first_view,
+        engine.data,
     )
 
 
@@ -349,7 +349,7 @@ async def test_a_process_that_stood_still_over_clients_and_a_forgetting_follows(
         pass
     await engine.forgetting.forget(user_key(4))
     assert await other.step() == 0
-    await other.abreast()
+    await other.synchronize()
     assert same_numbers(other._numbers.view.state, engine.numbers.view.state) == []
     other._numbers.close()
 
@@ -371,7 +371,7 @@ async def test_a_round_of_another_process_is_waited_for(engine, monkeypatch):
 
 
 async def lease_of(learner):
-    async with learner.settled() as lease:
+    async with learner.hold_lease() as lease:
         return lease
 
 

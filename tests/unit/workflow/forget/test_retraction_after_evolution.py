@@ -26,7 +26,7 @@ __all__ = ["made"]
 async def is_sound(engine):
     """Memory, the store's weights and a rebuild agree, and the graph is whole."""
     await mass_is_what_was_written(engine)
-    view = await rebuilt(engine.store, engine.embedder, engine.first_view)
+    view = await rebuilt(engine.store, engine.embedder, engine.data.first_view())
     assert same_numbers(view.state, engine.numbers.view.state) == []
     assert await engine.store.check() == []
 

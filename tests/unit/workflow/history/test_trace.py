@@ -13,7 +13,7 @@ from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
 from propagation.model.clients.client_text import ClientText
 from propagation.model.clients.profile import DropLine, ReplaceLine
 from propagation.model.interactions.interaction import NewInteraction
-from propagation.workflow.engine import Engine
+from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.history.trace import AttributeHop, ProfileHop
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
@@ -30,13 +30,15 @@ async def engine(tmp_path):
         update_size=1_000,
     )
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
-    made = Engine(
-        store,
-        HashedEmbedder(settings.seed),
-        NumpyIndex(SqlitePoints(store.database)),
-        OfflineReasoner(),
+    made = compose(
+        Ports(
+            store,
+            HashedEmbedder(settings.seed),
+            NumpyIndex(SqlitePoints(store.database)),
+            OfflineReasoner(),
+        ),
         settings,
-        "t",
+        Process("t"),
     )
     await made.open()
     await made.upsert_clients(

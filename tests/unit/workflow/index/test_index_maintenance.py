@@ -16,7 +16,7 @@ from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
 from propagation.model.errors import IndexUnavailable
 from propagation.model.interactions.interaction import NewInteraction
 from propagation.ports.vector_index import Collection, Point
-from propagation.workflow.engine import Engine
+from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.index import maintenance as index_upkeep
 from propagation.workflow.read.recommend import RecommendRequest
 from propagation.workflow.settings import BankSettings, WorkflowSettings
@@ -121,13 +121,15 @@ async def engine_on(folder, wire, **fields):
         update_size=1_000,
         **fields,
     )
-    made = Engine(
-        SqliteStore(folder / "graph.db", SystemClock()),
-        HashedEmbedder(settings.seed),
-        QdrantIndex(wire.reach(), wire.prefix),
-        OfflineReasoner(),
+    made = compose(
+        Ports(
+            SqliteStore(folder / "graph.db", SystemClock()),
+            HashedEmbedder(settings.seed),
+            QdrantIndex(wire.reach(), wire.prefix),
+            OfflineReasoner(),
+        ),
         settings,
-        "test",
+        Process("test"),
     )
     await made.open()
     try:
@@ -167,7 +169,7 @@ async def found_again(engine):
     """What the worker does time and again: a client connects anew within two seconds."""
     async with asyncio.timeout(10):
         while True:
-            await engine.carry()
+            await engine.update_index()
             if not engine.upkeep.problem:
                 return
             await asyncio.sleep(0.1)
@@ -200,7 +202,7 @@ async def test_what_the_index_has_leaves_the_outbox(tmp_path, wire):
         await live(engine, "first")
         assert await engine.run_round() is not None
         assert await engine.store.count_changes() > 0
-        assert await engine.carry() == 0, "all of it was written when it was committed"
+        assert await engine.update_index() == 0, "all of it was written when it was committed"
         assert await engine.store.count_changes() == 0
         assert await differences(engine) == set()
 
@@ -208,7 +210,7 @@ async def test_what_the_index_has_leaves_the_outbox(tmp_path, wire):
 async def test_down_for_a_while_costs_freshness_and_no_data(tmp_path, wire):
     async with engine_on(tmp_path, wire) as engine:
         await live(engine, "before")
-        await engine.carry()
+        await engine.update_index()
         await wire.cut()
         await live(engine, "meanwhile")
         assert await engine.store.reasoned_through() == await engine.store.recorded_through(), (
@@ -217,14 +219,14 @@ async def test_down_for_a_while_costs_freshness_and_no_data(tmp_path, wire):
         assert (await engine.recommender.recommend(RecommendRequest("u1", 5))).items
         with pytest.raises(IndexUnavailable):
             await engine.run_round()
-        assert await engine.carry() == 0
+        assert await engine.update_index() == 0
         assert "does not answer" in engine.upkeep.problem
         assert await engine.store.count_changes() > 0
         await wire.mend()
         assert await differences(engine, await background_task(wire, engine)) != set()
         await found_again(engine)
         assert await differences(engine) == set()
-        assert await engine.carry() == await engine.store.count_changes() == 0
+        assert await engine.update_index() == await engine.store.count_changes() == 0
         assert await engine.run_round() is not None
 
 
@@ -250,7 +252,7 @@ async def test_nothing_stands_still_for_an_index_that_is_frozen(tmp_path, wire):
         await live(engine, "before")
         assert engine.upkeep.problem
         await wire.freeze()
-        looking = asyncio.create_task(engine.carry())
+        looking = asyncio.create_task(engine.update_index())
         await asyncio.sleep(0.05)
         try:
             async with asyncio.timeout(8):
@@ -282,7 +284,7 @@ async def test_one_that_lost_everything_is_filled_again_while_the_service_runs(t
             await wire.client.delete_collection(name)
         await live(engine, "meanwhile")
         assert engine.upkeep.problem
-        await engine.carry()
+        await engine.update_index()
         assert await differences(engine) == set()
         assert engine.upkeep.mended > 24
 
@@ -302,7 +304,7 @@ async def test_what_was_lost_is_filled_before_another_process_finds_it(tmp_path,
             return await mend()
 
         monkeypatch.setattr(engine.upkeep, "mend", mending)
-        await engine.carry()
+        await engine.update_index()
         assert others == [None]
         assert not engine.upkeep.problem
 
@@ -313,10 +315,10 @@ async def test_what_is_wrong_stays_told_while_another_process_mends_it(tmp_path,
         await live(engine, "before")
         problem = engine.upkeep.problem
         lease = await engine.store.acquire_lease(index_upkeep.FINDING, "another process", 60_000)
-        assert await engine.carry() == 0
+        assert await engine.update_index() == 0
         assert engine.upkeep.problem == problem != ""
         await wire.mend()
-        assert await engine.carry() == 0
+        assert await engine.update_index() == 0
         assert engine.upkeep.problem == problem
         await engine.store.release_lease(lease)
         await found_again(engine)

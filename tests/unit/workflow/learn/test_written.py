@@ -4,7 +4,7 @@ goes on."""
 import numpy as np
 import pytest
 
-from propagation.workflow.evolve.holdout import tail_of
+from propagation.workflow.evolve.holdout import load_holdout
 from propagation.workflow.learn.learned_weights import Written, gather
 from tests.unit.workflow.evolve.evolving import STYLES, engine_on, lived
 
@@ -23,14 +23,14 @@ async def test_gathering_stops_and_goes_on_at_any_sequence(tmp_path):
             assert one.tolist() == other.tolist()
         assert whole.totals == pytest.approx(parts.totals)
         assert not len(whole.of(1)[0])
-        tail = await tail_of(store, through, engine.numbers.view.epoch, 50)
+        tail = await load_holdout(store, through, engine.numbers.view.epoch, 50)
         log = (await store.read_log(tail.judged_from, 1_000)).interactions
         assert (len(tail), tail.users.tolist(), tail.items.tolist()) == (
             50,
             log.user.tolist(),
             log.item.tolist(),
         )
-        assert len(await tail_of(store, through, engine.numbers.view.epoch, 10_000)) == 120
-        assert len(await tail_of(store, through, 9, 50)) == 0
+        assert len(await load_holdout(store, through, engine.numbers.view.epoch, 10_000)) == 120
+        assert len(await load_holdout(store, through, 9, 50)) == 0
     finally:
         await engine.close()

@@ -11,7 +11,7 @@ from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.interactions.interaction import NewInteraction
-from propagation.workflow.engine import Engine
+from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.reason.drafting import Drafter, _spans
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
@@ -36,7 +36,11 @@ async def engine(tmp_path):
     )
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
     index = NumpyIndex(SqlitePoints(store.database))
-    made = Engine(store, HashedEmbedder(settings.seed), index, OfflineReasoner(), settings, "test")
+    made = compose(
+        Ports(store, HashedEmbedder(settings.seed), index, OfflineReasoner()),
+        settings,
+        Process("test"),
+    )
     await made.open()
     await made.record(
         [

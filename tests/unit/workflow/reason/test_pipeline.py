@@ -19,7 +19,7 @@ from propagation.model.clients.profile import AddLine, Line, ReplaceLine
 from propagation.model.errors import LeaseLost, ReasonerUnavailable
 from propagation.model.interactions.interaction import NewInteraction
 from propagation.ports.reasoner import BackwardAnswer, OptimizeAnswer
-from propagation.workflow.engine import Engine
+from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.replay import replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
@@ -91,13 +91,12 @@ class Scribe(Slow):
 @asynccontextmanager
 async def opened(folder, reasoner, settings=SETTINGS):
     store = SqliteStore(folder / "graph.db", SystemClock())
-    engine = Engine(
-        store,
-        HashedEmbedder(settings.seed),
-        NumpyIndex(SqlitePoints(store.database)),
-        reasoner,
+    engine = compose(
+        Ports(
+            store, HashedEmbedder(settings.seed), NumpyIndex(SqlitePoints(store.database)), reasoner
+        ),
         settings,
-        "test",
+        Process("test"),
     )
     await engine.open()
     try:

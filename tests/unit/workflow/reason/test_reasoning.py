@@ -17,8 +17,8 @@ from propagation.model.interactions.interaction import NewInteraction
 from propagation.ports.graph.graph_store import VersionClash
 from propagation.ports.reasoner import OptimizeAnswer
 from propagation.ports.vector_index import Collection
+from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.concurrency.lru_cache import CountedLruCache
-from propagation.workflow.engine import Engine
 from propagation.workflow.index import maintenance as index_upkeep
 from propagation.workflow.index.vector_sync import LineVectors
 from propagation.workflow.reason import cold_start
@@ -71,13 +71,12 @@ async def engine(tmp_path):
         update_size=1_000,
     )
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
-    made = Engine(
-        store,
-        HashedEmbedder(settings.seed),
-        NumpyIndex(SqlitePoints(store.database)),
-        Flaky(),
+    made = compose(
+        Ports(
+            store, HashedEmbedder(settings.seed), NumpyIndex(SqlitePoints(store.database)), Flaky()
+        ),
         settings,
-        "test",
+        Process("test"),
     )
     await made.open()
     await made.upsert_clients(
@@ -374,12 +373,12 @@ async def test_an_index_that_lagged_is_mended_without_a_restart(engine, monkeypa
         broken.setattr(LineVectors, "profile_vectors", lambda self, texts: refused(texts))
         assert await engine.reasoning.step() == 2
         assert (await profile_of(engine)).version > 0
-        assert await engine.carry() == 0, "whoever committed may still be at it"
+        assert await engine.update_index() == 0, "whoever committed may still be at it"
         monkeypatch.setattr(index_upkeep, "AGE_MS", 0)
         with pytest.raises(OSError, match="does not answer"):
-            await engine.carry()
+            await engine.update_index()
     assert await engine.store.count_changes() > 0
-    assert await engine.carry() > 0
+    assert await engine.update_index() > 0
     assert await engine.store.count_changes() == 0
     assert await engine.upkeep.mend() == 0
     assert await engine.reason() == 0

@@ -15,8 +15,8 @@ from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
 from propagation.model.errors import LeaseLost, ReasonerFailed
 from propagation.model.interactions.interaction import NewInteraction
+from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.concurrency.leases import Leases
-from propagation.workflow.engine import Engine
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
 
@@ -52,13 +52,12 @@ class Silent(OfflineReasoner):
 @asynccontextmanager
 async def opened(folder):
     store = SqliteStore(folder / "graph.db", SystemClock())
-    engine = Engine(
-        store,
-        HashedEmbedder(SETTINGS.seed),
-        NumpyIndex(SqlitePoints(store.database)),
-        Silent(),
+    engine = compose(
+        Ports(
+            store, HashedEmbedder(SETTINGS.seed), NumpyIndex(SqlitePoints(store.database)), Silent()
+        ),
         SETTINGS,
-        "test",
+        Process("test"),
     )
     await engine.open()
     try:

@@ -1,0 +1,210 @@
+"""Composition of an engine from its ports and settings."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from propagation.ports.embedder import Embedder
+from propagation.ports.graph.graph_store import GraphStore
+from propagation.ports.reasoner import Reasoner
+from propagation.ports.vector_index import VectorIndex
+from propagation.workflow.bootstrap.stage0 import Stage0
+from propagation.workflow.concurrency.exclusion import Exclusion
+from propagation.workflow.concurrency.leases import Leases
+from propagation.workflow.concurrency.tasks import yield_to_loop
+from propagation.workflow.data_settings import OpenData
+from propagation.workflow.engine import Engine
+from propagation.workflow.evolve.evolution import Evolution
+from propagation.workflow.forget.coordinator import Forgetting
+from propagation.workflow.forget.retention import Retention
+from propagation.workflow.history.profile_reader import ProfileReader
+from propagation.workflow.history.time_travel import TimeTravel
+from propagation.workflow.history.trace import Tracer
+from propagation.workflow.index.maintenance import IndexMaintenance
+from propagation.workflow.index.outbox_feed import OutboxFeed
+from propagation.workflow.index.vector_sync import VectorSync
+from propagation.workflow.learn.learner import Learner
+from propagation.workflow.learn.re_embedding import RefusedTexts
+from propagation.workflow.read.reasoner_ranking import ReasonerRanking
+from propagation.workflow.read.recommend import Recommender
+from propagation.workflow.read.router_communities import RouterAttributes
+from propagation.workflow.read.similar_clients import SimilarClients
+from propagation.workflow.reason.cold_start import ColdStart
+from propagation.workflow.reason.drafting import Drafting
+from propagation.workflow.reason.interaction import InteractionReasoning
+from propagation.workflow.reason.reason_step import Reasoning
+from propagation.workflow.replica_sync import ReplicaSync
+from propagation.workflow.rounds.perception import AttributePerception
+from propagation.workflow.rounds.policies import (
+    ROUTING_POLICIES,
+    PolicyFactory,
+    PolicyPorts,
+    build_policy,
+)
+from propagation.workflow.rounds.round import PropagationRound
+from propagation.workflow.settings import WorkflowSettings
+from propagation.workflow.views.catalogue import Catalogue
+from propagation.workflow.views.client_memory import ClientMemory
+from propagation.workflow.views.client_texts import client_text_cache
+from propagation.workflow.views.numbers_owner import NumbersOwner
+from propagation.workflow.views.pending_events import PendingEvents
+from propagation.workflow.views.reasoned_watermark import ReasonedWatermark
+
+
+@dataclass(frozen=True)
+class Ports:
+    """The adapters of one deployment."""
+
+    store: GraphStore
+    embedder: Embedder
+    index: VectorIndex
+    reasoner: Reasoner
+
+
+@dataclass(frozen=True)
+class Process:
+    """The process that runs the engine.
+
+    `name` stands for it in leases. Reasoning awaits `yield_to_calls` after each interaction.
+    `drafting` is another process that drafts the texts of claims; None: this one does.
+    """
+
+    name: str
+    yield_to_calls: Callable[[], Awaitable[None]] = yield_to_loop
+    drafting: Drafting[Any] | None = None
+
+
+def compose(
+    ports: Ports,
+    settings: WorkflowSettings,
+    process: Process,
+    policies: Mapping[str, PolicyFactory] = ROUTING_POLICIES,
+) -> Engine:
+    """Build the engine of one process; nothing is opened yet.
+
+    Args:
+        ports: The adapters of the deployment.
+        settings: Sizes and limits of the loop.
+        process: The process that runs it.
+        policies: The routing policies from which the settings choose one, by name.
+    """
+    store, embedder, index, reasoner = ports.store, ports.embedder, ports.index, ports.reasoner
+    yield_to_calls = process.yield_to_calls
+    leases = Leases(store, process.name, settings.lease_seconds)
+
+    # What this process holds in memory, fed by the log.
+    data = OpenData(store, embedder, reasoner.name, settings)
+    numbers = NumbersOwner(data.first_view())
+    catalogue, pending_events = Catalogue(), PendingEvents()
+    feed = OutboxFeed(store, index)
+    vectors = VectorSync(store, embedder, feed, numbers, yield_to_calls)
+    upkeep = IndexMaintenance(store, embedder, index, feed, vectors, numbers, leases)
+
+    # Stage 1 of Algorithm 1, and what keeps activities apart.
+    interactions = InteractionReasoning(
+        store, reasoner, settings, client_text_cache(store), yield_to_calls
+    )
+    reasoning = Reasoning(
+        store,
+        interactions,
+        vectors,
+        settings,
+        leases,
+        reasoner.concurrency,
+        process.drafting,
+    )
+    exclusion = Exclusion(reasoning)
+    policy = build_policy(policies, PolicyPorts(settings, store, index, embedder, numbers, leases))
+    cold_start = ColdStart(store, reasoner, policy, vectors, reasoning.drafting, settings)
+
+    # Reads.
+    past = TimeTravel(store)
+    recommender = Recommender(
+        store,
+        numbers,
+        embedder,
+        catalogue,
+        pending_events,
+        RouterAttributes(store, numbers, vectors),
+    )
+    memory = ClientMemory(
+        catalogue,
+        pending_events,
+        (interactions, reasoning.drafting, vectors.said, recommender.texts),
+    )
+
+    # Learning, stage 2, evolution, withdrawal, stage 0.
+    learner = Learner(store, numbers, embedder, leases, data, catalogue, (cold_start, memory))
+    replica_sync = ReplicaSync(store, embedder, vectors, memory)
+    rounds = PropagationRound(
+        store,
+        reasoner,
+        policy,
+        AttributePerception(store, vectors.said, index, embedder, numbers, settings),
+        vectors,
+        settings,
+        leases,
+        cold_start.through,
+        yield_to_calls,
+    )
+    evolution = Evolution(
+        store, reasoner, numbers, vectors, upkeep, learner, settings, exclusion, leases
+    )
+    forgetting = Forgetting(
+        store,
+        embedder,
+        numbers,
+        learner,
+        vectors,
+        upkeep,
+        memory,
+        settings,
+        leases,
+        exclusion,
+    )
+    stage0 = Stage0(
+        store,
+        embedder,
+        data,
+        numbers,
+        learner,
+        upkeep,
+        cold_start,
+        rounds,
+        replica_sync,
+        settings,
+        leases,
+        exclusion,
+    )
+    return Engine(
+        store=store,
+        embedder=embedder,
+        index=index,
+        reasoner=reasoner,
+        settings=settings,
+        leases=leases,
+        exclusion=exclusion,
+        data=data,
+        numbers=numbers,
+        catalogue=catalogue,
+        pending_events=pending_events,
+        reasoned=ReasonedWatermark(store),
+        vectors=vectors,
+        upkeep=upkeep,
+        learner=learner,
+        refused_texts=RefusedTexts(store, embedder, numbers),
+        cold_start=cold_start,
+        reasoning=reasoning,
+        rounds=rounds,
+        evolution=evolution,
+        forgetting=forgetting,
+        retention=Retention(store),
+        stage0=stage0,
+        replica_sync=replica_sync,
+        recommender=recommender,
+        ranking=ReasonerRanking(store, reasoner, settings.seed),
+        similar=SimilarClients(store, numbers),
+        profiles=ProfileReader(store, reasoner, settings, vectors.publish, past, exclusion.merging),
+        past=past,
+        tracer=Tracer(store),
+    )

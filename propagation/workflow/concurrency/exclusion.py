@@ -1,0 +1,129 @@
+"""Which activities of one process may overlap, and in which order they take their locks."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from enum import Enum, IntEnum
+from typing import Protocol
+
+from propagation.workflow.concurrency.locks import ReadersWriterLock
+
+
+class Resource(IntEnum):
+    """A part of the engine that one activity changes at a time, in the order of locking."""
+
+    ERASURES = 1
+    """The files that an erasure wipes after its commit."""
+    FIRST_EPOCH = 2
+    """Whether the first bootstrap is due."""
+    ROUTERS = 3
+    """The set of routers, and the epoch."""
+    TEXTS = 4
+    """Texts that reasoning writes."""
+    ROUNDS = 5
+    """The routing table and what routers say."""
+    NUMBERS = 6
+    """The numbers view and the learned blocks."""
+    MERGES = 7
+    """Texts into which a reader's call merges messages; such calls share it."""
+
+
+class Activity(Enum):
+    """An activity of the engine. Recording and reading need nothing and go on during all others."""
+
+    LEARN = "learn"
+    REASON = "reason"
+    REPLAY_DEAD_LETTERS = "replay dead letters"
+    ROUND = "round"
+    UPDATE_INDEX = "update the vector index"
+    REINDEX = "reindex"
+    EVOLVE = "evolve"
+    PUBLISH_EVOLUTION = "publish an evolution"
+    CHECK_BOOTSTRAP = "check whether the first bootstrap is due"
+    BOOTSTRAP = "bootstrap"
+    WITHDRAW = "take events back, or everything of a client"
+    ERASE = "erase a client and wipe its traces"
+
+
+LOCKED: Mapping[Activity, tuple[Resource, ...]] = {
+    Activity.LEARN: (Resource.NUMBERS,),
+    Activity.REASON: (Resource.TEXTS,),
+    Activity.REPLAY_DEAD_LETTERS: (Resource.TEXTS,),
+    Activity.ROUND: (Resource.ROUNDS,),
+    Activity.UPDATE_INDEX: (Resource.TEXTS, Resource.ROUNDS),
+    Activity.REINDEX: (Resource.TEXTS, Resource.ROUNDS),
+    Activity.EVOLVE: (Resource.ROUTERS,),
+    Activity.PUBLISH_EVOLUTION: (Resource.TEXTS, Resource.ROUNDS),
+    Activity.CHECK_BOOTSTRAP: (Resource.FIRST_EPOCH,),
+    Activity.BOOTSTRAP: (Resource.ROUTERS, Resource.TEXTS, Resource.ROUNDS, Resource.NUMBERS),
+    Activity.ERASE: (Resource.ERASURES,),
+    Activity.WITHDRAW: (
+        Resource.ROUTERS,
+        Resource.TEXTS,
+        Resource.ROUNDS,
+        Resource.NUMBERS,
+        Resource.MERGES,
+    ),
+}
+"""Two activities overlap unless they lock a resource in common."""
+SETTLED = frozenset(
+    {
+        Activity.REPLAY_DEAD_LETTERS,
+        Activity.REINDEX,
+        Activity.PUBLISH_EVOLUTION,
+        Activity.BOOTSTRAP,
+        Activity.WITHDRAW,
+    }
+)
+"""Activities that also wait for the interactions which the reasoner still works on."""
+
+
+class Settling(Protocol):
+    """Work that goes on between the steps of reasoning."""
+
+    async def settle(self) -> None:
+        """Wait until nothing is under way."""
+
+
+class Exclusion:
+    """The locks of one process' activities.
+
+    Every activity takes its locks in the order of Resource, whatever else runs. An activity may
+    run inside another one if all its resources come later than those which the outer one holds.
+    """
+
+    def __init__(self, reasoning: Settling) -> None:
+        self._reasoning = reasoning
+        self.merging = ReadersWriterLock()
+        self._locks = {resource: asyncio.Lock() for resource in Resource}
+        self._last_held: dict[asyncio.Task[object], Resource] = {}
+
+    @asynccontextmanager
+    async def run(self, activity: Activity) -> AsyncIterator[None]:
+        """Keep conflicting activities out until the body ends.
+
+        Raises:
+            RuntimeError: The caller already holds one of the locks, or a later one.
+        """
+        task = asyncio.current_task()
+        assert task is not None, "activities run in tasks"
+        resources = sorted(LOCKED[activity])
+        outer = self._last_held.get(task)
+        if outer is not None and resources[0] <= outer:
+            raise RuntimeError(f"{activity.value} may not run inside what holds {outer.name}")
+        async with AsyncExitStack() as locks:
+            for resource in resources:
+                merging = resource is Resource.MERGES
+                await locks.enter_async_context(
+                    self.merging.write() if merging else self._locks[resource]
+                )
+                if resource is Resource.TEXTS and activity in SETTLED:
+                    await self._reasoning.settle()
+            self._last_held[task] = resources[-1]
+            try:
+                yield
+            finally:
+                if outer is None:
+                    del self._last_held[task]
+                else:
+                    self._last_held[task] = outer

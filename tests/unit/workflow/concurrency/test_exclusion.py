@@ -1,0 +1,142 @@
+"""Which activities overlap, in which order they lock, and what they wait for."""
+
+import asyncio
+
+import pytest
+
+from propagation.workflow.concurrency.exclusion import LOCKED, Activity, Exclusion, Resource
+
+
+class Interactions:
+    """Interactions that the reasoner still works on."""
+
+    def __init__(self):
+        self.settled = 0
+
+    async def settle(self):
+        self.settled += 1
+
+
+@pytest.fixture
+def interactions():
+    return Interactions()
+
+
+@pytest.fixture
+def exclusion(interactions):
+    return Exclusion(interactions)
+
+
+async def overlaps(exclusion, outer, inner):
+    """Whether `inner` can begin while `outer` runs in another task."""
+
+    async def run_inner():
+        async with exclusion.run(inner):
+            pass
+
+    async with exclusion.run(outer):
+        other = asyncio.create_task(run_inner())
+        for _ in range(20):
+            await asyncio.sleep(0)
+        began = other.done()
+    await other
+    return began
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner"),
+    [
+        (Activity.LEARN, Activity.REASON),
+        (Activity.LEARN, Activity.ROUND),
+        (Activity.REASON, Activity.ROUND),
+        (Activity.LEARN, Activity.EVOLVE),
+        (Activity.REASON, Activity.EVOLVE),
+        (Activity.PUBLISH_EVOLUTION, Activity.LEARN),
+        (Activity.REINDEX, Activity.LEARN),
+        (Activity.ERASE, Activity.LEARN),
+    ],
+)
+async def test_activities_overlap_that_change_different_things(exclusion, outer, inner):
+    assert await overlaps(exclusion, outer, inner)
+    assert await overlaps(exclusion, inner, outer)
+
+
+@pytest.mark.parametrize(
+    "blocked", [Activity.LEARN, Activity.REASON, Activity.ROUND, Activity.EVOLVE]
+)
+@pytest.mark.parametrize("outer", [Activity.BOOTSTRAP, Activity.WITHDRAW])
+async def test_nothing_that_changes_data_overlaps_a_bootstrap_or_a_withdrawal(
+    exclusion, outer, blocked
+):
+    assert not await overlaps(exclusion, outer, blocked)
+    assert not await overlaps(exclusion, blocked, outer)
+
+
+@pytest.mark.parametrize("activity", list(Activity))
+async def test_an_activity_does_not_overlap_itself(exclusion, activity):
+    assert not await overlaps(exclusion, activity, activity)
+
+
+async def test_a_withdrawal_waits_for_merges_at_reading_and_keeps_later_ones_out(exclusion):
+    began = asyncio.Event()
+
+    async def withdraw():
+        async with exclusion.run(Activity.WITHDRAW):
+            began.set()
+
+    async with exclusion.merging.read():
+        withdrawal = asyncio.create_task(withdraw())
+        await asyncio.sleep(0.01)
+        assert not began.is_set(), "a reader's call merges messages"
+    await withdrawal
+
+
+@pytest.mark.parametrize(
+    ("activity", "settles"),
+    [
+        (Activity.REASON, False),
+        (Activity.UPDATE_INDEX, False),
+        (Activity.REPLAY_DEAD_LETTERS, True),
+        (Activity.REINDEX, True),
+        (Activity.PUBLISH_EVOLUTION, True),
+        (Activity.BOOTSTRAP, True),
+        (Activity.WITHDRAW, True),
+    ],
+)
+async def test_interactions_under_way_are_settled_where_that_is_needed(
+    exclusion, interactions, activity, settles
+):
+    async with exclusion.run(activity):
+        assert interactions.settled == settles
+
+
+async def test_one_activity_runs_inside_another_only_in_the_order_of_locking(exclusion):
+    async with (
+        exclusion.run(Activity.EVOLVE),
+        exclusion.run(Activity.PUBLISH_EVOLUTION),
+        exclusion.run(Activity.LEARN),
+    ):
+        with pytest.raises(RuntimeError, match="learn"):
+            async with exclusion.run(Activity.LEARN):
+                pass
+        with pytest.raises(RuntimeError, match="reason"):
+            async with exclusion.run(Activity.REASON):
+                pass
+    async with exclusion.run(Activity.REASON):
+        pass
+
+
+async def test_activities_that_share_resources_never_wait_for_each_other_in_a_circle(exclusion):
+    async def run(activity):
+        for _ in range(5):
+            async with exclusion.run(activity):
+                await asyncio.sleep(0)
+
+    async with asyncio.timeout(5):
+        await asyncio.gather(*(run(activity) for activity in Activity for _ in range(3)))
+
+
+def test_every_activity_locks_in_the_order_of_the_resources():
+    for activity in Activity:
+        assert list(LOCKED[activity]) == sorted(LOCKED[activity]), activity
+    assert {resource for locked in LOCKED.values() for resource in locked} == set(Resource)
