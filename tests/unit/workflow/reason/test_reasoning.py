@@ -352,7 +352,12 @@ async def test_a_change_that_the_reasoner_failed_on_is_described_in_the_end_even
     before, _ = await title_of(engine, "Blue", title="Kind of Green")
     assert "“Blue”" in before[0]
     again = ColdStart(
-        engine.store, engine.reasoner, engine.rounds.policy, engine.vectors, engine.settings
+        engine.store,
+        engine.reasoner,
+        engine.rounds.policy,
+        engine.vectors,
+        engine.reasoning.drafting,
+        engine.settings,
     )
     await again.open(await engine.store.learned_through())
     assert await again.step() == {}
