@@ -1,4 +1,4 @@
-"""Evolution's commits: a new router set goes live in one publication (RecNet 2.4; DESIGN, step 8)."""
+"""The evolution commit: a new router set goes live in one publication (RecNet 2.4)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,10 +15,17 @@ from propagation.ports.graph.leases import Lease
 
 @dataclass(frozen=True)
 class Publication:
-    """All that goes live at once. `run`, `map` and `epoch` carry neither run number nor sequence
-    yet. `round_` was begun and holds, staged, the versions of routers that changed and the change
-    of the routing table. `start`: the barrier, staged under the learner's lease. `texts`: next
-    versions of clients whose filter rules follow the routers."""
+    """Everything that an evolution publishes at once.
+
+    Attributes:
+        run: The report; its number and sequence are given at publication.
+        map: Where weights of the old routers are read from now on.
+        epoch: The new epoch; its sequence is given at publication.
+        round_: An unpublished round with the staged versions of changed routers, and the changes
+            of the routing table.
+        start: The barrier, staged under the learner's lease.
+        texts: Next versions of clients whose filter rules follow the routers.
+    """
 
     run: EvolutionRun
     map: RouterMap
@@ -29,25 +36,36 @@ class Publication:
 
 
 class EvolutionStore(Protocol):
+    """Evolution runs, router maps and lineage (RecNet 2.4)."""
+
     async def publish_evolution(
         self, learn: Lease, round_lease: Lease, publication: Publication
     ) -> EvolutionRun:
-        """The epoch, its log entry, its barrier, the map, the lineage, the round and the texts in
-        one commit; the run with its number, sequence, epoch and time. Claims that are held are
-        void: their interactions are free again. Raises LeaseLost, VersionClash (a text has another
-        version meanwhile); nothing is changed then."""
+        """Publish an evolution in one commit, and free the interactions of all claims.
+
+        Returns:
+            The run with its number, sequence, epoch and time.
+
+        Raises:
+            LeaseLost: One of the leases has a newer token; nothing was changed.
+            VersionClash: A text has another version by now; nothing was changed.
+        """
 
     async def save_evolution(self, run: EvolutionRun) -> EvolutionRun:
-        """Keep the report of a run that was not published; with its number and time."""
+        """Store the report of a run that was not published; return it with number and time."""
 
     async def evolution_runs(self, limit: int, before: int | None = None) -> Sequence[EvolutionRun]:
-        """At most `limit` runs, newest first; with `before`, those with a smaller number."""
+        """Return at most `limit` runs, newest first.
+
+        Args:
+            before: Only runs with a smaller number.
+        """
 
     async def router_maps(self) -> RouterMaps:
-        """Of the published runs since the newest bootstrap."""
+        """Return the maps of all published runs since the newest bootstrap."""
 
     async def router_lineage(self) -> Sequence[LineageStep]:
-        """Every step of every published run, by run, then before, then after."""
+        """Return every step of every published run, by run, then before, then after."""
 
     async def clients_with_rules(self, routers: Sequence[int]) -> Sequence[int]:
-        """Refs, ascending, of clients whose current filter memory names one of these routers."""
+        """Return refs, ascending, of clients whose filter memory names one of these routers."""

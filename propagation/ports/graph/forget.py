@@ -20,31 +20,45 @@ from propagation.ports.graph.leases import Lease
 
 
 class ErasureStore(Protocol):
+    """Withdrawal of interactions, and erasure of clients (docs/erasure.md)."""
+
     async def event_statuses(self, event_ids: Sequence[str]) -> Sequence[EventState]:
-        """How each event id stands, with the interaction where it is recorded."""
+        """Return the state of each event id, in order."""
 
     async def interactions_of_clients(self, refs: Sequence[int]) -> Sequence[InteractionRow]:
-        """Every interaction of these clients, as user or positive item, in sequence order."""
+        """Return every interaction of these clients, as user or positive item, by sequence."""
 
     async def user_choices(self, users: Sequence[int]) -> UserChoices:
-        """What these users (refs) chose."""
+        """Return every choice of these users (refs), by user, then sequence."""
 
     async def learned_weights(self, sequences: Sequence[int]) -> LearnedWeights:
-        """What these interactions wrote, those that are learned."""
+        """Return what interactions wrote when they were learned; others are left out."""
 
-    async def find_citing_texts(self, trails: Sequence[CitationSearch]) -> Sequence[StoredText]:
-        """The versions that the trails lead through, each once, by ref, then version: at least
-        those that cite one of the sequences, or one of the messages and hold one of its attributes,
-        or hold one of the words (as it is written; where they cite one of the messages, in letters
-        of either case). Others may be among them."""
+    async def find_citing_texts(self, searches: Sequence[CitationSearch]) -> Sequence[StoredText]:
+        """Find stored versions of texts that cite what a search names.
+
+        A version matches if it cites one of the sequences; if it cites one of the messages in a
+        line with one of its attributes; or if it holds one of the words as it is written (in
+        either case of letters where it cites one of the messages). Others may be returned too.
+
+        Returns:
+            Each version once, by ref, then version.
+        """
 
     async def names_used_by_others(self, ref: int, names: frozenset[str]) -> frozenset[str]:
-        """Those of these normalised names that some other client's own text (title, description,
-        attributes, categories) holds."""
+        """Return those names that another client's own text holds.
+
+        Args:
+            ref: The client whose own text does not count.
+            names: Normalized attribute names. An own text is title, description, attributes and
+                categories.
+        """
 
     async def clients_naming(self, words: frozenset[str]) -> frozenset[int]:
-        """Clients with a stored version of their text that holds one of the words. Looks at every
-        version."""
+        """Return refs of clients with a stored text version that holds one of the words.
+
+        Reads every version of every client.
+        """
 
     async def affected_messages(
         self,
@@ -53,37 +67,60 @@ class ErasureStore(Protocol):
         words: frozenset[str],
         limit: int,
     ) -> Sequence[AffectedMessage]:
-        """Published messages that carry a part of one of these clients (of these interactions only,
-        unless None), and those whose name, text or attributes hold one of the words, or (where
-        there are words) whose text was taken back before and may have held one; by router, then
-        version. Of the parts that stay, those of the attributes that lose one are counted, up to
-        `limit` clients each."""
+        """Find published messages that rest on a withdrawal, or may name an erased client.
+
+        Args:
+            refs: Clients whose message parts go.
+            sequences: Only parts of these interactions; None: all parts.
+            words: Also find messages with one of these words in name, text or attributes, and
+                messages whose text was withdrawn before (they may have held one).
+            limit: How many remaining clients to list for each attribute that loses a part.
+
+        Returns:
+            By router, then version.
+        """
 
     async def merges_of_messages(
         self, messages: Sequence[tuple[int, int]]
     ) -> Sequence[MessageMerge]:
-        """Who merged these messages, and into which version."""
+        """Return the merges of these messages (router, version) into profiles."""
 
     async def withdraw(
         self, lease: Lease, withdrawal: Withdrawal, barrier: StagedCheckpoint
     ) -> WithdrawalResult:
-        """Everything in one publication, with its log entry (RETRACTION or ERASURE, `number` the
-        barrier's sequence) and the barrier, which was staged under this lease: whatever names an
-        erased client is gone, its refs never come back, its event ids are kept as keyed hashes
-        only. Claims that are held and a round that is being staged are void. Older checkpoints are
-        dropped. Raises LeaseLost, VersionClash (a text has another version meanwhile, or one that
-        was committed since `texts_read_through` rests on what goes): nothing is changed then, but that past
-        versions of texts may cite it no longer."""
+        """Publish a withdrawal in one commit; see graph_rules/withdrawal_order for its steps.
+
+        Afterwards nothing names an erased client: its refs are never reused, and its event ids
+        are kept only as keyed hashes. Claims and a staged round are void. Older checkpoints are
+        dropped.
+
+        Args:
+            lease: The learner's.
+            barrier: Staged under this lease; it becomes the newest barrier.
+
+        Raises:
+            LeaseLost: The lease has a newer token; nothing was changed.
+            VersionClash: A text has another version by now, or one that was committed after
+                `texts_read_through` rests on what goes. Nothing was changed, except that past
+                versions of texts may already have lost their citations.
+        """
 
     async def wipe(self) -> None:
-        """Nothing that names clients that were forgotten, or that they said, is left in the
-        database's files, nor in a write-ahead log. Of numbers without names, which checkpoints are,
-        an adapter may leave dropped ones in free space of a large file until others take it
-        (docs/erasure.md). Who is forgotten meanwhile stays due."""
+        """Remove all traces of erased clients from the database's files and write-ahead log.
+
+        An adapter may leave dropped numbers without names (checkpoints) in the free space of a
+        large file until new data overwrites them (docs/erasure.md). A client that is erased
+        meanwhile still has to be wiped afterwards.
+
+        Raises:
+            StoreBusy: A reader prevents it now; call again.
+        """
 
     async def wiping_due(self) -> bool:
-        """Whether a client was forgotten and `wipe` did not finish since. Of a retraction nothing
-        has to be wiped."""
+        """Tell whether a client was erased and `wipe` did not finish since.
+
+        A retraction leaves nothing to wipe.
+        """
 
 
 class ExportRecord(NamedTuple):
@@ -94,20 +131,34 @@ class ExportRecord(NamedTuple):
 
 
 class ExportStore(Protocol):
+    """Export of everything that the graph holds on a client."""
+
     def export_client(self, ref: int) -> AsyncIterator[ExportRecord]:
-        """What kind of record, and the record as JSON values; clients by id, in kinds' order.
-        Kinds: client, client_before, event, retracted_event, written, reasoned, dead_letter,
-        profile_version, gradient, merge, brought, held_attributes, edge, point."""
+        """Yield every record of a client, kind after kind; other clients appear by id.
+
+        The kinds, in order: client, client_before, event, retracted_event, written, reasoned,
+        dead_letter, profile_version, gradient, merge, brought, held_attributes, edge, point.
+        """
 
 
 class RetentionStore(Protocol):
+    """Removal of old rows that nothing cites (docs/design.md, State)."""
+
     async def prune(self, before: int, limit: int) -> int | None:
-        """One small step of a run: look at something, or drop at most `limit` rows (of 1, two) of
-        versions, edges, messages, merges and gradients whose life ended before a sequence; how many
-        were dropped, None when nothing is left to drop. One step at a time. Never dropped: a
-        client's current version, a router's current version, what a line cited at `before` or
-        since, a client's first edge, interactions with their weights. `oldest_kept` moves to
-        `before` with the first call."""
+        """Run one small step: look at some rows, or drop at most `limit` of them.
+
+        Drops versions, edges, messages, merges and gradients whose life ended before a sequence.
+        Keeps every client's and router's current version, whatever a line cited at `before` or
+        later, every client's first edge, and all interactions with their weights. The first call
+        moves `oldest_kept` to `before`. Steps run one at a time.
+
+        Args:
+            before: The sequence.
+            limit: At least 1; with 1 a step may drop two rows.
+
+        Returns:
+            How many rows were dropped; None if nothing is left to drop.
+        """
 
     async def oldest_kept(self) -> int:
-        """The sequence from which on time travel answers; 0 while nothing was dropped."""
+        """Return the first sequence that time travel can show; 0 until something was dropped."""

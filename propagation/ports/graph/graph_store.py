@@ -1,4 +1,4 @@
-"""The graph store: the source of truth. Every adapter is all of these ports on one database."""
+"""The graph store: the source of truth. An adapter implements all its ports on one database."""
 
 from typing import Protocol, runtime_checkable
 
@@ -13,7 +13,10 @@ from propagation.ports.graph.rounds import RoundStore
 
 
 class VersionClash(Exception):
-    """Another worker wrote this client's next version first: load it and redo the edits on it."""
+    """Another writer committed this client's next version first.
+
+    Load the newest version, redo the edits on it, and commit again.
+    """
 
     def __init__(self, ref: int) -> None:
         super().__init__(f"client {ref} has a newer version")
@@ -33,18 +36,30 @@ class GraphStore(
     OutboxStore,
     Protocol,
 ):
-    """Strings hold any Unicode but U+0000, which the edge refuses (the stores raise InvalidInput)."""
+    """All ports that the service needs of a graph store.
+
+    Every commit is atomic and durable before its method returns. Every method raises
+    StoreUnreachable while a server does not answer, and StoreFull if nothing more can be written.
+    Strings hold any Unicode except U+0000; a store raises InvalidInput for it.
+    """
 
     async def open(self) -> None:
-        """Connect, check that the database is ours and of a schema we know, migrate it. Raises
-        StoreBusy, StoreCorrupt, SchemaTooNew."""
+        """Connect, check that the database is ours, and bring its schema up to date.
 
-    async def close(self) -> None: ...
+        Raises:
+            StoreBusy: Another process holds the database.
+            StoreCorrupt: The database cannot be read.
+            StoreForeign: The database holds other data; nothing in it was touched.
+            SchemaTooNew: A newer release wrote the database.
+        """
+
+    async def close(self) -> None:
+        """Release the database; nothing is called afterwards."""
 
     async def check(self) -> list[str]:
-        """What is wrong with the stored data, in sentences; empty when it is sound."""
+        """Describe in sentences what is wrong with the stored data; empty if it is sound."""
 
 
 @runtime_checkable
 class ForgettingGraph(GraphStore, ErasureStore, ExportStore, Protocol):
-    """A graph store that can take back, forget, and say what it holds on a client."""
+    """A graph store that can also withdraw interactions, erase clients and export them."""

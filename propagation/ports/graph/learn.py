@@ -1,4 +1,4 @@
-"""The learn commit: all numbers, one writer at a time, in sequence order (DESIGN, State, 2)."""
+"""The learn commit: all numbers, one writer at a time, in sequence order."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -9,55 +9,99 @@ from propagation.ports.graph.leases import Lease
 
 
 class LearnStore(Protocol):
+    """Learned numbers: blocks of deltas, checkpoints and epochs."""
+
     async def commit_learned(self, lease: Lease, block: LearnedBlock) -> None:
-        """The block, and `learned_through` moved to its `through`. Raises LeaseLost when the token
-        is not the newest or when another block already went past this one's first log entry;
-        nothing is changed then."""
+        """Store a block, and move `learned_through` to its `through`, in one commit.
+
+        Raises:
+            LeaseLost: The token is not the newest, or another block already covers the first log
+                entry of this one; nothing was changed.
+        """
 
     async def read_learned(self, after: int, limit: int) -> Sequence[LearnedBlock]:
-        """At most `limit` blocks with through > after, in order. Increments of trust are kept until
-        a checkpoint covers them; a block older than that comes with trust [B,2,0]."""
+        """Return at most `limit` blocks with through > after, in order.
+
+        A block that a checkpoint covers comes with trust [B,2,0]: its increments are dropped.
+        """
 
     async def taste_written(
         self, sequences: Sequence[int]
     ) -> Mapping[int, Sequence[tuple[int, float]]]:
-        """What each interaction wrote by rule 5 to the taste bank: (router, weight), largest first,
-        then by router; those that wrote nothing (repeats) or are no interaction are left out."""
+        """Return the weights that interactions wrote to the taste bank (docs/numbers.md, rule 5).
 
-    async def learned_through(self) -> int: ...
+        Returns:
+            By sequence, (router, weight) pairs, the largest weight first, then by router.
+            Sequences that wrote nothing (repeats) or are no interactions are left out.
+        """
+
+    async def learned_through(self) -> int:
+        """Return the sequence through which the log is learned; 0 at first."""
 
     async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
-        """Visible when complete, and older ones are dropped, but the newest barrier. May be many
-        commits."""
+        """Store a checkpoint, visible once it is complete; may take many commits.
+
+        Drops older checkpoints, except the newest barrier.
+
+        Raises:
+            LeaseLost: The token is not the newest.
+        """
 
     async def stage_checkpoint(
         self, lease: Lease, checkpoint: Checkpoint, onto: StagedCheckpoint | None = None
     ) -> StagedCheckpoint:
-        """Written, some commits long, and invisible until the commit that it is handed to. There is
-        one at a time: the next discards it, unless it goes `onto` it: arrays of other names, and
-        from then on this one's sequence. Its arrays are taken out of it as they are written. Raises
-        LeaseLost."""
+        """Write a checkpoint that stays invisible until a commit publishes it.
+
+        There is one staged checkpoint at a time; staging another discards it. Takes the arrays
+        out of `checkpoint` as it writes them, to save memory.
+
+        Args:
+            onto: Add these arrays, of other names, to this staged checkpoint, which then stands
+                at the new one's sequence.
+
+        Raises:
+            LeaseLost: The token is not the newest.
+        """
 
     async def newest_checkpoint(self, *, barrier: bool = False) -> Checkpoint | None:
-        """The newest complete one; with `barrier`, the newest barrier. Its arrays are the caller's
-        own: they may be taken out one by one, to hold no more than one copy."""
+        """Return the newest complete checkpoint; None if there is none.
+
+        The caller owns its arrays, and may take them out one by one to save memory.
+
+        Args:
+            barrier: Return the newest barrier instead.
+        """
 
     async def open_epoch(self, lease: Lease, epoch: Epoch, start: Checkpoint) -> int:
-        """A new router set goes live: the epoch, its log entry (whose sequence is returned) and its
-        barrier, in one publication. Blocks learned before on the old start are replaced by what was
-        re-learned (see workflow)."""
+        """Publish a new router set: the epoch, its log entry and its barrier, in one commit.
+
+        The staged blocks (see `replace_learned`) take the place of those learned before.
+
+        Args:
+            start: The barrier that the epoch begins with.
+
+        Returns:
+            The sequence of the log entry.
+        """
 
     async def replace_learned(
         self, lease: Lease, blocks: Sequence[LearnedBlock], *, first: bool
     ) -> None:
-        """Stage blocks that were learned again from the log, invisible until `open_epoch`; `first`
-        discards older stages."""
+        """Stage blocks that were learned again from the log, invisible until `open_epoch`.
 
-    async def current_epoch(self) -> Epoch | None: ...
+        Args:
+            first: Discard blocks that were staged before.
+        """
+
+    async def current_epoch(self) -> Epoch | None:
+        """Return the newest epoch; None before the first bootstrap."""
 
     async def fix_tau(self, lease: Lease, number: int, tau: float) -> None:
-        """Eq. 4's threshold of an epoch, from now on. Raises LeaseLost when the token is not the
-        newest; nothing is changed then."""
+        """Store the threshold of an epoch (eq. 4).
+
+        Raises:
+            LeaseLost: The token is not the newest; nothing was changed.
+        """
 
     async def epochs(self) -> Sequence[Epoch]:
-        """Every epoch, oldest first."""
+        """Return all epochs, oldest first."""

@@ -6,8 +6,15 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Lease:
-    """`token` grows with every change of holder; a commit that carries an older token is refused
-    (LeaseLost). `expires` in milliseconds of the store's clock."""
+    """The right of one process to do one kind of work until the lease expires.
+
+    Attributes:
+        name: Kind of work, e.g. learning.
+        holder: Name of the process.
+        token: Fencing token; grows with every change of holder. A commit with an older token
+            raises LeaseLost.
+        expires: Milliseconds of the store's clock.
+    """
 
     name: str
     holder: str
@@ -18,24 +25,40 @@ class Lease:
 class LeaseStore(Protocol):
     """Storage of leases.
 
-    A lease of a process that died or stalls expires by itself. The store's own time limits end
+    A lease of a process that died or stalled expires by itself. The store's own time limits end
     what such a process has open: the Neo4j adapter gives every transaction a timeout
     (`neo4j.answer_seconds`), after which the server ends it and frees its locks.
     """
 
     async def acquire_lease(self, name: str, holder: str, ttl_ms: int) -> Lease | None:
-        """The lease, new or prolonged; None while another holder's has not expired."""
+        """Take a lease, or renew it if this holder has it.
+
+        Args:
+            ttl_ms: Milliseconds from now until it expires.
+
+        Returns:
+            The lease; None while another holder's has not expired.
+        """
 
     async def lease_holder(self, name: str) -> str | None:
-        """Who holds it now; None where nobody does."""
+        """Return the process that holds a lease now; None if none does."""
 
     async def release_lease(self, lease: Lease) -> None:
-        """Give it back early; does nothing when it was lost."""
+        """Give a lease back before it expires; do nothing if it was lost."""
 
 
 class BlobStore(Protocol):
-    async def get_blob(self, name: str) -> bytes | None: ...
+    """Storage of named bytes, such as the embedder's state and the settings of the data."""
+
+    async def get_blob(self, name: str) -> bytes | None:
+        """Return the bytes of a name; None if there are none."""
 
     async def put_blob(self, name: str, value: bytes, lease: Lease | None = None) -> None:
-        """In place of what was there. With a lease, raises LeaseLost when its token is not the
-        newest; nothing is changed then."""
+        """Store bytes under a name, in place of older ones.
+
+        Args:
+            lease: If given, write only while it is current.
+
+        Raises:
+            LeaseLost: The lease's token is not the newest; nothing was changed.
+        """

@@ -1,5 +1,7 @@
-"""The outbox: changes on their way from the graph to the vector index, so that an index that is
-down costs freshness and no data."""
+"""The outbox: changes on their way from the graph to the vector index.
+
+An index that is down costs freshness and no data.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,9 +14,14 @@ from propagation.ports.vector_index import Collection
 
 @dataclass(frozen=True)
 class IndexChange:
-    """A point of the index that has to be made again from the graph, which has `version` of it.
-    `round`: 0, or the round that changed what the index holds of it (an attribute was mapped to
-    another one, say)."""
+    """A point of the index that has to be made again from the graph.
+
+    Attributes:
+        key: A client's ref, a router's number, or an attribute's name.
+        version: Version that the graph has of it.
+        round: Round that changed what the index holds of the point, e.g. an attribute was mapped
+            to another one; 0 for other changes.
+    """
 
     collection: Collection
     key: int | str
@@ -23,23 +30,35 @@ class IndexChange:
 
 
 class OutboxStore(Protocol):
-    """Put in by the commits that make the change: `commit_reasoned` and `commit_texts` put in every
-    text they write, `publish_round` what was staged with the round, `withdraw` every text it
-    writes, and the router of every message that reads differently from then on, as of the round
-    that sent it. One waits for each (collection, key, round): its newest version."""
+    """Queue of index changes, filled by the commits that make them.
+
+    `commit_reasoned`, `commit_texts` and `withdraw` queue every text that they write;
+    `publish_round` queues what was staged with the round; `withdraw` also queues the router of
+    every message that it changes, as of the round that sent it. The queue holds one change for
+    each (collection, key, round): the newest version.
+    """
 
     async def stage_changes(
         self, lease: Lease, round_: Round, changes: Sequence[IndexChange]
     ) -> None:
-        """Like all that a round stages: they wait from its publication on, as of this round
-        whatever they say, and are discarded with it. Raises LeaseLost."""
+        """Queue changes with a round: they are pending from its publication on.
+
+        All count as changes of this round, and are discarded with it.
+
+        Raises:
+            LeaseLost: The round's lease has a newer token.
+        """
 
     async def pending_changes(self, age_ms: int, limit: int) -> Sequence[IndexChange]:
-        """At most `limit` of those that were last put in at least `age_ms` ago by the store's
-        clock, longest first."""
+        """Return at most `limit` changes, the longest pending first.
+
+        Args:
+            age_ms: Only changes that were last queued at least so many milliseconds ago, by the
+                store's clock.
+        """
 
     async def drop_changes(self, changes: Sequence[IndexChange]) -> None:
-        """The index has these. What waits with a newer version, or of another round, stays."""
+        """Remove changes that the index has; newer versions and other rounds stay pending."""
 
     async def count_changes(self) -> int:
-        """How many wait."""
+        """Count the pending changes."""

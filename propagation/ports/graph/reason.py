@@ -14,113 +14,167 @@ from propagation.model.watch_events import NumberedMerge, NumberedText
 
 
 class InteractionReader(Protocol):
-    """See GraphStore, of which this is a part."""
+    """Part of GraphStore that reasoning reads, also in a process that only drafts texts.
 
-    async def get_clients(self, refs: Sequence[int]) -> Sequence[Client]: ...
+    See the methods of the same names in ClientStore, ReasonStore and RoundStore.
+    """
 
-    async def load_texts(self, refs: Sequence[int]) -> Mapping[int, ClientText]: ...
+    async def get_clients(self, refs: Sequence[int]) -> Sequence[Client]:
+        """Return clients in the order of `refs`."""
 
-    async def text_versions(self, refs: Sequence[int]) -> Mapping[int, int]: ...
+    async def load_texts(self, refs: Sequence[int]) -> Mapping[int, ClientText]:
+        """Return the current text of each client."""
 
-    async def last_round(self) -> Round | None: ...
+    async def text_versions(self, refs: Sequence[int]) -> Mapping[int, int]:
+        """Return the version of each client's current text."""
+
+    async def last_round(self) -> Round | None:
+        """Return the newest published round."""
 
     async def waiting_messages(
         self, refs_after: Mapping[int, int], through: int | None = None
-    ) -> Mapping[int, Sequence[RouterVersion]]: ...
+    ) -> Mapping[int, Sequence[RouterVersion]]:
+        """Return the messages that wait for each client."""
 
 
 class ReasonStore(Protocol):
+    """Texts of clients, and the claims, merges, gradients and dead letters of reasoning."""
+
     async def claim_reason(self, worker: str, limit: int, ttl_ms: int) -> ReasonClaim | None:
-        """The oldest learned interactions that nobody finished or holds, so that one user's are
-        never held by two workers and none overtakes an earlier one of its user; None when there are
-        none."""
+        """Claim the oldest learned interactions that are neither reasoned nor claimed.
+
+        No two workers hold interactions of one user, and none overtakes an earlier interaction of
+        its user (graph_rules/claims).
+
+        Args:
+            worker: Name of the process.
+            limit: Most interactions.
+            ttl_ms: Milliseconds from now until the claim expires.
+
+        Returns:
+            The claim; None if there is nothing to claim.
+        """
 
     async def renew_claims(self, tokens: Sequence[int], ttl_ms: int) -> None:
-        """Of these claims, those that nobody took over are held for so long from now on."""
+        """Let these claims expire so many milliseconds from now; skip those taken over."""
 
     async def commit_reasoned(
         self, claim: ReasonClaim, reasoned: Sequence[ReasonedInteraction], *, more: bool = False
     ) -> None:
-        """All of it in one commit: texts as new versions, gradients, merges, dead letters.
-        Interactions of the claim that are not among `reasoned` are free again, or with `more` still
-        held, to be committed later. Raises LeaseLost when the claim expired and was taken over,
-        VersionClash when a text's version is not the successor of the stored one; nothing is
-        changed then."""
+        """Commit texts as new versions, gradients, merges and dead letters of a claim at once.
+
+        Args:
+            reasoned: Interactions of the claim.
+            more: Keep the claim's other interactions for a later commit; otherwise free them.
+
+        Raises:
+            LeaseLost: The claim expired and was taken over; nothing was changed.
+            VersionClash: A text's version does not follow the stored one; nothing was changed.
+        """
 
     async def claim_dead_letters(self, worker: str, limit: int, ttl_ms: int) -> ReasonClaim | None:
-        """The oldest dead letters that nobody holds, to be tried again; committed like any claim,
-        with `late` set: what succeeds is a dead letter no more, what fails stays one with its
-        newest reason. None when there are none."""
+        """Claim the oldest dead letters that no worker holds, to try them again.
+
+        They are committed like any claim, with `late` set: an interaction that succeeds is no
+        dead letter any more; one that fails keeps its newest reason.
+
+        Returns:
+            The claim; None if there is nothing to claim.
+        """
 
     async def commit_texts(
         self,
         texts: Sequence[ClientText],
         merged: Sequence[MessageMerge],
         sequence: int,
-        taken_back: int | None = None,
+        after_withdrawal: int | None = None,
         written_by: str = "",
     ) -> None:
-        """New versions outside an interaction: cold start, and reading with MERGED. `taken_back`:
-        what `last_withdrawal` said before anything was read that these rest on. `written_by` is
-        kept with each of them (as in RouterVersion). Raises VersionClash, also where something was
-        taken back since then: by a claim that is what voiding it does."""
+        """Commit new versions outside an interaction: cold start, and reads that merge messages.
+
+        Args:
+            merged: Messages that were merged into the texts or dropped.
+            sequence: The sequence that the versions belong to.
+            after_withdrawal: What `last_withdrawal` returned before the texts were read.
+            written_by: Prompts or fallback that wrote the texts, as in RouterVersion.
+
+        Raises:
+            VersionClash: A text's version does not follow the stored one, or there was another
+                withdrawal after it. (The interactions of a claim need no such
+                check: a withdrawal voids claims.)
+        """
 
     async def last_withdrawal(self) -> int:
-        """The sequence of the newest retraction or erasure; 0 before the first."""
+        """Return the sequence of the newest retraction or erasure; 0 before the first."""
 
     async def load_texts(self, refs: Sequence[int]) -> Mapping[int, ClientText]:
-        """The current text of each client; an empty profile at version 0 for those without."""
+        """Return the current text of each client; an empty profile at version 0 if it has none."""
 
     async def text_versions(self, refs: Sequence[int] | None = None) -> Mapping[int, int]:
-        """The version of the current text of every client (or of these) that has one: what an index
-        or a cache is compared with."""
+        """Return the version of each client's current text, to compare an index or cache with.
+
+        Args:
+            refs: Clients; None: all. Those without a text are left out.
+        """
 
     async def text_at(self, ref: int, sequence: int) -> ClientText | None:
-        """The text as it was at a sequence; None where it had none."""
+        """Return a client's text as it was at a sequence; None if it had none."""
 
     async def texts_of_versions(
         self, versions: Sequence[tuple[int, int]]
     ) -> Mapping[tuple[int, int], ClientText]:
-        """Texts by (ref, version); those that never were, or that retention dropped, are left out."""
+        """Return texts by (ref, version); unknown and dropped versions are left out."""
 
     async def texts_through(self) -> int:
-        """The number of the last text that was committed, kept or not."""
+        """Return the number of the last committed text version, whether it is kept or not."""
 
     async def texts_after(self, number: int, limit: int) -> Sequence[NumberedText]:
-        """At most `limit` versions of texts of a larger number, in order: how a process follows
-        what others write. Numbers grow with each commit, and become visible in that order; those of
-        versions that were dropped are left out."""
+        """Return at most `limit` text versions with a larger number, in order.
+
+        A process follows other processes' texts this way: numbers grow with each commit and
+        become visible in that order. Dropped versions are left out.
+        """
 
     async def reasoned_through(self) -> int:
-        """All interactions at or below it are reasoned or dead letters."""
+        """Return the sequence through which every interaction is reasoned or a dead letter."""
 
     async def interactions(self, sequences: Sequence[int]) -> Sequence[InteractionRow]:
-        """Interactions by sequence, in its order; those that are gone are left out."""
+        """Return interactions in the order of `sequences`; unknown ones are left out."""
 
-    async def find_event(self, event_id: str) -> InteractionRow | None: ...
+    async def find_event(self, event_id: str) -> InteractionRow | None:
+        """Return the interaction with this event id; None if there is none."""
 
     async def merges_of_message(
         self, router: int, version: int, limit: int
     ) -> Sequence[MessageMerge]:
-        """Who merged or dropped this message, by ref."""
+        """Return at most `limit` clients' merges or drops of a message, by ref."""
 
     async def message_reach(self, newest: int) -> Sequence[MessageReach]:
-        """How far each router's messages went, by router: of the last `newest` (> 0) merges by
-        number, as far as retention keeps them."""
+        """Count what became of each router's messages, by router.
+
+        Args:
+            newest: Count over the last so many merges (at least 1) that retention kept.
+        """
 
     async def merges_through(self) -> int:
-        """How many merges were ever committed: the number of the last one, kept or not."""
+        """Return the number of the last committed merge, whether it is kept or not."""
 
     async def merges_after(self, number: int, through: int, limit: int) -> Sequence[NumberedMerge]:
-        """At most `limit` merges with number < their own <= through, in order. Numbers are given in
-        the order of commits, from 1, one after another and never twice, and become visible in that
-        order: a hole is a merge that was dropped."""
+        """Return at most `limit` merges with number < their own <= through, in order.
+
+        Merges are numbered from 1 in the order of commits, without gaps, and become visible in
+        that order: a missing number is a dropped merge.
+        """
 
     async def gradients(
         self, module: Module, owner: int | None, after: int, limit: int
     ) -> Sequence[Gradient]:
-        """Gradients of one kind of module with sequence > after, by (sequence, owner); of one
-        owner, or of all (None)."""
+        """Return at most `limit` gradients with sequence > after, by sequence, then owner.
+
+        Args:
+            module: Kind of module.
+            owner: A client's ref or router's number; None: all of this kind.
+        """
 
     async def dead_letters(self, limit: int) -> Sequence[DeadLetter]:
-        """(sequence, reason) of interactions whose reasoning failed for good, oldest first."""
+        """Return at most `limit` interactions whose reasoning failed for good, oldest first."""

@@ -16,54 +16,85 @@ from propagation.model.interactions.log import LogEntry, LogSlice
 
 
 class ClientStore(Protocol):
+    """Clients by ref (the graph's number) and by key (kind and the caller's id)."""
+
     async def find_refs(self, keys: Sequence[ClientKey]) -> Sequence[int | None]:
-        """The ref of each key; None where the graph has no such client."""
+        """Return the ref of each key, in order; None for an unknown client."""
 
     async def find_keys(self, refs: Sequence[int]) -> Sequence[ClientKey | None]:
-        """The key of each ref; None where the graph has no such client. Cheaper than `get_clients`."""
+        """Return the key of each ref, in order; None for an unknown client.
+
+        Cheaper than `get_clients`.
+        """
 
     async def get_clients(self, refs: Sequence[int], as_of: int | None = None) -> Sequence[Client]:
-        """The clients in the order of `refs`; refs that are unknown are left out. With `as_of`, as
-        they were at that sequence (what learn reads, so that a replay reads the same); one that is
-        newer comes as it was first."""
+        """Return clients in the order of `refs`; unknown ones are left out.
+
+        Args:
+            as_of: Return them as they were at this sequence, so that learning again reads the
+                same. A client created later is returned as it was at first.
+        """
 
     async def scan_clients(self, kind: ClientKind, after_ref: int, limit: int) -> Sequence[Client]:
-        """Clients of one kind with ref > after_ref in ref order: the way to walk a whole catalogue."""
+        """Return at most `limit` clients of a kind with ref > after_ref, by ref."""
 
     async def count_clients(self, kind: ClientKind) -> int:
-        """How many refs of this kind were ever given: the length of its arrays."""
+        """Count the refs of a kind that were ever given: the length of the kind's arrays."""
 
 
 @dataclass(frozen=True)
 class RecordResult:
-    """Outcomes in the order of the events, and the refs of clients that were created on the way, by
-    (kind, id)."""
+    """Result of a record commit.
+
+    Attributes:
+        outcomes: One for each event, in order.
+        created: Refs of clients that the commit created, by (kind, id).
+    """
 
     outcomes: Sequence[RecordOutcome]
     created: Mapping[tuple[int, str], int]
 
 
 class RecordStore(Protocol):
+    """The log: one global order of everything that can change a number or a text."""
+
     async def upsert_clients(self, changes: Sequence[ClientChange]) -> Sequence[ClientOutcome]:
-        """All changes in one commit. Changes of one client apply in order. Same content twice
-        changes nothing."""
+        """Create or change clients in one commit.
+
+        Changes of one client apply in order; a change to what is already stored changes nothing.
+
+        Returns:
+            One outcome for each change, in order.
+        """
 
     async def record(self, events: Sequence[NewInteraction], *, auto_create: bool) -> RecordResult:
-        """All events in one commit, sequences in their order, directly after one another. The
-        caller's event id decides: a repeat of equal content hash is DUPLICATE with the first one's
-        sequence, another hash is CONFLICT (within one call too). Unknown users, items and negatives
-        are created where `auto_create`, else said."""
+        """Store events durably in one commit, with consecutive sequences in their order.
+
+        The event id decides, also within one call: a repeat with the same content hash is a
+        DUPLICATE with the first one's sequence; one with another hash is a CONFLICT.
+
+        Args:
+            auto_create: Create unknown users, items and negatives; otherwise their events get an
+                UNKNOWN outcome.
+        """
 
     async def read_log(self, after: int, limit: int) -> LogSlice:
-        """Committed entries with sequence > after, at most `limit` of them, in order, without gaps."""
+        """Return at most `limit` committed entries with sequence > after, in order.
+
+        The slice has no gaps except for withdrawn interactions.
+        """
 
     async def read_entries(self, after: int, through: int) -> Sequence[LogEntry]:
-        """Of the log's entries with after < sequence <= through those that are no interaction, in
-        order."""
+        """Return entries that are no interactions with after < sequence <= through, in order."""
 
     async def recorded_through(self) -> int:
-        """The last sequence committed."""
+        """Return the last committed sequence; 0 for an empty log."""
 
     async def sequence_at(self, time_ms: int) -> int:
-        """The last sequence committed at or before a time (milliseconds since 1970); 0 before the
-        first. Commit times never go back, whatever the clock does."""
+        """Return the last sequence committed at or before a time; 0 before the first.
+
+        Commit times never go back, whatever the clock does.
+
+        Args:
+            time_ms: Milliseconds since 1970.
+        """

@@ -1,4 +1,4 @@
-"""The round's commits: many, but one publication (DESIGN, The graph)."""
+"""The round's commits: many, but one publication (RecNet 2.2, Algorithm 1, stage 2)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -10,25 +10,39 @@ from propagation.ports.graph.leases import Lease
 
 
 class RoundStore(Protocol):
+    """Rounds with their messages, the routing table, and attributes (RecNet 2.2).
+
+    A round may take many commits but is one publication: what it staged is invisible until
+    `publish_round`.
+    """
+
     async def last_round(self) -> Round | None:
-        """The newest published round."""
+        """Return the newest published round; None before the first."""
 
     async def last_rounds(self, limit: int) -> Sequence[Round]:
-        """The newest published rounds, at most `limit`, the newest last."""
+        """Return at most `limit` of the newest published rounds, the newest last."""
 
     async def rounds_after(self, number: int, limit: int) -> Sequence[Round]:
-        """At most `limit` published rounds of a larger number, in order."""
+        """Return at most `limit` published rounds with a larger number, in order."""
 
     async def messages_of(self, number: int) -> Sequence[RouterVersion]:
-        """What a published round sent and retention has kept, by router; `integrated` is shortened,
-        see `router_versions`."""
+        """Return the kept messages of a published round, by router.
+
+        `integrated` is shortened as in `router_versions`.
+        """
 
     async def changed_clients(self, after: int, through: int) -> Sequence[int]:
-        """Refs, ascending, of clients with a profile version written for a sequence in (after,
-        through]."""
+        """Return refs, ascending, of clients with a text for after < sequence <= through."""
 
     async def begin_round(self, lease: Lease, boundary: int) -> Round:
-        """Discard what an unfinished round staged, and open the next one."""
+        """Discard what an unfinished round staged, and open the next round.
+
+        Args:
+            boundary: Sequence up to which the round covers text changes.
+
+        Raises:
+            LeaseLost: The lease has a newer token.
+        """
 
     async def stage_attributes(
         self,
@@ -37,12 +51,24 @@ class RoundStore(Protocol):
         attributes: Sequence[Attribute],
         held: Mapping[int, Sequence[str]],
     ) -> None:
-        """Attributes that are new, mapped or counted anew, and the canonical ones that each changed
-        client now holds."""
+        """Stage attributes for a round; repeating a call changes nothing.
+
+        Args:
+            attributes: Those that are new, mapped to another one, or counted anew.
+            held: Canonical attributes of each changed client, by ref.
+
+        Raises:
+            LeaseLost: The lease has a newer token.
+        """
 
     async def stage_routers(
         self, lease: Lease, round_: Round, versions: Sequence[RouterVersion]
-    ) -> None: ...
+    ) -> None:
+        """Stage new versions of routers for a round; repeating a call changes nothing.
+
+        Raises:
+            LeaseLost: The lease has a newer token.
+        """
 
     async def stage_edges(
         self,
@@ -51,78 +77,118 @@ class RoundStore(Protocol):
         closed: Sequence[tuple[int, int]],
         opened: Sequence[RoutingEdge],
     ) -> None:
-        """Edges to close, by (router, ref), and to open; their sequences become the round's own at
-        publication."""
+        """Stage changes of the routing table; they take the round's sequence at publication.
+
+        Args:
+            closed: (router, ref) of edges that end.
+            opened: Edges that begin.
+
+        Raises:
+            LeaseLost: The lease has a newer token.
+        """
 
     async def publish_round(self, lease: Lease, round_: Round) -> Round:
-        """Everything staged becomes visible at once, at the sequence of the round's log entry.
-        Raises LeaseLost."""
+        """Make everything that is staged visible in one commit.
 
-    async def get_attributes(self, names: Sequence[str]) -> Mapping[str, Attribute]: ...
+        Returns:
+            The round with the sequence of its log entry.
+
+        Raises:
+            LeaseLost: The lease has a newer token; nothing was changed.
+        """
+
+    async def get_attributes(self, names: Sequence[str]) -> Mapping[str, Attribute]:
+        """Return attributes by normalized name; unknown ones are left out."""
 
     async def all_attributes(self) -> Sequence[Attribute]:
-        """Every attribute by name, those that were mapped to another one too."""
+        """Return every attribute by name, those mapped to another one included."""
 
     async def client_attributes(self, refs: Sequence[int]) -> Mapping[int, Sequence[str]]:
-        """What each client held at the last round; () where it took part in none."""
+        """Return each client's canonical attributes at the last round; () for a new client."""
 
     async def holders_of(self, attribute: str, limit: int) -> Sequence[int]:
-        """Refs of the clients that held a canonical attribute at the last round, ascending."""
+        """Return refs, ascending, of at most `limit` holders of an attribute at the last round."""
 
     async def edges_of(self, refs: Sequence[int]) -> Mapping[int, Sequence[RoutingEdge]]:
-        """Each client's standing edges, by descending score, then router."""
+        """Return each client's current edges, by descending score, then router."""
 
     async def members_of(
         self, router: int, limit: int, at: int | None = None
     ) -> Sequence[RoutingEdge]:
-        """A router's edges that stand, or stood `at` a sequence, by descending score, then ref."""
+        """Return at most `limit` edges of a router, by descending score, then ref.
+
+        Args:
+            at: The edges at this sequence; None: the current ones.
+        """
 
     async def edges_to(self, routers: Sequence[int]) -> Sequence[RoutingEdge]:
-        """All standing edges of these routers, in no order."""
+        """Return all current edges of these routers, in any order."""
 
     async def count_members(
         self, routers: Sequence[int], at: int | None = None
     ) -> Mapping[int, int]:
-        """How many such edges each of these routers has; routers without any are left out."""
+        """Count the edges of each router (see `members_of`); those without any are left out."""
 
     async def waiting_messages(
         self, refs_after: Mapping[int, int], through: int | None = None
     ) -> Mapping[int, Sequence[RouterVersion]]:
-        """For each client and its watermark (a round): the messages that reach it, newest round
-        first, at most one a router, of rounds up to `through` (default: the last one; a reader that
-        then stores a watermark gives it). Those are the newest versions of routers whose edge
-        covered the client when they were sent and that are newer than its watermark, or that were
-        current when its first edge opened; what comes from the client alone was not sent to it, and
-        supersedes nothing. `integrated` is shortened, see `router_versions`."""
+        """Return the messages that wait for each client, newest round first, one a router.
+
+        A message waits for a client if it is newer than the client's watermark and its router's
+        edge covered the client when it was sent, or if it was its router's current message when
+        the client's first edge opened. Only the newest such message of a router waits. A message
+        that comes from the client alone does not count (RecNet 2.3.1). `integrated` is shortened
+        as in `router_versions`.
+
+        Args:
+            refs_after: Watermark (a round's number) of each client, by ref.
+            through: Last round to look at; None: the newest. A caller that then stores a
+                watermark gives it.
+        """
 
     async def router_versions(
         self, routers: Sequence[int], at: int | None = None
     ) -> Sequence[RouterVersion]:
-        """The newest published version of each router (`at` a sequence: the newest then), by
-        router; none of one that has said nothing since the newest bootstrap: it was another
-        community. `integrated` is shortened to one part of each of at most two senders: enough to
-        say whether a message comes from one client alone."""
+        """Return the newest published version of each router, by router.
+
+        A router without a version since the newest bootstrap is left out: it was another
+        community then. `integrated` is shortened to one part of each of at most two senders,
+        enough to tell whether a message comes from one client alone.
+
+        Args:
+            at: The newest versions at this sequence; None: now.
+        """
 
     async def version_numbers(self, routers: Sequence[int]) -> Mapping[int, int]:
-        """The newest published version's number of each router that ever said something; bootstraps
-        do not begin it anew."""
+        """Return the newest version number of each router with a version.
+
+        A bootstrap does not start the numbers again.
+        """
 
     async def router_version(self, router: int, version: int) -> RouterVersion | None:
-        """One published version, whole; None where there is none, or where retention dropped it."""
+        """Return one published version, whole; None if it is unknown or dropped."""
 
     async def messages(
         self, keys: Sequence[tuple[int, int]], senders: int
     ) -> Mapping[tuple[int, int], RouterVersion]:
-        """Published versions by (router, version); those that are not there are left out.
-        `integrated` is shortened to one part of each of at most `senders` clients, the lowest refs.
+        """Return published versions by (router, version); unknown ones are left out.
+
+        Args:
+            senders: Shorten `integrated` to one part of each of so many clients, the lowest refs.
         """
 
     async def parts_carrying(
         self, keys: Sequence[tuple[int, int]], attributes: Sequence[str], but: int
     ) -> Mapping[tuple[int, int], Sequence[IntegratedAttribute]]:
-        """Of published versions by (router, version): what they were integrated from of these
-        attributes, in order, but by the client `but`; those without are left out."""
+        """Return the parts of messages with one of these attributes, in order.
+
+        Args:
+            keys: Published versions (router, version); those without such parts are left out.
+            but: A client whose parts are left out.
+        """
 
     async def contributions(self, ref: int, limit: int) -> Sequence[RouterVersion]:
-        """Messages that carry an attribute this client brought, newest round first; `integrated`
-        holds its parts only."""
+        """Return at most `limit` messages with a part of this client, newest round first.
+
+        `integrated` holds the client's parts only.
+        """

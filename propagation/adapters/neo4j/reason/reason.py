@@ -109,7 +109,7 @@ class Neo4jReason:
         texts: Sequence[ClientText],
         merged: Sequence[MessageMerge],
         sequence: int,
-        taken_back: int | None = None,
+        after_withdrawal: int | None = None,
         written_by: str = "",
     ) -> None:
         rows = rows_of([(text, sequence) for text in texts])
@@ -124,7 +124,7 @@ class Neo4jReason:
                 [(merge, sequence) for merge in merged],
                 written_by=written_by,
             )
-            await check_still(transaction, taken_back, texts)
+            await check_still(transaction, after_withdrawal, texts)
 
         await self._database.write(work)
 

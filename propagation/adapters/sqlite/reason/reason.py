@@ -155,14 +155,18 @@ class SqliteReason:
         texts: Sequence[ClientText],
         merged: Sequence[MessageMerge],
         sequence: int,
-        taken_back: int | None = None,
+        after_withdrawal: int | None = None,
         written_by: str = "",
     ) -> None:
         rows = text_rows([(text, sequence) for text in texts], await bodies_of(texts))
         merges = merged_rows([(merge, sequence) for merge in merged])
 
         def work(connection: sqlite3.Connection) -> None:
-            if taken_back is not None and texts and last_withdrawal(connection) != taken_back:
+            if (
+                after_withdrawal is not None
+                and texts
+                and last_withdrawal(connection) != after_withdrawal
+            ):
                 raise VersionClash(texts[0].profile.ref)
             put_texts(connection, rows, self._directory.now(), written_by)
             put_merged(connection, merges)
