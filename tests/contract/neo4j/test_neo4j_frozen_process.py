@@ -23,7 +23,7 @@ async def write():
     await store.open()
 
     async def work(transaction):
-        await transaction.execute("log/wait")
+        await transaction.execute("record/log/wait_for_log")
         await transaction.execute("connection/store_fact", name="late", value=b"stored")
         print("holds the log", flush=True)
         await asyncio.sleep(60)
@@ -63,7 +63,7 @@ async def test_the_server_ends_the_transaction_of_a_frozen_process(tmp_path):
     try:
         async with frozen_writer(settings.model_copy(update={"answer_seconds": ANSWER_SECONDS})):
             begun = time.monotonic()
-            await store.database.write(lambda one: one.execute("log/wait"))
+            await store.database.write(lambda one: one.execute("record/log/wait_for_log"))
             waited = time.monotonic() - begun
         assert waited > 0.5, "the frozen process did not hold the lock"
         assert waited < 5 * ANSWER_SECONDS, "the lock was not released in time"

@@ -69,7 +69,11 @@ def faults(server):
     return found
 
 
-ONE_BY_THE_INDEX = ("messages/current_at", "messages/not_from", "messages/newest")
+ONE_BY_THE_INDEX = (
+    "rounds/messages/current_messages",
+    "rounds/messages/newest_from_others",
+    "rounds/messages/newest_messages",
+)
 
 
 async def test_what_was_current_is_one_step_into_the_index_not_a_sort_of_all_that_was_sent(

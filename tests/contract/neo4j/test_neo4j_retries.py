@@ -29,10 +29,10 @@ async def crossed(store):
     async def both(first, second):
         async def work(transaction):
             begun[first] += 1
-            await transaction.execute("texts/hold", refs=[first])
+            await transaction.execute("reason/texts/lock_clients", refs=[first])
             held[first].set()
             await held[second].wait()
-            await transaction.execute("texts/hold", refs=[second])
+            await transaction.execute("reason/texts/lock_clients", refs=[second])
             await transaction.execute("connection/store_fact", name=f"of {first}", value=b"here")
 
         await store.database.write(work)

@@ -16,18 +16,18 @@ from propagation.model.clients.profile import Line, Source
 from propagation.ports.graph.forget import ExportRecord
 
 BEFORE_VERSIONS = (
-    "export/client",
-    "export/client_before",
-    "export/event",
-    "export/retracted_event",
+    "forget/export/client",
+    "forget/export/client_before",
+    "forget/export/event",
+    "forget/export/retracted_event",
 )
 AFTER_VERSIONS = (
-    "export/reasoned",
-    "export/dead_letter",
-    "export/merge",
-    "export/brought",
-    "export/held_attributes",
-    "export/edge",
+    "forget/export/reasoned",
+    "forget/export/dead_letter",
+    "forget/export/merge",
+    "forget/export/brought",
+    "forget/export/held_attributes",
+    "forget/export/edge",
 )
 OF_CLIENTS = [Module.PROFILE.value, Module.FILTER_MEMORY.value]
 AS_JSON = "metadata"
@@ -45,15 +45,15 @@ class Neo4jExport:
                 yield ExportRecord(_kind(name), record)
         async for written in self._written(ref):
             yield ExportRecord("written", written)
-        for row in await self._database.rows("export/profile_versions", ref=ref):
+        for row in await self._database.rows("forget/export/profile_versions", ref=ref):
             yield ExportRecord("profile_version", _version(row))
-        for gradient in await self._records("export/gradient", ref=ref, modules=OF_CLIENTS):
+        for gradient in await self._records("forget/export/gradient", ref=ref, modules=OF_CLIENTS):
             yield ExportRecord("gradient", gradient)
         for name in AFTER_VERSIONS:
             for record in await self._records(name, ref=ref):
                 yield ExportRecord(_kind(name), record)
         point = {"collection": COLLECTIONS[kind_of(ref)].value, "key": orjson.dumps(ref).decode()}
-        for record in await self._records("export/point", **point):
+        for record in await self._records("forget/export/point", **point):
             yield ExportRecord("point", record)
 
     async def _records(self, name: str, /, **parameters: object) -> list[Mapping[str, object]]:
@@ -65,14 +65,14 @@ class Neo4jExport:
 
     async def _written(self, ref: int) -> AsyncIterator[Mapping[str, object]]:
         """By event, what it wrote to each bank (rule 5)."""
-        row = await self._database.row("erasure/recorded_of", ref=ref) or [[], []]
+        row = await self._database.row("forget/search/events_of_client", ref=ref) or [[], []]
         written = await written_by(self._database, [sequence for sequence, _ in row[0]])
         refs = sorted(
             {ref_of(ClientKind.ITEM, item) for item in written.negative.tolist() if item >= 0}
         )
         named = {
             found[0]: f"item:{found[1]}"
-            for found in await self._database.table("clients/get", refs=refs)
+            for found in await self._database.table("record/clients/clients", refs=refs)
         }
         for record in written_records(
             written, lambda item: None if item < 0 else named.get(ref_of(ClientKind.ITEM, item))
@@ -85,7 +85,7 @@ def _kind(name: str) -> str:
 
 
 def _version(row: list[Any]) -> Mapping[str, object]:
-    """A row of cypher/export/profile_versions, with its lines and filter rules."""
+    """A row of cypher/forget/export/profile_versions, with its lines and filter rules."""
     *columns, sequence, at, author = row
     text = text_of(columns)
     return {

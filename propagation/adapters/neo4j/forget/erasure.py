@@ -56,7 +56,7 @@ class Neo4jErasure:
         async def work(
             transaction: Transaction,
         ) -> Sequence[EventState]:
-            row = await transaction.row("erasure/standings", events=sorted(set(event_ids)))
+            row = await transaction.row("forget/search/event_states", events=sorted(set(event_ids)))
             assert row is not None, "a statement that only collects has one row"
             recorded = {found[1]: interaction_of(found) for found in row[0]}
             retracted = dict.fromkeys(row[1], EventStatus.RETRACTED)
@@ -76,12 +76,14 @@ class Neo4jErasure:
     async def interactions_of_clients(self, refs: Sequence[int]) -> Sequence[InteractionRow]:
         return [
             interaction_of(row)
-            for row in await self._database.table("erasure/interactions", refs=sorted(set(refs)))
+            for row in await self._database.table(
+                "forget/search/interactions_of_clients", refs=sorted(set(refs))
+            )
         ]
 
     async def user_choices(self, users: Sequence[int]) -> UserChoices:
         return UserChoices.of(
-            await self._database.table("erasure/choices", refs=sorted(set(users)))
+            await self._database.table("forget/search/user_choices", refs=sorted(set(users)))
         )
 
     async def learned_weights(self, sequences: Sequence[int]) -> LearnedWeights:
@@ -91,12 +93,13 @@ class Neo4jErasure:
         current: dict[MessageKey, bool] = {}
         for start in range(0, len(trails), TRAILS_A_READ):
             asked = [_trail(one) for one in trails[start : start + TRAILS_A_READ]]
-            rows = await self._database.rows("erasure/citing", trails=asked)
+            rows = await self._database.rows("forget/search/citing_texts", trails=asked)
             current.update({(ref, version): is_current for ref, version, is_current in rows})
         keys, found = sorted(current), []
         for start in range(0, len(keys), TEXTS_A_READ):
             rows = await self._database.rows(
-                "texts/of_versions", keys=[list(key) for key in keys[start : start + TEXTS_A_READ]]
+                "reason/texts/texts_of_versions",
+                keys=[list(key) for key in keys[start : start + TEXTS_A_READ]],
             )
             found += [StoredText(text_of(row), current[row[0], row[1]]) for row in rows]
         return sorted(found, key=lambda one: (one.text.profile.ref, one.text.profile.version))
@@ -108,7 +111,11 @@ class Neo4jErasure:
         last = -1
         while True:
             row = await self._database.row(
-                "erasure/saying", after=last, limit=CLIENTS_A_READ, ref=ref, word=ascii_word(name)
+                "forget/search/texts_with_word",
+                after=last,
+                limit=CLIENTS_A_READ,
+                ref=ref,
+                word=ascii_word(name),
             )
             if row is None or row[0] is None:
                 return False
@@ -121,7 +128,7 @@ class Neo4jErasure:
         last = 0
         while True:
             row = await self._database.row(
-                "erasure/naming",
+                "forget/search/clients_with_words",
                 after=last,
                 limit=VERSIONS_A_READ,
                 words=sorted(words),
@@ -144,21 +151,26 @@ class Neo4jErasure:
             "sequences": None if sequences is None else sorted(sequences),
         }
         gone: dict[MessageKey, list[IntegratedAttribute]] = defaultdict(list)
-        for router, version, *part in await self._database.rows("erasure/parts", **of):
+        for router, version, *part in await self._database.rows(
+            "forget/search/parts_of_clients", **of
+        ):
             gone[router, version].append(IntegratedAttribute(*part))
         keys = set(gone)
         if words:
             keys.update(
                 (router, version)
                 for router, version in await self._database.rows(
-                    "erasure/messages_naming", words=sorted(words)
+                    "forget/search/messages_with_words", words=sorted(words)
                 )
             )
         losing = sorted({(*key, part.attribute) for key, parts in gone.items() for part in parts})
         left: dict[MessageKey, dict[str, frozenset[int]]] = defaultdict(dict)
         for router, version, name, clients in (
             await self._database.rows(
-                "erasure/left", rows=[list(row) for row in losing], limit=limit, **of
+                "forget/search/remaining_senders",
+                rows=[list(row) for row in losing],
+                limit=limit,
+                **of,
             )
             if losing
             else ()
@@ -176,7 +188,9 @@ class Neo4jErasure:
         return [
             merged_of(row)
             for row in await self._database.rows(
-                "erasure/readers", keys=[list(key) for key in messages], outcome=MERGED_OUTCOME
+                "forget/search/readers_of_messages",
+                keys=[list(key) for key in messages],
+                outcome=MERGED_OUTCOME,
             )
         ]
 
@@ -190,25 +204,25 @@ class Neo4jErasure:
         return done
 
     async def last_withdrawal(self) -> int:
-        return int(await self._database.value("erasure/taken_back_through"))
+        return int(await self._database.value("forget/withdrawal/last_withdrawal"))
 
     async def wiping_due(self) -> bool:
-        return bool(await self._database.value("erasure/is_due"))
+        return bool(await self._database.value("forget/wiping/wiping_pending"))
 
     async def wipe(self) -> None:
         """What is marked in blocks is written, what was taken back is swept. What the server leaves
         in free parts of its files and in its transaction log is its own; docs/erasure.md says how
         an operator gets rid of it. What another process takes back meanwhile stays due."""
-        times = await self._database.value("erasure/times")
+        times = await self._database.value("forget/wiping/count_erasures")
         await write_marked(self._database)
         await self._checkpoints.sweep_checkpoints()
         await self._database.write(
-            lambda transaction: transaction.execute("erasure/wiped", times=times)
+            lambda transaction: transaction.execute("forget/wiping/finish_wiping", times=times)
         )
 
 
 def _trail(trail: CitationSearch) -> dict[str, object]:
-    """Of cypher/erasure/citing."""
+    """Of cypher/forget/search/citing_texts."""
     citing = trail.citations or Citations()
     return {
         "ref": trail.ref,

@@ -26,7 +26,9 @@ async def written_by(database: Neo4jDatabase, sequences: Sequence[int]) -> Learn
     found = [part async for part in _blocks(database, np.array(sorted(set(sequences)), np.int64))]
     total, learned = 0, {}
     for through, size in (
-        await database.rows("erasure/block_sizes", since=found[0][0].through) if found else ()
+        await database.rows("forget/learned_rows/block_sizes", since=found[0][0].through)
+        if found
+        else ()
     ):
         total += size
         learned[through] = total
@@ -39,7 +41,8 @@ async def _blocks(
     """Each block that holds some of these sequences, and their places in it."""
     while (
         len(wanted)
-        and (row := await database.row("learn/block_of", sequence=int(wanted[0]))) is not None
+        and (row := await database.row("learn/blocks/block_at", sequence=int(wanted[0])))
+        is not None
     ):
         block = block_of(*row)
         inside, wanted = wanted[wanted <= block.through], wanted[wanted > block.through]
@@ -57,7 +60,8 @@ async def mark_rows(
     gone, rows, known = frozenset(emptied), [], []
     while (
         len(wanted)
-        and (found := await transaction.row("learn/drawn_for", sequence=int(wanted[0]))) is not None
+        and (found := await transaction.row("learn/blocks/draws_at", sequence=int(wanted[0])))
+        is not None
     ):
         columns = draw_columns(*found)
         through, learned = columns.through, columns.sequence
@@ -81,7 +85,7 @@ async def mark_rows(
                 ]
             )
     if rows:
-        await transaction.execute("erasure/mark_rows", rows=rows)
+        await transaction.execute("forget/learned_rows/mark_rows", rows=rows)
     return frozenset(known)
 
 
@@ -89,11 +93,11 @@ async def write_marked(database: Neo4jDatabase) -> None:
     """What is marked into its blocks."""
 
     async def work(transaction: Transaction) -> int:
-        blocks = await transaction.rows("erasure/marked_blocks", limit=BLOCKS_A_COMMIT)
+        blocks = await transaction.rows("forget/learned_rows/marked_blocks", limit=BLOCKS_A_COMMIT)
         for _, through, _, size, *columns in blocks:
             drawn, wrote = split_columns(size, marked_columns(size, *columns))
             await transaction.execute(
-                "erasure/write_block", through=through, drawn=drawn, wrote=wrote
+                "forget/learned_rows/write_block", through=through, drawn=drawn, wrote=wrote
             )
         return len(blocks)
 

@@ -36,7 +36,9 @@ class Neo4jRetention:
         if self._plan is None or self._plan.before != before:
             self._plan = await self._planned(before)
             await self._database.write(
-                lambda transaction: transaction.execute("retention/move", before=before)
+                lambda transaction: transaction.execute(
+                    "forget/retention/set_oldest_sequence", before=before
+                )
             )
         dropped = 0
         for name, parameters in _steps(self._plan):
@@ -45,12 +47,14 @@ class Neo4jRetention:
         if not dropped:
             self._plan = None
             await self._database.write(
-                lambda transaction: transaction.execute("retention/passed", before=before)
+                lambda transaction: transaction.execute(
+                    "forget/retention/finish_retention", before=before
+                )
             )
         return dropped or None
 
     async def oldest_kept(self) -> int:
-        return await self._database.value("retention/oldest") or 0
+        return await self._database.value("forget/retention/oldest_sequence") or 0
 
     async def _drop(self, name: str, limit: int, parameters: dict[str, object]) -> int:
         """At most `limit` rows of one kind; keys that were dropped leave the plan."""
@@ -74,10 +78,10 @@ class Neo4jRetention:
 
     async def _planned(self, before: int) -> Plan:
         rows = self._database.rows
-        cited = await rows("retention/cited", before=before)
+        cited = await rows("forget/retention/cited_messages", before=before)
         kept = {
             tuple(key)
-            for name in ("retention/brought", "retention/heard")
+            for name in ("forget/retention/texts_of_parts", "forget/retention/texts_that_read")
             for key in await rows(name, keys=cited)
         }
         messages = {tuple(key) for key in cited}
@@ -86,12 +90,12 @@ class Neo4jRetention:
             cited,
             [
                 key
-                for key in await rows("retention/ended_messages", before=before)
+                for key in await rows("forget/retention/replaced_messages", before=before)
                 if tuple(key) not in messages
             ],
             [
                 key
-                for key in await rows("retention/ended_texts", before=before)
+                for key in await rows("forget/retention/replaced_texts", before=before)
                 if tuple(key) not in kept
             ],
         )
@@ -99,9 +103,9 @@ class Neo4jRetention:
 
 def _steps(plan: Plan) -> Iterator[tuple[str, dict[str, object]]]:
     """Statements and their parameters besides the limit, in the order in which things may go."""
-    yield "retention/drop_merges", {"cited": plan.cited, "before": plan.before}
+    yield "forget/retention/delete_merges", {"cited": plan.cited, "before": plan.before}
     for module in Module:
-        yield "retention/drop_gradients", {"module": module.value, "before": plan.before}
-    yield "retention/drop_edges", {"before": plan.before}
-    yield "retention/drop_messages", {"keys": plan.messages, "before": plan.before}
-    yield "retention/drop_texts", {"keys": plan.texts}
+        yield "forget/retention/delete_gradients", {"module": module.value, "before": plan.before}
+    yield "forget/retention/delete_edges", {"before": plan.before}
+    yield "forget/retention/delete_messages", {"keys": plan.messages, "before": plan.before}
+    yield "forget/retention/delete_texts", {"keys": plan.texts}

@@ -45,12 +45,12 @@ async def withdraw(
     async def work(transaction: Transaction) -> WithdrawalResult:
         await check_fence(transaction, lease)
         end = await hold_log(transaction)
-        await transaction.execute("evolution/void_claims")
+        await transaction.execute("reason/claims/delete_claims")
         await hold_clients(transaction, withdrawal.texts)
         await check_nothing_cited_since(transaction, withdrawal)
         while await discard_unpublished(transaction):
             pass
-        await transaction.execute("learn/discard_staged")
+        await transaction.execute("learn/blocks/discard_staged_blocks")
         sequences = await _interactions_go(transaction, withdrawal)
         sequence = await append_entry(
             transaction, end, withdrawal.kind, withdrawal.refs, barrier.sequence
@@ -62,17 +62,17 @@ async def withdraw(
             )
         elif withdrawal.reduced_messages:
             await transaction.execute(
-                "erasure/drop_parts_of",
+                "forget/withdrawal/delete_parts_of_interactions",
                 keys=[list(key) for key in withdrawal.reduced_messages],
                 sequences=sequences,
             )
         await _attributes_change(transaction, withdrawal)
         await _messages_change(transaction, transaction.now(), withdrawal)
         await completed(transaction, barrier.id)
-        await transaction.execute("learn/covers", through=barrier.sequence)
-        await transaction.execute("erasure/taken_back", sequence=sequence)
+        await transaction.execute("learn/blocks/drop_trust", through=barrier.sequence)
+        await transaction.execute("forget/withdrawal/set_last_withdrawal", sequence=sequence)
         if withdrawal.erased is not None:
-            await transaction.execute("erasure/due", ref=withdrawal.erased)
+            await transaction.execute("forget/wiping/add_pending_client", ref=withdrawal.erased)
         await advance(transaction, end)
         return WithdrawalResult(sequence=sequence, interactions=len(sequences))
 
@@ -98,15 +98,15 @@ def _by_age(withdrawal: Withdrawal) -> tuple[list[ClientText], list[ClientText]]
 
 async def _rewrite(transaction: Transaction, lease: Lease, rows: Sequence[list[object]]) -> None:
     await check_fence(transaction, lease)
-    await transaction.execute("erasure/rewrite", rows=rows)
+    await transaction.execute("forget/withdrawal/update_texts", rows=rows)
 
 
 async def check_nothing_cited_since(transaction: Transaction, withdrawal: Withdrawal) -> None:
     """No text that was committed after this was read rests on what goes; none is committed until
     this is. Raises VersionClash."""
-    await transaction.execute("texts/wait")
+    await transaction.execute("reason/texts/lock_commit_numbers")
     ref = await transaction.value(
-        "erasure/cited_since",
+        "forget/search/cited_since",
         number=withdrawal.texts_read_through,
         sequences=[row.sequence for row in withdrawal.interactions],
         messages=[[message.router, message.version] for message in withdrawal.messages],
@@ -119,20 +119,24 @@ async def _interactions_go(transaction: Transaction, withdrawal: Withdrawal) -> 
     """With what hangs on them; their sequences. An erasure takes what was recorded of the client
     meanwhile, too."""
     if withdrawal.erased is not None:
-        row = await transaction.row("erasure/recorded_of", ref=withdrawal.erased) or [[], []]
+        row = await transaction.row("forget/search/events_of_client", ref=withdrawal.erased) or [
+            [],
+            [],
+        ]
         await forget_events(transaction, sorted({*(event_id for _, event_id in row[0]), *row[1]}))
-        await transaction.execute("erasure/drop_retracted", ref=withdrawal.erased)
+        await transaction.execute("forget/client/delete_retracted_events", ref=withdrawal.erased)
         sequences = sorted({sequence for sequence, _ in row[0]})
     else:
         rows = await transaction.rows(
-            "erasure/recorded", sequences=[row.sequence for row in withdrawal.interactions]
+            "forget/withdrawal/recorded_interactions",
+            sequences=[row.sequence for row in withdrawal.interactions],
         )
         sequences = sorted({sequence for sequence, _ in rows})
-        await transaction.execute("erasure/retract", sequences=sequences)
+        await transaction.execute("forget/withdrawal/create_retracted_events", sequences=sequences)
     learned = await mark_rows(transaction, sequences, withdrawal.promoted)
     for start in range(0, len(sequences), ROWS_A_STATEMENT):
         await transaction.execute(
-            "erasure/vacate",
+            "forget/withdrawal/create_gaps",
             rows=[
                 [sequence, sequence in learned]
                 for sequence in sequences[start : start + ROWS_A_STATEMENT]
@@ -152,7 +156,7 @@ async def _texts_change(
     for start in range(0, len(current), ROWS_A_STATEMENT):
         some = current[start : start + ROWS_A_STATEMENT]
         await transaction.execute(
-            "erasure/rewrite", rows=rows_of([(text, sequence) for text in some])
+            "forget/withdrawal/update_texts", rows=rows_of([(text, sequence) for text in some])
         )
     await put_texts_out(transaction, texts, now)
     await put_texts(transaction, now, rows_of([(text, sequence) for text in texts]), ())
@@ -162,18 +166,18 @@ async def _client_goes(
     transaction: Transaction, ref: int, sent_under: Sequence[int], words: Sequence[str]
 ) -> None:
     await transaction.execute(
-        "outbox/drop_of",
+        "index/outbox/delete_changes_of_client",
         collection=COLLECTIONS[kind_of(ref)].value,
         keys=[orjson.dumps(ref).decode()],
     )
-    await transaction.execute("erasure/leave_texts", ref=ref)
-    await transaction.execute("erasure/drop_parts", ref=ref)
-    keys = await transaction.rows("erasure/messages_of", routers=list(sent_under))
+    await transaction.execute("forget/client/detach_texts", ref=ref)
+    await transaction.execute("forget/client/delete_parts", ref=ref)
+    keys = await transaction.rows("forget/client/messages_of_routers", routers=list(sent_under))
     if keys:
-        await transaction.execute("retention/drop_messages", keys=keys)
-    await transaction.execute("erasure/drop_routers", routers=list(sent_under))
-    await transaction.execute("erasure/drop_client", ref=ref)
-    await transaction.execute("erasure/unsay", words=list(words))
+        await transaction.execute("forget/retention/delete_messages", keys=keys)
+    await transaction.execute("forget/client/delete_routers", routers=list(sent_under))
+    await transaction.execute("forget/client/delete_client", ref=ref)
+    await transaction.execute("forget/client/clear_failures", words=list(words))
 
 
 async def _attributes_change(transaction: Transaction, withdrawal: Withdrawal) -> None:
@@ -181,25 +185,27 @@ async def _attributes_change(transaction: Transaction, withdrawal: Withdrawal) -
     said, too."""
     if withdrawal.client_attributes:
         await transaction.execute(
-            "erasure/hold_attributes",
+            "forget/withdrawal/set_client_attributes",
             rows=[[ref, list(names)] for ref, names in withdrawal.client_attributes.items()],
         )
     if counted := [[name, holders] for name, holders in withdrawal.holders.items() if holders > 0]:
-        await transaction.execute("erasure/recount", rows=counted)
+        await transaction.execute("forget/withdrawal/update_holders", rows=counted)
     gone = sorted(name for name, holders in withdrawal.holders.items() if holders <= 0)
     if gone:
-        await transaction.execute("erasure/unhold", names=gone)
+        await transaction.execute("forget/withdrawal/remove_unused_attributes", names=gone)
         await transaction.execute(
-            "erasure/drop_gradients", modules=[module.value for module in Module], words=gone
+            "forget/client/delete_gradients",
+            modules=[module.value for module in Module],
+            words=gone,
         )
         await transaction.execute(
-            "outbox/drop_of",
+            "index/outbox/delete_changes_of_client",
             collection=Collection.ATTRIBUTES.value,
             keys=[orjson.dumps(name).decode() for name in gone],
         )
     if gone or withdrawal.unmapped:
         await transaction.execute(
-            "erasure/drop_attributes", gone=gone, unmapped=sorted(withdrawal.unmapped)
+            "forget/client/delete_attributes", gone=gone, unmapped=sorted(withdrawal.unmapped)
         )
 
 
@@ -219,11 +225,11 @@ async def _messages_change(
         for message in withdrawal.messages
     ]
     if rows:
-        await transaction.execute("erasure/change_messages", rows=rows)
+        await transaction.execute("forget/withdrawal/update_messages", rows=rows)
         await put_messages_out(transaction, withdrawal.messages, now)
     if withdrawal.reduced_messages:
         await transaction.execute(
-            "erasure/count_senders",
+            "forget/withdrawal/update_senders",
             keys=[list(key) for key in withdrawal.reduced_messages],
             senders=SENDERS_KEPT,
         )

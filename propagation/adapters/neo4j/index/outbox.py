@@ -34,13 +34,13 @@ class Neo4jOutbox:
 
         async def work(transaction: Transaction) -> None:
             await check_fence(transaction, lease)
-            await transaction.execute("outbox/stage", rows=rows, round=round_.number)
+            await transaction.execute("index/outbox/stage_changes", rows=rows, round=round_.number)
 
         await self._database.write(work)
 
     async def pending_changes(self, age_ms: int, limit: int) -> Sequence[IndexChange]:
         rows = await self._database.rows(
-            "outbox/waiting", age=age_ms, limit=limit, now=self._database.now()
+            "index/outbox/list_changes", age=age_ms, limit=limit, now=self._database.now()
         )
         return [
             IndexChange(
@@ -58,11 +58,11 @@ class Neo4jOutbox:
         )
         if rows:
             await self._database.write(
-                lambda transaction: transaction.execute("outbox/drop", rows=rows)
+                lambda transaction: transaction.execute("index/outbox/delete_changes", rows=rows)
             )
 
     async def count_changes(self) -> int:
-        return int(await self._database.value("outbox/count"))
+        return int(await self._database.value("index/outbox/count_changes"))
 
 
 async def put_texts_out(
@@ -75,7 +75,7 @@ async def put_texts_out(
         [*_row(COLLECTIONS[kind_of(ref)], ref, 0, version), 0] for ref, version in versions.items()
     )
     if rows:
-        await transaction.execute("outbox/put", rows=rows, now=now)
+        await transaction.execute("index/outbox/add_changes", rows=rows, now=now)
 
 
 async def put_messages_out(
@@ -87,7 +87,7 @@ async def put_messages_out(
         [*_row(Collection.ROUTERS, sent.router, sent.round, sent.version), sent.round]
         for sent in messages
     )
-    await transaction.execute("outbox/put", rows=rows, now=now)
+    await transaction.execute("index/outbox/add_changes", rows=rows, now=now)
 
 
 def _row(collection: Collection, key: int | str, round_: int, version: int) -> list[object]:

@@ -27,7 +27,9 @@ class Neo4jPoints:
 
     async def describe(self, description: bytes, shelves: Sequence[str]) -> None:
         async def work(transaction: Transaction) -> None:
-            await transaction.execute("points/drop_others", shelves=list(shelves))
+            await transaction.execute(
+                "index/points/delete_other_collections", shelves=list(shelves)
+            )
             await transaction.execute("connection/store_fact", name=DESCRIPTION, value=description)
 
         await self._database.write(work)
@@ -36,7 +38,7 @@ class Neo4jPoints:
         points: list[Point] = []
         last = ""
         while rows := await self._database.table(
-            "points/load", shelf=shelf, after=last, limit=POINTS_A_READ
+            "index/points/load_points", shelf=shelf, after=last, limit=POINTS_A_READ
         ):
             points += [_point(row) for row in rows]
             last = rows[-1][0]
@@ -57,12 +59,16 @@ class Neo4jPoints:
             key=lambda row: str(row[0]),
         )
         await self._database.write(
-            lambda transaction: transaction.execute("points/put", shelf=shelf, rows=rows)
+            lambda transaction: transaction.execute(
+                "index/points/store_points", shelf=shelf, rows=rows
+            )
         )
 
     async def drop_points(self, shelf: str, keys: Sequence[int | str]) -> None:
         ids = sorted(_id(shelf, key) for key in keys)
-        await self._database.write(lambda transaction: transaction.execute("points/drop", ids=ids))
+        await self._database.write(
+            lambda transaction: transaction.execute("index/points/delete_points", ids=ids)
+        )
 
 
 def _id(shelf: str, key: int | str) -> str:

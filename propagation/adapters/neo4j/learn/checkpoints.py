@@ -46,7 +46,9 @@ class Neo4jCheckpoints:
             if onto is not None:
                 if (
                     await transaction.value(
-                        "checkpoints/go_on", id=onto.id, sequence=checkpoint.sequence
+                        "learn/checkpoints/move_checkpoint",
+                        id=onto.id,
+                        sequence=checkpoint.sequence,
                     )
                     is None
                 ):
@@ -54,7 +56,7 @@ class Neo4jCheckpoints:
                 return onto.id
             return int(
                 await transaction.value(
-                    "checkpoints/begin",
+                    "learn/checkpoints/create_checkpoint",
                     sequence=checkpoint.sequence,
                     epoch=checkpoint.epoch,
                     barrier=checkpoint.barrier,
@@ -66,7 +68,7 @@ class Neo4jCheckpoints:
             for part in _parts(id_, name, checkpoint.arrays.pop(name)):
                 await self._database.write(
                     lambda transaction, part=part: transaction.execute(  # type: ignore[misc]
-                        "checkpoints/part", **part
+                        "learn/checkpoints/create_piece", **part
                     )
                 )
         return StagedCheckpoint(id_, checkpoint.sequence)
@@ -79,7 +81,9 @@ class Neo4jCheckpoints:
         """Read piece by piece; where another one takes its place meanwhile, that one is read.
         Raises StoreCorrupt where pieces are gone and none does."""
         lacking = None
-        while (row := await self._database.row("checkpoints/newest", barrier=barrier)) is not None:
+        while (
+            row := await self._database.row("learn/checkpoints/newest_checkpoint", barrier=barrier)
+        ) is not None:
             id_, sequence, epoch, is_barrier = row
             arrays = await self._arrays(id_)
             if arrays is not None:
@@ -94,13 +98,19 @@ class Neo4jCheckpoints:
     async def _arrays(self, id_: int) -> dict[str, NDArray[Any]] | None:
         """Every array of a checkpoint; None where pieces of it are gone."""
         arrays: dict[str, NDArray[Any]] = {}
-        for name, dtype, shape in await self._database.rows("checkpoints/arrays", id=id_):
+        for name, dtype, shape in await self._database.rows(
+            "learn/checkpoints/list_arrays", id=id_
+        ):
             array = np.empty(shape, dtype)
             flat = array.reshape(-1).view(np.uint8)
             filled = first = 0
             while filled < len(flat):
                 rows = await self._database.rows(
-                    "checkpoints/data", id=id_, name=name, first=first, until=first + PARTS_A_READ
+                    "learn/checkpoints/array_pieces",
+                    id=id_,
+                    name=name,
+                    first=first,
+                    until=first + PARTS_A_READ,
                 )
                 if not rows:
                     return None
@@ -115,12 +125,12 @@ class Neo4jCheckpoints:
 async def completed(transaction: Transaction, id_: int) -> None:
     """This one is visible; older ones are gone, but the newest barrier (their pieces go with the
     next sweep). Raises LeaseLost."""
-    if await transaction.value("checkpoints/complete", id=id_) is None:
+    if await transaction.value("learn/checkpoints/publish_checkpoint", id=id_) is None:
         raise LeaseLost("another checkpoint was begun before this one was complete")
 
 
 def _parts(id_: int, name: str, array: NDArray[np.generic]) -> Iterator[dict[str, object]]:
-    """Parameters of cypher/checkpoints/part."""
+    """Parameters of cypher/learn/checkpoints/create_piece."""
     data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     for part, start in enumerate(range(0, max(len(data), 1), PART_BYTES)):
         yield {

@@ -29,13 +29,13 @@ class Neo4jLearn(Neo4jCheckpoints):
 
         async def work(transaction: Transaction) -> None:
             await check_fence(transaction, lease)
-            through = await transaction.value("learn/through") or 0
+            through = await transaction.value("learn/blocks/learned_through") or 0
             if block.after != through:
                 raise LeaseLost(
                     f"this block starts after sequence {block.after}, but the store has learned through {through}"
                 )
             await transaction.execute(
-                "learn/put",
+                "learn/blocks/create_block",
                 trust=block.trust.tobytes(),
                 combiner=block.combiner.tobytes(),
                 **properties,
@@ -46,7 +46,9 @@ class Neo4jLearn(Neo4jCheckpoints):
     async def read_learned(self, after: int, limit: int) -> Sequence[LearnedBlock]:
         return [
             block_of(*row)
-            for row in await self._database.rows("learn/read", after=after, limit=limit)
+            for row in await self._database.rows(
+                "learn/blocks/list_blocks", after=after, limit=limit
+            )
         ]
 
     async def taste_written(
@@ -56,7 +58,7 @@ class Neo4jLearn(Neo4jCheckpoints):
         block: LearnedBlock | None = None
         for sequence in sorted(set(sequences)):
             if block is None or sequence > block.through:
-                row = await self._database.row("learn/block_of", sequence=sequence)
+                row = await self._database.row("learn/blocks/block_at", sequence=sequence)
                 if row is None:
                     break
                 block = block_of(*row)
@@ -65,7 +67,7 @@ class Neo4jLearn(Neo4jCheckpoints):
         return found
 
     async def learned_through(self) -> int:
-        return await self._database.value("learn/through") or 0
+        return await self._database.value("learn/blocks/learned_through") or 0
 
     async def replace_learned(
         self, lease: Lease, blocks: Sequence[LearnedBlock], *, first: bool
@@ -75,8 +77,8 @@ class Neo4jLearn(Neo4jCheckpoints):
         async def work(transaction: Transaction) -> None:
             await check_fence(transaction, lease)
             if first:
-                await transaction.execute("learn/discard_staged")
-            await transaction.execute("learn/stage", rows=rows)
+                await transaction.execute("learn/blocks/discard_staged_blocks")
+            await transaction.execute("learn/blocks/stage_blocks", rows=rows)
 
         await self._database.write(work)
 
@@ -88,12 +90,12 @@ class Neo4jLearn(Neo4jCheckpoints):
             end = await hold_log(transaction)
             sequence = await append_entry(transaction, end, EntryKind.BOOTSTRAP, (), epoch.number)
             await advance(transaction, end)
-            await transaction.execute("learn/drop_through", through=start.sequence)
-            await transaction.execute("learn/publish_staged")
-            await transaction.execute("learn/vacate", through=start.sequence)
+            await transaction.execute("learn/blocks/drop_blocks", through=start.sequence)
+            await transaction.execute("learn/blocks/publish_staged_blocks")
+            await transaction.execute("learn/blocks/clear_withdrawn_rows", through=start.sequence)
             await put_epoch(transaction, epoch, sequence)
             await completed(transaction, id_)
-            await transaction.execute("learn/covers", through=start.sequence)
+            await transaction.execute("learn/blocks/drop_trust", through=start.sequence)
             return sequence
 
         sequence = await self._database.write(work)
@@ -107,19 +109,19 @@ class Neo4jLearn(Neo4jCheckpoints):
     async def fix_tau(self, lease: Lease, number: int, tau: float) -> None:
         async def work(transaction: Transaction) -> None:
             await check_fence(transaction, lease)
-            await transaction.execute("learn/fix_tau", number=number, tau=tau)
+            await transaction.execute("learn/epochs/set_tau", number=number, tau=tau)
 
         await self._database.write(work)
 
     async def epochs(self) -> Sequence[Epoch]:
         return [
             Epoch(**dict(zip(EPOCH, row, strict=True)))
-            for row in await self._database.rows("learn/epochs")
+            for row in await self._database.rows("learn/epochs/list_epochs")
         ]
 
 
 async def put_epoch(transaction: Transaction, epoch: Epoch, sequence: int) -> None:
     await transaction.execute(
-        "learn/open_epoch",
+        "learn/epochs/create_epoch",
         **{**{name: getattr(epoch, name) for name in EPOCH}, "sequence": sequence},
     )

@@ -18,7 +18,7 @@ DRAWN_BYTES = 8 + 4 * NEGATIVES + 2 * 4
 
 
 def properties_of(block: LearnedBlock) -> dict[str, object]:
-    """Of cypher/learn/stage, and of cypher/learn/put without its trust."""
+    """Of cypher/learn/blocks/stage_blocks, and of cypher/learn/blocks/create_block without its trust."""
     drawn, wrote = split_columns(len(block.sequence), packed(block))
     return {
         "after": block.after,
@@ -87,7 +87,7 @@ def _write(columns: bytearray, size: int, place: int, values: Mapping[str, NDArr
 
 
 def draw_columns(through: int, size: int, drawn: bytes) -> DrawColumns:
-    """Unpack a row of cypher/learn/drawn_for."""
+    """Unpack a row of cypher/learn/blocks/draws_at."""
     data: Any = bytes(drawn)
     sequence = np.frombuffer(data, np.int64, size)
     negatives = np.frombuffer(data, np.int32, size * NEGATIVES, 8 * size).reshape(size, NEGATIVES)

@@ -10,11 +10,11 @@ from propagation.model.clients.gradient import Module
 BIG, SMALL = 16, 2_000
 """Rows a commit: of a MiB each, and of some properties and relationships."""
 SWEEPS = {
-    "sweep/checkpoint_parts": BIG,
-    "sweep/trust": BIG,
-    "sweep/blocks": BIG,
-    "sweep/interactions": SMALL,
-    "sweep/texts": SMALL,
+    "maintenance/sweep/delete_checkpoint_pieces": BIG,
+    "maintenance/sweep/delete_trust": BIG,
+    "maintenance/sweep/delete_blocks": BIG,
+    "maintenance/sweep/delete_interactions": SMALL,
+    "maintenance/sweep/delete_texts": SMALL,
 }
 OF_CLIENTS = [Module.PROFILE.value, Module.FILTER_MEMORY.value]
 
@@ -29,8 +29,13 @@ class Sweeping:
     async def sweep(self) -> None:
         """Until nothing is left."""
         async with self._one:
-            for ref in await self._database.value("erasure/left_over") or ():
-                await self._all_of("sweep/said_of", SMALL, ref=ref, modules=OF_CLIENTS)
+            for ref in await self._database.value("forget/wiping/pending_clients") or ():
+                await self._all_of(
+                    "maintenance/sweep/delete_gradients_of_client",
+                    SMALL,
+                    ref=ref,
+                    modules=OF_CLIENTS,
+                )
             for name, limit in SWEEPS.items():
                 await self._all_of(name, limit)
 

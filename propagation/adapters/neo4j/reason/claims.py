@@ -22,7 +22,10 @@ async def choose_pending(
 ) -> list[int]:
     """Choose interactions for a new claim among those after `after` that are learned."""
     pending = await transaction.table(
-        "reason/waiting", after=after, through=through, limit=pending_to_fetch(limit, len(claimed))
+        "reason/claims/pending_interactions",
+        after=after,
+        through=through,
+        limit=pending_to_fetch(limit, len(claimed)),
     )
     return choose_interactions((PendingInteraction(*row) for row in pending), claimed, limit)
 
@@ -31,11 +34,13 @@ async def load_work(transaction: Transaction, sequences: Sequence[int]) -> list[
     """Load the work of a claim; `sequences` ascending."""
     draws: dict[int, Draw] = {}
     while remaining := sequences[len(draws) :]:
-        row = await transaction.row("learn/drawn_for", sequence=remaining[0])
+        row = await transaction.row("learn/blocks/draws_at", sequence=remaining[0])
         assert row is not None, "a pending interaction is learned"
         draws |= read_draws(draw_columns(*row), remaining)
     row = await transaction.row(
-        "reason/work", sequences=list(sequences), drawn=drawn_items(draws.values())
+        "reason/claims/claimed_interactions",
+        sequences=list(sequences),
+        drawn=drawn_items(draws.values()),
     )
     assert row is not None, "a statement that only collects has one row"
     interactions, known_items = row

@@ -34,7 +34,7 @@ class Neo4jReason:
 
     async def claim_reason(self, worker: str, limit: int, ttl_ms: int) -> ReasonClaim | None:
         async def work(transaction: Transaction) -> ReasonClaim | None:
-            row = await transaction.row("reason/begin", now=self._database.now())
+            row = await transaction.row("reason/claims/lock_claims", now=self._database.now())
             assert row is not None, "opening makes this node"
             after, token, now, claims, learned = row
             held = {sequence for claim in claims for sequence in claim}
@@ -51,12 +51,15 @@ class Neo4jReason:
 
     async def claim_dead_letters(self, worker: str, limit: int, ttl_ms: int) -> ReasonClaim | None:
         async def work(transaction: Transaction) -> ReasonClaim | None:
-            row = await transaction.row("reason/begin", now=self._database.now())
+            row = await transaction.row("reason/claims/lock_claims", now=self._database.now())
             assert row is not None, "opening makes this node"
             _, token, now, claims, _ = row
             held = [sequence for claim in claims for sequence in claim]
             chosen = [
-                row[0] for row in await transaction.rows("reason/dead", held=held, limit=limit)
+                row[0]
+                for row in await transaction.rows(
+                    "reason/claims/free_dead_letters", held=held, limit=limit
+                )
             ]
             return (
                 await _claimed(transaction, token + 1, worker, now + ttl_ms, chosen)
@@ -69,7 +72,10 @@ class Neo4jReason:
     async def renew_claims(self, tokens: Sequence[int], ttl_ms: int) -> None:
         await self._database.write(
             lambda transaction: transaction.execute(
-                "reason/prolong", tokens=list(tokens), ttl=ttl_ms, now=self._database.now()
+                "reason/claims/extend_claims",
+                tokens=list(tokens),
+                ttl=ttl_ms,
+                now=self._database.now(),
             )
         )
 
@@ -83,7 +89,7 @@ class Neo4jReason:
         rows = rows_of([(text, result.written_at) for text, result in texts])
 
         async def work(transaction: Transaction) -> None:
-            if await transaction.value("reason/take", token=claim.token) is None:
+            if await transaction.value("reason/claims/lock_claim", token=claim.token) is None:
                 raise LeaseLost(
                     f"claim {claim.token} of worker {claim.worker!r} stands no more: it expired and was taken over, or"
                     " something was taken back, or routers evolved, meanwhile"
@@ -100,7 +106,7 @@ class Neo4jReason:
             await put_gradients(transaction, reasoned)
             await _mark(transaction, reasoned)
             if not more:
-                await transaction.execute("reason/finish", token=claim.token)
+                await transaction.execute("reason/claims/finish_claim", token=claim.token)
 
         await self._database.write(work)
 
@@ -134,8 +140,8 @@ class Neo4jReason:
 
     async def text_versions(self, refs: Sequence[int] | None = None) -> Mapping[int, int]:
         if refs is not None:
-            return dict(await self._database.table("texts/versions", refs=list(refs)))
-        row = await self._database.row("texts/all_versions")
+            return dict(await self._database.table("reason/texts/text_versions", refs=list(refs)))
+        row = await self._database.row("reason/texts/all_versions")
         return dict(zip(*row, strict=True)) if row else {}
 
     async def texts_through(self) -> int:
@@ -143,7 +149,9 @@ class Neo4jReason:
 
     async def texts_after(self, number: int, limit: int) -> Sequence[NumberedText]:
         rows = await self._database.write(
-            lambda transaction: transaction.rows("texts/after", number=number, limit=limit)
+            lambda transaction: transaction.rows(
+                "reason/texts/texts_after", number=number, limit=limit
+            )
         )
         return [NumberedText(*row) for row in rows]
 
@@ -153,7 +161,7 @@ class Neo4jReason:
     async def merges_after(self, number: int, through: int, limit: int) -> Sequence[NumberedMerge]:
         rows = await self._database.write(
             lambda transaction: transaction.rows(
-                "texts/merges_after", number=number, through=through, limit=limit
+                "reason/merges/merges_after", number=number, through=through, limit=limit
             )
         )
         return [
@@ -162,7 +170,7 @@ class Neo4jReason:
 
     async def _numbers(self) -> list[int]:
         """[texts, merges] that were ever committed."""
-        return await self._database.row("texts/numbers") or [0, 0]
+        return await self._database.row("reason/texts/commit_numbers") or [0, 0]
 
     async def message_reach(self, newest: int) -> Sequence[MessageReach]:
         after = await self.merges_through() - newest
@@ -175,38 +183,42 @@ class Neo4jReason:
                 empty=row[4],
                 fell_out=row[5],
             )
-            for row in await self._database.rows("texts/reach", after=after)
+            for row in await self._database.rows("reason/merges/message_reach", after=after)
         ]
 
     async def texts_of_versions(
         self, versions: Sequence[tuple[int, int]]
     ) -> Mapping[tuple[int, int], ClientText]:
         rows = await self._database.rows(
-            "texts/of_versions", keys=[list(key) for key in sorted(set(versions))]
+            "reason/texts/texts_of_versions", keys=[list(key) for key in sorted(set(versions))]
         )
         return {(row[0], row[1]): text_of(row) for row in rows}
 
     async def text_at(self, ref: int, sequence: int) -> ClientText | None:
-        row = await self._database.row("texts/at", ref=ref, sequence=sequence)
+        row = await self._database.row("reason/texts/text_at", ref=ref, sequence=sequence)
         return None if row is None else text_of(row)
 
     async def reasoned_through(self) -> int:
-        return await self._database.value("reason/through") or 0
+        return await self._database.value("reason/interactions/reasoned_through") or 0
 
     async def interactions(self, sequences: Sequence[int]) -> Sequence[InteractionRow]:
-        rows = await self._database.rows("interactions/get", sequences=list(sequences))
+        rows = await self._database.rows(
+            "reason/interactions/interactions", sequences=list(sequences)
+        )
         found = {row[0]: interaction_of(row) for row in rows}
         return [found[sequence] for sequence in sequences if sequence in found]
 
     async def find_event(self, event_id: str) -> InteractionRow | None:
-        row = await self._database.row("interactions/by_event", event_id=event_id)
+        row = await self._database.row(
+            "reason/interactions/interaction_of_event", event_id=event_id
+        )
         return None if row is None else interaction_of(row)
 
     async def merges_of_message(
         self, router: int, version: int, limit: int
     ) -> Sequence[MessageMerge]:
         rows = await self._database.rows(
-            "texts/merges_of", router=router, version=version, limit=limit
+            "reason/merges/merges_of_message", router=router, version=version, limit=limit
         )
         return [merged_of(row) for row in rows]
 
@@ -215,11 +227,14 @@ class Neo4jReason:
     ) -> Sequence[Gradient]:
         if owner is None:
             rows = await self._database.rows(
-                "texts/gradients_of_module", module=module.value, after=after, limit=limit
+                "reason/gradients/gradients_of_module",
+                module=module.value,
+                after=after,
+                limit=limit,
             )
         else:
             rows = await self._database.rows(
-                "texts/gradients_of_owner",
+                "reason/gradients/gradients_of_owner",
                 module=module.value,
                 owner=owner,
                 after=after,
@@ -230,7 +245,9 @@ class Neo4jReason:
     async def dead_letters(self, limit: int) -> Sequence[DeadLetter]:
         return [
             DeadLetter(sequence, reason)
-            for sequence, reason in await self._database.rows("reason/dead_letters", limit=limit)
+            for sequence, reason in await self._database.rows(
+                "reason/interactions/list_dead_letters", limit=limit
+            )
         ]
 
 
@@ -238,7 +255,11 @@ async def _claimed(
     transaction: Transaction, token: int, worker: str, expires: int, sequences: Sequence[int]
 ) -> ReasonClaim:
     await transaction.execute(
-        "reason/claim", token=token, worker=worker, expires=expires, work=list(sequences)
+        "reason/claims/create_claim",
+        token=token,
+        worker=worker,
+        expires=expires,
+        work=list(sequences),
     )
     return ReasonClaim(
         token=token,
@@ -252,7 +273,7 @@ async def _mark(transaction: Transaction, reasoned: Sequence[ReasonedInteraction
     """Each interaction of a claim as what became of it."""
     if reasoned:
         await transaction.execute(
-            "reason/done",
+            "reason/claims/set_reasoned",
             rows=[
                 [
                     result.sequence,
@@ -269,9 +290,9 @@ async def _mark(transaction: Transaction, reasoned: Sequence[ReasonedInteraction
         result.sequence for result in reasoned if result.late is not None and result.failure is None
     ]
     if failed:
-        await transaction.execute("reason/failed", sequences=failed)
+        await transaction.execute("reason/claims/mark_dead_letters", sequences=failed)
     if mended:
-        await transaction.execute("reason/mended", sequences=mended)
+        await transaction.execute("reason/claims/unmark_dead_letters", sequences=mended)
 
 
 def interaction_of(row: Sequence[Any]) -> InteractionRow:

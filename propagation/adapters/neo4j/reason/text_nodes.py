@@ -16,7 +16,7 @@ NONE = -1
 
 
 def row_of(text: ClientText, sequence: int) -> list[object]:
-    """Of cypher/texts/put. Raises InvalidInput on U+0000 in a text."""
+    """Of cypher/reason/texts/create_texts. Raises InvalidInput on U+0000 in a text."""
     profile = text.profile
     sources = [(line.id, source) for line in profile.lines for source in line.sources]
     rules = [_rule_row(rule) for rule in text.filter_memory.rules]
@@ -46,7 +46,7 @@ def row_of(text: ClientText, sequence: int) -> list[object]:
 
 
 def text_of(row: Sequence[Any]) -> ClientText:
-    """A row of cypher/texts/current."""
+    """A row of cypher/reason/texts/current_texts."""
     (
         ref,
         version,

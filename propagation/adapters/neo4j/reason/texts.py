@@ -22,7 +22,7 @@ async def hold_clients(transaction: Transaction, texts: Sequence[ClientText]) ->
     """Hold the texts' clients until the commit, always in the same order, so that two writers never
     wait for each other. Raises VersionClash where a text does not follow its stored version."""
     refs = sorted({text.profile.ref for text in texts})
-    newest = dict(await transaction.table("texts/hold", refs=refs)) if refs else {}
+    newest = dict(await transaction.table("reason/texts/lock_clients", refs=refs)) if refs else {}
     for text in texts:
         profile = text.profile
         if profile.ref not in newest or profile.version != newest[profile.ref] + 1:
@@ -38,7 +38,7 @@ async def check_still(
     if (
         taken_back is not None
         and texts
-        and await transaction.value("erasure/taken_back_through") != taken_back
+        and await transaction.value("forget/withdrawal/last_withdrawal") != taken_back
     ):
         raise VersionClash(texts[0].profile.ref)
 
@@ -67,20 +67,25 @@ async def put_texts(
     without_nul(orjson.dumps(merges))
     if not rows and not merges:
         return
-    before = await transaction.row("texts/take_numbers", texts=len(rows), merges=len(merges))
+    before = await transaction.row(
+        "reason/texts/take_commit_numbers", texts=len(rows), merges=len(merges)
+    )
     assert before is not None, "opening makes this node"
     numbered = [[*row, number] for number, row in enumerate(rows, before[0] + 1)]
     if numbered and interactions is not None:
         await transaction.execute(
-            "texts/put_of_interactions", rows=numbered, now=now, interactions=interactions
+            "reason/texts/create_texts_of_interactions",
+            rows=numbered,
+            now=now,
+            interactions=interactions,
         )
     elif numbered:
         await transaction.execute(
-            "texts/put", rows=numbered, now=now, written_by=written_by or None
+            "reason/texts/create_texts", rows=numbered, now=now, written_by=written_by or None
         )
     if merges:
         await transaction.execute(
-            "texts/merged",
+            "reason/merges/create_merges",
             rows=[[*row, number] for number, row in enumerate(merges, before[1] + 1)],
         )
 
@@ -104,7 +109,7 @@ async def put_gradients(transaction: Transaction, reasoned: Sequence[ReasonedInt
     interactions = list(rows.items())
     for start in range(0, len(interactions), INTERACTIONS_A_STATEMENT):
         await transaction.execute(
-            "texts/gradients",
+            "reason/gradients/create_gradients",
             rows=[list(row) for row in interactions[start : start + INTERACTIONS_A_STATEMENT]],
         )
 
@@ -127,13 +132,13 @@ async def _newest(database: Neo4jDatabase, wanted: Sequence[int]) -> dict[int, C
     """A version whose commit is just being shown is waited for."""
     found: dict[int, ClientText] = {}
     while wanted:
-        rows = await database.table("texts/current", refs=list(wanted))
+        rows = await database.table("reason/texts/current_texts", refs=list(wanted))
         found.update((row[0], text_of(row)) for row in rows if row[1] is not None)
         wanted = [row[0] for row in rows if row[1] is None]
         if wanted:
             await database.write(
                 lambda transaction, refs=tuple(wanted): transaction.execute(  # type: ignore[misc]
-                    "texts/hold", refs=refs
+                    "reason/texts/lock_clients", refs=refs
                 )
             )
     return found
@@ -159,5 +164,5 @@ def gradient_of(row: Sequence[Any]) -> Gradient:
 
 
 def rows_of(texts: Sequence[tuple[ClientText, int]]) -> list[list[object]]:
-    """Of cypher/texts/put, each text with the sequence that it is a version of."""
+    """Of cypher/reason/texts/create_texts, each text with the sequence that it is a version of."""
     return [row_of(text, sequence) for text, sequence in texts]

@@ -9,8 +9,8 @@ from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transa
 from propagation.model.clients.client import Client, ClientKey, ClientKind, kind_of
 
 USER, ITEM = ClientKind.USER, ClientKind.ITEM
-SCANS = {USER: "clients/scan_users", ITEM: "clients/scan_items"}
-CREATES = {USER: "clients/create_users", ITEM: "clients/create_items"}
+SCANS = {USER: "record/clients/list_users", ITEM: "record/clients/list_items"}
+CREATES = {USER: "record/clients/create_users", ITEM: "record/clients/create_items"}
 Refs = dict[tuple[int, str], int]
 
 
@@ -21,14 +21,14 @@ class Neo4jClients:
         self._database = database
 
     async def find_refs(self, keys: Sequence[ClientKey]) -> Sequence[int | None]:
-        row = await self._database.row("clients/refs", **ids_by_kind(keys))
+        row = await self._database.row("record/clients/client_refs", **ids_by_kind(keys))
         known = refs_of(*(row or ([], [])))
         return [known.get((int(key.kind), key.id)) for key in keys]
 
     async def find_keys(self, refs: Sequence[int]) -> Sequence[ClientKey | None]:
         if not refs:
             return []
-        ids = dict(await self._database.table("clients/ids", refs=sorted(set(refs))))
+        ids = dict(await self._database.table("record/clients/client_ids", refs=sorted(set(refs))))
         return [ClientKey(kind=kind_of(ref), id=ids[ref]) if ref in ids else None for ref in refs]
 
     async def get_clients(self, refs: Sequence[int], as_of: int | None = None) -> Sequence[Client]:
@@ -44,7 +44,7 @@ class Neo4jClients:
         ]
 
     async def count_clients(self, kind: ClientKind) -> int:
-        row = await self._database.row("log/through")
+        row = await self._database.row("record/log/log_end")
         return 0 if row is None else int(row[1 + kind])
 
 
@@ -71,9 +71,9 @@ async def clients_of(
     """Clients by ref; unknown refs are left out."""
     wanted = sorted(set(refs))
     if as_of is None:
-        rows = await transaction.table("clients/get", refs=wanted)
+        rows = await transaction.table("record/clients/clients", refs=wanted)
     else:
-        rows = await transaction.table("clients/get_as_of", refs=wanted, as_of=as_of)
+        rows = await transaction.table("record/clients/clients_as_of", refs=wanted, as_of=as_of)
     return {row[0]: _client(row) for row in rows}
 
 
@@ -103,7 +103,7 @@ async def change_clients(
     """New content of known ones; what they were until this sequence is kept."""
     if clients:
         await transaction.execute(
-            "clients/change",
+            "record/clients/update_clients",
             sequence=sequence,
             rows=[
                 {"ref": client.ref, "sequence": sequence, **_content(client)} for client in clients

@@ -7,9 +7,12 @@ from propagation.adapters.shared.keyed_hash import hash_of, new_key
 
 
 async def forget_events(transaction: Transaction, event_ids: Sequence[str]) -> None:
-    key = bytes.fromhex(await transaction.value("erasure/key", key=new_key().hex()))
+    key = bytes.fromhex(
+        await transaction.value("record/events/create_hash_key", key=new_key().hex())
+    )
     await transaction.execute(
-        "erasure/forget_events", hashes=[hash_of(key, event_id).hex() for event_id in event_ids]
+        "record/events/store_forgotten_hashes",
+        hashes=[hash_of(key, event_id).hex() for event_id in event_ids],
     )
 
 
@@ -21,5 +24,8 @@ async def forgotten_among(
         return frozenset()
     hashes = {hash_of(bytes.fromhex(key), event_id).hex(): event_id for event_id in event_ids}
     return frozenset(
-        hashes[row[0]] for row in await transaction.rows("erasure/forgotten", hashes=list(hashes))
+        hashes[row[0]]
+        for row in await transaction.rows(
+            "record/events/find_forgotten_hashes", hashes=list(hashes)
+        )
     )

@@ -34,7 +34,7 @@ class LogEnd:
 
 async def hold_log(transaction: Transaction) -> LogEnd:
     """Nobody else appends until this transaction ends: commits come in order of their sequences."""
-    row = await transaction.row("log/begin", now=transaction.now())
+    row = await transaction.row("record/log/lock_log", now=transaction.now())
     assert row is not None, "opening makes this node"
     return log_end(row)
 
@@ -55,14 +55,19 @@ async def append_entry(
     """One entry that is no interaction; its sequence. `advance` is the caller's."""
     sequence = end.take_sequences(1)
     await transaction.execute(
-        "log/append", sequence=sequence, kind=kind.value, refs=list(refs), number=number, at=end.at
+        "record/log/create_entry",
+        sequence=sequence,
+        kind=kind.value,
+        refs=list(refs),
+        number=number,
+        at=end.at,
     )
     return sequence
 
 
 async def advance(transaction: Transaction, end: LogEnd) -> None:
     """The last statement of whatever appends."""
-    await transaction.execute("log/advance", **end_of(end))
+    await transaction.execute("record/log/set_log_end", **end_of(end))
 
 
 def end_of(end: LogEnd) -> dict[str, int]:
@@ -79,23 +84,27 @@ class Neo4jLog:
         self._database = database
 
     async def recorded_through(self) -> int:
-        return int(await self._database.value("log/through"))
+        return int(await self._database.value("record/log/log_end"))
 
     async def sequence_at(self, time_ms: int) -> int:
-        return await self._database.value("log/sequence_at", time=time_ms) or 0
+        return await self._database.value("record/log/sequence_at_time", time=time_ms) or 0
 
     async def read_log(self, after: int, limit: int) -> LogSlice:
         through = max(after, min(after + limit, await self.recorded_through()))
         part = await self._read(after, through)
         short = through - after - len(part.interactions) - len(part.entries)
-        if short and short > await self._database.value("log/vacant", after=after, through=through):
-            await self._database.write(lambda transaction: transaction.execute("log/wait"))
+        if short and short > await self._database.value(
+            "record/log/count_gaps", after=after, through=through
+        ):
+            await self._database.write(
+                lambda transaction: transaction.execute("record/log/wait_for_log")
+            )
             part = await self._read(after, through)
         return part
 
     async def _read(self, after: int, through: int) -> LogSlice:
         async def work(transaction: Transaction) -> LogSlice:
-            row = await transaction.row("log/interactions", after=after, through=through)
+            row = await transaction.row("record/log/interactions", after=after, through=through)
             assert row is not None, "a statement that only collects has one row"
             sequence, user, item, negative, weight, seed, day = row
             interactions = Interactions(
@@ -124,5 +133,5 @@ async def _entries(transaction: Transaction, after: int, through: int) -> list[L
         LogEntry(
             sequence=row[0], kind=EntryKind(row[1]), refs=tuple(row[2]), number=row[3], time=row[4]
         )
-        for row in await transaction.rows("log/entries", after=after, through=through)
+        for row in await transaction.rows("record/log/entries", after=after, through=through)
     ]

@@ -69,7 +69,7 @@ class Neo4jRecords(Neo4jLog):
 
         async def work(transaction: Transaction) -> Sequence[RecordResult]:
             row = await transaction.row(
-                "record/begin",
+                "record/events/lock_log_and_look_up",
                 now=self._database.now(),
                 events=[event.event_id for event in events],
                 **ids,
@@ -106,7 +106,7 @@ class Neo4jRecords(Neo4jLog):
         async def work(transaction: Transaction) -> Sequence[ClientOutcome]:
             end = await hold_log(transaction)
             row = await transaction.row(
-                "clients/refs", **ids_by_kind(change.key for change in changes)
+                "record/clients/client_refs", **ids_by_kind(change.key for change in changes)
             )
             refs = refs_of(*(row or ([], [])))
             clients = await clients_of(transaction, refs.values())
@@ -159,7 +159,7 @@ def _clients_named(event: NewInteraction) -> list[ClientKey]:
 
 
 async def _insert(transaction: Transaction, rows: Sequence[list[object]], end: LogEnd) -> None:
-    await transaction.execute("record/interactions", rows=rows, **end_of(end))
+    await transaction.execute("record/events/create_interactions", rows=rows, **end_of(end))
     named = [[row[0], row[5]] for row in rows if row[5] is not None]
     if named:
-        await transaction.execute("record/negatives", rows=named)
+        await transaction.execute("record/events/link_negatives", rows=named)

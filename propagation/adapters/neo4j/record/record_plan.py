@@ -72,7 +72,7 @@ class Recording:
                 self.created.append(Client(ref=ref, key=ClientKey(kind=kind, id=id_)))
 
     def rows(self, first: int) -> list[list[object]]:
-        """Of cypher/record/interactions, sequences from `first` on."""
+        """Of cypher/record/events/create_interactions, sequences from `first` on."""
         return [
             [
                 first + place,

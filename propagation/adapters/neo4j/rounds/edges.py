@@ -23,7 +23,7 @@ class Neo4jEdges:
 
     async def edges_of(self, refs: Sequence[int]) -> Mapping[int, Sequence[RoutingEdge]]:
         edges: dict[int, list[RoutingEdge]] = {ref: [] for ref in refs}
-        row = await self._database.row("edges/standing_of", refs=sorted(edges))
+        row = await self._database.row("rounds/edges/current_edges_of_clients", refs=sorted(edges))
         if row is not None:
             sequences = await self._sequences(row[3])
             for ref, router, score, since in zip(*row, strict=True):
@@ -40,7 +40,7 @@ class Neo4jEdges:
     async def members_of(
         self, router: int, limit: int, at: int | None = None
     ) -> Sequence[RoutingEdge]:
-        row = await self._database.row("edges/members", router=router, limit=limit, at=at)
+        row = await self._database.row("rounds/edges/members", router=router, limit=limit, at=at)
         if row is None:
             return []
         sequences = await self._sequences(row[2])
@@ -56,7 +56,8 @@ class Neo4jEdges:
         parts = await asyncio.gather(
             *(
                 self._database.row(
-                    "edges/standing_to", routers=wanted[start : start + ROUTERS_A_READ]
+                    "rounds/edges/current_edges_of_routers",
+                    routers=wanted[start : start + ROUTERS_A_READ],
                 )
                 for start in range(0, len(wanted), ROUTERS_A_READ)
             )
@@ -73,12 +74,20 @@ class Neo4jEdges:
     async def count_members(
         self, routers: Sequence[int], at: int | None = None
     ) -> Mapping[int, int]:
-        return dict(await self._database.rows("edges/count", routers=sorted(set(routers)), at=at))
+        return dict(
+            await self._database.rows(
+                "rounds/edges/count_members", routers=sorted(set(routers)), at=at
+            )
+        )
 
     async def _sequences(self, places: Iterable[int]) -> dict[int, int]:
         """Of rounds that stand in, negative, for their sequences: which those are."""
         numbers = sorted({-place for place in places if place < 0})
-        rows = await self._database.rows("rounds/sequences", numbers=numbers) if numbers else []
+        rows = (
+            await self._database.rows("rounds/sequences_of_rounds", numbers=numbers)
+            if numbers
+            else []
+        )
         return {-number: sequence for number, sequence in rows}
 
     def settle_after_commit(self, round_: Round) -> None:
@@ -91,7 +100,7 @@ class Neo4jEdges:
         crash cut short."""
         if self._settled == round_.number:
             return
-        numbers = await self._database.value("rounds/router_numbers")
+        numbers = await self._database.value("rounds/edges/list_routers")
         if not numbers:
             return
         many = round_.edges_opened + round_.edges_closed > SETTLED_AT_ONCE
@@ -104,7 +113,10 @@ class Neo4jEdges:
             async def work(
                 transaction: Transaction, first: int = first, until: int = until
             ) -> None:
-                for name in ("rounds/settle_opened", "rounds/settle_closed"):
+                for name in (
+                    "rounds/edges/set_opened_sequence",
+                    "rounds/edges/set_closed_sequence",
+                ):
                     await transaction.execute(
                         name,
                         round=round_.number,

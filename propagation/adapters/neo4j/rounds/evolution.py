@@ -46,8 +46,8 @@ class Neo4jEvolution:
             await advance(transaction, end)
             await put_epoch(transaction, epoch, sequence)
             await completed(transaction, id_)
-            await transaction.execute("learn/covers", through=through)
-            await transaction.execute("outbox/publish", now=self._database.now())
+            await transaction.execute("learn/blocks/drop_trust", through=through)
+            await transaction.execute("index/outbox/publish_changes", now=self._database.now())
             await publish_staged(transaction, publication.round_, sequence)
             await hold_clients(transaction, publication.texts)
             await put_texts(
@@ -56,7 +56,7 @@ class Neo4jEvolution:
                 rows_of([(text, sequence) for text in publication.texts]),
                 (),
             )
-            await transaction.execute("evolution/void_claims")
+            await transaction.execute("reason/claims/delete_claims")
             run = await _kept(
                 transaction,
                 end.at,
@@ -73,10 +73,12 @@ class Neo4jEvolution:
             )
             steps = list(_steps(run))
             await transaction.execute(
-                "rounds/routers",
+                "rounds/staging/create_routers",
                 rows=sorted({number for step in steps for number in (step[1], step[2])}),
             )
-            await transaction.execute("evolution/lineage_step", rows=[list(step) for step in steps])
+            await transaction.execute(
+                "rounds/evolution/create_lineage", rows=[list(step) for step in steps]
+            )
             return run
 
         run = await self._database.write(work)
@@ -94,7 +96,7 @@ class Neo4jEvolution:
 
     async def evolution_runs(self, limit: int, before: int | None = None) -> Sequence[EvolutionRun]:
         rows = await self._database.rows(
-            "evolution/runs", before=NEWEST if before is None else before, limit=limit
+            "rounds/evolution/list_runs", before=NEWEST if before is None else before, limit=limit
         )
         return [EvolutionRun.model_validate_json(report) for (report,) in rows]
 
@@ -102,21 +104,25 @@ class Neo4jEvolution:
         return RouterMaps(
             [
                 map_of(run, from_epoch, to_epoch, bytes(body))
-                for run, from_epoch, to_epoch, body in await self._database.rows("evolution/maps")
+                for run, from_epoch, to_epoch, body in await self._database.rows(
+                    "rounds/evolution/list_maps"
+                )
             ]
         )
 
     async def router_lineage(self) -> Sequence[LineageStep]:
         return [
             LineageStep(run=run, before=before, after=after, kind=kind)
-            for run, before, after, kind in await self._database.rows("evolution/lineage")
+            for run, before, after, kind in await self._database.rows(
+                "rounds/evolution/list_lineage"
+            )
         ]
 
     async def clients_with_rules(self, routers: Sequence[int]) -> Sequence[int]:
         return [
             row[0]
             for row in await self._database.rows(
-                "evolution/clients_with_rules", routers=list(routers)
+                "rounds/evolution/clients_with_rules", routers=list(routers)
             )
         ]
 
@@ -130,10 +136,10 @@ async def _kept(
 ) -> EvolutionRun:
     """The run with its number and time, stored."""
     numbered = run.model_copy(
-        update={"run": await transaction.value("evolution/number"), "time": time}
+        update={"run": await transaction.value("rounds/evolution/take_run_number"), "time": time}
     )
     await transaction.execute(
-        "evolution/keep",
+        "rounds/evolution/create_run",
         run=numbered.run,
         sequence=numbered.sequence,
         published=numbered.published,

@@ -17,7 +17,7 @@ from propagation.reception.message_buffer import (
 
 SENDERS_KEPT = 2
 STANDS = -1
-"""In place of the round that closed an edge; see cypher/messages/edges."""
+"""In place of the round that closed an edge; see cypher/rounds/messages/receiver_edges."""
 
 
 class Neo4jMessages:
@@ -49,7 +49,7 @@ class Neo4jMessages:
         parts: dict[MessageKey, list[IntegratedAttribute]] = {key: [] for key in found}
         if found and senders:
             for router, version, part in await self._database.rows(
-                "messages/senders", keys=[list(key) for key in found], senders=senders
+                "rounds/messages/senders", keys=[list(key) for key in found], senders=senders
             ):
                 parts[router, version].append(_part(part))
         return {
@@ -57,13 +57,15 @@ class Neo4jMessages:
         }
 
     async def messages_of(self, number: int) -> Sequence[RouterVersion]:
-        keys = await self._database.rows("messages/of_round", round=number)
+        keys = await self._database.rows("rounds/messages/messages_of_round", round=number)
         return list((await self.brief([(router, version) for router, version in keys])).values())
 
     async def router_versions(
         self, routers: Sequence[int], at: int | None = None
     ) -> Sequence[RouterVersion]:
-        newest = await self._database.table("messages/newest", routers=sorted(set(routers)), at=at)
+        newest = await self._database.table(
+            "rounds/messages/newest_messages", routers=sorted(set(routers)), at=at
+        )
         return list(
             (
                 await self.brief(
@@ -74,7 +76,7 @@ class Neo4jMessages:
 
     async def version_numbers(self, routers: Sequence[int]) -> Mapping[int, int]:
         newest = await self._database.table(
-            "messages/newest", routers=sorted(set(routers)), at=None
+            "rounds/messages/newest_messages", routers=sorted(set(routers)), at=None
         )
         return {router: version for router, version, _ in newest}
 
@@ -82,7 +84,9 @@ class Neo4jMessages:
         brief = (await self.brief([(router, version)])).get((router, version))
         if brief is None:
             return None
-        parts = await self._database.rows("messages/parts", router=router, version=version)
+        parts = await self._database.rows(
+            "rounds/messages/parts_of_message", router=router, version=version
+        )
         return replace(brief, integrated=tuple(_part(part) for part in parts))
 
     async def parts_carrying(
@@ -92,14 +96,19 @@ class Neo4jMessages:
         if keys and attributes:
             asked = [list(key) for key in sorted(set(keys))]
             for router, version, *part in await self._database.table(
-                "messages/parts_with", keys=asked, attributes=sorted(set(attributes)), but=but
+                "rounds/messages/parts_with_attributes",
+                keys=asked,
+                attributes=sorted(set(attributes)),
+                but=but,
             ):
                 parts.setdefault((router, version), []).append(_part(part))
         return parts
 
     async def contributions(self, ref: int, limit: int) -> Sequence[RouterVersion]:
         parts: dict[MessageKey, list[IntegratedAttribute]] = {}
-        for router, version, *part in await self._database.rows("messages/contributions", ref=ref):
+        for router, version, *part in await self._database.rows(
+            "rounds/messages/contributions", ref=ref
+        ):
             if (router, version) in parts or len(parts) < limit:
                 parts.setdefault((router, version), []).append(_part(part))
         versions = await self.brief(list(parts))
@@ -108,7 +117,7 @@ class Neo4jMessages:
     async def brief(self, keys: Sequence[MessageKey]) -> dict[MessageKey, RouterVersion]:
         """Published messages by key, in this order, with at most two of their senders."""
         rows = (
-            await self._database.table("messages/brief", keys=[list(key) for key in keys])
+            await self._database.table("rounds/messages/messages", keys=[list(key) for key in keys])
             if keys
             else []
         )
@@ -118,18 +127,22 @@ class Neo4jMessages:
 async def _waiting_keys(
     transaction: Transaction, refs_after: Mapping[int, int], through: int | None
 ) -> dict[int, list[MessageKey]]:
-    last = await transaction.value("rounds/last", limit=1) or 0
+    last = await transaction.value("rounds/newest_rounds", limit=1) or 0
     through = last if through is None else min(through, last)
     search = WaitingMessages(await _receivers(transaction, refs_after, through), through)
     rounds, current = search.rounds(), {}
     if rounds:
         pairs = [list(pair) for pair in rounds]
-        for router, round_, *sent in await transaction.rows("messages/current_at", pairs=pairs):
+        for router, round_, *sent in await transaction.rows(
+            "rounds/messages/current_messages", pairs=pairs
+        ):
             current[router, round_] = SentMessage(router, *sent)
     own, from_others = search.own_windows(current), {}
     if own:
         spans = [list(astuple(window)) for window in own]
-        for place, *sent in await transaction.rows("messages/not_from", spans=spans):
+        for place, *sent in await transaction.rows(
+            "rounds/messages/newest_from_others", spans=spans
+        ):
             from_others[own[place]] = SentMessage(own[place].router, *sent)
     return search.choose(current, from_others)
 
@@ -138,7 +151,9 @@ async def _receivers(
     transaction: Transaction, refs_after: Mapping[int, int], through: int
 ) -> list[Receiver]:
     edges: dict[int, list[ClientEdge]] = {}
-    columns = await transaction.row("messages/edges", refs=sorted(refs_after), through=through)
+    columns = await transaction.row(
+        "rounds/messages/receiver_edges", refs=sorted(refs_after), through=through
+    )
     assert columns is not None, "a statement that only collects has one row"
     for ref, router, opened, closed in zip(*columns, strict=True):
         edges.setdefault(ref, []).append(
@@ -151,7 +166,7 @@ async def _receivers(
 
 
 def properties_of(version: RouterVersion, round_: int) -> dict[str, object]:
-    """Of cypher/rounds/stage_messages."""
+    """Of cypher/rounds/staging/stage_messages."""
     first: dict[int, IntegratedAttribute] = {}
     for part in version.integrated:
         if part.ref not in first and len(first) < SENDERS_KEPT:
@@ -177,7 +192,7 @@ def properties_of(version: RouterVersion, round_: int) -> dict[str, object]:
 
 
 def parts_of(version: RouterVersion) -> list[list[object]]:
-    """For cypher/rounds/stage_parts, in order."""
+    """For cypher/rounds/staging/stage_parts, in order."""
     return [
         [
             version.router,

@@ -31,13 +31,13 @@ ROWS_A_COMMIT = 10_000
 ROWS_A_GROUP = 1 << 31
 SIDE_BY_SIDE = 2
 DISCARDS: Mapping[str, Sequence[str]] = {
-    "rounds/discard_parts": ("last",),
-    "rounds/discard_messages": ("last",),
-    "rounds/discard_attributes": (),
-    "rounds/discard_held": (),
-    "outbox/discard": (),
-    "rounds/discard_opened": ("last",),
-    "rounds/discard_closed": ("last",),
+    "rounds/discard/delete_parts": ("last",),
+    "rounds/discard/delete_messages": ("last",),
+    "rounds/discard/restore_attributes": (),
+    "rounds/discard/delete_client_attributes": (),
+    "index/outbox/discard_staged": (),
+    "rounds/discard/delete_edges": ("last",),
+    "rounds/discard/reopen_edges": ("last",),
 }
 """In order, each with the parameters that it takes beside its limit."""
 ROUND = (
@@ -66,17 +66,19 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
         return newest[0] if newest else None
 
     async def last_rounds(self, limit: int) -> Sequence[Round]:
-        rows = await self._database.rows("rounds/last", limit=limit)
+        rows = await self._database.rows("rounds/newest_rounds", limit=limit)
         return [
             Round.model_construct(**dict(zip(ROUND, row, strict=True))) for row in reversed(rows)
         ]
 
     async def rounds_after(self, number: int, limit: int) -> Sequence[Round]:
-        rows = await self._database.rows("rounds/after", number=number, limit=limit)
+        rows = await self._database.rows("rounds/rounds_after", number=number, limit=limit)
         return [Round.model_construct(**dict(zip(ROUND, row, strict=True))) for row in rows]
 
     async def changed_clients(self, after: int, through: int) -> Sequence[int]:
-        return await self._database.value("rounds/changed", after=after, through=through) or []
+        return (
+            await self._database.value("rounds/changed_clients", after=after, through=through) or []
+        )
 
     async def begin_round(self, lease: Lease, boundary: int) -> Round:
         last = await self.last_round()
@@ -107,7 +109,11 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
                 lease,
                 round_.number,
                 held=held,
-                first=[StagedCheckpoint("rounds/stage_attributes", rows, {"round": round_.number})],
+                first=[
+                    StagedCheckpoint(
+                        "rounds/staging/stage_attributes", rows, {"round": round_.number}
+                    )
+                ],
             )
         )
 
@@ -123,9 +129,9 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
                 round_.number,
                 first=[
                     _routers(version.router for version in versions),
-                    StagedCheckpoint("rounds/stage_messages", rows),
+                    StagedCheckpoint("rounds/staging/stage_messages", rows),
                 ],
-                then=[StagedCheckpoint("rounds/stage_parts", parts, packed=by_attribute)],
+                then=[StagedCheckpoint("rounds/staging/stage_parts", parts, packed=by_attribute)],
             )
         )
 
@@ -145,7 +151,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
             end = await hold_log(transaction)
             sequence = await append_entry(transaction, end, EntryKind.ROUND, (), round_.number)
             await advance(transaction, end)
-            await transaction.execute("outbox/publish", now=self._database.now())
+            await transaction.execute("index/outbox/publish_changes", now=self._database.now())
             return await publish_staged(transaction, round_, sequence)
 
         published = await self._database.write(work)
@@ -153,23 +159,34 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
         return published
 
     async def get_attributes(self, names: Sequence[str]) -> Mapping[str, Attribute]:
-        rows = await self._database.table("attributes/get", names=list(names)) if names else []
+        rows = (
+            await self._database.table("rounds/attributes/attributes", names=list(names))
+            if names
+            else []
+        )
         return {row[0]: _attribute(*row) for row in rows}
 
     async def all_attributes(self) -> Sequence[Attribute]:
-        return [_attribute(*row) for row in await self._database.rows("attributes/all")]
+        return [
+            _attribute(*row)
+            for row in await self._database.rows("rounds/attributes/list_attributes")
+        ]
 
     async def client_attributes(self, refs: Sequence[int]) -> Mapping[int, Sequence[str]]:
         held = {
             ref: tuple(names)
-            for ref, names in await self._database.table("attributes/held", refs=list(refs))
+            for ref, names in await self._database.table(
+                "rounds/attributes/attributes_of_clients", refs=list(refs)
+            )
         }
         return {ref: held.get(ref, ()) for ref in refs}
 
     async def holders_of(self, attribute: str, limit: int) -> Sequence[int]:
         return [
             row[0]
-            for row in await self._database.rows("attributes/holders", name=attribute, limit=limit)
+            for row in await self._database.rows(
+                "rounds/attributes/clients_with_attribute", name=attribute, limit=limit
+            )
         ]
 
     async def _stage(self, calls: Sequence[StageCall]) -> Sequence[None]:
@@ -223,23 +240,23 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
 
 
 def _routers(numbers: Iterable[int]) -> StagedCheckpoint:
-    return StagedCheckpoint("rounds/routers", sorted(set(numbers)))
+    return StagedCheckpoint("rounds/staging/create_routers", sorted(set(numbers)))
 
 
 async def check_next(transaction: Transaction, round_: Round) -> None:
     """Raises LeaseLost where another round was published since this one was begun."""
-    row = await transaction.row("rounds/last", limit=1)
+    row = await transaction.row("rounds/newest_rounds", limit=1)
     if round_.number != (row[0] if row else 0) + 1:
         raise LeaseLost(f"round {round_.number} was published before, or discarded")
 
 
 async def publish_staged(transaction: Transaction, round_: Round, sequence: int) -> Round:
     """From now on everything that was staged for it is visible."""
-    await transaction.execute("rounds/publish_attributes", round=round_.number)
-    await transaction.execute("rounds/publish_held", round=round_.number)
+    await transaction.execute("rounds/staging/publish_attributes", round=round_.number)
+    await transaction.execute("rounds/staging/publish_client_attributes", round=round_.number)
     published = round_.model_copy(update={"sequence": sequence})
     await transaction.execute(
-        "rounds/publish", **{name: getattr(published, name) for name in ROUND}
+        "rounds/staging/publish_round", **{name: getattr(published, name) for name in ROUND}
     )
     return published
 
@@ -247,7 +264,7 @@ async def publish_staged(transaction: Transaction, round_: Round, sequence: int)
 async def discard_unpublished(transaction: Transaction) -> int:
     """What an unfinished round staged goes, at most 10,000 pieces of it; how many went or are as
     they were."""
-    row = await transaction.row("rounds/last", limit=1)
+    row = await transaction.row("rounds/newest_rounds", limit=1)
     last = row[0] if row else 0
     gone = 0
     for name, parameters in DISCARDS.items():

@@ -94,23 +94,23 @@ def _at_clients(
     leaving: Mapping[int, Sequence[int]],
     entering: Mapping[int, Sequence[RoutingEdge]],
 ) -> list[StagedCheckpoint]:
-    """Rows of cypher/rounds/stage_held [ref, [name, ...]], close_edges [ref, [router, ...]] and
+    """Rows of cypher/rounds/staging/stage_client_attributes [ref, [name, ...]], close_edges [ref, [router, ...]] and
     open_edges [ref, [[place, score], ...]], places among its parameter `routers`."""
     routers = sorted({edge.router for ref in refs for edge in entering.get(ref, ())})
     places = {router: place for place, router in enumerate(routers)}
     staged = [
         StagedCheckpoint(
-            "rounds/stage_held",
+            "rounds/staging/stage_client_attributes",
             [[ref, list(held[ref])] for ref in refs if ref in held],
             {"round": round_},
         ),
         StagedCheckpoint(
-            "rounds/close_edges",
+            "rounds/staging/close_edges",
             [[ref, leaving[ref]] for ref in refs if ref in leaving],
             {"round": round_},
         ),
         StagedCheckpoint(
-            "rounds/open_edges",
+            "rounds/staging/open_edges",
             [
                 [ref, [[places[edge.router], edge.score] for edge in entering[ref]]]
                 for ref in refs
@@ -123,7 +123,7 @@ def _at_clients(
 
 
 def by_attribute(parts: Sequence[Sequence[Any]]) -> list[list[object]]:
-    """Rows of cypher/rounds/stage_parts: [router, version, [[attribute, [[ref, profile version,
+    """Rows of cypher/rounds/staging/stage_parts: [router, version, [[attribute, [[ref, profile version,
     sequence, place], ...]], ...]]."""
     rows: dict[tuple[int, int], dict[str, list[list[object]]]] = {}
     for router, version, name, *part in parts:

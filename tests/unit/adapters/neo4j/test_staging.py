@@ -54,17 +54,19 @@ def test_what_changes_at_a_client_is_in_one_commit_and_all_of_it_comes(
         name: [
             row for commit in commits for some in commit if some.name == name for row in some.rows
         ]
-        for name in ("rounds/stage_held", "rounds/close_edges")
+        for name in ("rounds/staging/stage_client_attributes", "rounds/staging/close_edges")
     }
-    assert found["rounds/stage_held"] == [[ref, [f"of {ref}"]] for ref in sorted(held)]
+    assert found["rounds/staging/stage_client_attributes"] == [
+        [ref, [f"of {ref}"]] for ref in sorted(held)
+    ]
     assert sorted(
-        (router, ref) for ref, routers in found["rounds/close_edges"] for router in routers
+        (router, ref) for ref, routers in found["rounds/staging/close_edges"] for router in routers
     ) == sorted(closed)
     entering = [
         (some.parameters["routers"][place], row[0], score)
         for commit in commits
         for some in commit
-        if some.name == "rounds/open_edges"
+        if some.name == "rounds/staging/open_edges"
         for row in some.rows
         for place, score in row[1]
     ]
@@ -76,8 +78,8 @@ def test_a_commit_ends_with_the_client_that_fills_it():
     opened = [edge(7, 2, 0.5), edge(3, 4, 0.25), edge(3, 2, 0.125)]
     first, second = by_client([StageCall(LEASE, 1, opened=opened)], 2)
     assert [(some.name, some.rows, some.parameters["routers"]) for some in (*first, *second)] == [
-        ("rounds/open_edges", [[2, [[1, 0.5], [0, 0.125]]]], [3, 7]),
-        ("rounds/open_edges", [[4, [[0, 0.25]]]], [3]),
+        ("rounds/staging/open_edges", [[2, [[1, 0.5], [0, 0.125]]]], [3, 7]),
+        ("rounds/staging/open_edges", [[4, [[0, 0.25]]]], [3]),
     ]
 
 

@@ -1,7 +1,0 @@
-// name: attributes/get
-// purpose: attributes by name
-// parameters: names
-UNWIND $names AS name
-MATCH (a:Attribute {name: name})
-WHERE a.holders IS NOT NULL
-RETURN collect([a.name, a.router, a.holders, a.canonical])

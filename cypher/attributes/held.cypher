@@ -1,7 +1,0 @@
-// name: attributes/held
-// purpose: what each client held at the last round
-// parameters: refs
-UNWIND $refs AS ref
-MATCH (c:Client {ref: ref})
-WHERE c.holds IS NOT NULL
-RETURN collect([c.ref, c.holds])

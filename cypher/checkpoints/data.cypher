@@ -1,6 +1,0 @@
-// name: checkpoints/data
-// purpose: some pieces of one array, in order
-// parameters: id, name, first, until
-MATCH (p:CheckpointPart)
-WHERE p.checkpoint = $id AND p.name = $name AND p.part >= $first AND p.part < $until
-RETURN p.data ORDER BY p.part

@@ -1,9 +1,0 @@
-// name: clients/change
-// purpose: new content of known clients; what they were until this sequence is kept
-// parameters: rows, sequence
-UNWIND $rows AS row
-MATCH (c:Client {ref: row.ref})
-CREATE (c)-[:WAS]->(:ClientBefore {until: $sequence, title: c.title, description: c.description, attributes: c.attributes,
-  categories: c.categories, hidden: c.hidden, metadata: c.metadata, sequence: c.sequence})
-SET c.title = row.title, c.description = row.description, c.attributes = row.attributes, c.categories = row.categories,
-  c.hidden = row.hidden, c.metadata = row.metadata, c.sequence = row.sequence

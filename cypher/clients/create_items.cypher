@@ -1,6 +1,0 @@
-// name: clients/create_items
-// purpose: new items
-// parameters: rows
-UNWIND $rows AS row
-CREATE (c:Client:Item)
-SET c = row

@@ -1,7 +1,0 @@
-// name: erasure/drop_attributes
-// purpose: attributes that are gone, those that were mapped to them, and names that no longer stand for another
-// parameters: gone, unmapped
-// scans: Attribute, which ones were mapped to those that go is not indexed
-MATCH (a:Attribute)
-WHERE a.name IN $gone OR a.canonical IN $gone OR (a.canonical IS NOT NULL AND a.name IN $unmapped)
-DETACH DELETE a

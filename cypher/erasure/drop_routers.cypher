@@ -1,6 +1,0 @@
-// name: erasure/drop_routers
-// purpose: routers that were a client themselves
-// parameters: routers
-UNWIND $routers AS router
-MATCH (r:Router {number: router})
-DETACH DELETE r

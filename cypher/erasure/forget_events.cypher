@@ -1,5 +1,0 @@
-// name: erasure/forget_events
-// purpose: event ids that were forgotten, as keyed hashes
-// parameters: hashes
-UNWIND $hashes AS hash
-MERGE (:Forgotten {event: hash})

@@ -1,6 +1,0 @@
-// name: erasure/forgotten
-// purpose: which of these hashes of event ids were forgotten
-// parameters: hashes
-UNWIND $hashes AS hash
-MATCH (f:Forgotten {event: hash})
-RETURN f.event

@@ -1,5 +1,0 @@
-// name: erasure/left_over
-// purpose: refs of forgotten clients of which something may be left
-// parameters: none
-MATCH (p:Progress {name: 'forgetting'})
-RETURN p.leaving

@@ -1,8 +1,0 @@
-// name: erasure/messages_naming
-// purpose: messages that hold one of the words, and those whose text was taken back before
-// parameters: words
-// scans: Message, each text is looked at
-MATCH (m:Message)
-WHERE m.text = '' OR any(word IN $words WHERE m.text CONTAINS word OR m.name CONTAINS word
-  OR any(name IN m.attributes WHERE name CONTAINS word) OR any(name IN m.standing_names WHERE name CONTAINS word))
-RETURN m.router, m.version

@@ -1,6 +1,0 @@
-// name: erasure/recorded
-// purpose: which of these interactions are recorded
-// parameters: sequences
-UNWIND $sequences AS sequence
-MATCH (i:Interaction {sequence: sequence})
-RETURN i.sequence, i.event_id ORDER BY i.sequence

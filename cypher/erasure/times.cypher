@@ -1,5 +1,0 @@
-// name: erasure/times
-// purpose: how often a client was forgotten
-// parameters: none
-MATCH (p:Progress {name: 'forgetting'})
-RETURN coalesce(p.times, 0)

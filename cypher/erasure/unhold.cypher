@@ -1,7 +1,0 @@
-// name: erasure/unhold
-// purpose: attributes that nobody holds any more
-// parameters: names
-// scans: Client, what each holds is looked at
-MATCH (c:Client)
-WHERE any(name IN c.holds WHERE name IN $names)
-SET c.holds = [name IN c.holds WHERE NOT name IN $names]

@@ -1,6 +1,0 @@
-// name: erasure/unsay
-// purpose: reports of failures that hold one of the words
-// parameters: words
-MATCH (i:DeadLetter)
-WHERE i.sequence > 0 AND any(word IN $words WHERE i.failure CONTAINS word)
-SET i.failure = ''

@@ -1,9 +1,0 @@
-// name: evolution/void_claims
-// purpose: claims that are held are void: their interactions are free again
-// parameters: none
-// scans: Claim, one for each worker
-MATCH (p:Progress {name: 'reason'})
-SET p.locked = true
-WITH p
-MATCH (c:Claim)
-DELETE c

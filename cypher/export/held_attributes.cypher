@@ -1,6 +1,0 @@
-// name: export/held_attributes
-// purpose: what a client held at the last round
-// parameters: ref
-MATCH (c:Client {ref: $ref})
-WHERE c.holds IS NOT NULL
-RETURN {names: c.holds}

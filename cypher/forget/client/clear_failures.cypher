@@ -1,0 +1,6 @@
+// name: forget/client/clear_failures
+// purpose: reports of failures that hold one of the words
+// parameters: words
+MATCH (i:DeadLetter)
+WHERE i.sequence > 0 AND any(word IN $words WHERE i.failure CONTAINS word)
+SET i.failure = ''

@@ -1,0 +1,13 @@
+// name: forget/client/delete_retracted_events
+// purpose: a client's retracted events
+// parameters: ref
+CALL () {
+  MATCH (r:Retracted)
+  WHERE r.user = $ref
+  RETURN r
+  UNION
+  MATCH (r:Retracted)
+  WHERE r.item = $ref
+  RETURN r
+}
+DELETE r

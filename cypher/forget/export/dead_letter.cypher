@@ -1,0 +1,12 @@
+// name: forget/export/dead_letter
+// purpose: a client's interactions whose reasoning failed
+// parameters: ref
+MATCH (c:Client {ref: $ref})
+CALL (c) {
+  MATCH (c)-[:DID]->(i:DeadLetter)
+  RETURN i
+  UNION
+  MATCH (c)<-[:WITH]-(i:DeadLetter)
+  RETURN i
+}
+RETURN {sequence: i.sequence, reason: i.failure} ORDER BY i.sequence

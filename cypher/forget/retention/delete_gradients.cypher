@@ -1,0 +1,8 @@
+// name: forget/retention/delete_gradients
+// purpose: drop gradients of one kind of module up to a sequence, some a call; how many
+// parameters: module, before, limit
+MATCH (g:Gradient)
+WHERE g.module = $module AND g.sequence <= $before AND g.owner >= 0
+WITH g LIMIT $limit
+DETACH DELETE g
+RETURN count(*)

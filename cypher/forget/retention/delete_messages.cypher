@@ -1,0 +1,15 @@
+// name: forget/retention/delete_messages
+// purpose: drop these messages and what they were integrated from, but those that were merged after a sequence; how many
+// parameters: keys, before
+UNWIND $keys AS key
+MATCH (m:Message {router: key[0], version: key[1]})
+WHERE NOT EXISTS { MATCH (m)-[g:MERGED_INTO]->() WHERE g.sequence > $before }
+CALL (m) {
+  MATCH (m)<-[t:INTEGRATED_INTO]-()
+  MATCH (p:ProfileVersion {ref: t.ref, version: t.profile_version})
+  USING INDEX p:ProfileVersion(ref, version)
+  MATCH (p)-[b:BROUGHT {router: m.router, version: m.version}]->()
+  DELETE b
+}
+DETACH DELETE m
+RETURN count(*)

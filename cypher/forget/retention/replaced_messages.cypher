@@ -1,0 +1,14 @@
+// name: forget/retention/replaced_messages
+// purpose: messages whose router's next one that is left was published at or before a sequence, and that nobody merged since
+// parameters: before
+MATCH (d:Round)
+WHERE d.number > 0 AND d.sequence <= $before
+MATCH (n:Message {round: d.number})
+CALL (n) {
+  MATCH (m:Message {router: n.router})
+  WHERE m.version < n.version
+  RETURN m ORDER BY m.router DESC, m.version DESC LIMIT 1
+}
+WITH m
+WHERE NOT EXISTS { MATCH (m)-[g:MERGED_INTO]->() WHERE g.sequence > $before }
+RETURN m.router, m.version

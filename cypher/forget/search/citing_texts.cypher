@@ -1,0 +1,22 @@
+// name: forget/search/citing_texts
+// purpose: versions of clients' texts that a trail leads through and that cite what it names: ref, version, whether it is the current one
+// parameters: trails
+UNWIND $trails AS trail
+CALL (trail) {
+  OPTIONAL MATCH (i:Interaction {sequence: trail.at})
+  WITH trail, coalesce(i.reasoned, trail.at) AS at
+  OPTIONAL MATCH (w:ProfileVersion)
+  WHERE w.sequence = at AND w.ref = trail.ref
+  WITH min(w.version) AS written
+  RETURN written
+}
+WITH trail, CASE WHEN trail.at IS NULL THEN coalesce(trail.version, 0) ELSE written END AS first
+MATCH (p:ProfileVersion)
+WHERE p.ref = trail.ref AND p.version >= first
+  AND (trail.all
+    OR any(sequence IN trail.sequences WHERE sequence IN p.source_sequences OR p.rules CONTAINS toString(sequence))
+    OR any(place IN range(0, size(p.source_routers) - 1) WHERE [p.source_routers[place], p.source_versions[place]] IN trail.messages)
+    OR any(word IN trail.words WHERE any(text IN p.line_texts WHERE text CONTAINS word) OR any(name IN p.attributes WHERE name CONTAINS word))
+    OR any(word IN trail.escaped WHERE p.rules CONTAINS word))
+WITH DISTINCT p
+RETURN p.ref, p.version, EXISTS { MATCH (c:Client {ref: p.ref}) WHERE c.version = p.version }

@@ -1,0 +1,6 @@
+// name: forget/search/events_of_client
+// purpose: the interactions of a client, and the ids of its retracted ones
+// parameters: ref
+MATCH (c:Client {ref: $ref})
+RETURN COLLECT { MATCH (c)-[:DID]->(i:Interaction) RETURN [i.sequence, i.event_id] } + COLLECT { MATCH (c)<-[:WITH]-(i:Interaction) RETURN [i.sequence, i.event_id] } AS interactions,
+  COLLECT { MATCH (r:Retracted) WHERE r.user = c.ref RETURN r.event_id } + COLLECT { MATCH (r:Retracted) WHERE r.item = c.ref RETURN r.event_id } AS retracted

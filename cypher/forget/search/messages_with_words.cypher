@@ -1,0 +1,8 @@
+// name: forget/search/messages_with_words
+// purpose: messages that hold one of the words, and those whose text was taken back before
+// parameters: words
+// scans: Message, each text is looked at
+MATCH (m:Message)
+WHERE m.text = '' OR any(word IN $words WHERE m.text CONTAINS word OR m.name CONTAINS word
+  OR any(name IN m.attributes WHERE name CONTAINS word) OR any(name IN m.standing_names WHERE name CONTAINS word))
+RETURN m.router, m.version

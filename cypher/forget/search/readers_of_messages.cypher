@@ -1,0 +1,7 @@
+// name: forget/search/readers_of_messages
+// purpose: who merged these messages, and into which version
+// parameters: keys, outcome
+UNWIND $keys AS key
+MATCH (m:Message {router: key[0], version: key[1]})-[g:MERGED_INTO]->(p:ProfileVersion)
+WHERE g.outcome = $outcome
+RETURN p.ref, p.version, m.router, m.version, g.outcome ORDER BY m.router, m.version, p.ref, p.version

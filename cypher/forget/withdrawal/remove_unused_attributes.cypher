@@ -1,0 +1,7 @@
+// name: forget/withdrawal/remove_unused_attributes
+// purpose: attributes that nobody holds any more
+// parameters: names
+// scans: Client, what each holds is looked at
+MATCH (c:Client)
+WHERE any(name IN c.holds WHERE name IN $names)
+SET c.holds = [name IN c.holds WHERE NOT name IN $names]

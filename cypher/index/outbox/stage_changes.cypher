@@ -1,0 +1,6 @@
+// name: index/outbox/stage_changes
+// purpose: what a round will change of the vector index
+// parameters: rows, round
+UNWIND $rows AS row
+MERGE (w:Waiting {id: row[0]})
+SET w.collection = row[1], w.key = row[2], w.version = row[3], w.round = $round, w.staged = true

@@ -1,0 +1,6 @@
+// name: learn/blocks/stage_blocks
+// purpose: blocks that were learned again, invisible until their epoch opens
+// parameters: rows
+UNWIND $rows AS row
+CREATE (b:StagedBlock)
+SET b = row

@@ -1,0 +1,13 @@
+// name: learn/checkpoints/publish_checkpoint
+// purpose: this one is visible; older ones go, but the newest barrier. Nothing where another was begun meanwhile
+// parameters: id
+// scans: Checkpoint, of which there is one beside the barriers
+MATCH (c:Checkpoint {id: $id})
+SET c.complete = true
+WITH c, coalesce(head(COLLECT { MATCH (b:Checkpoint) WHERE b.id > 0 AND b.complete AND b.barrier RETURN b.id ORDER BY b.id DESC LIMIT 1 }), 0) AS barrier
+CALL (c, barrier) {
+  MATCH (old:Checkpoint)
+  WHERE old.id < c.id AND old.id <> barrier
+  DELETE old
+}
+RETURN c.id

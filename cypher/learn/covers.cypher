@@ -1,6 +1,0 @@
-// name: learn/covers
-// purpose: drop increments of trust up to a sequence
-// parameters: through
-MATCH (b:LearnedBlock)
-WHERE b.increments <= $through
-REMOVE b.trust, b.combiner, b.increments

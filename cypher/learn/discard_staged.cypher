@@ -1,7 +1,0 @@
-// name: learn/discard_staged
-// purpose: blocks that were learned again and never published are none from now on; they go in parts
-// parameters: none
-MATCH (b:StagedBlock)
-WHERE b.through >= 0
-SET b:DroppedBlock
-REMOVE b:StagedBlock

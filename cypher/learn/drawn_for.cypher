@@ -1,6 +1,0 @@
-// name: learn/drawn_for
-// purpose: what learn drew and scored for the block that a sequence belongs to
-// parameters: sequence
-MATCH (b:LearnedBlock)
-WHERE b.through >= $sequence
-RETURN b.through, b.size, b.drawn ORDER BY b.through LIMIT 1

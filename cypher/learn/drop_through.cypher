@@ -1,7 +1,0 @@
-// name: learn/drop_through
-// purpose: the blocks that were learned on the old start are none from now on; they go in parts
-// parameters: through
-MATCH (b:LearnedBlock)
-WHERE b.through <= $through
-SET b:DroppedBlock
-REMOVE b:LearnedBlock

@@ -1,5 +1,0 @@
-// name: learn/fix_tau
-// purpose: eq. 4's threshold of an epoch
-// parameters: number, tau
-MATCH (e:Epoch {number: $number})
-SET e.tau = $tau

@@ -1,5 +1,0 @@
-// name: learn/put
-// purpose: one block of learned numbers, packed; the property increments marks those whose increments of trust are still kept
-// parameters: after, through, epoch, size, drawn, wrote, trust, combiner
-CREATE (:LearnedBlock {after: $after, through: $through, epoch: $epoch, size: $size, drawn: $drawn, wrote: $wrote, trust: $trust,
-                       combiner: $combiner, increments: $through})

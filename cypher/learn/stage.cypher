@@ -1,6 +1,0 @@
-// name: learn/stage
-// purpose: blocks that were learned again, invisible until their epoch opens
-// parameters: rows
-UNWIND $rows AS row
-CREATE (b:StagedBlock)
-SET b = row

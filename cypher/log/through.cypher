@@ -1,5 +1,0 @@
-// name: log/through
-// purpose: the last sequence committed, and how many refs of users and items were given
-// parameters: none
-MATCH (p:Progress {name: 'log'})
-RETURN p.sequence, p.users, p.items

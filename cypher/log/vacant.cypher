@@ -1,6 +1,0 @@
-// name: log/vacant
-// purpose: how many sequences of a part of the log are gaps, whose interactions were taken back
-// parameters: after, through
-MATCH (v:Vacant)
-WHERE v.sequence > $after AND v.sequence <= $through
-RETURN count(v)

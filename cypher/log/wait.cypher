@@ -1,5 +1,0 @@
-// name: log/wait
-// purpose: wait for the commit that holds the log, so that all of it can be read
-// parameters: none
-MATCH (p:Progress {name: 'log'})
-SET p.locked = true

@@ -1,0 +1,7 @@
+// name: maintenance/check/double_sequences
+// purpose: sequences of an interaction and of another log entry
+// parameters: limit
+MATCH (e:LogEntry)
+WHERE e.sequence > 0
+MATCH (i:Interaction {sequence: e.sequence})
+RETURN e.sequence LIMIT $limit

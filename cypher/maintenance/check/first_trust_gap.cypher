@@ -1,0 +1,10 @@
+// name: maintenance/check/first_trust_gap
+// purpose: the first sequence from which increments of trust are missing that no checkpoint covers
+// parameters: none
+// scans: Checkpoint, of which there is one beside the barriers
+OPTIONAL MATCH (c:Checkpoint)
+WHERE c.complete
+WITH coalesce(max(c.sequence), 0) AS covered
+MATCH (b:LearnedBlock)
+WHERE b.through > covered AND b.increments IS NULL
+RETURN b.through ORDER BY b.through LIMIT 1

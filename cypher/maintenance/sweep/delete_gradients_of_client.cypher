@@ -1,0 +1,12 @@
+// name: maintenance/sweep/delete_gradients_of_client
+// purpose: drop what was said of a forgotten client's own modules, some a call; how many
+// parameters: ref, modules, limit
+MATCH (held:Progress {name: 'checkpoint'})
+SET held.locked = true
+WITH held
+UNWIND $modules AS module
+MATCH (g:Gradient)
+WHERE g.module = module AND g.sequence > -1 AND g.owner = $ref
+WITH g LIMIT $limit
+DETACH DELETE g
+RETURN count(*)

@@ -1,0 +1,15 @@
+// name: maintenance/sweep/delete_trust
+// purpose: drop increments of trust that a complete checkpoint covers, some a call; how many blocks that were
+// parameters: limit
+// scans: Checkpoint, of which there is one beside the barriers
+MATCH (held:Progress {name: 'checkpoint'})
+SET held.locked = true
+WITH held
+MATCH (c:Checkpoint)
+WHERE c.complete
+WITH max(c.sequence) AS covered
+MATCH (b:LearnedBlock)
+WHERE b.increments <= covered
+WITH b LIMIT $limit
+REMOVE b.trust, b.combiner, b.increments
+RETURN count(b)

@@ -1,6 +1,0 @@
-// name: messages/of_round
-// purpose: what a round sent: keys
-// parameters: round
-MATCH (m:Message)
-WHERE m.round = $round
-RETURN m.router, m.version ORDER BY m.router

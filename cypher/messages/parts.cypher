@@ -1,5 +1,0 @@
-// name: messages/parts
-// purpose: what a message was integrated from, in order
-// parameters: router, version
-MATCH (m:Message {router: $router, version: $version})<-[t:INTEGRATED_INTO]-(a:Attribute)
-RETURN a.name, t.ref, t.profile_version, t.sequence ORDER BY t.place

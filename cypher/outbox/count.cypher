@@ -1,6 +1,0 @@
-// name: outbox/count
-// purpose: how many changes wait
-// parameters: none
-MATCH (w:Waiting)
-WHERE w.at > 0
-RETURN count(w)

@@ -1,7 +1,0 @@
-// name: outbox/discard
-// purpose: what an unfinished round staged, some a call; how many
-// parameters: limit
-MATCH (w:Waiting {staged: true})
-WITH w LIMIT $limit
-DELETE w
-RETURN count(*)

@@ -1,6 +1,0 @@
-// name: outbox/publish
-// purpose: what a round staged waits from now on
-// parameters: now
-MATCH (w:Waiting {staged: true})
-SET w.at = coalesce($now, timestamp())
-REMOVE w.staged

@@ -1,6 +1,0 @@
-// name: outbox/stage
-// purpose: what a round will change of the vector index
-// parameters: rows, round
-UNWIND $rows AS row
-MERGE (w:Waiting {id: row[0]})
-SET w.collection = row[1], w.key = row[2], w.version = row[3], w.round = $round, w.staged = true

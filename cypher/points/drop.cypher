@@ -1,6 +1,0 @@
-// name: points/drop
-// purpose: points by id
-// parameters: ids
-UNWIND $ids AS id
-MATCH (p:Point {id: id})
-DELETE p

@@ -1,7 +1,0 @@
-// name: points/drop_others
-// purpose: points that are on none of these shelves
-// parameters: shelves
-// scans: Point, all of another index
-MATCH (p:Point)
-WHERE NOT p.shelf IN $shelves
-DELETE p

@@ -1,0 +1,6 @@
+// name: reason/claims/mark_dead_letters
+// purpose: interactions whose reasoning failed for good
+// parameters: sequences
+UNWIND $sequences AS sequence
+MATCH (i:Interaction {sequence: sequence})
+SET i:DeadLetter

@@ -1,0 +1,6 @@
+// name: reason/claims/set_reasoned
+// purpose: these interactions are reasoned: what became of each
+// parameters: rows
+UNWIND $rows AS row
+MATCH (i:Interaction {sequence: row[0]})
+SET i.reward = row[1], i.reasoned = row[2], i.failure = row[3], i.prompts = row[4], i.stand_in = row[5]

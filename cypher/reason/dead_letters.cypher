@@ -1,6 +1,0 @@
-// name: reason/dead_letters
-// purpose: interactions whose reasoning failed for good, oldest first
-// parameters: limit
-MATCH (i:DeadLetter)
-WHERE i.sequence > 0
-RETURN i.sequence, i.failure ORDER BY i.sequence LIMIT $limit

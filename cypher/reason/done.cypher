@@ -1,6 +1,0 @@
-// name: reason/done
-// purpose: these interactions are reasoned: what became of each
-// parameters: rows
-UNWIND $rows AS row
-MATCH (i:Interaction {sequence: row[0]})
-SET i.reward = row[1], i.reasoned = row[2], i.failure = row[3], i.prompts = row[4], i.stand_in = row[5]

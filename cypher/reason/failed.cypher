@@ -1,6 +1,0 @@
-// name: reason/failed
-// purpose: interactions whose reasoning failed for good
-// parameters: sequences
-UNWIND $sequences AS sequence
-MATCH (i:Interaction {sequence: sequence})
-SET i:DeadLetter

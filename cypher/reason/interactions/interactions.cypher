@@ -1,0 +1,6 @@
+// name: reason/interactions/interactions
+// purpose: interactions by sequence
+// parameters: sequences
+UNWIND $sequences AS sequence
+MATCH (i:Interaction {sequence: sequence})
+RETURN i.sequence, i.event_id, i.user, i.item, i.negative, i.time, i.weight, i.prompts, i.stand_in

@@ -1,0 +1,6 @@
+// name: reason/interactions/list_dead_letters
+// purpose: interactions whose reasoning failed for good, oldest first
+// parameters: limit
+MATCH (i:DeadLetter)
+WHERE i.sequence > 0
+RETURN i.sequence, i.failure ORDER BY i.sequence LIMIT $limit

@@ -1,6 +1,0 @@
-// name: reason/mended
-// purpose: dead letters that are none any more
-// parameters: sequences
-UNWIND $sequences AS sequence
-MATCH (i:Interaction {sequence: sequence})
-REMOVE i:DeadLetter

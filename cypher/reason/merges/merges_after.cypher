@@ -1,0 +1,12 @@
+// name: reason/merges/merges_after
+// purpose: merges in the order of their commits; waits for the commit that is being made
+// parameters: number, through, limit
+MATCH (t:Progress {name: 'texts'})
+SET t.locked = true
+WITH t
+CALL (t) {
+  MATCH (m:Message)-[g:MERGED_INTO]->(p:ProfileVersion)
+  WHERE g.number > $number AND g.number <= $through
+  RETURN g, m, p ORDER BY g.number LIMIT $limit
+}
+RETURN g.number, g.sequence, p.ref, p.version, m.router, m.version, g.outcome ORDER BY g.number

@@ -1,0 +1,11 @@
+// name: reason/texts/create_texts
+// purpose: new versions of clients' texts
+// parameters: now, rows, written_by
+UNWIND $rows AS row
+MATCH (c:Client {ref: row[0]})
+CREATE (c)-[:HAS]->(:ProfileVersion {
+    ref: row[0], version: row[1], sequence: row[2], next_id: row[3], watermark: row[4], dropped: row[5], line_ids: row[6],
+    line_texts: row[7], line_weights: row[8], line_authors: row[9], attribute_lines: row[10], attributes: row[11],
+    source_lines: row[12], source_sequences: row[13], source_routers: row[14], source_versions: row[15], rules: row[16], rule_routers: row[17], number: row[18],
+    at: coalesce($now, timestamp()), written_by: $written_by})
+SET c.version = row[1]

@@ -1,0 +1,7 @@
+// name: reason/texts/text_versions
+// purpose: the versions of these clients' texts
+// parameters: refs
+UNWIND $refs AS ref
+MATCH (c:Client {ref: ref})
+WHERE c.version > 0
+RETURN collect([c.ref, c.version])

@@ -1,0 +1,12 @@
+// name: reason/texts/texts_after
+// purpose: versions of texts in the order of their commits; waits for the commit that is being made
+// parameters: number, limit
+MATCH (t:Progress {name: 'texts'})
+SET t.locked = true
+WITH t.texts AS through
+CALL (through) {
+  MATCH (p:ProfileVersion)
+  WHERE p.number > $number AND p.number <= through
+  RETURN p.number AS number, p.ref AS ref, p.version AS version ORDER BY p.number LIMIT $limit
+}
+RETURN number, ref, version ORDER BY number

@@ -1,7 +1,0 @@
-// name: reason/waiting
-// purpose: the oldest learned interactions that are not reasoned
-// parameters: after, through, limit
-MATCH (i:Interaction)
-WHERE i.sequence > $after AND i.sequence <= $through AND i.reasoned IS NULL
-WITH i ORDER BY i.sequence LIMIT $limit
-RETURN collect([i.sequence, i.user])

@@ -1,8 +1,0 @@
-// name: reason/work
-// purpose: who took part in interactions, and which of the items that were drawn are still there
-// parameters: sequences, drawn
-UNWIND $sequences AS sequence
-MATCH (i:Interaction {sequence: sequence})
-WITH i ORDER BY i.sequence
-WITH collect([i.sequence, i.user, i.item, i.weight]) AS works
-RETURN works, COLLECT { UNWIND $drawn AS ref MATCH (c:Item {ref: ref}) RETURN ref } AS items

@@ -1,0 +1,6 @@
+// name: record/clients/create_items
+// purpose: new items
+// parameters: rows
+UNWIND $rows AS row
+CREATE (c:Client:Item)
+SET c = row

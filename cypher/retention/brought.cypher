@@ -1,6 +1,0 @@
-// name: retention/brought
-// purpose: the profile versions that brought what these messages carry: [ref, version], each once
-// parameters: keys
-UNWIND $keys AS key
-MATCH (m:Message {router: key[0], version: key[1]})<-[t:INTEGRATED_INTO]-()
-RETURN DISTINCT t.ref, t.profile_version

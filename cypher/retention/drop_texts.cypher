@@ -1,7 +1,0 @@
-// name: retention/drop_texts
-// purpose: drop these profile versions; how many
-// parameters: keys
-UNWIND $keys AS key
-MATCH (p:ProfileVersion {ref: key[0], version: key[1]})
-DETACH DELETE p
-RETURN count(*)

@@ -1,6 +1,0 @@
-// name: retention/heard
-// purpose: the profile versions that merged or dropped these messages: [ref, version], each once
-// parameters: keys
-UNWIND $keys AS key
-MATCH (m:Message {router: key[0], version: key[1]})-[:MERGED_INTO]->(p:ProfileVersion)
-RETURN DISTINCT p.ref, p.version

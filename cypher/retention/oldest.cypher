@@ -1,5 +1,0 @@
-// name: retention/oldest
-// purpose: the sequence from which on time travel answers
-// parameters: none
-MATCH (p:Progress {name: 'retention'})
-RETURN p.oldest

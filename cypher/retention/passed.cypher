@@ -1,9 +1,0 @@
-// name: retention/passed
-// purpose: a run has ended: the newest round at or before its sequence, up to which no edge is to be dropped any more
-// parameters: before
-MATCH (r:Progress {name: 'retention'})
-SET r.locked = true
-WITH r, head(COLLECT { MATCH (d:Round) WHERE d.number > coalesce(r.edges, 0) AND d.sequence <= $before
-                       RETURN d.number ORDER BY d.number DESC LIMIT 1 }) AS round
-WHERE round IS NOT NULL
-SET r.edges = round

@@ -1,7 +1,0 @@
-// name: rounds/after
-// purpose: published rounds after one
-// parameters: number, limit
-MATCH (r:Round)
-WHERE r.number > $number
-RETURN r.number, r.boundary, r.sequence, r.changed, r.touched, r.edges_opened, r.edges_closed, r.reached
-ORDER BY r.number LIMIT $limit

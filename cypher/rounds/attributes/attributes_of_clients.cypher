@@ -1,0 +1,7 @@
+// name: rounds/attributes/attributes_of_clients
+// purpose: what each client held at the last round
+// parameters: refs
+UNWIND $refs AS ref
+MATCH (c:Client {ref: ref})
+WHERE c.holds IS NOT NULL
+RETURN collect([c.ref, c.holds])

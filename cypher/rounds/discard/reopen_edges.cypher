@@ -1,0 +1,8 @@
+// name: rounds/discard/reopen_edges
+// purpose: edges that an unfinished round closed stand again, some a call; how many
+// parameters: last, limit
+MATCH ()-[e:ROUTES_TO]->()
+WHERE e.closed > $last AND e.router >= 0
+WITH e LIMIT $limit
+REMOVE e.closed
+RETURN count(e)

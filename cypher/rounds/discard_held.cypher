@@ -1,8 +1,0 @@
-// name: rounds/discard_held
-// purpose: what an unfinished round staged of clients' attributes goes, some a call; how many
-// parameters: limit
-MATCH (c:Client)
-WHERE c.staged > 0
-WITH c LIMIT $limit
-REMOVE c.staged, c.staged_holds
-RETURN count(*)

@@ -1,0 +1,12 @@
+// name: rounds/edges/current_edges_of_routers
+// purpose: all standing edges of some routers, as columns; from is the round's number, negative, until its sequence is set
+// parameters: routers
+CALL () {
+  MATCH (d:Round)
+  WHERE d.number > 0
+  RETURN d.number AS last ORDER BY d.number DESC LIMIT 1
+}
+UNWIND $routers AS number
+MATCH (r:Router {number: number})-[e:ROUTES_TO]->(c:Client)
+WHERE e.opened + 0 <= last AND (e.closed IS NULL OR e.closed + 0 > last)
+RETURN collect(number), collect(c.ref), collect(e.score), collect(coalesce(e.from, -e.opened))

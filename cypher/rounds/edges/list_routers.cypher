@@ -1,0 +1,7 @@
+// name: rounds/edges/list_routers
+// purpose: the number of every router, ascending
+// parameters: none
+MATCH (r:Router)
+WHERE r.number >= 0
+WITH r.number AS number ORDER BY number
+RETURN collect(number)

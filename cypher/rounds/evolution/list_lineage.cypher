@@ -1,0 +1,10 @@
+// name: rounds/evolution/list_lineage
+// purpose: every step of every published run
+// parameters: none
+MATCH (before:Router)
+WHERE before.number >= 0
+CALL (before) {
+  MATCH (before)-[s:EVOLVED_INTO]->(after:Router)
+  RETURN s.run AS run, after.number AS became, s.kind AS kind
+}
+RETURN run, before.number, became, kind ORDER BY run, before.number, became

@@ -1,0 +1,10 @@
+// name: rounds/messages/current_messages
+// purpose: for each (router, round) the message that was current then
+// parameters: pairs
+UNWIND $pairs AS pair
+CALL (pair) {
+  MATCH (m:Message)
+  WHERE m.router = pair[0] AND m.round > 0 AND m.round <= pair[1]
+  RETURN m.round AS round, m.version AS version, m.lone AS lone ORDER BY m.router DESC, m.round DESC LIMIT 1
+}
+RETURN pair[0], pair[1], version, round, lone

@@ -1,0 +1,14 @@
+// name: rounds/messages/parts_with_attributes
+// purpose: what of some attributes messages were integrated from, but by one client, in order
+// parameters: keys, attributes, but
+UNWIND $keys AS key
+MATCH (m:Message {router: key[0], version: key[1]})
+UNWIND $attributes AS name
+CALL (m, name) {
+  MATCH (a:Attribute {name: name})
+  MATCH (a)-[t:INTEGRATED_INTO]->(m)
+  WHERE t.ref <> $but
+  RETURN t
+}
+WITH m, name, t ORDER BY t.place
+RETURN collect([m.router, m.version, name, t.ref, t.profile_version, t.sequence])

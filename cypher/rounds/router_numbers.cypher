@@ -1,7 +1,0 @@
-// name: rounds/router_numbers
-// purpose: the number of every router, ascending
-// parameters: none
-MATCH (r:Router)
-WHERE r.number >= 0
-WITH r.number AS number ORDER BY number
-RETURN collect(number)

@@ -1,5 +1,0 @@
-// name: rounds/routers
-// purpose: routers by number
-// parameters: rows
-UNWIND $rows AS number
-MERGE (:Router {number: number})

@@ -1,6 +1,0 @@
-// name: rounds/sequences
-// purpose: the places of rounds in the log
-// parameters: numbers
-UNWIND $numbers AS number
-MATCH (r:Round {number: number})
-RETURN r.number, r.sequence

@@ -1,6 +1,0 @@
-// name: rounds/stage_held
-// purpose: the canonical attributes that clients now hold, invisible until the round is published
-// parameters: round, rows
-UNWIND $rows AS row
-MATCH (c:Client {ref: row[0]})
-SET c.staged = $round, c.staged_holds = row[1]

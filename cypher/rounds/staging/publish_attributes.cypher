@@ -1,0 +1,7 @@
+// name: rounds/staging/publish_attributes
+// purpose: staged attributes can be seen
+// parameters: round
+MATCH (a:Attribute)
+WHERE a.staged = $round
+SET a.router = a.staged_router, a.holders = a.staged_holders, a.canonical = a.staged_canonical
+REMOVE a.staged, a.staged_router, a.staged_holders, a.staged_canonical

@@ -1,0 +1,6 @@
+// name: rounds/staging/stage_attributes
+// purpose: attributes that are new, mapped or counted anew, invisible until the round is published
+// parameters: round, rows
+UNWIND $rows AS row
+MERGE (a:Attribute {name: row[0]})
+SET a.staged = $round, a.staged_router = row[1], a.staged_holders = row[2], a.staged_canonical = row[3]

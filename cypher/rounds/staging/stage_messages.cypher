@@ -1,0 +1,8 @@
+// name: rounds/staging/stage_messages
+// purpose: router versions, which are the messages, invisible until their round is published
+// parameters: rows
+UNWIND $rows AS row
+MATCH (r:Router {number: row.router})
+MERGE (m:Message {router: row.router, version: row.version})
+SET m = row
+MERGE (r)-[:SENT]->(m)

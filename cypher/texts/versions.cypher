@@ -1,7 +1,0 @@
-// name: texts/versions
-// purpose: the versions of these clients' texts
-// parameters: refs
-UNWIND $refs AS ref
-MATCH (c:Client {ref: ref})
-WHERE c.version > 0
-RETURN collect([c.ref, c.version])
