@@ -1,5 +1,5 @@
 // name: connection/count_nodes
-// purpose: how many nodes the database holds: the count store answers, nothing is read
+// purpose: count the nodes of the database (the count store answers; nothing is scanned)
 // parameters: none
 MATCH (n)
 RETURN count(n) AS nodes

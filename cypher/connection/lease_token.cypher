@@ -1,5 +1,5 @@
 // name: connection/lease_token
-// purpose: hold a lease's token until the transaction ends: nobody takes it over meanwhile
+// purpose: read a lease's token and lock it until the transaction ends, so that no other process can acquire the lease meanwhile
 // parameters: name
 MATCH (l:Lease {name: $name})
 SET l.locked = true

@@ -1,5 +1,5 @@
 // name: connection/list_indexes
-// purpose: which indexes the database has, those of constraints too, and their states
+// purpose: all indexes of the database, including those of constraints, and their states
 // parameters: none
 SHOW INDEXES YIELD name, state
 RETURN name, state

@@ -1,5 +1,5 @@
 // name: connection/load_fact
-// purpose: a named fact
+// purpose: the value of a named fact
 // parameters: name
 MATCH (f:Fact {name: $name})
 RETURN f.value

@@ -1,5 +1,5 @@
 // name: connection/release_lease
-// purpose: give a lease back; nothing where it was lost
+// purpose: release a lease; no change if the lease was lost
 // parameters: name, token
 MATCH (l:Lease {name: $name})
 SET l.locked = true

@@ -1,5 +1,5 @@
 // name: connection/set_schema_version
-// purpose: a database becomes ours, or is of the next schema; the nodes that count are there
+// purpose: mark the database as ours and set its schema version; create the nodes that count
 // parameters: schema
 MERGE (m:Meta {of: 'propagation'})
 SET m.schema = $schema

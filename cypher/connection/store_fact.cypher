@@ -1,5 +1,5 @@
 // name: connection/store_fact
-// purpose: a named fact, in place of what was there
+// purpose: store a named fact in place of an older value
 // parameters: name, value
 MERGE (f:Fact {name: $name})
 SET f.value = $value

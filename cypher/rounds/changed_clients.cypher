@@ -1,5 +1,5 @@
 // name: rounds/changed_clients
-// purpose: clients with a profile version written for a sequence in this range
+// purpose: the clients with a version of their text written in a range of sequences
 // parameters: after, through
 MATCH (p:ProfileVersion)
 WHERE p.sequence > $after AND p.sequence <= $through

@@ -1,5 +1,5 @@
 // name: rounds/rounds_after
-// purpose: published rounds after one
+// purpose: published rounds after a number
 // parameters: number, limit
 MATCH (r:Round)
 WHERE r.number > $number

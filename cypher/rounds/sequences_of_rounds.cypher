@@ -1,5 +1,5 @@
 // name: rounds/sequences_of_rounds
-// purpose: the places of rounds in the log
+// purpose: the sequences of rounds
 // parameters: numbers
 UNWIND $numbers AS number
 MATCH (r:Round {number: number})

@@ -1,5 +1,5 @@
 // name: forget/client/delete_attributes
-// purpose: attributes that are gone, those that were mapped to them, and names that no longer stand for another
+// purpose: delete attributes and those mapped to them, and unmap names that no longer stand for another
 // parameters: gone, unmapped
 // scans: Attribute, which ones were mapped to those that go is not indexed
 MATCH (a:Attribute)

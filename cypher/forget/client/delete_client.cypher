@@ -1,5 +1,5 @@
 // name: forget/client/delete_client
-// purpose: a client goes with what it was, and is nobody's negative any more: any repeat of such an event is a repeat
+// purpose: delete a client with its earlier contents, and unlink it where it is a negative: any repeat of such an event counts as a repeat
 // parameters: ref
 MATCH (c:Client {ref: $ref})
 CALL (c) {

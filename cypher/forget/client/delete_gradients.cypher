@@ -1,5 +1,5 @@
 // name: forget/client/delete_gradients
-// purpose: what was said that names an attribute that is gone
+// purpose: delete the gradients that name a deleted attribute
 // parameters: modules, words
 UNWIND $modules AS module
 MATCH (g:Gradient)

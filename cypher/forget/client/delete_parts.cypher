@@ -1,5 +1,5 @@
 // name: forget/client/delete_parts
-// purpose: what a client brought to messages
+// purpose: delete the parts that a client contributed to messages
 // parameters: ref
 MATCH ()-[t:INTEGRATED_INTO]->()
 WHERE t.ref = $ref

@@ -1,5 +1,5 @@
 // name: forget/client/delete_retracted_events
-// purpose: a client's retracted events
+// purpose: delete a client's retracted events
 // parameters: ref
 CALL () {
   MATCH (r:Retracted)

@@ -1,5 +1,5 @@
 // name: forget/client/delete_routers
-// purpose: routers that were a client themselves
+// purpose: delete routers that stood for a client (point-to-point routing)
 // parameters: routers
 UNWIND $routers AS router
 MATCH (r:Router {number: router})

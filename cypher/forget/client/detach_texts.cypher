@@ -1,5 +1,5 @@
 // name: forget/client/detach_texts
-// purpose: no version of a client's text is one from now on; they go in parts
+// purpose: detach all versions of a client's text; the sweep deletes them in batches
 // parameters: ref
 MATCH (c:Client {ref: $ref})-[:HAS]->(p:ProfileVersion)
 SET p:Leaving

@@ -1,5 +1,5 @@
 // name: forget/client/messages_of_routers
-// purpose: every message of some routers: keys
+// purpose: the keys of all messages of some routers
 // parameters: routers
 UNWIND $routers AS router
 MATCH (m:Message)

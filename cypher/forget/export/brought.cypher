@@ -1,5 +1,5 @@
 // name: forget/export/brought
-// purpose: what a client brought to messages
+// purpose: the parts that a client contributed to messages
 // parameters: ref
 MATCH (a:Attribute)-[t:INTEGRATED_INTO]->(m:Message)
 WHERE t.ref = $ref

@@ -1,5 +1,5 @@
 // name: forget/export/client
-// purpose: a client, as it is
+// purpose: the client as it is now
 // parameters: ref
 MATCH (c:Client {ref: $ref})
 RETURN {client: CASE WHEN c:Item THEN 'item:' ELSE 'user:' END + c.id, title: coalesce(c.title, ''), description: coalesce(c.description, ''),

@@ -1,5 +1,5 @@
 // name: forget/export/client_before
-// purpose: what a client was before
+// purpose: the earlier contents of the client
 // parameters: ref
 MATCH (:Client {ref: $ref})-[:WAS]->(b:ClientBefore)
 RETURN {until: b.until, title: coalesce(b.title, ''), description: coalesce(b.description, ''), attributes: coalesce(b.attributes, []),

@@ -1,5 +1,5 @@
 // name: forget/export/dead_letter
-// purpose: a client's interactions whose reasoning failed
+// purpose: the client's interactions whose reasoning failed
 // parameters: ref
 MATCH (c:Client {ref: $ref})
 CALL (c) {

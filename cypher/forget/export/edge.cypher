@@ -1,5 +1,5 @@
 // name: forget/export/edge
-// purpose: a client's edges of the routing table
+// purpose: the client's edges in the routing table
 // parameters: ref
 MATCH (c:Client {ref: $ref})
 MATCH (c)<-[e:ROUTES_TO]-(r:Router)

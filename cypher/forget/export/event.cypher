@@ -1,5 +1,5 @@
 // name: forget/export/event
-// purpose: the interactions that name a client
+// purpose: the interactions that name the client
 // parameters: ref
 MATCH (c:Client {ref: $ref})
 CALL (c) {

@@ -1,5 +1,5 @@
 // name: forget/export/gradient
-// purpose: what was said of a client's modules, and what its interactions said
+// purpose: the gradients of the client's modules, and those of its interactions
 // parameters: ref, modules
 MATCH (c:Client {ref: $ref})
 CALL (c) {

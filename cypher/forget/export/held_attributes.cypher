@@ -1,5 +1,5 @@
 // name: forget/export/held_attributes
-// purpose: what a client held at the last round
+// purpose: the client's attributes at the last round
 // parameters: ref
 MATCH (c:Client {ref: $ref})
 WHERE c.holds IS NOT NULL

@@ -1,5 +1,5 @@
 // name: forget/export/merge
-// purpose: what a client merged or dropped
+// purpose: the messages that the client merged or dropped
 // parameters: ref
 MATCH (c:Client {ref: $ref})-[:HAS]->(p:ProfileVersion)
 MATCH (p)<-[g:MERGED_INTO]-(m:Message)

@@ -1,5 +1,5 @@
 // name: forget/export/point
-// purpose: a client's point, where the service's own index keeps it beside the graph
+// purpose: the client's point, if the service keeps its vector index in the graph
 // parameters: collection, key
 MATCH (p:Point)
 WHERE p.shelf STARTS WITH $collection AND p.id > '' AND p.key = $key

@@ -1,5 +1,5 @@
 // name: forget/export/profile_versions
-// purpose: the versions of a client's text: its columns, then when each was written, and for what
+// purpose: the versions of the client's text: its columns, then when and for what each was written
 // parameters: ref
 MATCH (p:ProfileVersion)
 WHERE p.ref = $ref AND p.version > 0

@@ -1,5 +1,5 @@
 // name: forget/export/reasoned
-// purpose: which of a client's interactions are reasoned
+// purpose: the client's interactions that are reasoned
 // parameters: ref
 MATCH (c:Client {ref: $ref})
 CALL (c) {

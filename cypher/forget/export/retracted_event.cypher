@@ -1,5 +1,5 @@
 // name: forget/export/retracted_event
-// purpose: a client's events that were retracted
+// purpose: the client's retracted events
 // parameters: ref
 CALL () {
   MATCH (r:Retracted)

@@ -1,5 +1,5 @@
 // name: forget/learned_rows/block_sizes
-// purpose: how many interactions each block holds, from one on, newest first
+// purpose: the number of interactions in each block from a sequence on, newest first
 // parameters: since
 MATCH (b:LearnedBlock)
 WHERE b.through >= $since

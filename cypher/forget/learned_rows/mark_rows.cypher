@@ -1,5 +1,5 @@
 // name: forget/learned_rows/mark_rows
-// purpose: rows of learned blocks hold nothing from now on, others are a first adoption; written into the block later
+// purpose: mark rows of learned blocks as empty, and others as a first adoption; they are written into the blocks later
 // parameters: rows
 UNWIND $rows AS row
 MATCH (b:LearnedBlock {through: row[0]})

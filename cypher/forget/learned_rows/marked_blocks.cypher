@@ -1,5 +1,5 @@
 // name: forget/learned_rows/marked_blocks
-// purpose: blocks with rows that are marked, held until the transaction ends, some a call
+// purpose: some blocks with marked rows, locked until the transaction ends
 // parameters: limit
 MATCH (b:LearnedBlock {marked: true})
 WITH b LIMIT $limit

@@ -1,5 +1,5 @@
 // name: forget/learned_rows/write_block
-// purpose: a block's columns with what was marked
+// purpose: write a block's columns with its marked rows
 // parameters: through, drawn, wrote
 MATCH (b:LearnedBlock {through: $through})
 SET b.drawn = $drawn, b.wrote = $wrote

@@ -1,5 +1,5 @@
 // name: forget/retention/delete_edges
-// purpose: drop edges that were closed at or before a sequence, but a client's first one, some a call; how many. What stayed of a run that ended stays
+// purpose: delete a batch of edges that closed at or before a sequence, except a client's first one; returns how many. Edges that a finished run kept stay
 // parameters: before, limit
 MATCH (r:Progress {name: 'retention'})
 WITH coalesce(r.edges, 0) AS passed

@@ -1,5 +1,5 @@
 // name: forget/retention/delete_gradients
-// purpose: drop gradients of one kind of module up to a sequence, some a call; how many
+// purpose: delete a batch of gradients of one kind of module up to a sequence; returns how many
 // parameters: module, before, limit
 MATCH (g:Gradient)
 WHERE g.module = $module AND g.sequence <= $before AND g.owner >= 0

@@ -1,5 +1,5 @@
 // name: forget/retention/delete_messages
-// purpose: drop these messages and what they were integrated from, but those that were merged after a sequence; how many
+// purpose: delete messages and their parts, except messages merged after a sequence; returns how many
 // parameters: keys, before
 UNWIND $keys AS key
 MATCH (m:Message {router: key[0], version: key[1]})

@@ -1,5 +1,5 @@
 // name: forget/retention/delete_texts
-// purpose: drop these profile versions; how many
+// purpose: delete versions of texts; returns how many
 // parameters: keys
 UNWIND $keys AS key
 MATCH (p:ProfileVersion {ref: key[0], version: key[1]})

@@ -1,5 +1,5 @@
 // name: forget/retention/finish_retention
-// purpose: a run has ended: the newest round at or before its sequence, up to which no edge is to be dropped any more
+// purpose: end a run: store the newest round at or before its sequence, up to which all edges have been checked
 // parameters: before
 MATCH (r:Progress {name: 'retention'})
 SET r.locked = true

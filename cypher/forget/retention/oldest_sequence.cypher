@@ -1,5 +1,5 @@
 // name: forget/retention/oldest_sequence
-// purpose: the sequence from which on time travel answers
+// purpose: the oldest sequence that time travel can answer
 // parameters: none
 MATCH (p:Progress {name: 'retention'})
 RETURN p.oldest

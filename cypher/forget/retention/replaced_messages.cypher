@@ -1,5 +1,5 @@
 // name: forget/retention/replaced_messages
-// purpose: messages whose router's next one that is left was published at or before a sequence, and that nobody merged since
+// purpose: messages whose next remaining version was published at or before a sequence and that no client merged since
 // parameters: before
 MATCH (d:Round)
 WHERE d.number > 0 AND d.sequence <= $before

@@ -1,5 +1,5 @@
 // name: forget/retention/replaced_texts
-// purpose: profile versions whose next one that is left was written at or before a sequence
+// purpose: versions of texts whose next remaining version was written at or before a sequence
 // parameters: before
 MATCH (n:ProfileVersion)
 WHERE n.sequence <= $before AND n.version > 1

@@ -1,5 +1,5 @@
 // name: forget/retention/set_oldest_sequence
-// purpose: time travel answers from here on, or from where it did if that is later
+// purpose: move the oldest sequence of time travel forward, never back
 // parameters: before
 MATCH (p:Progress {name: 'retention'})
 SET p.locked = true

@@ -1,5 +1,5 @@
 // name: forget/retention/texts_of_parts
-// purpose: the profile versions that brought what these messages carry: [ref, version], each once
+// purpose: the versions of texts that contributed to messages: [ref, version], each once
 // parameters: keys
 UNWIND $keys AS key
 MATCH (m:Message {router: key[0], version: key[1]})<-[t:INTEGRATED_INTO]-()

@@ -1,5 +1,5 @@
 // name: forget/retention/texts_that_read
-// purpose: the profile versions that merged or dropped these messages: [ref, version], each once
+// purpose: the versions of texts that merged or dropped messages: [ref, version], each once
 // parameters: keys
 UNWIND $keys AS key
 MATCH (m:Message {router: key[0], version: key[1]})-[:MERGED_INTO]->(p:ProfileVersion)

@@ -1,5 +1,5 @@
 // name: forget/search/citing_texts
-// purpose: versions of clients' texts that a trail leads through and that cite what it names: ref, version, whether it is the current one
+// purpose: the versions of texts that a search covers and that cite one of its sources: ref, version, whether it is the current one
 // parameters: trails
 UNWIND $trails AS trail
 CALL (trail) {

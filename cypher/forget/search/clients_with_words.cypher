@@ -1,5 +1,5 @@
 // name: forget/search/clients_with_words
-// purpose: of a part of all texts in the order of their commits: the last one, and whose texts hold one of the words
+// purpose: of one page of all texts in commit order: the last number, and the clients whose texts contain one of the words
 // parameters: after, limit, words, escaped
 MATCH (p:ProfileVersion)
 WHERE p.number > $after

@@ -1,5 +1,5 @@
 // name: forget/search/events_of_client
-// purpose: the interactions of a client, and the ids of its retracted ones
+// purpose: a client's interactions, and the ids of its retracted events
 // parameters: ref
 MATCH (c:Client {ref: $ref})
 RETURN COLLECT { MATCH (c)-[:DID]->(i:Interaction) RETURN [i.sequence, i.event_id] } + COLLECT { MATCH (c)<-[:WITH]-(i:Interaction) RETURN [i.sequence, i.event_id] } AS interactions,

@@ -1,5 +1,5 @@
 // name: forget/search/interactions_of_clients
-// purpose: every interaction of these clients, as user or positive item
+// purpose: all interactions of clients, as user or as positive item
 // parameters: refs
 UNWIND $refs AS ref
 MATCH (c:Client {ref: ref})

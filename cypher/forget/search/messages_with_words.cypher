@@ -1,5 +1,5 @@
 // name: forget/search/messages_with_words
-// purpose: messages that hold one of the words, and those whose text was taken back before
+// purpose: the messages that contain one of the words, and those whose text was withdrawn before
 // parameters: words
 // scans: Message, each text is looked at
 MATCH (m:Message)

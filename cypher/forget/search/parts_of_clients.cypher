@@ -1,5 +1,5 @@
 // name: forget/search/parts_of_clients
-// purpose: parts of messages that clients brought, those of some interactions only where they are given
+// purpose: the parts of messages that clients contributed; only those of some interactions if these are given
 // parameters: refs, sequences
 UNWIND $refs AS ref
 MATCH (a:Attribute)-[t:INTEGRATED_INTO]->(m:Message)

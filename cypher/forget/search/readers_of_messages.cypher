@@ -1,5 +1,5 @@
 // name: forget/search/readers_of_messages
-// purpose: who merged these messages, and into which version
+// purpose: the clients that merged messages, with the version of their text
 // parameters: keys, outcome
 UNWIND $keys AS key
 MATCH (m:Message {router: key[0], version: key[1]})-[g:MERGED_INTO]->(p:ProfileVersion)

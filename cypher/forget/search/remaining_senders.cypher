@@ -1,5 +1,5 @@
 // name: forget/search/remaining_senders
-// purpose: who else brought these attributes to these messages, some of each
+// purpose: some of the other clients that contributed these attributes to these messages
 // parameters: rows, refs, sequences, limit
 UNWIND $rows AS row
 MATCH (m:Message {router: row[0], version: row[1]})

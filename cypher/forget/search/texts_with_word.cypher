@@ -1,5 +1,5 @@
 // name: forget/search/texts_with_word
-// purpose: of a part of all clients in order of their refs: the last one, and what those say that hold a word, but one of them
+// purpose: of one page of all clients by ref: the last ref, and the clients' own texts that contain a word; one client is left out
 // parameters: after, limit, ref, word
 MATCH (c:Client)
 WHERE c.ref > $after

@@ -1,5 +1,5 @@
 // name: forget/search/user_choices
-// purpose: what these users chose, in sequence order by user: user, sequence, item, weight, when the item's own text changed last
+// purpose: the choices of users, by user and sequence: user, sequence, item, weight, when the item's own text last changed
 // parameters: refs
 UNWIND $refs AS ref
 MATCH (:Client {ref: ref})-[:DID]->(i:Interaction)-[:WITH]->(c:Client)

@@ -1,5 +1,5 @@
 // name: forget/wiping/finish_wiping
-// purpose: nothing is left of who had been forgotten by then; where somebody was forgotten since, it stays due
+// purpose: note that no traces of forgotten clients remain, unless another erasure was counted since
 // parameters: times
 MATCH (p:Progress {name: 'forgetting'})
 SET p.locked = true

@@ -1,5 +1,5 @@
 // name: forget/wiping/pending_clients
-// purpose: refs of forgotten clients of which something may be left
+// purpose: the refs of forgotten clients of which traces may remain
 // parameters: none
 MATCH (p:Progress {name: 'forgetting'})
 RETURN p.leaving

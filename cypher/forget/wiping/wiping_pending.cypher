@@ -1,5 +1,5 @@
 // name: forget/wiping/wiping_pending
-// purpose: whether a client was forgotten and is not wiped
+// purpose: whether traces of a forgotten client may remain
 // parameters: none
 MATCH (p:Progress {name: 'forgetting'})
 RETURN p.due

@@ -1,5 +1,5 @@
 // name: forget/withdrawal/create_gaps
-// purpose: interactions are gaps of the log from now on; what hangs on them goes in parts. learned: their block has a row of each
+// purpose: turn interactions into gaps of the log; the sweep deletes the rest in batches. learned: whether their block has a row of each
 // parameters: rows
 UNWIND $rows AS row
 MATCH (i:Interaction {sequence: row[0]})

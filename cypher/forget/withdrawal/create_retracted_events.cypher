@@ -1,5 +1,5 @@
 // name: forget/withdrawal/create_retracted_events
-// purpose: of interactions that go: their ids and contents' hashes, so that a repeat is still a repeat
+// purpose: keep the ids and content hashes of withdrawn interactions, so that a repeat is still recognized
 // parameters: sequences
 UNWIND $sequences AS sequence
 MATCH (i:Interaction {sequence: sequence})

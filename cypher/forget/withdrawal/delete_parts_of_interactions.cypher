@@ -1,5 +1,5 @@
 // name: forget/withdrawal/delete_parts_of_interactions
-// purpose: what interactions brought to these messages
+// purpose: delete the parts that interactions contributed to messages
 // parameters: keys, sequences
 UNWIND $keys AS key
 MATCH (m:Message {router: key[0], version: key[1]})<-[t:INTEGRATED_INTO]-()

@@ -1,5 +1,5 @@
 // name: forget/withdrawal/recorded_interactions
-// purpose: which of these interactions are recorded
+// purpose: those of these interactions that are recorded
 // parameters: sequences
 UNWIND $sequences AS sequence
 MATCH (i:Interaction {sequence: sequence})

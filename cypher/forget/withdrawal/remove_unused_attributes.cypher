@@ -1,5 +1,5 @@
 // name: forget/withdrawal/remove_unused_attributes
-// purpose: attributes that nobody holds any more
+// purpose: remove attributes that no client holds any more
 // parameters: names
 // scans: Client, what each holds is looked at
 MATCH (c:Client)

@@ -1,5 +1,5 @@
 // name: forget/withdrawal/set_client_attributes
-// purpose: what clients hold now
+// purpose: set the attributes that clients hold
 // parameters: rows
 UNWIND $rows AS row
 MATCH (c:Client {ref: row[0]})

@@ -1,5 +1,5 @@
 // name: forget/withdrawal/update_holders
-// purpose: attributes counted anew
+// purpose: set the number of holders of attributes
 // parameters: rows
 UNWIND $rows AS row
 MATCH (a:Attribute {name: row[0]})

@@ -1,5 +1,5 @@
 // name: forget/withdrawal/update_messages
-// purpose: messages as they are from now on
+// purpose: set new contents of messages
 // parameters: rows
 UNWIND $rows AS row
 MATCH (m:Message {router: row[0], version: row[1]})

@@ -1,5 +1,5 @@
 // name: forget/withdrawal/update_senders
-// purpose: who messages that lost parts still come from
+// purpose: set the remaining senders of messages that lost parts
 // parameters: keys, senders
 UNWIND $keys AS key
 MATCH (m:Message {router: key[0], version: key[1]})

@@ -1,5 +1,5 @@
 // name: forget/withdrawal/update_texts
-// purpose: stored versions read differently from now on; one that retention dropped meanwhile stays dropped
+// purpose: set new contents of stored versions of texts; versions that retention deleted meanwhile stay deleted
 // parameters: rows
 UNWIND $rows AS row
 MATCH (p:ProfileVersion {ref: row[0], version: row[1]})

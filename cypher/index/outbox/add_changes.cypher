@@ -1,5 +1,5 @@
 // name: index/outbox/add_changes
-// purpose: texts and messages that the vector index has to learn
+// purpose: add changes for the vector index
 // parameters: rows, now
 UNWIND $rows AS row
 MERGE (w:Waiting {id: row[0]})

@@ -1,5 +1,5 @@
 // name: index/outbox/count_changes
-// purpose: how many changes wait
+// purpose: count the changes that wait for the vector index
 // parameters: none
 MATCH (w:Waiting)
 WHERE w.at > 0

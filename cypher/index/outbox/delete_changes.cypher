@@ -1,5 +1,5 @@
 // name: index/outbox/delete_changes
-// purpose: changes that the index has; newer ones stay
+// purpose: delete changes that the index has received, in this version or an older one
 // parameters: rows
 UNWIND $rows AS row
 MATCH (w:Waiting {id: row[0]})

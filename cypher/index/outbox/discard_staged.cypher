@@ -1,5 +1,5 @@
 // name: index/outbox/discard_staged
-// purpose: what an unfinished round staged, some a call; how many
+// purpose: delete a batch of changes that an unfinished round staged; returns how many
 // parameters: limit
 MATCH (w:Waiting {staged: true})
 WITH w LIMIT $limit

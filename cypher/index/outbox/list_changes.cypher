@@ -1,5 +1,5 @@
 // name: index/outbox/list_changes
-// purpose: the changes that have waited for so long, longest first
+// purpose: the oldest changes that wait for the vector index
 // parameters: age, limit, now
 MATCH (w:Waiting)
 WHERE w.at <= coalesce($now, timestamp()) - $age

@@ -1,5 +1,5 @@
 // name: index/outbox/publish_changes
-// purpose: what a round staged waits from now on
+// purpose: publish the staged changes of a round
 // parameters: now
 MATCH (w:Waiting {staged: true})
 SET w.at = coalesce($now, timestamp())

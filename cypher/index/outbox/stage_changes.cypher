@@ -1,5 +1,5 @@
 // name: index/outbox/stage_changes
-// purpose: what a round will change of the vector index
+// purpose: stage changes for the vector index, invisible until their round is published
 // parameters: rows, round
 UNWIND $rows AS row
 MERGE (w:Waiting {id: row[0]})

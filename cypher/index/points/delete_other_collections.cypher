@@ -1,5 +1,5 @@
 // name: index/points/delete_other_collections
-// purpose: points that are on none of these shelves
+// purpose: delete the points of other collections than these
 // parameters: shelves
 // scans: Point, all of another index
 MATCH (p:Point)

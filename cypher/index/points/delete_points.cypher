@@ -1,5 +1,5 @@
 // name: index/points/delete_points
-// purpose: points by id
+// purpose: delete points
 // parameters: ids
 UNWIND $ids AS id
 MATCH (p:Point {id: id})

@@ -1,5 +1,5 @@
 // name: index/points/load_points
-// purpose: points of a shelf in order of their ids, some a call
+// purpose: one page of the points of a collection
 // parameters: shelf, after, limit
 MATCH (p:Point)
 WHERE p.shelf = $shelf AND p.id > $after

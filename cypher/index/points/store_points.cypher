@@ -1,5 +1,5 @@
 // name: index/points/store_points
-// purpose: points of a shelf; one stays as it is where the stored version is newer
+// purpose: store points, except where a newer version is stored
 // parameters: shelf, rows
 UNWIND $rows AS row
 MERGE (p:Point {id: row[0]})

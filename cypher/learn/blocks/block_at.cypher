@@ -1,5 +1,5 @@
 // name: learn/blocks/block_at
-// purpose: the block that a sequence belongs to
+// purpose: the block that contains a sequence
 // parameters: sequence
 MATCH (b:LearnedBlock)
 WHERE b.through >= $sequence

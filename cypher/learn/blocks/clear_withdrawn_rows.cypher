@@ -1,5 +1,5 @@
 // name: learn/blocks/clear_withdrawn_rows
-// purpose: blocks that were learned again have no rows of what was taken back before
+// purpose: note that the blocks learned again have no rows of interactions that were withdrawn before
 // parameters: through
 MATCH (v:Vacant)
 WHERE v.sequence <= $through

@@ -1,5 +1,5 @@
 // name: learn/blocks/discard_staged_blocks
-// purpose: blocks that were learned again and never published are none from now on; they go in parts
+// purpose: drop staged blocks that were never published; the sweep deletes them in batches
 // parameters: none
 MATCH (b:StagedBlock)
 WHERE b.through >= 0

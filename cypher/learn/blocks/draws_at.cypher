@@ -1,5 +1,5 @@
 // name: learn/blocks/draws_at
-// purpose: what learn drew and scored for the block that a sequence belongs to
+// purpose: the negatives and scores of the block that contains a sequence
 // parameters: sequence
 MATCH (b:LearnedBlock)
 WHERE b.through >= $sequence

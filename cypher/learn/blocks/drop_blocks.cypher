@@ -1,5 +1,5 @@
 // name: learn/blocks/drop_blocks
-// purpose: the blocks that were learned on the old start are none from now on; they go in parts
+// purpose: drop the blocks that were learned on the old start; the sweep deletes them in batches
 // parameters: through
 MATCH (b:LearnedBlock)
 WHERE b.through <= $through

@@ -1,5 +1,5 @@
 // name: learn/blocks/publish_staged_blocks
-// purpose: the blocks that were learned again are the learned ones
+// purpose: publish the staged blocks
 // parameters: none
 MATCH (b:StagedBlock)
 WHERE b.through >= 0

@@ -1,5 +1,5 @@
 // name: learn/blocks/stage_blocks
-// purpose: blocks that were learned again, invisible until their epoch opens
+// purpose: stage blocks that were learned again, invisible until their epoch opens
 // parameters: rows
 UNWIND $rows AS row
 CREATE (b:StagedBlock)

@@ -1,5 +1,5 @@
 // name: learn/checkpoints/create_checkpoint
-// purpose: a new checkpoint, invisible; one that was never completed goes; its id
+// purpose: create an invisible checkpoint and delete one that was never completed; returns the id
 // parameters: sequence, epoch, barrier
 // scans: Checkpoint, of which there is one beside the barriers
 MATCH (p:Progress {name: 'checkpoint'})

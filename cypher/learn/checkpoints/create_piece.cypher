@@ -1,4 +1,4 @@
 // name: learn/checkpoints/create_piece
-// purpose: a piece of one array
+// purpose: create a piece of one array
 // parameters: checkpoint, name, part, dtype, shape, data
 CREATE (:CheckpointPart {checkpoint: $checkpoint, name: $name, part: $part, dtype: $dtype, shape: $shape, data: $data})

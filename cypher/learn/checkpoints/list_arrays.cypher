@@ -1,5 +1,5 @@
 // name: learn/checkpoints/list_arrays
-// purpose: the arrays of a checkpoint, by their first pieces
+// purpose: the arrays of a checkpoint, with type and shape
 // parameters: id
 MATCH (p:CheckpointPart)
 WHERE p.checkpoint = $id AND p.name >= '' AND p.part = 0

@@ -1,5 +1,5 @@
 // name: learn/checkpoints/newest_checkpoint
-// purpose: the newest complete one; of barriers only where told
+// purpose: the newest complete checkpoint, or the newest barrier
 // parameters: barrier
 MATCH (c:Checkpoint)
 WHERE c.id > 0 AND c.complete AND (c.barrier OR NOT $barrier)

@@ -1,5 +1,5 @@
 // name: learn/checkpoints/publish_checkpoint
-// purpose: this one is visible; older ones go, but the newest barrier. Nothing where another was begun meanwhile
+// purpose: make a checkpoint visible and delete older ones except the newest barrier; no row if another was begun meanwhile
 // parameters: id
 // scans: Checkpoint, of which there is one beside the barriers
 MATCH (c:Checkpoint {id: $id})

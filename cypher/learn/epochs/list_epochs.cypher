@@ -1,5 +1,5 @@
 // name: learn/epochs/list_epochs
-// purpose: every epoch, oldest first
+// purpose: all epochs, oldest first
 // parameters: none
 MATCH (e:Epoch)
 WHERE e.number >= 0

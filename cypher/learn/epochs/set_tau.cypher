@@ -1,5 +1,5 @@
 // name: learn/epochs/set_tau
-// purpose: eq. 4's threshold of an epoch
+// purpose: set the threshold of eq. 4 for an epoch
 // parameters: number, tau
 MATCH (e:Epoch {number: $number})
 SET e.tau = $tau

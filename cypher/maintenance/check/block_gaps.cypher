@@ -1,5 +1,5 @@
 // name: maintenance/check/block_gaps
-// purpose: learned blocks that do not start where the one before them ends
+// purpose: learned blocks that do not start where the block before them ends
 // parameters: limit
 MATCH (b:LearnedBlock)
 WHERE b.through > 0

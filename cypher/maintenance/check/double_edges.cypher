@@ -1,5 +1,5 @@
 // name: maintenance/check/double_edges
-// purpose: routers with two standing edges to one client
+// purpose: routers with two current edges to one client
 // parameters: limit
 CALL () {
   MATCH (d:Round)

@@ -1,5 +1,5 @@
 // name: maintenance/check/double_sequences
-// purpose: sequences of an interaction and of another log entry
+// purpose: sequences of both an interaction and another log entry
 // parameters: limit
 MATCH (e:LogEntry)
 WHERE e.sequence > 0

@@ -1,5 +1,5 @@
 // name: maintenance/check/first_trust_gap
-// purpose: the first sequence from which increments of trust are missing that no checkpoint covers
+// purpose: the first sequence whose increment of trust is missing although no checkpoint covers it
 // parameters: none
 // scans: Checkpoint, of which there is one beside the barriers
 OPTIONAL MATCH (c:Checkpoint)

@@ -1,5 +1,5 @@
 // name: maintenance/check/log_counts
-// purpose: how many entries the log holds, where it ends, where learn and reason are
+// purpose: the number of log entries, the last sequence, and the sequences through which learn and reason have come
 // parameters: none
 MATCH (log:Progress {name: 'log'})
 WITH log, head(COLLECT { MATCH (p:Progress {name: 'reason'}) RETURN p.through }) AS reasoned

@@ -1,5 +1,5 @@
 // name: maintenance/check/missing_current_texts
-// purpose: clients whose current text is not there
+// purpose: clients whose current text is missing
 // parameters: limit
 // scans: Client, a check looks at every one
 MATCH (c:Client)

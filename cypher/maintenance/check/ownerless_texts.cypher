@@ -1,5 +1,5 @@
 // name: maintenance/check/ownerless_texts
-// purpose: profile versions that belong to no client
+// purpose: versions of texts that belong to no client
 // parameters: limit
 // scans: ProfileVersion, a check looks at every one
 MATCH (p:ProfileVersion)

@@ -1,5 +1,5 @@
 // name: maintenance/check/text_gaps
-// purpose: profile versions that do not follow the one before them, where time travel answers
+// purpose: versions of texts that do not follow the version before them, within retention
 // parameters: limit
 // scans: ProfileVersion, a check looks at every one
 MATCH (kept:Progress {name: 'retention'})

@@ -1,5 +1,5 @@
 // name: maintenance/check/unconnected_interactions
-// purpose: interactions that have lost their user or their item
+// purpose: interactions without their user or their item
 // parameters: limit
 // scans: Interaction, a check looks at every one
 MATCH (i:Interaction)

@@ -1,5 +1,5 @@
 // name: maintenance/check/unpublished_watermarks
-// purpose: profile versions that have merged through a round that was never published
+// purpose: versions of texts whose watermark is a round that was never published
 // parameters: limit
 // scans: ProfileVersion, a check looks at every one
 OPTIONAL MATCH (d:Round)

@@ -1,5 +1,5 @@
 // name: maintenance/check/wrong_block_sizes
-// purpose: learned blocks that hold another number of interactions than the log
+// purpose: learned blocks whose size differs from the number of interactions in the log
 // parameters: limit
 MATCH (b:LearnedBlock)
 WHERE b.through > 0

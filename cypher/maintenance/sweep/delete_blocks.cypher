@@ -1,5 +1,5 @@
 // name: maintenance/sweep/delete_blocks
-// purpose: drop blocks that others took the place of, some a call; how many
+// purpose: delete a batch of replaced blocks; returns how many
 // parameters: limit
 // scans: DroppedBlock, what was replaced and is not swept yet
 MATCH (held:Progress {name: 'checkpoint'})

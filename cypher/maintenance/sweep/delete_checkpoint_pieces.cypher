@@ -1,5 +1,5 @@
 // name: maintenance/sweep/delete_checkpoint_pieces
-// purpose: drop pieces of checkpoints that are gone, some a call; how many
+// purpose: delete a batch of pieces of deleted checkpoints; returns how many
 // parameters: limit
 // scans: CheckpointPart, a MiB each
 MATCH (held:Progress {name: 'checkpoint'})

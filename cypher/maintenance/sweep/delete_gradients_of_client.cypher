@@ -1,5 +1,5 @@
 // name: maintenance/sweep/delete_gradients_of_client
-// purpose: drop what was said of a forgotten client's own modules, some a call; how many
+// purpose: delete a batch of gradients of a forgotten client's own modules; returns how many
 // parameters: ref, modules, limit
 MATCH (held:Progress {name: 'checkpoint'})
 SET held.locked = true

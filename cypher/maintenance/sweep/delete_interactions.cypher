@@ -1,5 +1,5 @@
 // name: maintenance/sweep/delete_interactions
-// purpose: of interactions that were taken back, some a call: all but their places in the log; how many
+// purpose: delete a batch of withdrawn interactions, except for their places in the log; returns how many
 // parameters: limit
 // scans: Leaving, what was taken back and is not swept yet
 MATCH (held:Progress {name: 'checkpoint'})

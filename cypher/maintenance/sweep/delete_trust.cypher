@@ -1,5 +1,5 @@
 // name: maintenance/sweep/delete_trust
-// purpose: drop increments of trust that a complete checkpoint covers, some a call; how many blocks that were
+// purpose: delete a batch of increments of trust that a complete checkpoint covers; returns the number of blocks
 // parameters: limit
 // scans: Checkpoint, of which there is one beside the barriers
 MATCH (held:Progress {name: 'checkpoint'})

@@ -1,5 +1,5 @@
 // name: reason/claims/claimed_interactions
-// purpose: who took part in interactions, and which of the items that were drawn are still there
+// purpose: the participants of interactions, and those of the drawn items that still exist
 // parameters: sequences, drawn
 UNWIND $sequences AS sequence
 MATCH (i:Interaction {sequence: sequence})

@@ -1,5 +1,5 @@
 // name: reason/claims/create_claim
-// purpose: a worker holds these interactions until a time
+// purpose: create a claim on interactions that expires at a time
 // parameters: token, worker, expires, work
 MATCH (p:Progress {name: 'reason'})
 SET p.token = $token

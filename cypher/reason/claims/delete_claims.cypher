@@ -1,5 +1,5 @@
 // name: reason/claims/delete_claims
-// purpose: claims that are held are void: their interactions are free again
+// purpose: delete all claims: their interactions are free again
 // parameters: none
 // scans: Claim, one for each worker
 MATCH (p:Progress {name: 'reason'})

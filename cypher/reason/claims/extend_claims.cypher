@@ -1,5 +1,5 @@
 // name: reason/claims/extend_claims
-// purpose: of these claims, those that nobody took over are held for so long from now on
+// purpose: extend those of these claims that have not expired and been taken over
 // parameters: tokens, ttl, now
 UNWIND $tokens AS token
 MATCH (c:Claim {token: token})

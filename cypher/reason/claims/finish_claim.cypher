@@ -1,5 +1,5 @@
 // name: reason/claims/finish_claim
-// purpose: a claim is done; reason has passed everything below the oldest interaction that still waits
+// purpose: delete a claim, and move the reason watermark below the oldest pending interaction
 // parameters: token
 MATCH (p:Progress {name: 'reason'})
 SET p.locked = true

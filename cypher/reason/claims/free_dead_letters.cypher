@@ -1,5 +1,5 @@
 // name: reason/claims/free_dead_letters
-// purpose: the oldest dead letters that nobody holds
+// purpose: the oldest dead letters that no claim holds
 // parameters: held, limit
 MATCH (i:DeadLetter)
 WHERE i.sequence > 0 AND NOT i.sequence IN $held

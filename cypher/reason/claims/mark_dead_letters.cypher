@@ -1,5 +1,5 @@
 // name: reason/claims/mark_dead_letters
-// purpose: interactions whose reasoning failed for good
+// purpose: mark interactions as dead letters: their reasoning failed for good
 // parameters: sequences
 UNWIND $sequences AS sequence
 MATCH (i:Interaction {sequence: sequence})

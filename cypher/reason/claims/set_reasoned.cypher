@@ -1,5 +1,5 @@
 // name: reason/claims/set_reasoned
-// purpose: these interactions are reasoned: what became of each
+// purpose: store the outcome of reasoned interactions
 // parameters: rows
 UNWIND $rows AS row
 MATCH (i:Interaction {sequence: row[0]})

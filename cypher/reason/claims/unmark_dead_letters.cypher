@@ -1,5 +1,5 @@
 // name: reason/claims/unmark_dead_letters
-// purpose: dead letters that are none any more
+// purpose: unmark dead letters that were reasoned after all
 // parameters: sequences
 UNWIND $sequences AS sequence
 MATCH (i:Interaction {sequence: sequence})

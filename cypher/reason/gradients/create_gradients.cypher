@@ -1,5 +1,5 @@
 // name: reason/gradients/create_gradients
-// purpose: what credit assignment said: (interaction)-[GAVE]->(gradient)
+// purpose: create the gradients of credit assignment: (interaction)-[GAVE]->(gradient)
 // parameters: rows
 UNWIND $rows AS row
 MATCH (i:Interaction {sequence: row[0]})

@@ -1,5 +1,5 @@
 // name: reason/gradients/gradients_of_module
-// purpose: gradients of one kind of module since a sequence
+// purpose: gradients of one kind of module after a sequence
 // parameters: module, after, limit
 MATCH (g:Gradient)
 WHERE g.module = $module AND g.sequence > $after AND g.owner >= 0 AND EXISTS { (g)<-[:GAVE]-(:Interaction) }

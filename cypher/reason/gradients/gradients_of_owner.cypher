@@ -1,5 +1,5 @@
 // name: reason/gradients/gradients_of_owner
-// purpose: gradients of one module since a sequence
+// purpose: gradients of one module after a sequence
 // parameters: module, owner, after, limit
 MATCH (g:Gradient)
 WHERE g.module = $module AND g.sequence > $after AND g.owner = $owner AND EXISTS { (g)<-[:GAVE]-(:Interaction) }

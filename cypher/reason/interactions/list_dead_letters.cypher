@@ -1,5 +1,5 @@
 // name: reason/interactions/list_dead_letters
-// purpose: interactions whose reasoning failed for good, oldest first
+// purpose: dead letters, oldest first
 // parameters: limit
 MATCH (i:DeadLetter)
 WHERE i.sequence > 0

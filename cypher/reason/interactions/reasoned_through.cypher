@@ -1,5 +1,5 @@
 // name: reason/interactions/reasoned_through
-// purpose: everything at or below it is reasoned: one below the oldest learned interaction that waits
+// purpose: the sequence through which everything is reasoned: one below the oldest pending interaction
 // parameters: none
 MATCH (p:Progress {name: 'reason'})
 WITH p.through AS after,

@@ -1,5 +1,5 @@
 // name: reason/merges/create_merges
-// purpose: what reception merged or dropped: (message)-[MERGED_INTO]->(profile version)
+// purpose: create the outcomes of reception: (message)-[MERGED_INTO]->(version of a text)
 // parameters: rows
 UNWIND $rows AS row
 MATCH (p:ProfileVersion {ref: row[0], version: row[1]})

@@ -1,5 +1,5 @@
 // name: reason/merges/merges_after
-// purpose: merges in the order of their commits; waits for the commit that is being made
+// purpose: merges in commit order; waits for a running commit
 // parameters: number, through, limit
 MATCH (t:Progress {name: 'texts'})
 SET t.locked = true

@@ -1,5 +1,5 @@
 // name: reason/merges/message_reach
-// purpose: how far the messages of each router went, of merges after a number
+// purpose: how far the messages of each router reached, among merges after a number
 // parameters: after
 MATCH (m:Message)-[g:MERGED_INTO]->(:ProfileVersion)
 USING INDEX g:MERGED_INTO(number)

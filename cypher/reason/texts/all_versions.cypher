@@ -1,5 +1,5 @@
 // name: reason/texts/all_versions
-// purpose: the version of every client's text
+// purpose: the current version of every client's text
 // parameters: none
 // scans: Client, every one is asked for
 MATCH (c:Client)

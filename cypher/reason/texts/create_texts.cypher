@@ -1,5 +1,5 @@
 // name: reason/texts/create_texts
-// purpose: new versions of clients' texts
+// purpose: create new versions of clients' texts
 // parameters: now, rows, written_by
 UNWIND $rows AS row
 MATCH (c:Client {ref: row[0]})

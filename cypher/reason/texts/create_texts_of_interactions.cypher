@@ -1,5 +1,5 @@
 // name: reason/texts/create_texts_of_interactions
-// purpose: new versions of clients' texts, each by the interaction that wrote it; how many
+// purpose: create new versions of clients' texts, each linked to the interaction that wrote it; returns how many
 // parameters: now, rows, interactions
 UNWIND range(0, size($rows) - 1) AS place
 WITH $rows[place] AS row, $interactions[place] AS sequence

@@ -1,5 +1,5 @@
 // name: reason/texts/lock_clients
-// purpose: hold clients until the transaction ends; the version of each one's text
+// purpose: lock clients until the transaction ends; returns the versions of their texts
 // parameters: refs
 UNWIND $refs AS ref
 MATCH (c:Client {ref: ref})

@@ -1,5 +1,5 @@
 // name: reason/texts/lock_commit_numbers
-// purpose: hold the numbers of texts until the transaction ends: whoever commits a text waits
+// purpose: lock the commit numbers of texts until the transaction ends: other commits of texts wait
 // parameters: none
 MATCH (p:Progress {name: 'texts'})
 SET p.locked = true

@@ -1,5 +1,5 @@
 // name: reason/texts/take_commit_numbers
-// purpose: how many texts and merges were committed before, and now so many more; held until the commit, so that numbers show in their order
+// purpose: count up the commit numbers and lock them until the commit, so that numbers become visible in order; returns the old ones
 // parameters: texts, merges
 MATCH (p:Progress {name: 'texts'})
 SET p.locked = true

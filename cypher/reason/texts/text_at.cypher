@@ -1,5 +1,5 @@
 // name: reason/texts/text_at
-// purpose: the last text of a client that was written for a sequence or one before it
+// purpose: the last text of a client that was written at or before a sequence
 // parameters: ref, sequence
 MATCH (p:ProfileVersion)
 WHERE p.ref = $ref AND p.version > 0 AND p.sequence <= $sequence

@@ -1,5 +1,5 @@
 // name: reason/texts/text_versions
-// purpose: the versions of these clients' texts
+// purpose: the current versions of clients' texts
 // parameters: refs
 UNWIND $refs AS ref
 MATCH (c:Client {ref: ref})

@@ -1,5 +1,5 @@
 // name: reason/texts/texts_after
-// purpose: versions of texts in the order of their commits; waits for the commit that is being made
+// purpose: versions of texts in commit order; waits for a running commit
 // parameters: number, limit
 MATCH (t:Progress {name: 'texts'})
 SET t.locked = true

@@ -1,5 +1,5 @@
 // name: reason/texts/texts_of_versions
-// purpose: clients' texts at versions
+// purpose: texts by client and version
 // parameters: keys
 UNWIND $keys AS key
 MATCH (p:ProfileVersion {ref: key[0], version: key[1]})

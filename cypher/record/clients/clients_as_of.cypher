@@ -1,5 +1,5 @@
 // name: record/clients/clients_as_of
-// purpose: clients by ref as they were at a sequence: before the first change after it
+// purpose: clients by ref as they were at a sequence
 // parameters: refs, as_of
 UNWIND $refs AS ref
 MATCH (c:Client {ref: ref})

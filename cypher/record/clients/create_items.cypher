@@ -1,5 +1,5 @@
 // name: record/clients/create_items
-// purpose: new items
+// purpose: create items
 // parameters: rows
 UNWIND $rows AS row
 CREATE (c:Client:Item)

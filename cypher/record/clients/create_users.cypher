@@ -1,5 +1,5 @@
 // name: record/clients/create_users
-// purpose: new users
+// purpose: create users
 // parameters: rows
 UNWIND $rows AS row
 CREATE (c:Client:User)

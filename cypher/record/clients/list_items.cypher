@@ -1,5 +1,5 @@
 // name: record/clients/list_items
-// purpose: a part of all items, in order of their refs
+// purpose: one page of all items by ref
 // parameters: after, limit
 MATCH (c:Item)
 WHERE c.ref > $after

@@ -1,5 +1,5 @@
 // name: record/clients/list_users
-// purpose: a part of all users, in order of their refs
+// purpose: one page of all users by ref
 // parameters: after, limit
 MATCH (c:User)
 WHERE c.ref > $after

@@ -1,5 +1,5 @@
 // name: record/clients/update_clients
-// purpose: new content of known clients; what they were until this sequence is kept
+// purpose: set new contents of clients and keep the old ones with the sequence of the change
 // parameters: rows, sequence
 UNWIND $rows AS row
 MATCH (c:Client {ref: row.ref})

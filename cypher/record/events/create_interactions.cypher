@@ -1,5 +1,5 @@
 // name: record/events/create_interactions
-// purpose: new interactions: (user)-[DID]->(interaction)-[WITH]->(item); the log ends with them, as record/log/set_log_end has it
+// purpose: create interactions, (user)-[DID]->(interaction)-[WITH]->(item), and move the end of the log
 // parameters: at, rows, sequence, users, items
 MATCH (p:Progress {name: 'log'})
 SET p.sequence = $sequence, p.at = $at, p.users = $users, p.items = $items

@@ -1,5 +1,5 @@
 // name: record/events/link_negatives
-// purpose: the negatives that callers named: (interaction)-[AGAINST]->(item)
+// purpose: link the negatives that callers named: (interaction)-[AGAINST]->(item)
 // parameters: rows
 UNWIND $rows AS row
 MATCH (i:Interaction {sequence: row[0]})

@@ -1,5 +1,5 @@
 // name: record/events/lock_log_and_look_up
-// purpose: hold the log as record/log/lock_log does; then which of these event ids are recorded or were retracted, the refs of these clients, and the key of forgotten ids
+// purpose: lock the log; returns its end, the known ones of these event ids, the refs of these clients, and the key of forgotten ids
 // parameters: now, events, users, items
 MATCH (p:Progress {name: 'log'})
 SET p.locked = true

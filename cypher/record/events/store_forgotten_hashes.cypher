@@ -1,5 +1,5 @@
 // name: record/events/store_forgotten_hashes
-// purpose: event ids that were forgotten, as keyed hashes
+// purpose: store hashes of forgotten event ids
 // parameters: hashes
 UNWIND $hashes AS hash
 MERGE (:Forgotten {event: hash})

@@ -1,5 +1,5 @@
 // name: record/log/count_gaps
-// purpose: how many sequences of a part of the log are gaps, whose interactions were taken back
+// purpose: count the gaps in a part of the log that withdrawn interactions left
 // parameters: after, through
 MATCH (v:Vacant)
 WHERE v.sequence > $after AND v.sequence <= $through

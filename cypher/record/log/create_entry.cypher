@@ -1,4 +1,4 @@
 // name: record/log/create_entry
-// purpose: one entry of the log that is no interaction
+// purpose: create a log entry other than an interaction
 // parameters: sequence, kind, refs, number, at
 CREATE (:LogEntry {sequence: $sequence, kind: $kind, refs: $refs, number: $number, at: $at})

@@ -1,5 +1,5 @@
 // name: record/log/entries
-// purpose: entries of a part of the log that are no interaction, in order
+// purpose: the log entries of a part of the log other than interactions, in order
 // parameters: after, through
 MATCH (e:LogEntry)
 WHERE e.sequence > $after AND e.sequence <= $through

@@ -1,5 +1,5 @@
 // name: record/log/interactions
-// purpose: interactions of a part of the log, as columns
+// purpose: the interactions of a part of the log, as columns
 // parameters: after, through
 MATCH (i:Interaction)
 WHERE i.sequence > $after AND i.sequence <= $through

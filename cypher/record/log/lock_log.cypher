@@ -1,5 +1,5 @@
 // name: record/log/lock_log
-// purpose: hold the log until the transaction ends: nobody else takes a sequence; where it stands, and the commit's time
+// purpose: lock the end of the log until the transaction ends; returns it and the time of the commit
 // parameters: now
 MATCH (p:Progress {name: 'log'})
 SET p.locked = true

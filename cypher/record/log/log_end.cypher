@@ -1,5 +1,5 @@
 // name: record/log/log_end
-// purpose: the last sequence committed, and how many refs of users and items were given
+// purpose: the last sequence, and the numbers of users and items
 // parameters: none
 MATCH (p:Progress {name: 'log'})
 RETURN p.sequence, p.users, p.items

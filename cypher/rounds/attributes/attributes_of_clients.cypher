@@ -1,5 +1,5 @@
 // name: rounds/attributes/attributes_of_clients
-// purpose: what each client held at the last round
+// purpose: the attributes that clients held at the last round
 // parameters: refs
 UNWIND $refs AS ref
 MATCH (c:Client {ref: ref})

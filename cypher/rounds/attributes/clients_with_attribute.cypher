@@ -1,5 +1,5 @@
 // name: rounds/attributes/clients_with_attribute
-// purpose: clients that held an attribute at the last round
+// purpose: the clients that held an attribute at the last round
 // parameters: name, limit
 // scans: Client, an analyst's question: a list a client costs less than an edge an attribute in every round
 MATCH (c:Client)

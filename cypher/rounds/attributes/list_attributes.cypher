@@ -1,5 +1,5 @@
 // name: rounds/attributes/list_attributes
-// purpose: every attribute by name, those that were mapped to another one too
+// purpose: all attributes by name, including those mapped to another
 // parameters: none
 // scans: Attribute, every one is asked for
 MATCH (a:Attribute)

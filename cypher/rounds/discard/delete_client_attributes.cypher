@@ -1,5 +1,5 @@
 // name: rounds/discard/delete_client_attributes
-// purpose: what an unfinished round staged of clients' attributes goes, some a call; how many
+// purpose: delete a batch of clients' attributes that an unfinished round staged; returns how many
 // parameters: limit
 MATCH (c:Client)
 WHERE c.staged > 0

@@ -1,5 +1,5 @@
 // name: rounds/discard/delete_edges
-// purpose: drop edges that an unfinished round opened, some a call; how many
+// purpose: delete a batch of edges that an unfinished round opened; returns how many
 // parameters: last, limit
 MATCH ()-[e:ROUTES_TO]->()
 WHERE e.opened > $last AND e.router >= 0

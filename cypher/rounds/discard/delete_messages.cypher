@@ -1,5 +1,5 @@
 // name: rounds/discard/delete_messages
-// purpose: drop messages that an unfinished round staged, some a call; how many
+// purpose: delete a batch of messages that an unfinished round staged; returns how many
 // parameters: last, limit
 MATCH (m:Message)
 WHERE m.round > $last

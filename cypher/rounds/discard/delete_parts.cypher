@@ -1,5 +1,5 @@
 // name: rounds/discard/delete_parts
-// purpose: drop what messages that an unfinished round staged came from, some a call; how many parts
+// purpose: delete a batch of parts of messages that an unfinished round staged; returns how many
 // parameters: last, limit
 MATCH (m:Message)
 WHERE m.round > $last

@@ -1,5 +1,5 @@
 // name: rounds/discard/reopen_edges
-// purpose: edges that an unfinished round closed stand again, some a call; how many
+// purpose: reopen a batch of edges that an unfinished round closed; returns how many
 // parameters: last, limit
 MATCH ()-[e:ROUTES_TO]->()
 WHERE e.closed > $last AND e.router >= 0

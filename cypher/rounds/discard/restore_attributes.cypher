@@ -1,5 +1,5 @@
 // name: rounds/discard/restore_attributes
-// purpose: attributes that an unfinished round staged are as they were, some a call; how many
+// purpose: restore a batch of attributes that an unfinished round staged; returns how many
 // parameters: limit
 MATCH (a:Attribute)
 WHERE a.staged > 0

@@ -1,5 +1,5 @@
 // name: rounds/edges/count_members
-// purpose: how many standing edges routers have
+// purpose: the number of current edges of routers
 // parameters: routers, at
 CALL () {
   MATCH (d:Round)

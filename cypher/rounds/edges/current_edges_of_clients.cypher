@@ -1,5 +1,5 @@
 // name: rounds/edges/current_edges_of_clients
-// purpose: clients' standing edges, as columns; from is the round's number, negative, until its sequence is set
+// purpose: the current edges of clients, as columns; from is the negative number of the round until its sequence is set
 // parameters: refs
 CALL () {
   MATCH (d:Round)

@@ -1,5 +1,5 @@
 // name: rounds/edges/current_edges_of_routers
-// purpose: all standing edges of some routers, as columns; from is the round's number, negative, until its sequence is set
+// purpose: all current edges of some routers, as columns; from is the negative number of the round until its sequence is set
 // parameters: routers
 CALL () {
   MATCH (d:Round)

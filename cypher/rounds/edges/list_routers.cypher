@@ -1,5 +1,5 @@
 // name: rounds/edges/list_routers
-// purpose: the number of every router, ascending
+// purpose: the numbers of all routers, ascending
 // parameters: none
 MATCH (r:Router)
 WHERE r.number >= 0

@@ -1,5 +1,5 @@
 // name: rounds/edges/members
-// purpose: a router's standing edges by score, as columns; from is the round's number, negative, until its sequence is set
+// purpose: the current edges of a router by score, as columns; from is the negative number of the round until its sequence is set
 // parameters: router, limit, at
 CALL () {
   MATCH (d:Round)

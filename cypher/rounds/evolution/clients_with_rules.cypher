@@ -1,5 +1,5 @@
 // name: rounds/evolution/clients_with_rules
-// purpose: clients whose current filter memory names one of these routers
+// purpose: the clients whose current filter memory names one of these routers
 // parameters: routers
 // scans: Client, every current filter memory is asked
 MATCH (c:Client)

@@ -1,5 +1,5 @@
 // name: rounds/evolution/create_lineage
-// purpose: what routers became: (router)-[EVOLVED_INTO]->(router)
+// purpose: create the lineage of routers: (router)-[EVOLVED_INTO]->(router)
 // parameters: rows
 UNWIND $rows AS row
 MATCH (before:Router {number: row[1]})

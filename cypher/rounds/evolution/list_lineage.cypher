@@ -1,5 +1,5 @@
 // name: rounds/evolution/list_lineage
-// purpose: every step of every published run
+// purpose: all steps of lineage of published runs
 // parameters: none
 MATCH (before:Router)
 WHERE before.number >= 0

@@ -1,5 +1,5 @@
 // name: rounds/evolution/list_runs
-// purpose: reports of runs before a number, newest first
+// purpose: the reports of runs before a number, newest first
 // parameters: before, limit
 MATCH (e:EvolutionRun)
 WHERE e.run > 0 AND e.run < $before

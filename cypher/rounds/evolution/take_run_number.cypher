@@ -1,5 +1,5 @@
 // name: rounds/evolution/take_run_number
-// purpose: the next run's number
+// purpose: count up and return the number of runs
 // parameters: none
 MATCH (p:Progress {name: 'evolution'})
 SET p.locked = true

@@ -1,5 +1,5 @@
 // name: rounds/messages/contributions
-// purpose: what a client brought to published messages, newest round first
+// purpose: the parts that a client contributed to published messages, newest round first
 // parameters: ref
 CALL () {
   MATCH (d:Round)

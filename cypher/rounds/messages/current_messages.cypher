@@ -1,5 +1,5 @@
 // name: rounds/messages/current_messages
-// purpose: for each (router, round) the message that was current then
+// purpose: for each (router, round) the message that was current in that round
 // parameters: pairs
 UNWIND $pairs AS pair
 CALL (pair) {

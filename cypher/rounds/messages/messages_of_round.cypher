@@ -1,5 +1,5 @@
 // name: rounds/messages/messages_of_round
-// purpose: what a round sent: keys
+// purpose: the keys of the messages of a published round
 // parameters: round
 MATCH (m:Message)
 WHERE m.round = $round

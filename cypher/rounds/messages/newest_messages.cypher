@@ -1,5 +1,5 @@
 // name: rounds/messages/newest_messages
-// purpose: the newest published message of each router: its key, and whether it is of the newest bootstrap or later
+// purpose: the newest published message of each router: its key, and whether it belongs to the newest bootstrap or a later epoch
 // parameters: routers, at
 CALL () {
   MATCH (d:Round)

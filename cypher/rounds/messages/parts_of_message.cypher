@@ -1,5 +1,5 @@
 // name: rounds/messages/parts_of_message
-// purpose: what a message was integrated from, in order
+// purpose: the parts of a published message, in order
 // parameters: router, version
 MATCH (m:Message {router: $router, version: $version})<-[t:INTEGRATED_INTO]-(a:Attribute)
 RETURN a.name, t.ref, t.profile_version, t.sequence ORDER BY t.place

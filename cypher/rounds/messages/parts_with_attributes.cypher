@@ -1,5 +1,5 @@
 // name: rounds/messages/parts_with_attributes
-// purpose: what of some attributes messages were integrated from, but by one client, in order
+// purpose: the parts of messages that carry some attributes, in order, except those of one client
 // parameters: keys, attributes, but
 UNWIND $keys AS key
 MATCH (m:Message {router: key[0], version: key[1]})

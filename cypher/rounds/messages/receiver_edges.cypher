@@ -1,5 +1,5 @@
 // name: rounds/messages/receiver_edges
-// purpose: every edge of clients that a round up to this one opened, as columns; closed is null while it stands
+// purpose: all edges of clients that rounds up to this one opened, as columns; closed is -1 for a current edge
 // parameters: refs, through
 UNWIND $refs AS ref
 MATCH (c:Client {ref: ref})

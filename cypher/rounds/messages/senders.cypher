@@ -1,5 +1,5 @@
 // name: rounds/messages/senders
-// purpose: some of the clients that messages come from, the lowest refs, with the first part of each
+// purpose: for each message, the first part of each of its senders with the lowest refs
 // parameters: keys, senders
 UNWIND $keys AS key
 CALL (key) {

@@ -1,5 +1,5 @@
 // name: rounds/staging/close_edges
-// purpose: close standing edges: of each client those of some routers
+// purpose: close the current edges from some routers to each client
 // parameters: round, rows
 UNWIND $rows AS row
 MATCH (c:Client {ref: row[0]})

@@ -1,5 +1,5 @@
 // name: rounds/staging/create_routers
-// purpose: routers by number
+// purpose: create routers that do not exist yet
 // parameters: rows
 UNWIND $rows AS number
 MERGE (:Router {number: number})

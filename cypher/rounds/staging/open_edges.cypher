@@ -1,5 +1,5 @@
 // name: rounds/staging/open_edges
-// purpose: open edges: of each client the places of its routers among these, and the scores
+// purpose: open edges to each client, as places in the list of routers with scores
 // parameters: round, routers, rows
 UNWIND $routers AS number
 MATCH (r:Router {number: number})

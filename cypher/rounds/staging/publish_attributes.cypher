@@ -1,5 +1,5 @@
 // name: rounds/staging/publish_attributes
-// purpose: staged attributes can be seen
+// purpose: publish staged attributes
 // parameters: round
 MATCH (a:Attribute)
 WHERE a.staged = $round

@@ -1,5 +1,5 @@
 // name: rounds/staging/publish_client_attributes
-// purpose: what clients now hold can be seen
+// purpose: publish the staged attributes of clients
 // parameters: round
 MATCH (c:Client)
 WHERE c.staged = $round

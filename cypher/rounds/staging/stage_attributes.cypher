@@ -1,5 +1,5 @@
 // name: rounds/staging/stage_attributes
-// purpose: attributes that are new, mapped or counted anew, invisible until the round is published
+// purpose: stage attributes that are new, mapped or counted again, invisible until the round is published
 // parameters: round, rows
 UNWIND $rows AS row
 MERGE (a:Attribute {name: row[0]})

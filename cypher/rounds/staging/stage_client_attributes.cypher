@@ -1,5 +1,5 @@
 // name: rounds/staging/stage_client_attributes
-// purpose: the canonical attributes that clients now hold, invisible until the round is published
+// purpose: stage the canonical attributes that clients hold, invisible until the round is published
 // parameters: round, rows
 UNWIND $rows AS row
 MATCH (c:Client {ref: row[0]})

@@ -1,5 +1,5 @@
 // name: rounds/staging/stage_parts
-// purpose: what each message was integrated from, and which profile versions brought it: (attribute)-[INTEGRATED_INTO]->(message), (profile version)-[BROUGHT]->(attribute)
+// purpose: stage the parts of messages: (attribute)-[INTEGRATED_INTO]->(message), (version of a text)-[BROUGHT]->(attribute)
 // parameters: rows
 UNWIND $rows AS row
 MATCH (m:Message {router: row[0], version: row[1]})
