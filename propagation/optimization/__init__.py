@@ -1,2 +1,1 @@
-"""RecNet 2.4, self-evolution: prediction (eq. 6, 7), credit assignment (eq. 8), client optimisation
-(eq. 9)."""
+"""Feedback-driven optimisation (RecNet 2.4): prediction, credit, clients, and evolution of routers."""

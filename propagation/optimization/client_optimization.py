@@ -1,4 +1,4 @@
-"""Client optimisation (RecNet 2.4, eq. 9): edits of profiles and filter memories, now."""
+"""Client optimisation (RecNet 2.4, eq. 9): edits of a client's profile and filter memory."""
 
 from dataclasses import replace
 
@@ -7,9 +7,19 @@ from propagation.model.errors import ReasonerFailed
 from propagation.ports.reasoner import AnswerPart, OptimizeAnswer
 
 
-def optimized(text: ClientText, answer: AnswerPart[OptimizeAnswer], max_lines: int) -> ClientText:
-    """P_c*, F_c*: the next version; the same object when there is nothing to change. Raises
-    EditClash."""
+def optimize_client(
+    text: ClientText, answer: AnswerPart[OptimizeAnswer], max_lines: int
+) -> ClientText:
+    """Apply a reasoner's edits and rules: P_c* and F_c*.
+
+    Returns:
+        The next version; the same object if there is nothing to change.
+
+    Raises:
+        EditClash: An edited line does not exist.
+
+    Source: RecNet eq. 9; Algorithm 1, line 10.
+    """
     if isinstance(answer, ReasonerFailed) or not (answer.edits or answer.rules):
         return text
     profile = text.profile.apply_edits(answer.edits, max_lines)

@@ -1,4 +1,4 @@
-"""Credit assignment (RecNet 2.4, eq. 8): a reward and a gradient for each module that took part."""
+"""Credit assignment (RecNet 2.4, eq. 8): a textual reward and gradient for each module."""
 
 from collections.abc import Sequence
 
@@ -6,24 +6,26 @@ from propagation.model.clients.gradient import Gradient, Module
 from propagation.ports.reasoner import Party
 
 
-def of_those_that_took_part(
+def gradients_of_participants(
     gradients: Sequence[Gradient], parties: Sequence[Party]
 ) -> list[Gradient]:
-    """L_M and dL_M/dM for the profiles, the filter memories and the routers whose messages were
-    merged; what a reasoner says of any other module is left out."""
-    took_part = {
+    """Keep L_M and dL_M/dM of the modules that took part in a prediction.
+
+    These are the parties' profiles and filter memories, and the routers whose messages were merged.
+
+    Source: RecNet eq. 8; Algorithm 1, line 9.
+    """
+    participants = {
         (module, party.client.ref)
         for party in parties
         for module in (Module.PROFILE, Module.FILTER_MEMORY)
     }
-    took_part |= {
-        (Module.ROUTER, message.router) for party in parties for message in party.messages
-    }
     epochs = {message.router: message.epoch for party in parties for message in party.messages}
+    participants |= {(Module.ROUTER, router) for router in epochs}
     return [
         gradient.with_epoch(epochs[gradient.owner])
         if gradient.module == Module.ROUTER
         else gradient
         for gradient in gradients
-        if (gradient.module, gradient.owner) in took_part
+        if (gradient.module, gradient.owner) in participants
     ]

@@ -1,6 +1,9 @@
-"""The judge of an evolution: a plan goes live only where what users chose next is foreseen as well
-with it as without (DESIGN, step 8). Prediction is eq. 6 and 7; the loss is that of the pair (i+,
-i-)."""
+"""The judge: a plan goes live only if users' next choices are predicted as well with it as without.
+
+Prediction is eq. 6 and 7; the loss is that of the pair (i+, i-), over a holdout.
+
+Source: `docs/design.md`, "The loop", step 8.
+"""
 
 import math
 from dataclasses import dataclass
@@ -20,8 +23,11 @@ LEAST_PLACES, MOST_PLACES = 4, 9
 
 @dataclass(frozen=True)
 class Verdict:
-    """Means over users of each user's mean log-loss, before and after; `standard_error` is that of
-    the difference. `interactions` of the `held_out` had a prediction of their own to judge by."""
+    """Log-loss on the holdout with the routers of before and after a plan.
+
+    Both are means over users of each user's mean loss; `standard_error` is that of the difference.
+    `interactions` of the `held_out` had a prediction to judge by.
+    """
 
     users: int
     interactions: int
@@ -32,7 +38,7 @@ class Verdict:
 
     @property
     def published(self) -> bool:
-        """New minus old is at most one standard error."""
+        """Whether the loss grows by at most one standard error."""
         return self.after - self.before <= self.standard_error
 
     @property
@@ -41,7 +47,8 @@ class Verdict:
         words = "no worse than" if self.published else "worse than"
         places = _places(difference, self.standard_error)
         return (
-            f"{words} the routers that are: log-loss {self.before:.{places}f} becomes {self.after:.{places}f}"
+            f"{words} the routers that are: log-loss {self.before:.{places}f} becomes"
+            f" {self.after:.{places}f}"
             f" ({difference:+.{places}f}, one standard error is {self.standard_error:.{places}f})"
             f" over {self.users:,} users and {self.interactions:,} of the {pluralize(self.held_out, 'newest interaction')}"
             f"{'' if self.interactions == self.held_out else ' (the others had no prediction)'}"
@@ -49,21 +56,28 @@ class Verdict:
 
 
 def _places(*values: float) -> int:
-    """Decimals, four or more, that tell each of these from nothing."""
+    """Choose how many decimals show each of these values as more than zero."""
     smallest = min((abs(value) for value in values if value), default=1.0)
     return min(max(LEAST_PLACES, 1 - math.floor(math.log10(smallest))), MOST_PLACES)
 
 
-def slopes(
+def lift_slopes(
     weights: F64, deviation: float, user_bins: NDArray[np.int64], item_bins: NDArray[np.int64]
 ) -> F64:
-    """[n]: what one unit of the taste bank's lift adds to a score; weights [9] as in Combiner."""
-    found: F64 = (weights[0] + weights[1 + user_bins] + weights[5 + item_bins]) / deviation
-    return found
+    """Compute what one unit of the taste bank's lift adds to each score [n].
+
+    Args:
+        weights: The combiner's weights of the feature [9].
+        deviation: What the feature is divided by.
+        user_bins: [n].
+        item_bins: [n].
+    """
+    slopes: F64 = (weights[0] + weights[1 + user_bins] + weights[5 + item_bins]) / deviation
+    return slopes
 
 
-def deviation_of(combiner: Combiner, feature: Feature) -> float:
-    """The running deviation that a feature is divided by (rule 3)."""
+def running_deviation(combiner: Combiner, feature: Feature) -> float:
+    """Return the running deviation that a feature is divided by (rule 3)."""
     variance = combiner.moments[feature, 1] / combiner.seen[0] if combiner.seen[0] > 1 else 1.0
     return max(float(np.sqrt(variance)), LEAST_DEVIATION)
 
@@ -71,9 +85,19 @@ def deviation_of(combiner: Combiner, feature: Feature) -> float:
 def judge(
     users: NDArray[np.int64], scores: F32, before: F64, after: F64, slope: F64, held_out: int
 ) -> Verdict | None:
-    """users [H]; scores [H,2] of i+ and i- as learn stored them; taste readings of both, [H,2]
-    before and after; slope [H,2]; `held_out` >= H. None where fewer than two users have a
-    prediction."""
+    """Compare the log-loss of a holdout with the routers of before and after.
+
+    Args:
+        users: User rows [H].
+        scores: Of i+ and i-, as learn stored them [H, 2].
+        before: The taste bank's lift of i+ and i- with the routers that are [H, 2].
+        after: The same with those of the plan [H, 2].
+        slope: What a unit of that lift adds to each score [H, 2].
+        held_out: Size of the holdout, at least H.
+
+    Returns:
+        The verdict; None if fewer than two users have a prediction.
+    """
     old = scores[:, 0].astype(np.float64) - scores[:, 1]
     new = old + ((after - before) * slope) @ np.array([1.0, -1.0])
     old_loss, new_loss = np.logaddexp(0, -old), np.logaddexp(0, -new)

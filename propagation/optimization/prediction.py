@@ -1,6 +1,7 @@
-"""Prediction (RecNet 2.4, eq. 6 and 7): which of two items would the user choose?"""
+"""Prediction (RecNet 2.4, eq. 6 and 7): which of two items the user would choose, and the reward."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from propagation.model.errors import ReasonerFailed
 from propagation.model.interactions.reasoning import ReasonWork
@@ -9,16 +10,38 @@ from propagation.optimization.candidate_order import mixed_word
 from propagation.ports.reasoner import AnswerPart, MergeAnswer, Party, Reasoner
 
 
+@dataclass(frozen=True, slots=True)
+class ForwardResult:
+    """Merges (eq. 5) of user, positive and negative item, in this order, and the reward (eq. 7).
+
+    The reward is 1 if the positive item was chosen, else 0; None without a negative item.
+    """
+
+    merges: Sequence[AnswerPart[MergeAnswer]]
+    reward: int | None
+    usage: Usage
+
+
 async def receive_and_predict(
     reasoner: Reasoner, work: ReasonWork, parties: Sequence[Party], seed: int
-) -> tuple[Sequence[AnswerPart[MergeAnswer]], int | None, Usage]:
-    """(eq. 5 for each of user, positive and negative item, in this order; the reward of eq. 7: 1 if
-    the positive was chosen, else 0, None without a negative; what it cost). Candidates come in
-    seeded random order, so that no reasoner can answer by position. Raises ReasonerFailed."""
+) -> ForwardResult:
+    """Merge the messages of all parties, and predict the user's choice.
+
+    The candidates come in a seeded random order, so that no reasoner can answer by position.
+
+    Args:
+        parties: User, positive item and, where there is one, negative item.
+        seed: Of the candidates' order.
+
+    Raises:
+        ReasonerFailed: There is no prediction.
+
+    Source: RecNet eq. 5 to 7; Algorithm 1, lines 6 and 7.
+    """
     user, *candidates = parties
     if len(candidates) == 1:
         answer = await reasoner.forward(work, user, candidates, None)
-        return answer.merges, None, answer.usage
+        return ForwardResult(answer.merges, None, answer.usage)
     positive_first = bool(mixed_word(work.sequence, seed) & 1)
     scores = None
     if work.score_positive is not None and work.score_negative is not None:
@@ -34,4 +57,5 @@ async def receive_and_predict(
     merges = (
         answer.merges if positive_first else (answer.merges[0], answer.merges[2], answer.merges[1])
     )
-    return merges, int(answer.prediction.chose_first == positive_first), answer.usage
+    reward = int(answer.prediction.chose_first == positive_first)
+    return ForwardResult(merges, reward, answer.usage)

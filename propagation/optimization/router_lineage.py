@@ -1,7 +1,9 @@
-"""Lineage: what became of each router, and how edges, filter rules and texts that name routers
-follow it (DESIGN, step 8)."""
+"""Lineage: what became of each router, and how edges and filter rules that name routers follow it.
 
-from collections.abc import Iterable, Sequence
+Source: `docs/design.md`, "The loop", step 8.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log
 
@@ -12,12 +14,16 @@ from propagation.model.clients.client import ClientKind, index_of, kind_of
 from propagation.model.clients.filter_memory import MAX_RULES, FilterMemory, FilterRule
 from propagation.model.routers.evolution import EvolutionChange, EvolutionKind
 from propagation.model.routers.router import RoutingEdge
-from propagation.model.routers.router_maps import RouterMap
+from propagation.model.routers.router_maps import Halves, RouterMap
+from propagation.routing.routing_table import TableChange
 
 
 @dataclass(frozen=True)
 class Numbering:
-    """The numbers after a run's changes: as in RouterMap; `halves` by router (first, second)."""
+    """The routers' numbers after a run's changes.
+
+    home, routers, retired: As in RouterMap. halves: (first, second) number by router that is split.
+    """
 
     home: NDArray[np.int64]
     halves: dict[int, tuple[int, int]]
@@ -25,17 +31,51 @@ class Numbering:
     retired: frozenset[int]
     changes: tuple[EvolutionChange, ...]
 
+    def to_map(
+        self,
+        halves: Mapping[int, Halves],
+        through: int,
+        epoch: int,
+        centres: NDArray[np.float32],
+        versions: Mapping[int, int] | None = None,
+        undoes: int | None = None,
+    ) -> RouterMap:
+        """Build the map from `epoch` to the next one; its run and start shares are not known yet.
 
-def numbered(
+        The arguments are as in RouterMap.
+        """
+        return RouterMap(
+            run=0,
+            through=through,
+            from_epoch=epoch,
+            to_epoch=epoch + 1,
+            home=self.home,
+            routers=self.routers,
+            retired=self.retired,
+            centres=centres,
+            halves=halves,
+            versions=versions or {},
+            undoes=undoes,
+        )
+
+
+def number_routers(
     changes: Sequence[EvolutionChange], routers: int, retired: frozenset[int]
 ) -> Numbering:
-    """Numbers for decided changes, whose `after` is not known yet. Every router is in one change at
-    most. A split keeps its number for the first half; the second gets the smallest retired one,
-    else a new one. A merge keeps its smallest number."""
+    """Give the routers of decided changes their numbers.
+
+    A split keeps its number for the first half; the second gets the smallest retired number, else a
+    new one. A merge keeps its smallest number.
+
+    Args:
+        changes: Their `after` is not known yet; each router is in at most one.
+        routers: How many numbers there are.
+        retired: Numbers that stand for no router.
+    """
     home = np.arange(routers)
     free, gone = sorted(retired), set(retired)
     halves: dict[int, tuple[int, int]] = {}
-    done = []
+    numbered = []
     for change in changes:
         after = change.before
         if change.kind == EvolutionKind.SPLIT:
@@ -48,42 +88,62 @@ def numbered(
             after = (min(change.before),)
             home[list(change.before)] = after[0]
             gone.update(set(change.before) - set(after))
-        done.append(change.model_copy(update={"after": after}))
-    return Numbering(home, halves, routers, frozenset(gone), tuple(done))
+        numbered.append(change.model_copy(update={"after": after}))
+    return Numbering(home, halves, routers, frozenset(gone), tuple(numbered))
 
 
-def edges_followed(
-    change: RouterMap, routers: Iterable[int], standing: Sequence[RoutingEdge]
-) -> tuple[list[tuple[int, int]], list[RoutingEdge]]:
-    """(to close, to open) of the routing table. `standing`: the edges of the routers that changed,
-    and of those that they became. A user goes with its half of a split, an item to both; of two
-    edges that a merge makes one the larger score stays."""
-    moved = frozenset(routers)
+def moved_routers(change: RouterMap) -> list[int]:
+    """List the routers that became other ones."""
+    return [
+        router for router in range(len(change.home)) if change.successors_of(router) != (router,)
+    ]
+
+
+def follow_edges(
+    change: RouterMap, moved: Iterable[int], standing: Sequence[RoutingEdge]
+) -> TableChange:
+    """Move the routing table's edges to the routers' successors.
+
+    A user goes with its half of a split, an item goes to both. Of two edges that a merge makes one,
+    the larger score stays.
+
+    Args:
+        moved: Routers that became other ones.
+        standing: Edges of these routers, and of those that they became.
+    """
+    moved = frozenset(moved)
     scores: dict[tuple[int, int], float] = {}
     for edge in standing:
         targets = _targets(change, edge) if edge.router in moved else (edge.router,)
         for target in targets:
             scores[target, edge.ref] = max(scores.get((target, edge.ref), -np.inf), edge.score)
     before = {(edge.router, edge.ref): edge.score for edge in standing}
-    closed = [key for key, score in before.items() if scores.get(key) != score]
-    opened = [
-        RoutingEdge(router=router, ref=ref, score=score, from_sequence=0)
-        for (router, ref), score in scores.items()
-        if before.get((router, ref)) != score
-    ]
-    return closed, opened
+    return TableChange(
+        closed=[key for key, score in before.items() if scores.get(key) != score],
+        opened=[
+            RoutingEdge(router=router, ref=ref, score=score, from_sequence=0)
+            for (router, ref), score in scores.items()
+            if before.get((router, ref)) != score
+        ],
+    )
 
 
 def _targets(change: RouterMap, edge: RoutingEdge) -> tuple[int, ...]:
     if kind_of(edge.ref) == ClientKind.ITEM:
         return change.successors_of(edge.router)
-    return (int(change.map_routers(np.array([edge.router]), np.array([index_of(edge.ref)]))[0]),)
+    user = np.array([index_of(edge.ref)])
+    return (int(change.map_routers(np.array([edge.router]), user)[0]),)
 
 
-def rules_followed(memory: FilterMemory, change: RouterMap) -> FilterMemory:
-    """The rules, those of routers under the new numbers: of both halves of a split; of rules that a
-    merge makes one the stronger stays, the one further from 1. The same object where nothing
-    changes."""
+def follow_rules(memory: FilterMemory, change: RouterMap) -> FilterMemory:
+    """Move the rules that name routers to the routers' successors.
+
+    A rule on a router that is split counts for both halves. Of rules that a merge makes one, the
+    stronger stays: the one whose factor is further from 1.
+
+    Returns:
+        The memory; the same object if nothing changes.
+    """
     kept: dict[tuple[int | None, str | None], FilterRule] = {}
     for rule in memory.rules:
         numbers = (None,) if rule.router is None else change.successors_of(rule.router)

@@ -1,21 +1,37 @@
-"""Which routers hold one community: the cosine of what was adopted through them."""
+"""Merge of routers (RecNet 2.4): which of them stand for one community, and what both stand for."""
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propagation.model.routers.router import RouterVersion
+from propagation.routing.integration import largest_weights
+
 ITEMS_A_PART = 8_192
 
 
-def likeness(
+def router_similarities(
     mass: NDArray[np.float32],
     total: NDArray[np.float64],
     adoptions: NDArray[np.float64],
     totals: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """[K,K] cosines (0..1) of routers as vectors over items, N[i,k] / n_k / sqrt(P_i): what share
-    of a router's mass an item has, weighed so that popular items do not drown the others. Two
-    routers without a taste of their own are alike, too. mass [I,K], total [K], adoptions [I]; -1 on
-    the diagonal and where a router has no mass."""
+    """Compare routers by what was adopted through them.
+
+    A router is the vector N[i,k] / n_k / sqrt(P_i) over items: the share of its mass that an item
+    has, weighed so that popular items do not drown the others. Two routers without a taste of their
+    own are alike, too.
+
+    Args:
+        mass: N [I, K].
+        total: n [K].
+        adoptions: By item [I].
+        totals: As in State.totals.
+
+    Returns:
+        Cosines (0..1) [K, K]; -1 on the diagonal, and where a router has no mass.
+    """
     routers = len(total)
     gram = np.zeros((routers, routers))
     scale = np.where(total > 0, 1 / np.maximum(total, 1e-12), 0)
@@ -31,3 +47,12 @@ def likeness(
     out[~np.isfinite(norms)] = out[:, ~np.isfinite(norms)] = -1
     np.fill_diagonal(out, -1)
     return out
+
+
+def merged_standing(versions: Sequence[RouterVersion]) -> dict[str, float]:
+    """Add up what merged routers stand for."""
+    sums: dict[str, float] = {}
+    for version in versions:
+        for name, weight in version.standing:
+            sums[name] = sums.get(name, 0.0) + weight
+    return largest_weights(sums)

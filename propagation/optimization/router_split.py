@@ -1,33 +1,125 @@
-"""Split a router's community in two (RecNet 2.4): seeded 2-means over the unit vectors of the users
-who wrote to it."""
+"""Split of a router (RecNet 2.4): its community in two halves, by seeded 2-means over its writers."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propagation.model.clients.client import index_of
+from propagation.model.routers.router import RouterVersion
+from propagation.model.routers.router_case import RouterHalf
+from propagation.routing.integration import largest_weights
+
 F32 = NDArray[np.float32]
+F64 = NDArray[np.float64]
 STARTS, ROUNDS = 3, 25
+LEAST_WRITERS = 4
 
 
-def two_means(vectors: F32, weights: NDArray[np.float64], seed: int) -> F32:
-    """Centres [2,D] of unit length that maximise the sum of weight times cosine of each unit vector
-    [n,D] with its nearer centre; weights [n] > 0. The best of three seeded starts; the same input
-    gives the same centres. Two equal centres where all vectors are one."""
+@dataclass(frozen=True)
+class Community:
+    """The users who wrote to a router, in two halves.
+
+    amounts: What each user row wrote [U]. centres: Of the halves [2, D]. in_second: Who belongs to
+    the second half [U], of those who wrote.
+    """
+
+    amounts: F64
+    centres: F32
+    in_second: NDArray[np.bool_]
+
+    @property
+    def share(self) -> float:
+        """The first half's part (0..1) of what was written."""
+        return float(self.amounts[~self.in_second].sum() / self.amounts.sum())
+
+    @property
+    def distance(self) -> float:
+        """One less the cosine of the halves' centres (0..2)."""
+        return float(1 - self.centres[0] @ self.centres[1])
+
+
+def split_community(amounts: F64, directions: F32, seed: int) -> Community | None:
+    """Split the users who wrote to a router by their direction.
+
+    Args:
+        amounts: What each user row wrote to it [U].
+        directions: The users' unit vectors [U, D]; zeros for one without history.
+        seed: Of the 2-means.
+
+    Returns:
+        The halves; None if fewer than four users with a history wrote.
+    """
+    wrote = np.flatnonzero((amounts > 0) & directions.any(axis=1))
+    if len(wrote) < LEAST_WRITERS:
+        return None
+    centres = two_means(directions[wrote], amounts[wrote], seed)
+    in_second = np.zeros(len(directions), np.bool_)
+    in_second[wrote] = nearer_second(directions[wrote], centres)
+    return Community(amounts, centres, in_second)
+
+
+def router_halves(
+    version: RouterVersion, choices: Mapping[int, Counter[str]], community: Community
+) -> tuple[RouterHalf, RouterHalf]:
+    """Divide what a router stands for: an attribute goes to the half whose readers chose it.
+
+    Args:
+        choices: What each reader (ref) chose, how often.
+    """
+    first: Counter[str] = Counter()
+    second: Counter[str] = Counter()
+    for writer, names in choices.items():
+        row = index_of(writer)
+        if row < len(community.amounts) and community.amounts[row] > 0:
+            (second if community.in_second[row] else first).update(names)
+    share = community.share
+    return _half(version, share, first, second), _half(version, 1 - share, second, first)
+
+
+def two_means(vectors: F32, weights: F64, seed: int) -> F32:
+    """Find two centres that maximise the weighted cosine with the nearer one.
+
+    It takes the best of three seeded starts. The same input gives the same centres; they are equal
+    where all vectors are one.
+
+    Args:
+        vectors: Unit rows [n, D].
+        weights: Above 0 [n].
+
+    Returns:
+        Unit rows [2, D].
+    """
     rng = np.random.default_rng(seed)
     found = [_from_start(vectors, weights, rng) for _ in range(STARTS)]
     return max(found, key=lambda centres: float(weights @ (vectors @ centres.T).max(axis=1)))
 
 
 def nearer_second(vectors: F32, centres: F32) -> NDArray[np.bool_]:
-    """[n]: who is nearer to the second centre."""
+    """Tell of each vector [n, D] whether it is nearer to the second centre [n]."""
     cosines = vectors @ centres.T
     nearer: NDArray[np.bool_] = cosines[:, 1] > cosines[:, 0]
     return nearer
 
 
-def _from_start(vectors: F32, weights: NDArray[np.float64], rng: np.random.Generator) -> F32:
-    first = vectors[_drawn(weights, rng)]
+def _half(
+    version: RouterVersion, share: float, choices: Counter[str], others: Counter[str]
+) -> RouterHalf:
+    standing = {
+        name: weight * (choices[name] + share) / (choices[name] + others[name] + 1)
+        for name, weight in version.standing
+    }
+    for name, count in choices.items():
+        standing.setdefault(name, count * share)
+    return RouterHalf(share=share, choices=choices, standing=largest_weights(standing))
+
+
+def _from_start(vectors: F32, weights: F64, rng: np.random.Generator) -> F32:
+    first = vectors[_draw(weights, rng)]
     apart = weights * np.maximum(1 - vectors @ first, 0)
-    centres = np.stack([first, vectors[_drawn(apart, rng)] if apart.sum() > 0 else first])
+    centres = np.stack([first, vectors[_draw(apart, rng)] if apart.sum() > 0 else first])
     before = nearer_second(vectors, centres)
     for _ in range(ROUNDS):
         for place, mine in enumerate((~before, before)):
@@ -42,7 +134,7 @@ def _from_start(vectors: F32, weights: NDArray[np.float64], rng: np.random.Gener
     return centres
 
 
-def _drawn(weights: NDArray[np.float64], rng: np.random.Generator) -> int:
-    """A place, in proportion to the weights."""
+def _draw(weights: F64, rng: np.random.Generator) -> int:
+    """Draw a row in proportion to the weights."""
     sums = np.cumsum(weights)
     return min(int(np.searchsorted(sums, rng.random() * sums[-1], side="right")), len(weights) - 1)

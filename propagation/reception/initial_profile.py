@@ -1,5 +1,4 @@
-"""A client's first profile: what its own text says (RecNet 2.1: P_i starts as the item's semantic
-characteristics)."""
+"""A client's first profile: what its own text says (RecNet 2.1, where P_i starts from the item)."""
 
 from collections.abc import Sequence
 
@@ -8,13 +7,13 @@ from propagation.model.clients.client_text import ClientText
 from propagation.model.clients.profile import Edit
 
 
-def undescribed(client: Client, text: ClientText) -> bool:
-    """Whether a client has text of its own and no profile yet."""
+def lacks_profile(client: Client, text: ClientText) -> bool:
+    """Tell whether a client has text of its own and no profile yet."""
     return not text.profile.version and client.has_text
 
 
-def described(text: ClientText, edits: Sequence[Edit], max_lines: int) -> ClientText:
-    """The first version; the same object where nothing was said."""
+def first_profile(text: ClientText, edits: Sequence[Edit], max_lines: int) -> ClientText:
+    """Write the first version of a profile; without edits, return the same object."""
     if not edits:
         return text
     return ClientText(

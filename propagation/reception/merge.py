@@ -1,20 +1,16 @@
-"""Reception (RecNet 2.3, eq. 5): waiting messages into the profile, under the filter memory."""
+"""Merge (RecNet 2.3, eq. 5): waiting messages into the profile, under the filter memory."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 from propagation.model.base import value
 from propagation.model.clients.client import Client
-from propagation.model.clients.client_text import (
-    MERGED_OUTCOME,
-    ClientText,
-    MessageMerge,
-)
+from propagation.model.clients.client_text import MERGED_OUTCOME, ClientText, MessageMerge
 from propagation.model.errors import ReasonerFailed
 from propagation.model.routers.router import RouterVersion
 from propagation.model.usage import NO_USAGE, Usage
 from propagation.ports.reasoner import AnswerPart, MergeAnswer, Party, Reasoner
-from propagation.reception.filter_memory import admitted
+from propagation.reception.filter_memory import FilteredMessages, filter_messages
 from propagation.reception.message_buffer import fill_buffer
 
 NO_ROOM = "no room"
@@ -22,31 +18,35 @@ NO_ROOM = "no room"
 
 @value
 class Inbox:
-    """A client before reception: the messages in its buffer, newest first, which of them its filter
-    memory lets in, weightiest first, and keeps out, and what fell out."""
+    """A client before reception: the messages in its buffer, newest first, and what becomes of them.
+
+    `dropped` messages did not fit into the buffer.
+    """
 
     client: Client
     text: ClientText
     messages: Sequence[RouterVersion] = ()
-    let_in: Sequence[RouterVersion] = ()
-    kept_out: Sequence[RouterVersion] = ()
-    fallen: Sequence[RouterVersion] = ()
+    filtered: FilteredMessages = FilteredMessages()
+    dropped: Sequence[RouterVersion] = ()
 
     @property
     def party(self) -> Party:
+        """The client as a reasoner reads it."""
         return Party(
             client=self.client,
             profile=self.text.profile,
             filter_memory=self.text.filter_memory,
-            messages=self.let_in,
+            messages=self.filtered.admitted,
         )
 
 
 @value
 class Reception:
-    """P_c^pro: the text after merging (the same object where nothing waited), what was merged,
-    refused or fell out, and the messages that took part. Of a message for which the profile had no
-    room nothing is kept."""
+    """P_c^pro: the text after merging, and what became of each message.
+
+    `text` is the same object if nothing waited. `merged` lists messages that were merged, refused
+    or dropped; one for which the profile had no room is not listed. `messages` took part.
+    """
 
     text: ClientText
     merged: Sequence[MessageMerge]
@@ -54,22 +54,36 @@ class Reception:
     usage: Usage = NO_USAGE
 
 
-def inbox(
+def fill_inbox(
     client: Client, text: ClientText, waiting: Sequence[RouterVersion], capacity: int
 ) -> Inbox:
-    """What reception has to do for one client; `waiting` newest first."""
+    """Buffer and filter the messages that wait for a client.
+
+    Args:
+        waiting: Newest first.
+        capacity: Of the buffer.
+    """
     buffer = fill_buffer(client.ref, waiting, capacity)
     if not buffer.kept:
         return Inbox(client, text)
-    let_in, kept_out = admitted(text.filter_memory, buffer.kept)
-    return Inbox(client, text, buffer.kept, let_in, kept_out, buffer.dropped)
+    filtered = filter_messages(text.filter_memory, buffer.kept)
+    return Inbox(client, text, buffer.kept, filtered, buffer.dropped)
 
 
-def received(
+def apply_merge(
     inbox: Inbox, answer: AnswerPart[MergeAnswer], last_round: int, max_lines: int
 ) -> Reception:
-    """Eq. 5, answered. An empty buffer is no work; where the answer failed, the messages go on
-    waiting. Raises EditClash."""
+    """Apply a reasoner's answer to eq. 5.
+
+    An empty buffer is no work; where the answer failed, the messages go on waiting.
+
+    Args:
+        last_round: The newest round whose messages were looked at.
+        max_lines: Of a profile.
+
+    Raises:
+        EditClash: The answer edits a line that does not exist.
+    """
     text = inbox.text
     if isinstance(answer, ReasonerFailed) or not inbox.messages:
         return Reception(text=text, merged=(), messages=())
@@ -78,8 +92,8 @@ def received(
         profile = replace(profile, version=profile.version + 1)
     outcomes = {
         **answer.outcomes,
-        **{(message.router, message.version): "filtered" for message in inbox.kept_out},
-        **{(message.router, message.version): "fell out" for message in inbox.fallen},
+        **{(message.router, message.version): "filtered" for message in inbox.filtered.refused},
+        **{(message.router, message.version): "fell out" for message in inbox.dropped},
     }
     merged = [
         MessageMerge(
@@ -96,7 +110,7 @@ def received(
         profile=profile,
         filter_memory=text.filter_memory,
         watermark=last_round,
-        dropped=text.dropped + len(inbox.fallen),
+        dropped=text.dropped + len(inbox.dropped),
     )
     taken = [
         message
@@ -115,7 +129,15 @@ async def receive(
     capacity: int,
     max_lines: int,
 ) -> Reception:
-    """Eq. 5 for one client, outside an interaction. Raises ReasonerFailed and EditClash."""
-    waits = inbox(client, text, waiting, capacity)
-    answer = await reasoner.merge(waits.party) if waits.let_in else MergeAnswer(edits=())
-    return received(waits, answer, last_round, max_lines)
+    """Merge what waits for one client, outside an interaction; the arguments are as above.
+
+    Raises:
+        ReasonerFailed: The messages go on waiting.
+        EditClash: As in apply_merge.
+
+    Source: RecNet eq. 5.
+    """
+    inbox = fill_inbox(client, text, waiting, capacity)
+    admitted = inbox.filtered.admitted
+    answer = await reasoner.merge(inbox.party) if admitted else MergeAnswer(edits=())
+    return apply_merge(inbox, answer, last_round, max_lines)

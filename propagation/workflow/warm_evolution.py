@@ -11,9 +11,8 @@ from propagation.numbers.evolve import (
     evolved_seen,
     evolved_trust,
 )
-from propagation.workflow.evolve.holdout import Holdout
-from propagation.workflow.evolve.judging import readings_of
-from propagation.workflow.evolve.snapshot import rewind_snapshot, take_snapshot
+from propagation.workflow.evolve.holdout import Holdout, rewind_snapshot, take_snapshot
+from propagation.workflow.evolve.plan_judge import replay_holdout
 from propagation.workflow.views.numbers_view import NumbersView
 
 
@@ -33,7 +32,7 @@ def warm_evolution(view: NumbersView) -> None:
     )
     sight = take_snapshot(view, tail)
     rewind_snapshot(sight)
-    readings_of(sight.tastes, sight)
+    replay_holdout(sight.tastes, sight)
     state, routers = view.state, sight.routers
     half = Written(np.zeros(1), np.zeros(1))
     change = RouterMap(

@@ -1,4 +1,4 @@
-"""What an evolution is going to publish, and how it keeps up with what is learned until it does."""
+"""A decided plan on its way to publication, and how it catches up with what is learned until then."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,31 +7,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model.routers.evolution import EvolutionKind, EvolutionRun
-from propagation.model.routers.router_maps import Halves, RouterMaps
+from propagation.model.routers.router_maps import RouterMaps
 from propagation.numbers.evolve import Written as WrittenMass
 from propagation.optimization.router_lineage import Numbering
 from propagation.ports.graph.graph_store import GraphStore
-from propagation.workflow.evolve.planner import NewText
+from propagation.workflow.evolve.planner import Division, NewText
 from propagation.workflow.learn.learned_weights import Written, gather, summed
 
 F64 = NDArray[np.float64]
-Divided = Mapping[int, tuple[Halves, WrittenMass]]
 
 
 @dataclass(frozen=True)
 class DecidedPlan:
-    """What goes live: `divided` by router that is split, its mass as written up to sequence
-    `through`; `totals` [K] what was written to every router up to there; `texts` what changed
-    routers say; `maps` of the runs before. Of an undo: `centres` [K,D] of routers that come back,
-    by number, and `start_shares` as in RouterMap (None: they follow from the totals).
+    """What is going to be published.
+
+    divisions: By router that is split, with the mass that was written up to sequence `through`.
+    totals: What was written to every router up to there [K]. texts: Of the routers that change.
+    maps: Of the runs before. Of an undo: centres [K, D] of routers that come back, by number, and
+    start_shares as in RouterMap (None: they follow from the totals).
 
     Who belongs to which half is decided: a user who writes to a split router for the first time
-    after that goes with the larger half, as in RouterMap everybody who never wrote does. So edges
-    and texts can follow before the learner stands still."""
+    after that goes with the larger half, as RouterMap has it for all who never wrote. So edges and
+    texts can follow before learning stops.
+    """
 
     run: EvolutionRun
     numbering: Numbering
-    divided: Divided
+    divisions: Mapping[int, Division]
     texts: Sequence[NewText]
     maps: RouterMaps
     through: int
@@ -39,46 +41,50 @@ class DecidedPlan:
     start_shares: Mapping[int, float] | None = None
     centres: NDArray[np.float32] | None = None
 
+    @property
+    def masses(self) -> dict[int, WrittenMass]:
+        """Mass of the halves, by router that is split."""
+        return {router: division.mass for router, division in self.divisions.items()}
+
     def shares(self, totals: F64) -> Mapping[int, float]:
-        """`totals` [K]: the routers' at sequence `through`."""
-        return (
-            start_shares(self.numbering, totals, self.totals)
-            if self.start_shares is None
-            else self.start_shares
-        )
+        """Return the start shares; `totals` [K] are the routers' at sequence `through`."""
+        if self.start_shares is not None:
+            return self.start_shares
+        return start_shares(self.numbering, totals, self.totals)
 
 
-async def caught_up(store: GraphStore, decided: DecidedPlan, through: int) -> DecidedPlan:
-    """The same, with what was written up to `through`."""
-    if through <= decided.through:
-        return decided
-    routers = len(decided.numbering.home)
-    since, wanted = (
-        Written(totals=np.zeros(routers), through=decided.through),
-        np.zeros(routers, np.bool_),
-    )
-    wanted[list(decided.divided)] = True
-    await gather(store, decided.maps, since, wanted, through)
-    divided = {
-        router: (halves, _with(mass, router, halves, since))
-        for router, (halves, mass) in decided.divided.items()
+async def catch_up(store: GraphStore, plan: DecidedPlan, through: int) -> DecidedPlan:
+    """Add what was written up to `through` to a plan."""
+    if through <= plan.through:
+        return plan
+    routers = len(plan.numbering.home)
+    since = Written(totals=np.zeros(routers), through=plan.through)
+    split = np.zeros(routers, np.bool_)
+    split[list(plan.divisions)] = True
+    await gather(store, plan.maps, since, split, through)
+    divisions = {
+        router: replace(division, mass=_add(division, since.of(router)))
+        for router, division in plan.divisions.items()
     }
-    return replace(decided, divided=divided, through=through, totals=decided.totals + since.totals)
+    return replace(plan, divisions=divisions, through=through, totals=plan.totals + since.totals)
 
 
-def _with(mass: WrittenMass, router: int, halves: Halves, since: Written) -> WrittenMass:
-    users, items, weights = since.of(router)
-    second = halves.of(users) == halves.second
+def _add(
+    division: Division, written: tuple[NDArray[np.int64], NDArray[np.int64], F64]
+) -> WrittenMass:
+    """Add what was written to a split router: user rows, item rows and weights."""
+    users, items, weights = written
+    second = division.halves.of(users) == division.halves.second
     return WrittenMass(
         *(
-            _added(part, items[mine], weights[mine])
-            for part, mine in zip(mass, (~second, second), strict=True)
+            _grown(part, items[mine], weights[mine])
+            for part, mine in zip(division.mass, (~second, second), strict=True)
         )
     )
 
 
-def _added(mass: F64, items: NDArray[np.int64], weights: F64) -> F64:
-    """[I'] mass [I] and what these wrote; longer where an item is newer than the mass."""
+def _grown(mass: F64, items: NDArray[np.int64], weights: F64) -> F64:
+    """Add weights to mass [I]; it becomes longer where an item is newer than the mass."""
     if not len(items):
         return mass
     out = summed(items, weights, len(mass))
@@ -87,14 +93,18 @@ def _added(mass: F64, items: NDArray[np.int64], weights: F64) -> F64:
 
 
 def start_shares(changes: Numbering, totals: F64, written: F64) -> dict[int, float]:
-    """Of merged routers, each one's part of their start mass: what its total [K] is more than what
-    was written [K]."""
+    """Compute each merged router's part of their start mass.
+
+    Args:
+        totals: The routers' totals [K].
+        written: The part of these that interactions wrote [K]; the rest is start mass.
+    """
     out: dict[int, float] = {}
     for change in changes.changes:
         if change.kind == EvolutionKind.MERGE:
-            starts = np.maximum(totals[list(change.before)] - written[list(change.before)], 0.0)
-            parts = (
-                starts / starts.sum() if starts.sum() > 0 else np.full(len(starts), 1 / len(starts))
-            )
+            before = list(change.before)
+            starts = np.maximum(totals[before] - written[before], 0.0)
+            total = starts.sum()
+            parts = starts / total if total > 0 else np.full(len(starts), 1 / len(starts))
             out.update(zip(change.before, parts.tolist(), strict=True))
     return out

@@ -14,18 +14,19 @@ from propagation.ports.graph.graph_store import GraphStore, VersionClash
 from propagation.ports.reasoner import Reasoner
 from propagation.workflow.concurrency.exclusion import Activity, Exclusion
 from propagation.workflow.concurrency.leases import Leases
-from propagation.workflow.evolve.decided_plan import DecidedPlan, Divided
-from propagation.workflow.evolve.holdout import Holdout, load_holdout
-from propagation.workflow.evolve.judging import judge_plan
-from propagation.workflow.evolve.planner import Plan, Planner, divided
-from propagation.workflow.evolve.publication import Publisher
-from propagation.workflow.evolve.router_gradients import load_router_gradients
-from propagation.workflow.evolve.snapshot import (
+from propagation.workflow.evolve.decided_plan import DecidedPlan
+from propagation.workflow.evolve.holdout import (
+    Holdout,
     Snapshot,
-    directions_of,
+    load_holdout,
     rewind_snapshot,
     take_snapshot,
+    unit_rows,
 )
+from propagation.workflow.evolve.plan_judge import judge_plan
+from propagation.workflow.evolve.planner import Plan, Planner
+from propagation.workflow.evolve.publication import Publisher
+from propagation.workflow.evolve.router_gradients import load_router_gradients
 from propagation.workflow.evolve.undo_planner import UndoPlanner
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import VectorSync
@@ -76,19 +77,19 @@ class Evolution:
         if epoch is None:
             return await self._kept(EvolutionRun(verdict=NOT_YET), dry_run)
         maps = await self._store.router_maps()
-        sight, tail = await self._look()
-        versions = await self._versions(sight.routers)
-        told = await load_router_gradients(
-            self._store, maps, await self._gathered_through(), tail.judged_from, epoch.era
+        snapshot, holdout = await self._look()
+        versions = await self._versions(snapshot.routers)
+        gradients = await load_router_gradients(
+            self._store, maps, await self._gathered_through(), holdout.judged_from, epoch.era
         )
-        await asyncio.to_thread(rewind_snapshot, sight)
-        plan = await self._planner.plan(sight, told, versions, maps, tail.judged_from)
-        run = EvolutionRun(changes=plan.numbering.changes, judged_from=tail.judged_from)
+        await asyncio.to_thread(rewind_snapshot, snapshot)
+        plan = await self._planner.plan(snapshot, gradients, versions, maps, holdout.judged_from)
+        run = EvolutionRun(changes=plan.numbering.changes, judged_from=holdout.judged_from)
         if not run.changes:
             return await self._kept(
                 run.model_copy(update={"verdict": _undecided(plan) or NOTHING}), dry_run
             )
-        judged = await asyncio.to_thread(judge_plan, plan, sight, tail)
+        judged = await asyncio.to_thread(judge_plan, plan, snapshot, holdout)
         if judged is None:
             return await self._kept(run.model_copy(update={"verdict": TOO_LITTLE}), dry_run)
         run = run.model_copy(
@@ -103,7 +104,7 @@ class Evolution:
         )
         if dry_run or not judged.published:
             return await self._kept(run, dry_run)
-        del sight
+        del snapshot
         return await self._publish(plan, run, maps, epoch)
 
     async def due_before_round(self) -> bool:
@@ -123,7 +124,7 @@ class Evolution:
         """One more run that leads back. Raises InvalidInput where this one cannot be undone, or not
         before another one."""
         epoch = await self._store.current_epoch()
-        decided = await self._undo_planner.decided(number, await self._followed())
+        decided = await self._undo_planner.plan(number, await self._followed())
         if dry_run or epoch is None:
             return decided.run.model_copy(update={"changes": decided.numbering.changes})
         return await self._published(decided, epoch)
@@ -132,10 +133,10 @@ class Evolution:
         """The copy and its holdout at one sequence: nobody learns between the two."""
         async with self._exclusion.run(Activity.LEARN):
             view = self._numbers.view
-            tail = await load_holdout(
+            holdout = await load_holdout(
                 self._store, view.applied_through, view.epoch, self._settings.holdout
             )
-            return await self._numbers.run(take_snapshot, tail), tail
+            return await self._numbers.run(take_snapshot, holdout), holdout
 
     async def _versions(self, routers: int) -> dict[int, RouterVersion]:
         return {
@@ -153,11 +154,17 @@ class Evolution:
         self, plan: Plan, run: EvolutionRun, maps: RouterMaps, epoch: Epoch
     ) -> EvolutionRun:
         """What is in the store, which the view may be a block ahead of."""
-        await gather(self._store, maps, plan.written, plan.wanted, await self._followed())
+        await gather(self._store, maps, plan.written, plan.asked, await self._followed())
         directions, items = await self._numbers.run(_directions_and_items)
-        split = await asyncio.to_thread(_divided, plan, directions, items)
+        divisions = await asyncio.to_thread(plan.divide, directions, items)
         decided = DecidedPlan(
-            run, plan.numbering, split, plan.texts, maps, plan.written.through, plan.written.totals
+            run,
+            plan.numbering,
+            divisions,
+            plan.texts,
+            maps,
+            plan.written.through,
+            plan.written.totals,
         )
         return await self._published(decided, epoch)
 
@@ -194,14 +201,7 @@ class Evolution:
 
 
 def _directions_and_items(view: NumbersView) -> tuple[NDArray[np.float32], int]:
-    return directions_of(view.state.user_content[: view.users]), view.items
-
-
-def _divided(plan: Plan, directions: NDArray[np.float32], items: int) -> Divided:
-    return {
-        router: divided(numbers, router, plan.communities[router], plan.written, directions, items)
-        for router, numbers in plan.numbering.halves.items()
-    }
+    return unit_rows(view.state.user_content[: view.users]), view.items
 
 
 def _undecided(plan: Plan) -> str:

@@ -1,5 +1,7 @@
-"""The plan of an evolution: which routers are split, merged or rewritten, from their gradients
-(RecNet 2.4, eq. 9)."""
+"""Plan of an evolution (RecNet 2.4, eq. 9): which routers are split, merged or rewritten.
+
+Gradients say which routers are asked about; the reasoner decides on each.
+"""
 
 import asyncio
 import logging
@@ -16,26 +18,33 @@ from propagation.model.routers.router import RouterVersion
 from propagation.model.routers.router_case import RouterCase, RouterDecision
 from propagation.model.routers.router_maps import Halves, RouterMaps
 from propagation.numbers.evolve import Written as WrittenMass
-from propagation.optimization.router_lineage import Numbering, numbered
-from propagation.optimization.router_merge import likeness
-from propagation.optimization.router_split import nearer_second
+from propagation.numbers.seeded_hash import mixed
+from propagation.optimization.router_lineage import Numbering, number_routers
+from propagation.optimization.router_merge import merged_standing, router_similarities
+from propagation.optimization.router_rewrite import rewritten_standing
+from propagation.optimization.router_split import (
+    Community,
+    nearer_second,
+    router_halves,
+    split_community,
+)
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.reasoner import Reasoner
-from propagation.workflow.evolve.router_cases import Cases, Community, community_of
-from propagation.workflow.evolve.router_gradients import RouterGradients
-from propagation.workflow.evolve.snapshot import Snapshot
+from propagation.routing.integration import mean_shares
+from propagation.workflow.evolve.holdout import Snapshot
+from propagation.workflow.evolve.router_gradients import NEWEST, RouterGradients
 from propagation.workflow.learn.learned_weights import Written, gather, summed
 from propagation.workflow.settings import WorkflowSettings
 
 ATTRIBUTES = 8
-log = logging.getLogger(__name__)
 TEXTS = {EvolutionKind.SPLIT: 2, EvolutionKind.MERGE: 1, EvolutionKind.REWRITE: 1}
+F32 = NDArray[np.float32]
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class NewText:
-    """What a router says after the run; `standing`, `attributes` and `written_by` as in
-    RouterVersion."""
+    """A router's name and text after the run; the other fields are as in RouterVersion."""
 
     router: int
     name: str
@@ -46,21 +55,65 @@ class NewText:
 
 
 @dataclass(frozen=True)
+class Division:
+    """A split router: whose users go to which half, and the mass that each half takes."""
+
+    halves: Halves
+    mass: WrittenMass
+
+
+@dataclass(frozen=True)
 class Plan:
-    """`communities`: of each router that is split. `written`: what was written to the routers
-    looked at, up to T. `undecided`: why routers that were asked about were not decided on."""
+    """What the reasoner decided.
+
+    communities: Of each router that is split. written: What was written up to T to the routers that
+    were asked about; these are marked in `asked` [K]. undecided: Why the reasoner did not decide on
+    a router.
+    """
 
     numbering: Numbering
     texts: Sequence[NewText]
     communities: Mapping[int, Community]
     written: Written
-    wanted: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
+    asked: NDArray[np.bool_]
     undecided: Mapping[int, str] = field(default_factory=dict)
+
+    def divide(self, directions: F32, items: int) -> dict[int, Division]:
+        """Divide each split router among all who have written to it by now.
+
+        Args:
+            directions: The users' unit vectors [U, D].
+            items: How many items there are.
+        """
+        return {
+            router: _divide(
+                numbers, self.communities[router], self.written.of(router), directions, items
+            )
+            for router, numbers in self.numbering.halves.items()
+        }
+
+
+@dataclass
+class _Draft:
+    """Decisions so far; `free` routers may still change, and `room` more may come to be."""
+
+    free: frozenset[int]
+    room: int
+    cases: list[tuple[RouterCase, RouterDecision]] = field(default_factory=list)
+    communities: dict[int, Community] = field(default_factory=dict)
+    undecided: dict[int, str] = field(default_factory=dict)
+
+    def add(self, case: RouterCase, decision: RouterDecision, community: Community | None) -> None:
+        """Take a decision into the plan."""
+        self.cases.append((case, decision))
+        self.free -= set(_routers(case, decision))
+        if decision.kind == EvolutionKind.SPLIT and community is not None:
+            self.communities[case.router.router] = community
+            self.room -= 1
 
 
 class Planner:
-    """Asks the reasoner about routers that readers have judged often enough, those most blamed
-    first."""
+    """Asks the reasoner about routers that readers have judged often enough, most blamed first."""
 
     def __init__(self, store: GraphStore, reasoner: Reasoner, settings: WorkflowSettings) -> None:
         self._store = store
@@ -69,96 +122,141 @@ class Planner:
 
     async def plan(
         self,
-        sight: Snapshot,
-        told: Mapping[int, RouterGradients],
+        snapshot: Snapshot,
+        gradients: Mapping[int, RouterGradients],
         versions: Mapping[int, RouterVersion],
         maps: RouterMaps,
         through: int,
     ) -> Plan:
-        """From gradients and writes up to `through` (T); `sight` stands at T."""
-        asked = self._asked(sight, told)
-        wanted = np.zeros(sight.routers, np.bool_)
-        wanted[asked] = True
+        """Make a plan from gradients and writes up to T.
+
+        Args:
+            snapshot: Taken back to T.
+            gradients: By router.
+            versions: The routers' current texts, by router.
+            maps: Of the runs before.
+            through: T.
+        """
+        routers = self._routers_to_ask(snapshot, gradients)
+        asked = np.zeros(snapshot.routers, np.bool_)
+        asked[routers] = True
         written = Written()
-        await gather(self._store, maps, written, wanted, through)
-        alike = await asyncio.to_thread(
-            likeness, sight.mass, sight.total, sight.adoptions, sight.totals
+        await gather(self._store, maps, written, asked, through)
+        similarities = await asyncio.to_thread(
+            router_similarities, snapshot.mass, snapshot.total, snapshot.adoptions, snapshot.totals
         )
-        cases, directions = Cases(versions, alike), sight.directions
-        free = frozenset(range(sight.routers)) - sight.retired
-        room = self._settings.k_most - len(free)
-        decided: list[tuple[RouterCase, RouterDecision]] = []
-        communities: dict[int, Community] = {}
-        undecided: dict[int, str] = {}
-        for router in asked:
-            if router not in free or len(decided) == self._settings.evolve_most:
+        cases = _Cases(versions, similarities)
+        free = frozenset(range(snapshot.routers)) - snapshot.retired
+        draft = _Draft(free, room=self._settings.k_most - len(free))
+        directions = snapshot.directions
+        for router in routers:
+            if router not in draft.free or len(draft.cases) == self._settings.evolve_most:
                 continue
             community = None
-            if room > 0:
-                community = await asyncio.to_thread(
-                    community_of, router, written, directions, self._settings.seed
-                )
-            case = await asyncio.to_thread(cases.of, router, told[router], community, free)
-            try:
-                decision = await self._decision(case)
-            except ReasonerFailed as error:
-                undecided[router] = str(error)
-                log.warning("router %d stays as it is: %s", router, error)
-                continue
-            if decision is not None:
-                decided.append((case, decision))
-                free -= set(_routers(case, decision))
-                if decision.kind == EvolutionKind.SPLIT and community is not None:
-                    communities[router] = community
-                    room -= 1
-        numbering = numbered([_change(*one) for one in decided], sight.routers, sight.retired)
+            if draft.room > 0:
+                community = await asyncio.to_thread(self._split, router, written, directions)
+            case = await asyncio.to_thread(
+                cases.build, router, gradients[router], community, draft.free
+            )
+            await self._decide(case, community, draft)
+        changes = [_change(case, decision) for case, decision in draft.cases]
+        numbering = number_routers(changes, snapshot.routers, snapshot.retired)
         texts = [
             text
-            for (case, decision), change in zip(decided, numbering.changes, strict=True)
+            for (case, decision), change in zip(draft.cases, numbering.changes, strict=True)
             for text in _texts(case, decision, change.after)
         ]
-        return Plan(numbering, texts, communities, written, wanted, undecided)
+        return Plan(numbering, texts, draft.communities, written, asked, draft.undecided)
 
-    def _asked(self, sight: Snapshot, told: Mapping[int, RouterGradients]) -> list[int]:
+    def _routers_to_ask(
+        self, snapshot: Snapshot, gradients: Mapping[int, RouterGradients]
+    ) -> list[int]:
         enough = [
             router
-            for router, said in told.items()
-            if router < sight.routers
-            and router not in sight.retired
-            and len(said.wanted) >= self._settings.min_support
-            and said.praised + said.blamed >= self._settings.evolve_support
+            for router, found in gradients.items()
+            if router < snapshot.routers
+            and router not in snapshot.retired
+            and len(found.choices) >= self._settings.min_support
+            and found.praised + found.blamed >= self._settings.evolve_support
         ]
-        return sorted(enough, key=lambda router: (-told[router].blamed, router))[
-            : 2 * self._settings.evolve_most
-        ]
+        most_blamed = sorted(enough, key=lambda router: (-gradients[router].blamed, router))
+        return most_blamed[: 2 * self._settings.evolve_most]
 
-    async def _decision(self, case: RouterCase) -> RouterDecision | None:
-        """What to do with a router; None where nothing. Raises ReasonerFailed, also where the
-        answer cannot be carried out."""
-        decision = await self._reasoner.decide_router(case)
-        if decision.kind is None:
-            return None
-        possible = {
-            EvolutionKind.SPLIT: case.halves is not None,
-            EvolutionKind.MERGE: case.nearest is not None,
-            EvolutionKind.REWRITE: True,
-        }[decision.kind]
-        if not possible or len(decision.texts) != TEXTS[decision.kind]:
-            raise ReasonerFailed(f"a {decision.kind} cannot be made of the reasoner's answer")
-        return decision
+    def _split(self, router: int, written: Written, directions: F32) -> Community | None:
+        users, _, weights = written.of(router)
+        seed = int(mixed(np.uint64(router), np.uint64(self._settings.seed))) >> 1
+        return split_community(summed(users, weights, len(directions)), directions, seed)
+
+    async def _decide(self, case: RouterCase, community: Community | None, draft: _Draft) -> None:
+        """Ask the reasoner what to do with a router; on a failure the router stays as it is."""
+        try:
+            decision = await self._reasoner.decide_router(case)
+            if decision.kind is not None:
+                _check(case, decision)
+                draft.add(case, decision, community)
+        except ReasonerFailed as error:
+            draft.undecided[case.router.router] = str(error)
+            log.warning("router %d stays as it is: %s", case.router.router, error)
 
 
-def divided(
+class _Cases:
+    """Builds the cases that the reasoner decides on."""
+
+    def __init__(
+        self, versions: Mapping[int, RouterVersion], similarities: NDArray[np.float64]
+    ) -> None:
+        self._versions = versions
+        self._similarities = similarities
+        self._common = mean_shares([dict(version.standing) for version in versions.values()])
+
+    def build(
+        self,
+        router: int,
+        gradients: RouterGradients,
+        community: Community | None,
+        free: frozenset[int],
+    ) -> RouterCase:
+        """Describe a router, and what a split or a merge with one of `free` would give."""
+        version = self._version(router)
+        similarities = self._similarities[router]
+        nearest = max(sorted(free - {router}), key=similarities.__getitem__, default=None)
+        other = None if nearest is None else self._version(nearest)
+        halves = router_halves(version, gradients.choices, community) if community else None
+        return RouterCase(
+            router=version,
+            gradients=gradients.newest[: -NEWEST - 1 : -1],
+            praised=gradients.praised,
+            blamed=gradients.blamed,
+            choices=gradients.all_choices,
+            common=self._common,
+            halves=halves,
+            distance=community.distance if community else 0.0,
+            nearest=other,
+            similarity=-1.0 if nearest is None else float(similarities[nearest]),
+            merged_standing=None if other is None else merged_standing([version, other]),
+        )
+
+    def _version(self, router: int) -> RouterVersion:
+        """Return a router's text; an empty one where nothing is written yet."""
+        return self._versions.get(router) or RouterVersion(
+            router=router, version=0, round=0, epoch=0, name="", text=""
+        )
+
+
+def _divide(
     numbers: tuple[int, int],
-    router: int,
     community: Community,
-    written: Written,
-    directions: NDArray[np.float32],
+    written: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]],
+    directions: F32,
     items: int,
-) -> tuple[Halves, WrittenMass]:
-    """A split with everybody who has written by now: who wrote later than T goes with the centre
-    that its unit vector [U,D] is nearer to. `numbers`: of the two halves."""
-    users, rows, weights = written.of(router)
+) -> Division:
+    """Divide a router; who wrote later than T goes with the nearer centre.
+
+    Args:
+        numbers: Of the two halves.
+        written: User rows, item rows and weights of what was written to the router.
+    """
+    users, rows, weights = written
     amounts = summed(users, weights, len(directions))
     known = len(community.amounts)
     in_second = np.zeros(len(directions), np.bool_)
@@ -173,7 +271,20 @@ def divided(
     mass = WrittenMass(
         summed(rows[~second], weights[~second], items), summed(rows[second], weights[second], items)
     )
-    return Halves(*numbers, in_second, larger, 1 - to_second / total if total > 0 else 0.5), mass
+    share = 1 - to_second / total if total > 0 else 0.5
+    return Division(Halves(*numbers, in_second, larger, share), mass)
+
+
+def _check(case: RouterCase, decision: RouterDecision) -> None:
+    """Raise ReasonerFailed if a decision cannot be carried out."""
+    possible = {
+        EvolutionKind.SPLIT: case.halves is not None,
+        EvolutionKind.MERGE: case.nearest is not None,
+        EvolutionKind.REWRITE: True,
+    }
+    kind = decision.kind
+    if kind is None or not possible[kind] or len(decision.texts) != TEXTS[kind]:
+        raise ReasonerFailed(f"a {kind} cannot be made of the reasoner's answer")
 
 
 def _routers(case: RouterCase, decision: RouterDecision) -> tuple[int, ...]:
@@ -191,17 +302,13 @@ def _change(case: RouterCase, decision: RouterDecision) -> EvolutionChange:
 
 
 def _texts(case: RouterCase, decision: RouterDecision, after: Sequence[int]) -> list[NewText]:
+    """Give each router that comes of a decision its text."""
     if decision.kind == EvolutionKind.SPLIT and case.halves is not None:
         standings = [half.standing for half in case.halves]
     elif decision.kind == EvolutionKind.MERGE and case.merged_standing is not None:
         standings = [case.merged_standing]
     else:
-        standings = [
-            {
-                **{name: weight / 2 for name, weight in case.router.standing},
-                **{name: float(count) for name, count in case.choices.items()},
-            }
-        ]
+        standings = [rewritten_standing(case.router, case.choices)]
     return [
         NewText(
             router,

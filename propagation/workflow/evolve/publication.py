@@ -20,20 +20,20 @@ from propagation.model.interactions.learned_block import StagedCheckpoint
 from propagation.model.routers.epoch import Epoch
 from propagation.model.routers.evolution import EvolutionRun
 from propagation.model.routers.round import Round
-from propagation.model.routers.router import RouterVersion, RoutingEdge
+from propagation.model.routers.router import RouterVersion
 from propagation.model.routers.router_maps import RouterMap
-from propagation.numbers.evolve import Written as WrittenMass
 from propagation.numbers.evolve import evolved_bank, evolved_centres, evolved_seen
 from propagation.numbers.state import State
-from propagation.optimization.router_lineage import edges_followed, rules_followed
+from propagation.optimization.router_lineage import follow_edges, follow_rules, moved_routers
 from propagation.ports.graph.evolution import Publication
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.graph.leases import Lease
 from propagation.ports.graph.outbox import IndexChange
 from propagation.ports.vector_index import Collection
+from propagation.routing.routing_table import TableChange, stage_table_change
 from propagation.workflow.concurrency.exclusion import Activity, Exclusion
 from propagation.workflow.concurrency.leases import ROUND_LEASE, WAIT_SECONDS, Leases
-from propagation.workflow.evolve.decided_plan import DecidedPlan, caught_up
+from propagation.workflow.evolve.decided_plan import DecidedPlan, catch_up
 from propagation.workflow.evolve.planner import NewText
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import VectorSync
@@ -43,7 +43,6 @@ from propagation.workflow.learn.learner import Learner
 from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView
 
-EDGES_A_COMMIT = 10_000
 CLIENTS_A_CALL = 2_000
 SMALL_TAIL = 500
 CATCHES_UP = 8
@@ -92,16 +91,16 @@ class Publisher:
                     " them, and try again"
                 )
             change = await self._map(decided, epoch)
-            texts = await self._texts(change)
-            round_ = await self._staged(rounds, decided, change, epoch)
-            decided = await self._nearly(decided)
+            texts = await self._follow_rules(change)
+            round_ = await self._stage_round(rounds, decided, change, epoch)
+            decided = await self._catch_up(decided)
             centres = await asyncio.to_thread(
                 _centres, await self._numbers.run(_at_one_moment), change, decided
             )
             before, staged = await self._begun(learn, epoch)
             async with self._no_learning():
                 view = self._numbers.view
-                decided = await caught_up(self._store, decided, view.applied_through)
+                decided = await catch_up(self._store, decided, view.applied_through)
                 change = replace(
                     change,
                     through=decided.through,
@@ -117,67 +116,50 @@ class Publisher:
         await self._vectors.publish(texts)
         return run, texts
 
-    async def _nearly(self, decided: DecidedPlan) -> DecidedPlan:
-        """Beside learning, until little is left for when it stands still; it may never be, where
-        learning has much to do."""
+    async def _catch_up(self, decided: DecidedPlan) -> DecidedPlan:
+        """Catch up while learning goes on, until little is left for when it stops.
+
+        Under much traffic that moment may never come; it gives up after CATCHES_UP steps.
+        """
         for _ in range(CATCHES_UP):
             through = await self._store.learned_through()
             if through - decided.through <= SMALL_TAIL:
                 break
-            decided = await caught_up(self._store, decided, through)
+            decided = await catch_up(self._store, decided, through)
         return decided
 
     async def _map(self, decided: DecidedPlan, epoch: Epoch) -> RouterMap:
-        """Whole but for where it begins (`through`), and the start shares, which hang on that."""
+        """Build the map; its `through` and its start shares are known at the publication."""
         numbering = decided.numbering
         touched = sorted({router for change in numbering.changes for router in change.before})
-        versions = dict(await self._store.version_numbers(touched))
-        return RouterMap(
-            run=0,
-            through=decided.through,
-            from_epoch=epoch.number,
-            to_epoch=epoch.number + 1,
-            home=numbering.home,
-            routers=numbering.routers,
-            retired=numbering.retired,
-            centres=self._numbers.view.state.taste.centres.copy(),
-            halves={router: halves for router, (halves, _) in decided.divided.items()},
-            versions=versions,
-            undoes=decided.run.undoes,
+        return numbering.to_map(
+            {router: division.halves for router, division in decided.divisions.items()},
+            decided.through,
+            epoch.number,
+            self._numbers.view.state.taste.centres.copy(),
+            dict(await self._store.version_numbers(touched)),
+            decided.run.undoes,
         )
 
-    async def _staged(
+    async def _stage_round(
         self, rounds: Lease, decided: DecidedPlan, change: RouterMap, epoch: Epoch
     ) -> Round:
-        """The round that carries the publication: what routers say, and the change of the routing
-        table."""
+        """Stage the round that carries the publication: routers' texts and their edges."""
         last = await self._store.last_round()
         round_ = await self._store.begin_round(rounds, last.boundary if last else 0)
-        spoken = await self._spoken(decided.texts, round_.number, epoch.number + 1)
-        closed, opened = await self._edges(change)
-        await self._store.stage_routers(rounds, round_, spoken)
-        await self._store.stage_changes(
-            rounds,
-            round_,
-            [
-                *(
-                    IndexChange(Collection.ROUTERS, version.router, version.version)
-                    for version in spoken
-                ),
-                *(
-                    IndexChange(Collection.ROUTERS, router, change.versions.get(router, 0))
-                    for router in sorted(change.retired)
-                ),
-            ],
-        )
-        for start in range(0, max(len(closed), len(opened)), EDGES_A_COMMIT):
-            end = start + EDGES_A_COMMIT
-            await self._store.stage_edges(rounds, round_, closed[start:end], opened[start:end])
+        versions = await self._new_versions(decided.texts, round_.number, epoch.number + 1)
+        edges = await self._follow_edges(change)
+        await self._store.stage_routers(rounds, round_, versions)
+        points = [(version.router, version.version) for version in versions]
+        points += [(router, change.versions.get(router, 0)) for router in sorted(change.retired)]
+        changes = [IndexChange(Collection.ROUTERS, *point) for point in points]
+        await self._store.stage_changes(rounds, round_, changes)
+        await stage_table_change(self._store, rounds, round_, edges)
         return round_.model_copy(
             update={
-                "touched": len(spoken),
-                "edges_opened": len(opened),
-                "edges_closed": len(closed),
+                "touched": len(versions),
+                "edges_opened": len(edges.opened),
+                "edges_closed": len(edges.closed),
             }
         )
 
@@ -199,11 +181,10 @@ class Publisher:
         patch = await asyncio.to_thread(patch_of, before, found.arrays)
         return await self._store.stage_checkpoint(learn, replace(found, arrays=patch), staged)
 
-    async def _spoken(
+    async def _new_versions(
         self, texts: Sequence[NewText], round_number: int, epoch: int
     ) -> list[RouterVersion]:
-        numbers = [text.router for text in texts]
-        before = await self._store.version_numbers(numbers)
+        before = await self._store.version_numbers([text.router for text in texts])
         return [
             RouterVersion(
                 router=text.router,
@@ -219,39 +200,28 @@ class Publisher:
             for text in texts
         ]
 
-    async def _edges(self, change: RouterMap) -> tuple[list[tuple[int, int]], list[RoutingEdge]]:
-        moved = [
-            router
-            for router in range(len(change.home))
-            if change.successors_of(router) != (router,)
-        ]
-        meant = sorted(
-            {*moved, *(number for router in moved for number in change.successors_of(router))}
-        )
+    async def _follow_edges(self, change: RouterMap) -> TableChange:
+        moved = moved_routers(change)
+        successors = {number for router in moved for number in change.successors_of(router)}
         standing = sorted(
-            await self._store.edges_to(meant), key=lambda edge: (edge.router, -edge.score, edge.ref)
+            await self._store.edges_to(sorted({*moved, *successors})),
+            key=lambda edge: (edge.router, -edge.score, edge.ref),
         )
-        return await asyncio.to_thread(edges_followed, change, moved, standing)
+        return await asyncio.to_thread(follow_edges, change, moved, standing)
 
-    async def _texts(self, change: RouterMap) -> list[ClientText]:
-        """Next versions of clients whose rules name a router that is another now."""
-        moved = [
-            router
-            for router in range(len(change.home))
-            if change.successors_of(router) != (router,)
-        ]
-        refs = await self._store.clients_with_rules(moved)
-        out: list[ClientText] = []
+    async def _follow_rules(self, change: RouterMap) -> list[ClientText]:
+        """Write the next versions of clients whose rules name a router that became another."""
+        refs = await self._store.clients_with_rules(moved_routers(change))
+        followed: list[ClientText] = []
         for start in range(0, len(refs), CLIENTS_A_CALL):
-            for text in (
-                await self._store.load_texts(refs[start : start + CLIENTS_A_CALL])
-            ).values():
-                memory = rules_followed(text.filter_memory, change)
+            texts = await self._store.load_texts(refs[start : start + CLIENTS_A_CALL])
+            for text in texts.values():
+                memory = follow_rules(text.filter_memory, change)
                 if memory is not text.filter_memory:
                     profile = replace(text.profile, version=text.profile.version + 1)
-                    out.append(replace(text, profile=profile, filter_memory=memory))
+                    followed.append(replace(text, profile=profile, filter_memory=memory))
             await asyncio.sleep(0)
-        return out
+        return followed
 
     @asynccontextmanager
     async def _learners_lease(self) -> AsyncIterator[Lease]:
@@ -303,7 +273,7 @@ def _at_one_moment(view: NumbersView) -> State:
 
 def _centres(state: State, change: RouterMap, decided: DecidedPlan) -> F32:
     """[K after, D]: directions, which the last moments before the learner stands still do not turn."""
-    centres = evolved_centres(state.taste, change, _masses(decided), state.content)
+    centres = evolved_centres(state.taste, change, decided.masses, state.content)
     if decided.centres is not None:
         centres[: len(decided.centres)] = decided.centres[: len(centres)]
         centres[list(change.retired)] = 0
@@ -314,10 +284,6 @@ def _evolved(state: State, change: RouterMap, decided: DecidedPlan, centres: F32
     """The state with the next epoch's taste bank. Beside the loop and the view's thread: nobody
     learns, so nothing moves."""
     return state._replace(
-        taste=evolved_bank(state.taste, change, _masses(decided), centres),
+        taste=evolved_bank(state.taste, change, decided.masses, centres),
         seen_router=evolved_seen(state.seen_router, state.seen_last, state.seen_before, change),
     )
-
-
-def _masses(decided: DecidedPlan) -> dict[int, WrittenMass]:
-    return {router: mass for router, (_, mass) in decided.divided.items()}

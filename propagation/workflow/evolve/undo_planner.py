@@ -1,72 +1,81 @@
-"""What an undo publishes: the routers of before, and everything since led back to them (DESIGN,
-step 8)."""
+"""Undo of an evolution: one more run, whose map leads back to the routers of before.
+
+Source: `docs/design.md`, "The loop", step 8.
+"""
+
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from propagation.model.clients.attribute import rank_by_distinctiveness
+from propagation.model.errors import InvalidInput
 from propagation.model.plurals import pluralize
-from propagation.model.routers.evolution import EvolutionRun
+from propagation.model.routers.evolution import EvolutionChange, EvolutionKind, EvolutionRun
 from propagation.model.routers.router_maps import Halves, RouterMap, RouterMaps, drop_undone_runs
 from propagation.numbers.evolve import Written as WrittenMass
-from propagation.optimization.evolution_undo import earlier_half, led_back, undoable
 from propagation.optimization.router_lineage import Numbering
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.workflow.evolve.decided_plan import DecidedPlan
-from propagation.workflow.evolve.planner import ATTRIBUTES, NewText
+from propagation.workflow.evolve.planner import ATTRIBUTES, Division, NewText
 from propagation.workflow.learn.learned_weights import Written, aligned_blocks, summed
 from propagation.workflow.views.numbers_owner import NumbersOwner
 
 
 class UndoPlanner:
-    """Reads the store and decides; the publisher writes. Learn may go on."""
+    """Reads the store and decides; the publisher writes. Learning may go on."""
 
     def __init__(self, store: GraphStore, numbers: NumbersOwner) -> None:
         self._store = store
         self._numbers = numbers
 
-    async def decided(self, number: int, through: int) -> DecidedPlan:
-        """With what was learned up to sequence `through`, which the view has followed at least.
-        Raises InvalidInput where the run cannot be undone."""
+    async def plan(self, run: int, through: int) -> DecidedPlan:
+        """Plan the undo of a run.
+
+        Args:
+            through: What was learned up to this sequence is taken in; the view has followed it.
+
+        Raises:
+            InvalidInput: The run cannot be undone.
+        """
         maps = await self._store.router_maps()
-        change = undoable(maps.maps, number)
-        numbering = led_back(change)
+        change = find_undoable(maps.maps, run)
+        numbering = reverse_numbering(change)
         view = self._numbers.view
         before, since = await self._written(maps, change, numbering, through)
-        split = {
-            merged: _divided(merged, parts, before, since, change, view.users, view.items)
-            for merged, parts in numbering.halves.items()
-        }
-        shares = {
-            part: share
-            for router, halves in change.halves.items()
-            for part, share in ((halves.first, halves.share), (halves.second, 1 - halves.share))
-        }
-        texts = await self._texts(change)
-        run = EvolutionRun(
-            undoes=number,
-            verdict=(
-                f"undoes run {number}: what was written since goes to its users' earlier routers; {pluralize(len(texts), 'router')}"
-                f" {'says' if len(texts) == 1 else 'say'} again what was said before"
-            ),
-        )
+        texts = await self._earlier_texts(change)
+        say = "says" if len(texts) == 1 else "say"
         return DecidedPlan(
-            run,
-            numbering,
-            split,
-            texts,
-            maps,
-            through,
-            np.zeros(change.routers),
-            shares,
-            change.centres,
+            run=EvolutionRun(
+                undoes=run,
+                verdict=(
+                    f"undoes run {run}: what was written since goes to its users' earlier routers;"
+                    f" {pluralize(len(texts), 'router')} {say} again what was said before"
+                ),
+            ),
+            numbering=numbering,
+            divisions={
+                merged: _divide(merged, parts, before, since, change, view.users, view.items)
+                for merged, parts in numbering.halves.items()
+            },
+            texts=texts,
+            maps=maps,
+            through=through,
+            totals=np.zeros(change.routers),
+            start_shares={
+                part: share
+                for halves in change.halves.values()
+                for part, share in ((halves.first, halves.share), (halves.second, 1 - halves.share))
+            },
+            centres=change.centres,
         )
 
     async def _written(
         self, maps: RouterMaps, change: RouterMap, numbering: Numbering, through: int
     ) -> tuple[Written, Written]:
-        """(before the run, as the routers were then; since, as they are now) to what it merged and
-        to what it made of that."""
+        """Gather what was written before the run to what it merged, and since to what it made.
+
+        The first is by the routers of then, the second by those of now.
+        """
         earlier = [one for one in maps.maps if one.run < change.run]
         routers = max(len(change.home), change.routers)
         parts, merged = np.zeros(routers, np.bool_), np.zeros(routers, np.bool_)
@@ -83,33 +92,98 @@ class UndoPlanner:
                     since.add(block, maps.after(end), merged)
         return before, since
 
-    async def _texts(self, change: RouterMap) -> list[NewText]:
-        """Each changed router says again what it said before; where that is not kept any more, what
-        it says now."""
+    async def _earlier_texts(self, change: RouterMap) -> list[NewText]:
+        """Load what each changed router said before; one whose text is gone keeps its own."""
         texts = []
         for router, version in sorted(change.versions.items()):
-            said = await self._store.router_version(router, version)
-            if said is not None:
-                common = {name: 1.0 for name, _ in said.standing}
-                attributes = (
-                    rank_by_distinctiveness(dict(said.standing), common)[:ATTRIBUTES]
-                    if said.standing
-                    else []
-                )
+            earlier = await self._store.router_version(router, version)
+            if earlier is not None:
+                common = {name: 1.0 for name, _ in earlier.standing}
+                attributes = rank_by_distinctiveness(dict(earlier.standing), common)[:ATTRIBUTES]
                 texts.append(
                     NewText(
                         router,
-                        said.name,
-                        said.text,
-                        said.standing,
+                        earlier.name,
+                        earlier.text,
+                        earlier.standing,
                         tuple(attributes),
-                        said.written_by,
+                        earlier.written_by,
                     )
                 )
         return texts
 
 
-def _divided(
+def find_undoable(maps: Sequence[RouterMap], run: int) -> RouterMap:
+    """Find the map of a run that can be undone.
+
+    That is the last run that still stands, or the undo that came last.
+
+    Raises:
+        InvalidInput: The run cannot be undone.
+    """
+    standing = drop_undone_runs(maps)
+    if (standing and standing[-1].run == run) or (maps and maps[-1].run == run):
+        return next(one for one in maps if one.run == run)
+    if any(one.run == run for one in standing):
+        last = standing[-1].run
+        reason = f"is {run}, on which run {last} was built; undo run {last} first"
+    elif any(one.run == run for one in maps):
+        reason = f"is {run}, which is undone"
+    else:
+        reason = (
+            f"is {run}: no run of that number changed routers since the newest bootstrap;"
+            " `evolve --list` shows the runs"
+        )
+    raise InvalidInput("undo_run", reason)
+
+
+def reverse_numbering(change: RouterMap) -> Numbering:
+    """Lead back to the numbers of before a run; the halves of a merge are the merged routers."""
+    home = np.arange(change.routers)
+    changes = []
+    for router, split in change.halves.items():
+        parts = (split.first, split.second)
+        home[list(parts)] = router
+        changes.append(
+            EvolutionChange(kind=EvolutionKind.MERGE, before=tuple(sorted(parts)), after=(router,))
+        )
+    halves = _merged_routers(change)
+    changes.extend(
+        EvolutionChange(kind=EvolutionKind.SPLIT, before=(number,), after=parts)
+        for number, parts in halves.items()
+    )
+    retired = _retired_before(change)
+    return Numbering(home, halves, len(change.home), retired, tuple(changes))
+
+
+def _merged_routers(change: RouterMap) -> dict[int, tuple[int, int]]:
+    """Return (smaller, larger) router by the number that they were merged into."""
+    found = {}
+    for number in range(len(change.home)):
+        sources = [
+            router
+            for router in np.flatnonzero(change.home == number).tolist()
+            if router not in change.halves
+        ]
+        if len(sources) > 1:
+            found[number] = (sources[0], sources[1])
+    return found
+
+
+def _retired_before(change: RouterMap) -> frozenset[int]:
+    """Return the numbers that stood for no router: still, or until a second half took them."""
+    numbers = range(len(change.home))
+    still = {
+        number for number in change.retired.intersection(numbers) if change.home[number] == number
+    }
+    new = {
+        split.first if split.second == router else split.second
+        for router, split in change.halves.items()
+    }
+    return frozenset(still | new.intersection(numbers))
+
+
+def _divide(
     merged: int,
     parts: tuple[int, int],
     before: Written,
@@ -117,21 +191,24 @@ def _divided(
     change: RouterMap,
     users: int,
     items: int,
-) -> tuple[Halves, WrittenMass]:
-    """Whatever was written before the run is where it was; since then, with each user's earlier
-    half, else the larger."""
-    amounts = []
-    masses: list[NDArray[np.float64]] = []
+) -> Division:
+    """Divide a merged router again.
+
+    What was written before the merge goes back to where it was; what was written since goes to each
+    user's earlier half, else to the larger one.
+    """
+    amounts, masses = [], []
     for part in parts:
-        who, rows, weights = before.of(part)
-        amounts.append(summed(who, weights, users))
+        writers, rows, weights = before.of(part)
+        amounts.append(summed(writers, weights, users))
         masses.append(summed(rows, weights, items))
-    in_second, larger = earlier_half(amounts[0], amounts[1])
-    who, rows, weights = since.of(merged)
-    second = in_second[who]
-    masses[0] += summed(rows[~second], weights[~second], items)
-    masses[1] += summed(rows[second], weights[second], items)
+    first, second = amounts
+    larger = bool(second.sum() > first.sum())
+    in_second = np.where(first + second > 0, second > first, larger)
+    writers, rows, weights = since.of(merged)
+    to_second = in_second[writers]
+    masses[0] += summed(rows[~to_second], weights[~to_second], items)
+    masses[1] += summed(rows[to_second], weights[to_second], items)
     shares = [change.start_shares.get(part, 0.5) for part in parts]
-    return Halves(
-        *parts, in_second, larger, shares[0] / sum(shares) if sum(shares) > 0 else 0.5
-    ), WrittenMass(*masses)
+    share = shares[0] / sum(shares) if sum(shares) > 0 else 0.5
+    return Division(Halves(*parts, in_second, larger, share), WrittenMass(*masses))

@@ -1,5 +1,7 @@
-"""Stage 1 of Algorithm 1 (lines 4 to 11), for a claim of interactions: reception, prediction,
-credit, optimisation."""
+"""One interaction (stage 1 of Algorithm 1, lines 4 to 11): receive, predict, assign credit, optimise.
+
+Nothing is written here: the caller commits.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -12,13 +14,13 @@ from propagation.model.errors import ReasonerFailed, ReasonerGaveUp, ReasonerUna
 from propagation.model.interactions.reasoning import ReasonedInteraction, ReasonWork
 from propagation.model.routers.router import RouterVersion
 from propagation.model.usage import NO_USAGE, Usage
-from propagation.optimization.client_optimization import optimized
-from propagation.optimization.credit_assignment import of_those_that_took_part
+from propagation.optimization.client_optimization import optimize_client
+from propagation.optimization.credit_assignment import gradients_of_participants
 from propagation.optimization.prediction import receive_and_predict
 from propagation.ports.graph.reason import InteractionReader
 from propagation.ports.reasoner import AnswerPart, MergeAnswer, OptimizeAnswer, Party, Reasoner
-from propagation.reception.initial_profile import described, undescribed
-from propagation.reception.merge import Inbox, inbox, received
+from propagation.reception.initial_profile import first_profile, lacks_profile
+from propagation.reception.merge import Inbox, apply_merge, fill_inbox
 from propagation.workflow.concurrency.tasks import yield_to_loop
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views.client_texts import ClientTextCache
@@ -26,108 +28,235 @@ from propagation.workflow.views.client_texts import ClientTextCache
 
 @dataclass
 class WorkingSet:
-    """What a claim's interactions read and write: texts move on only with interactions that
-    succeeded."""
+    """What interactions read: clients, their texts, and the messages that wait for them.
+
+    It moves on with each interaction that succeeds.
+    """
 
     clients: Mapping[int, Client]
     texts: dict[int, ClientText]
     waiting: dict[int, Sequence[RouterVersion]]
     last_round: int
 
-    def move_on(self, now: Mapping[int, ClientText]) -> None:
-        """An interaction is done: these are its clients' texts, and nothing waits for them any
-        more."""
-        self.texts.update(now)
-        for ref in now:
+    def move_on(self, texts: Mapping[int, ClientText]) -> None:
+        """Take in the texts after an interaction; nothing waits for these clients any more."""
+        self.texts.update(texts)
+        for ref in texts:
             self.waiting.pop(ref, None)
 
 
 @dataclass
 class Draft:
-    """The texts of one interaction as they come about, and what is to be stored of it; what the
-    reasoner said (`first` texts, `merges` of the `inboxes`, what was `learned`), so that it can be
-    applied to newer texts too."""
+    """The texts of one interaction, and the reasoner's answers that they came from.
+
+    now: Newest text by client. written: All new versions, in order. merged: What became of
+    messages. parties: The clients after reception. The answers are kept so that they can be applied
+    to newer texts: first_edits (of first profiles), merges (of the inboxes), optimizations.
+    """
 
     now: dict[int, ClientText]
     written: list[ClientText] = field(default_factory=list)
     merged: list[MessageMerge] = field(default_factory=list)
     parties: list[Party] = field(default_factory=list)
     usage: Usage = NO_USAGE
-    first: dict[int, Sequence[Edit]] = field(default_factory=dict)
+    first_edits: dict[int, Sequence[Edit]] = field(default_factory=dict)
     inboxes: list[Inbox] = field(default_factory=list)
     merges: Sequence[AnswerPart[MergeAnswer]] = ()
-    learned: Sequence[AnswerPart[OptimizeAnswer]] = ()
+    optimizations: Sequence[AnswerPart[OptimizeAnswer]] = ()
 
-    def take(self, ref: int, text: ClientText) -> None:
-        """A client's newer version; the same object is no new version."""
+    def add(self, ref: int, text: ClientText) -> None:
+        """Add a client's next version; the same object is no new version."""
         if text is not self.now[ref]:
             self.now[ref] = text
             self.written.append(text)
 
 
 class InteractionReasoning:
-    """Texts of interactions in sequence order; nothing is written before the caller commits."""
+    """Drafts the texts of interactions, in sequence order."""
 
     def __init__(
         self,
         store: InteractionReader,
         reasoner: Reasoner,
         settings: WorkflowSettings,
-        held: ClientTextCache[ClientText],
+        cache: ClientTextCache[ClientText],
         yield_to_calls: Callable[[], Awaitable[None]] = yield_to_loop,
     ) -> None:
         self._store = store
         self._reasoner = reasoner
         self._settings = settings
         self.yield_to_calls = yield_to_calls
-        self.held = held
+        self.cache = cache
 
     async def working_set(
         self, works: Sequence[ReasonWork], drafted: Mapping[int, ClientText]
     ) -> WorkingSet:
-        """What these interactions find: their clients' texts, as `drafted` and not stored yet or
-        held, and what waits for them."""
+        """Load what these interactions read.
+
+        Args:
+            drafted: Texts that are not stored yet.
+        """
         refs = sorted(clients_of_all(works))
-        return await self._working_set(
-            refs, self.held.find(refs) | {ref: drafted[ref] for ref in refs if ref in drafted}
+        return await self._load(
+            refs, self.cache.find(refs) | {ref: drafted[ref] for ref in refs if ref in drafted}
         )
+
+    async def newest_working_set(self, work: ReasonWork) -> WorkingSet:
+        """Load one interaction's clients with the graph's newest texts."""
+        refs = clients_of(work)
+        return await self._load(refs, dict(await self.cache.newest(refs)))
 
     async def reason(
         self, works: Sequence[ReasonWork], working_set: WorkingSet, enough: Callable[[int], bool]
     ) -> list[ReasonedInteraction]:
-        """What to commit; the working_set has the texts it leads to. Stops after the interaction at which
-        `enough` (told how many are done) holds; the first is always done. Where the reasoner takes
-        several at a time, interactions that share no client run side by side, and the order in
-        which they end changes nothing."""
+        """Reason interactions, at least the first, and move the working set on.
+
+        Where the reasoner takes several at a time, interactions that share no client run
+        concurrently, and the order in which they end changes nothing.
+
+        Args:
+            enough: Gets how many are done, and tells whether to stop.
+        """
         if self._reasoner.concurrency > 1:
-            return await self._side_by_side(works, working_set, enough)
+            return await self._reason_concurrently(works, working_set, enough)
         results: list[ReasonedInteraction] = []
         for work in works:
-            results.append(await self._tried(work, working_set))
+            results.append(await self._reason_one(work, working_set))
             if enough(len(results)):
                 break
             await self.yield_to_calls()
         return results
 
     def committed(self, texts: Mapping[int, ClientText]) -> None:
-        """These are the stored texts now."""
+        """Note that these are the stored texts now."""
         for ref, text in texts.items():
-            self.held.put(ref, text)
+            self.cache.put(ref, text)
 
     def forget(self, refs: Iterable[int]) -> None:
-        """Somebody else wrote these clients' texts: load them again."""
-        self.held.forget(refs)
+        """Drop cached texts that another writer may have replaced."""
+        self.cache.forget(refs)
 
-    async def newest_working_set(self, work: ReasonWork) -> WorkingSet:
-        """One interaction on the graph's newest texts."""
-        refs = clients_of(work)
-        return await self._working_set(refs, dict(await self.held.newest(refs)))
+    async def retry(
+        self, work: ReasonWork, attempt: Callable[[], Awaitable[ReasonedInteraction]]
+    ) -> ReasonedInteraction:
+        """Try one interaction `reason_attempts` times with growing pauses; then it is a dead letter.
 
-    async def _side_by_side(
+        A dead letter does not block the user's next interactions.
+
+        Raises:
+            ReasonerUnavailable: No attempt is counted.
+        """
+        failure, usage = "", NO_USAGE
+        for number in range(self._settings.reason_attempts):
+            if number:
+                await asyncio.sleep(self._settings.reason_backoff * 2 ** (number - 1))
+            try:
+                done = await attempt()
+                return replace(done, usage=usage + done.usage) if usage else done
+            except ReasonerUnavailable:
+                raise
+            except ReasonerFailed as error:
+                failure = str(error)
+                usage += error.usage
+                if isinstance(error, ReasonerGaveUp):
+                    break
+            except EditClash as error:
+                failure = f"edits a line that the profile does not have: {error}"
+        return ReasonedInteraction(
+            sequence=work.sequence, user=work.user, failure=failure, usage=usage
+        )
+
+    async def draft(
+        self, work: ReasonWork, working_set: WorkingSet
+    ) -> tuple[Draft, ReasonedInteraction]:
+        """Run Algorithm 1, lines 6 to 10; the working set stays as it is.
+
+        Raises:
+            ReasonerFailed: There is no answer.
+            EditClash: An answer edits a line that does not exist.
+        """
+        draft = Draft({ref: working_set.texts[ref] for ref in clients_of(work)})
+        await self._describe(draft, working_set)  # eq. 1
+        reward = await self._receive_and_predict(work, draft, working_set)  # eq. 5 to 7
+        user, positive, *rest = draft.parties
+        negative = rest[0] if rest else None
+        answer = await self._reasoner.backward(work, reward, user, positive, negative)  # eq. 8, 9
+        draft.usage += answer.usage
+        draft.optimizations = answer.clients
+        for party, part in zip(draft.parties, answer.clients, strict=True):
+            ref = party.client.ref
+            draft.add(ref, optimize_client(draft.now[ref], part, self._settings.profile_lines))
+        return draft, ReasonedInteraction(
+            sequence=work.sequence,
+            user=work.user,
+            reward=reward,
+            texts=tuple(draft.written),
+            merges=tuple(draft.merged),
+            gradients=tuple(gradients_of_participants(answer.gradients, draft.parties)),
+            usage=draft.usage,
+        )
+
+    async def _describe(self, draft: Draft, working_set: WorkingSet) -> None:
+        """Write the first profiles of clients that have none yet."""
+        new = [
+            ref for ref, text in draft.now.items() if lacks_profile(working_set.clients[ref], text)
+        ]
+        if not new:
+            return
+        answer = await self._reasoner.extract([working_set.clients[ref] for ref in new])
+        draft.usage += answer.usage
+        for ref, edits in zip(new, answer.edits, strict=True):
+            if not isinstance(edits, ReasonerFailed):
+                draft.first_edits[ref] = edits
+                draft.add(ref, first_profile(draft.now[ref], edits, self._settings.profile_lines))
+
+    async def _receive_and_predict(
+        self, work: ReasonWork, draft: Draft, working_set: WorkingSet
+    ) -> int | None:
+        """Merge what waits in each buffer, predict, and return the reward (lines 6 and 7)."""
+        draft.inboxes = [
+            fill_inbox(
+                working_set.clients[ref],
+                text,
+                working_set.waiting.get(ref, ()),
+                self._settings.buffer,
+            )
+            for ref, text in draft.now.items()
+        ]
+        parties = [inbox.party for inbox in draft.inboxes]
+        result = await receive_and_predict(self._reasoner, work, parties, self._settings.seed)
+        draft.usage += result.usage
+        draft.merges = result.merges
+        for inbox, answer in zip(draft.inboxes, result.merges, strict=True):
+            reception = apply_merge(
+                inbox, answer, working_set.last_round, self._settings.profile_lines
+            )
+            text = reception.text
+            draft.add(text.profile.ref, text)
+            draft.merged.extend(reception.merged)
+            draft.parties.append(
+                Party(
+                    client=inbox.client,
+                    profile=text.profile,
+                    filter_memory=text.filter_memory,
+                    messages=reception.messages,
+                )
+            )
+        return result.reward
+
+    async def _reason_one(self, work: ReasonWork, working_set: WorkingSet) -> ReasonedInteraction:
+        async def attempt() -> ReasonedInteraction:
+            draft, done = await self.draft(work, working_set)
+            working_set.move_on(draft.now)
+            return done
+
+        return await self.retry(work, attempt)
+
+    async def _reason_concurrently(
         self, works: Sequence[ReasonWork], working_set: WorkingSet, enough: Callable[[int], bool]
     ) -> list[ReasonedInteraction]:
-        """Each after those before it that it shares a client with."""
-        places, ended = asyncio.Semaphore(self._reasoner.concurrency), 0
+        """Reason each interaction after those before it that it shares a client with."""
+        slots, ended = asyncio.Semaphore(self._reasoner.concurrency), 0
         last: dict[int, asyncio.Task[ReasonedInteraction | None]] = {}
 
         async def in_turn(
@@ -137,10 +266,10 @@ class InteractionReasoning:
             for earlier in before:
                 if await earlier is None:
                     return None
-            async with places:
+            async with slots:
                 if work is not works[0] and enough(ended):
                     return None
-                done = await self._tried(work, working_set)
+                done = await self._reason_one(work, working_set)
             ended += 1
             return done
 
@@ -158,10 +287,12 @@ class InteractionReasoning:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _working_set(self, refs: Sequence[int], texts: dict[int, ClientText]) -> WorkingSet:
+    async def _load(self, refs: Sequence[int], texts: dict[int, ClientText]) -> WorkingSet:
+        """Load clients, the texts that are not known, and the messages that wait."""
         missing = [ref for ref in refs if ref not in texts]
-        found, loaded = await asyncio.gather(self._store.get_clients(refs), self._load(missing))
-        clients = {client.ref: client for client in found}
+        found, loaded = await asyncio.gather(
+            self._store.get_clients(refs), self._load_texts(missing)
+        )
         texts.update(loaded)
         last = await self._store.last_round() if self._settings.propagate else None
         waiting: dict[int, Sequence[RouterVersion]] = {}
@@ -170,131 +301,20 @@ class InteractionReasoning:
                 ref: text.watermark for ref, text in texts.items() if text.watermark < last.number
             }
             waiting = dict(await self._store.waiting_messages(behind, last.number))
+        clients = {client.ref: client for client in found}
         return WorkingSet(clients, texts, waiting, last.number if last else 0)
 
-    async def _load(self, refs: Sequence[int]) -> Mapping[int, ClientText]:
-        """Nothing is asked for no clients: it would be a round trip."""
+    async def _load_texts(self, refs: Sequence[int]) -> Mapping[int, ClientText]:
+        """Load texts; without refs, save the round trip."""
         return await self._store.load_texts(refs) if refs else {}
-
-    async def _tried(self, work: ReasonWork, working_set: WorkingSet) -> ReasonedInteraction:
-        return await self.tried(work, lambda: self._one(work, working_set))
-
-    async def tried(
-        self, work: ReasonWork, once: Callable[[], Awaitable[ReasonedInteraction]]
-    ) -> ReasonedInteraction:
-        """One interaction, tried `reason_attempts` times with growing pauses; then a dead letter,
-        so that the user's next interactions go on. Raises ReasonerUnavailable."""
-        failure, usage = "", NO_USAGE
-        for attempt in range(self._settings.reason_attempts):
-            if attempt:
-                await asyncio.sleep(self._settings.reason_backoff * 2 ** (attempt - 1))
-            try:
-                done = await once()
-                return replace(done, usage=usage + done.usage) if usage else done
-            except ReasonerUnavailable:
-                raise
-            except ReasonerFailed as error:
-                failure = str(error)
-                usage += error.usage
-                if isinstance(error, ReasonerGaveUp):
-                    break
-            except EditClash as error:
-                failure = f"edits a line that the profile does not have: {error}"
-        return ReasonedInteraction(
-            sequence=work.sequence, user=work.user, failure=failure, usage=usage
-        )
-
-    async def _one(self, work: ReasonWork, working_set: WorkingSet) -> ReasonedInteraction:
-        """One interaction on the working_set, which is as before where it raises ReasonerFailed or
-        EditClash."""
-        draft, done = await self.draft(work, working_set)
-        working_set.move_on(draft.now)
-        return done
-
-    async def draft(
-        self, work: ReasonWork, working_set: WorkingSet
-    ) -> tuple[Draft, ReasonedInteraction]:
-        """Algorithm 1, lines 6 to 10, on the texts of the working_set, which stays as it is. Raises
-        ReasonerFailed and EditClash."""
-        draft = Draft({ref: working_set.texts[ref] for ref in clients_of(work)})
-        await self._first_texts(draft, working_set)
-        reward = await self._receive_and_predict(work, draft, working_set)
-        user, positive, *rest = draft.parties
-        answer = await self._reasoner.backward(
-            work, reward, user, positive, rest[0] if rest else None
-        )
-        draft.usage += answer.usage
-        draft.learned = answer.clients
-        for party, part in zip(draft.parties, answer.clients, strict=True):
-            ref = party.client.ref
-            draft.take(ref, optimized(draft.now[ref], part, self._settings.profile_lines))
-        return draft, ReasonedInteraction(
-            sequence=work.sequence,
-            user=work.user,
-            reward=reward,
-            texts=tuple(draft.written),
-            merges=tuple(draft.merged),
-            gradients=tuple(of_those_that_took_part(answer.gradients, draft.parties)),
-            usage=draft.usage,
-        )
-
-    async def _first_texts(self, draft: Draft, working_set: WorkingSet) -> None:
-        """The own text of clients that nobody described yet (eq. 1)."""
-        new = [
-            ref for ref, text in draft.now.items() if undescribed(working_set.clients[ref], text)
-        ]
-        if not new:
-            return
-        answer = await self._reasoner.extract([working_set.clients[ref] for ref in new])
-        draft.usage += answer.usage
-        for ref, edits in zip(new, answer.edits, strict=True):
-            if not isinstance(edits, ReasonerFailed):
-                draft.first[ref] = edits
-                draft.take(ref, described(draft.now[ref], edits, self._settings.profile_lines))
-
-    async def _receive_and_predict(
-        self, work: ReasonWork, draft: Draft, working_set: WorkingSet
-    ) -> int | None:
-        """Lines 6 and 7: what waits in each buffer is merged, and the reward."""
-        inboxes = [
-            inbox(
-                working_set.clients[ref],
-                text,
-                working_set.waiting.get(ref, ()),
-                self._settings.buffer,
-            )
-            for ref, text in draft.now.items()
-        ]
-        merges, reward, usage = await receive_and_predict(
-            self._reasoner, work, [one.party for one in inboxes], self._settings.seed
-        )
-        draft.usage += usage
-        draft.inboxes, draft.merges = inboxes, merges
-        for waits, answer in zip(inboxes, merges, strict=True):
-            reception = received(
-                waits, answer, working_set.last_round, self._settings.profile_lines
-            )
-            text = reception.text
-            draft.take(text.profile.ref, text)
-            draft.merged.extend(reception.merged)
-            draft.parties.append(
-                Party(
-                    client=waits.client,
-                    profile=text.profile,
-                    filter_memory=text.filter_memory,
-                    messages=reception.messages,
-                )
-            )
-        return reward
 
 
 def clients_of(work: ReasonWork) -> list[int]:
-    """The user, the positive item and, where there is one, the negative."""
-    return (
-        [work.user, work.item] if work.negative is None else [work.user, work.item, work.negative]
-    )
+    """List the user, the positive item and, if there is one, the negative item."""
+    refs = [work.user, work.item]
+    return refs if work.negative is None else [*refs, work.negative]
 
 
 def clients_of_all(works: Iterable[ReasonWork]) -> set[int]:
-    """Of several, each once."""
+    """Collect the clients of several interactions."""
     return {ref for work in works for ref in clients_of(work)}

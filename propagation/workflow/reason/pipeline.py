@@ -29,7 +29,7 @@ from propagation.workflow.reason.interaction import (
     WorkingSet,
     clients_of,
 )
-from propagation.workflow.reason.rebase import on_newer_texts
+from propagation.workflow.reason.rebase import rebase_interaction
 from propagation.workflow.settings import WorkflowSettings
 
 TRIES = 5
@@ -132,7 +132,7 @@ class Pipeline:
         receiving = self._take_waiting(working_set)
         drafts: list[Draft] = []
         try:
-            done = await self._interactions.tried(
+            done = await self._interactions.retry(
                 work, lambda: self._drafted(work, working_set, drafts)
             )
             usage += done.usage
@@ -174,12 +174,12 @@ class Pipeline:
         refs = list(working_set.texts)
         async with self._commit_lock.hold(refs, mine):
             for _ in range(TRIES):
-                newest = await self._interactions.held.newest(refs)
+                newest = await self._interactions.cache.newest(refs)
                 if drafts and any(
                     newest[ref].profile.version != working_set.texts[ref].profile.version
                     for ref in refs
                 ):
-                    done = on_newer_texts(
+                    done = rebase_interaction(
                         drafts[-1],
                         done,
                         newest,

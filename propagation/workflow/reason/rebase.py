@@ -1,77 +1,136 @@
-"""What a reasoner said of an interaction, applied to texts that moved on meanwhile: no second call
-where edits commute."""
+"""Rebase of an interaction's answers onto texts that another writer moved on meanwhile.
 
-from collections.abc import Mapping
+Edits of different lines commute, so most need no second call of the reasoner (`docs/design.md`,
+"The loop", step 3).
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from propagation.model.clients.client_text import ClientText
+from propagation.model.clients.filter_memory import FilterMemory, FilterRule
+from propagation.model.clients.profile import (
+    AddLine,
+    DropLine,
+    Edit,
+    EditClash,
+    Line,
+    Profile,
+    ReplaceLine,
+)
 from propagation.model.errors import ReasonerFailed
 from propagation.model.interactions.reasoning import ReasonedInteraction
-from propagation.optimization.client_optimization import optimized
-from propagation.optimization.rebase import check_rules, moved_ids, rebased
-from propagation.ports.reasoner import AnswerPart, MergeAnswer, OptimizeAnswer
-from propagation.reception.initial_profile import described
-from propagation.reception.merge import Inbox, received
+from propagation.optimization.client_optimization import optimize_client
+from propagation.ports.reasoner import AnswerPart, MergeAnswer, OptimizeAnswer, Party
+from propagation.reception.initial_profile import first_profile
+from propagation.reception.merge import Inbox, apply_merge
 from propagation.workflow.reason.interaction import Draft
 
 
-def on_newer_texts(
+def rebase_interaction(
     draft: Draft,
     done: ReasonedInteraction,
     newest: Mapping[int, ClientText],
     last_round: int,
     max_lines: int,
 ) -> ReasonedInteraction:
-    """`done` as it would be on the newest texts. Raises EditClash where a line that was edited
-    reads otherwise by now."""
-    fresh = Draft(dict(newest))
-    for waits, merge, party, learned in zip(
-        draft.inboxes, draft.merges, draft.parties, draft.learned, strict=True
+    """Apply a draft's answers to the newest texts.
+
+    Raises:
+        EditClash: A line that the answers edit has changed meanwhile.
+    """
+    rebased = Draft(dict(newest))
+    for inbox, merge, party, optimization in zip(
+        draft.inboxes, draft.merges, draft.parties, draft.optimizations, strict=True
     ):
         ref = party.client.ref
-        moved: dict[int, int] = {}
-        if ref in draft.first and not fresh.now[ref].profile.version:
-            fresh.take(ref, described(fresh.now[ref], draft.first[ref], max_lines))
-        before = fresh.now[ref]
-        if before.watermark == waits.text.watermark and waits.messages:
-            moved = _receive(fresh, waits, merge, before, last_round, max_lines)
-        fresh.take(
-            ref, optimized(fresh.now[ref], _learned(learned, draft, ref, fresh, moved), max_lines)
-        )
-    return replace(done, texts=tuple(fresh.written), merges=tuple(fresh.merged))
+        moved: Mapping[int, int] = {}
+        if ref in draft.first_edits and not rebased.now[ref].profile.version:
+            edits = draft.first_edits[ref]
+            rebased.add(ref, first_profile(rebased.now[ref], edits, max_lines))
+        current = rebased.now[ref]
+        # What another writer has received meanwhile is not received again.
+        if current.watermark == inbox.text.watermark and inbox.messages:
+            moved = _receive(rebased, inbox, merge, current, last_round, max_lines)
+        answer = _rebase_optimization(optimization, party, rebased.now[ref], moved)
+        rebased.add(ref, optimize_client(rebased.now[ref], answer, max_lines))
+    return replace(done, texts=tuple(rebased.written), merges=tuple(rebased.merged))
 
 
 def _receive(
-    fresh: Draft,
-    waits: Inbox,
+    rebased: Draft,
+    inbox: Inbox,
     merge: AnswerPart[MergeAnswer],
-    before: ClientText,
+    current: ClientText,
     last_round: int,
     max_lines: int,
-) -> dict[int, int]:
-    """Reception on the newest text; the new ids of lines it adds. What another has received
-    meanwhile is not received again."""
-    ref = before.profile.ref
-    moved: dict[int, int] = {}
+) -> Mapping[int, int]:
+    """Merge on the newest text; return the new ids of the lines that the merge adds."""
+    moved: Mapping[int, int] = {}
     if not isinstance(merge, ReasonerFailed):
-        moved = moved_ids(merge.edits, waits.text.profile, before.profile)
-        merge = replace(merge, edits=rebased(merge.edits, waits.text.profile, before.profile, {}))
-    reception = received(replace(waits, text=before), merge, last_round, max_lines)
-    fresh.take(ref, reception.text)
-    fresh.merged.extend(reception.merged)
+        moved = _moved_ids(merge.edits, inbox.text.profile, current.profile)
+        edits = rebase_edits(merge.edits, inbox.text.profile, current.profile, {})
+        merge = replace(merge, edits=edits)
+    reception = apply_merge(replace(inbox, text=current), merge, last_round, max_lines)
+    rebased.add(current.profile.ref, reception.text)
+    rebased.merged.extend(reception.merged)
     return moved
 
 
-def _learned(
-    learned: AnswerPart[OptimizeAnswer],
-    draft: Draft,
-    ref: int,
-    fresh: Draft,
-    moved: Mapping[int, int],
+def _rebase_optimization(
+    answer: AnswerPart[OptimizeAnswer], party: Party, current: ClientText, moved: Mapping[int, int]
 ) -> AnswerPart[OptimizeAnswer]:
-    if isinstance(learned, ReasonerFailed):
-        return learned
-    [seen] = [party for party in draft.parties if party.client.ref == ref]
-    now = fresh.now[ref]
-    check_rules(learned.rules, seen.filter_memory, now.filter_memory)
-    return replace(learned, edits=rebased(learned.edits, seen.profile, now.profile, moved))
+    if isinstance(answer, ReasonerFailed):
+        return answer
+    _check_rules(answer.rules, party.filter_memory, current.filter_memory)
+    edits = rebase_edits(answer.edits, party.profile, current.profile, moved)
+    return replace(answer, edits=edits)
+
+
+def rebase_edits(
+    edits: Sequence[Edit], base: Profile, current: Profile, moved: Mapping[int, int]
+) -> list[Edit]:
+    """Make edits of one version of a profile into edits of the current one.
+
+    Args:
+        base: The version that the edits were made for.
+        moved: Lines that have another id in the current version.
+
+    Raises:
+        EditClash: An edited line has another text or weight than in `base`, or is gone.
+    """
+    before = {line.id: line for line in base.lines}
+    now = {line.id: line for line in current.lines}
+    rebased: list[Edit] = []
+    for edit in edits:
+        if isinstance(edit, AddLine):
+            rebased.append(edit)
+            continue
+        old = edit.id if isinstance(edit, DropLine) else edit.line.id
+        new = moved.get(old, old)
+        if old not in before or new not in now or _content(before[old]) != _content(now[new]):
+            raise EditClash(old)
+        rebased.append(
+            DropLine(id=new)
+            if isinstance(edit, DropLine)
+            else ReplaceLine(line=edit.line.changed(id=new))
+        )
+    return rebased
+
+
+def _check_rules(rules: Sequence[FilterRule], base: FilterMemory, current: FilterMemory) -> None:
+    """Raise EditClash if a rule's target has another rule now than in `base`."""
+    for rule in rules:
+        before = next((old for old in base.rules if old.target == rule.target), None)
+        if before != next((old for old in current.rules if old.target == rule.target), None):
+            raise EditClash(rule.router if rule.router is not None else 0)
+
+
+def _moved_ids(edits: Sequence[Edit], base: Profile, current: Profile) -> dict[int, int]:
+    """Map the ids that added lines got on `base` to those that they get on `current`."""
+    count = sum(isinstance(edit, AddLine) for edit in edits)
+    return {base.next_id + place: current.next_id + place for place in range(count)}
+
+
+def _content(line: Line) -> Line:
+    return line.changed(id=0)

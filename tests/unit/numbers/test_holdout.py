@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 
 from propagation.numbers.rules.features import fill_features
-from propagation.workflow.evolve.holdout import Holdout
-from propagation.workflow.evolve.judging import readings_of
-from propagation.workflow.evolve.snapshot import rewind_snapshot, take_snapshot
+from propagation.workflow.evolve.holdout import Holdout, rewind_snapshot, take_snapshot
+from propagation.workflow.evolve.plan_judge import replay_holdout
 from propagation.workflow.views.numbers_view import live_combiner
 from tests.unit.numbers.states import DIMENSION, K, learn, small_state
 
@@ -81,7 +80,7 @@ def test_run_forward_it_reads_what_was_read(lived):
     _, view, tail, readings = lived
     sight = take_snapshot(view, tail)
     rewind_snapshot(sight)
-    again, bins = readings_of(sight.tastes, sight)
+    again, bins = replay_holdout(sight.tastes, sight)
     assert again == pytest.approx(readings, abs=2e-3)
     assert bins.min() >= 0
     assert sight.tastes.mass == pytest.approx(view.state.taste.mass[sight.items], abs=1e-3)

@@ -24,8 +24,7 @@ class AlwaysFirst(OfflineReasoner):
 
 
 async def predict(reasoner, step):
-    _, reward, _ = await receive_and_predict(reasoner, step, parties(), seed=7)
-    return reward
+    return (await receive_and_predict(reasoner, step, parties(), seed=7)).reward
 
 
 def parties():
@@ -62,15 +61,15 @@ async def test_merges_come_back_in_the_order_of_the_parties_whatever_was_shown_f
         replace(one, messages=(message(router, "soul"),)) for router, one in enumerate(parties())
     ]
     for sequence in range(20):
-        merges, _, _ = await receive_and_predict(OfflineReasoner(), work(sequence), told, seed=7)
-        assert [list(answer.outcomes) for answer in merges] == [[(0, 1)], [(1, 1)], [(2, 1)]]
+        result = await receive_and_predict(OfflineReasoner(), work(sequence), told, seed=7)
+        assert [list(answer.outcomes) for answer in result.merges] == [[(0, 1)], [(1, 1)], [(2, 1)]]
 
 
 async def test_without_a_negative_there_is_nothing_to_predict():
-    merges, reward, _ = await receive_and_predict(
+    result = await receive_and_predict(
         OfflineReasoner(), work(negative=None), parties()[:2], seed=7
     )
-    assert (len(merges), reward) == (2, None)
+    assert (len(result.merges), result.reward) == (2, None)
 
 
 class Speechless(OfflineReasoner):

@@ -5,7 +5,7 @@ from propagation.model.clients.client_text import ClientText
 from propagation.model.clients.gradient import Gradient, Module
 from propagation.model.clients.profile import Author
 from propagation.model.errors import ReasonerFailed
-from propagation.optimization.client_optimization import optimized
+from propagation.optimization.client_optimization import optimize_client
 from tests.unit.parties import (
     NEGATIVE,
     POSITIVE,
@@ -22,7 +22,9 @@ from tests.unit.parties import (
 
 async def after(one, other, reward=1):
     text = ClientText(profile=one.profile, filter_memory=one.filter_memory, watermark=4, dropped=2)
-    return optimized(text, await OfflineReasoner().optimize(work(), reward, one, other, ()), 12)
+    return optimize_client(
+        text, await OfflineReasoner().optimize(work(), reward, one, other, ()), 12
+    )
 
 
 async def test_a_choice_becomes_a_line_that_cites_its_interaction():
@@ -80,7 +82,7 @@ async def test_an_item_rightly_passed_over_stays_as_it_is():
     one = party(item(NEGATIVE), heard(1, 3, "opera"))
     text = ClientText(profile=one.profile)
     answer = await OfflineReasoner().optimize(work(), 1, one, party(user()), ())
-    assert optimized(text, answer, 12) is text
+    assert optimize_client(text, answer, 12) is text
 
 
 def test_a_client_is_given_its_own_gradients_and_never_a_routers_of_the_same_number():
@@ -99,4 +101,4 @@ def test_a_client_is_given_its_own_gradients_and_never_a_routers_of_the_same_num
 
 def test_a_failed_part_changes_nothing():
     text = ClientText(profile=party(user(), line(1, "jazz")).profile)
-    assert optimized(text, ReasonerFailed("not JSON"), 12) is text
+    assert optimize_client(text, ReasonerFailed("not JSON"), 12) is text

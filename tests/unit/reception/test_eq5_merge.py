@@ -5,8 +5,7 @@ from propagation.model.clients.client_text import ClientText
 from propagation.model.clients.filter_memory import FilterMemory, FilterRule
 from propagation.model.clients.profile import Author, Profile
 from propagation.model.errors import ReasonerFailed
-from propagation.reception.merge import inbox, receive
-from propagation.reception.merge import received as merge_part
+from propagation.reception.merge import apply_merge, fill_inbox, receive
 from tests.unit.parties import USER, heard, item, line, message, profile, user
 
 LAST_ROUND = 5
@@ -90,8 +89,11 @@ async def test_an_item_hears_of_its_audience():
 
 def test_where_the_merge_failed_the_messages_go_on_waiting():
     text = ClientText(profile=profile(USER, line(1, "jazz")), watermark=2)
-    reception = merge_part(
-        inbox(user(), text, [message(3, "soul")], 8), ReasonerFailed("not JSON"), LAST_ROUND, 12
+    reception = apply_merge(
+        fill_inbox(user(), text, [message(3, "soul")], 8),
+        ReasonerFailed("not JSON"),
+        LAST_ROUND,
+        12,
     )
     assert reception.text is text
     assert (reception.merged, reception.messages) == ((), ())

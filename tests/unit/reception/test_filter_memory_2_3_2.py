@@ -10,7 +10,7 @@ from propagation.model.clients.filter_memory import (
     FilterMemory,
     FilterRule,
 )
-from propagation.reception.filter_memory import admitted
+from propagation.reception.filter_memory import filter_messages
 from tests.unit.parties import message
 
 RULES = st.builds(
@@ -71,6 +71,6 @@ def test_messages_below_a_half_stay_out_and_the_others_come_by_factor():
             FilterRule(router=3, factor=2.0, text="First."),
         )
     )
-    let_in, kept_out = admitted(memory, [message(router, "jazz") for router in (1, 2, 3)])
-    assert [one.router for one in let_in] == [3, 2]
-    assert [one.router for one in kept_out] == [1]
+    filtered = filter_messages(memory, [message(router, "jazz") for router in (1, 2, 3)])
+    assert [one.router for one in filtered.admitted] == [3, 2]
+    assert [one.router for one in filtered.refused] == [1]

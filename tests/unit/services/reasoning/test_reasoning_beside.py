@@ -240,7 +240,7 @@ async def test_what_a_claim_under_way_has_stored_is_shown_to_whoever_asks(engine
 
     monkeypatch.setattr(
         engine.vectors,
-        "expect",
+        "note_committed",
         lambda texts: (stored.update((text.ref, text.version) for text in texts), expect(texts)),
     )
     monkeypatch.setattr(engine.vectors, "publish_committed", told)

@@ -15,11 +15,11 @@ from propagation.model.routers.router import RouterVersion, RoutingEdge
 from propagation.model.routers.router_case import RouterCase, RouterHalf
 from propagation.model.routers.router_maps import Halves, RouterMap
 from propagation.numbers.evolve import Written, evolved_mass, evolved_total, evolved_trust
-from propagation.optimization.evolution_undo import led_back, undoable
 from propagation.optimization.holdout_judge import Verdict, judge
-from propagation.optimization.router_lineage import edges_followed, numbered, rules_followed
-from propagation.optimization.router_merge import likeness
+from propagation.optimization.router_lineage import follow_edges, follow_rules, number_routers
+from propagation.optimization.router_merge import router_similarities
 from propagation.optimization.router_split import nearer_second, two_means
+from propagation.workflow.evolve.undo_planner import find_undoable, reverse_numbering
 
 SPLIT, MERGE, REWRITE = EvolutionKind.SPLIT, EvolutionKind.MERGE, EvolutionKind.REWRITE
 ANN, BOB, AIDA = ref_of(ClientKind.USER, 0), ref_of(ClientKind.USER, 1), ref_of(ClientKind.ITEM, 0)
@@ -68,7 +68,7 @@ def test_one_direction_gives_two_equal_centres():
 
 
 def test_numbers_keep_their_meaning_and_retired_ones_are_used_again():
-    done = numbered(
+    done = number_routers(
         [change(SPLIT, 3), change(MERGE, 1, 4), change(SPLIT, 0), change(REWRITE, 5)],
         6,
         frozenset({2}),
@@ -118,9 +118,9 @@ def test_edges_follow_a_user_to_its_half_an_item_to_both_and_a_merge_keeps_the_l
         edge(2, ANN, 0.3),
         edge(2, BOB, 0.1),
     ]
-    closed, opened = edges_followed(BOTH, [1, 2], standing)
-    assert sorted(closed) == [(0, ANN), (1, BOB), (2, ANN), (2, BOB)]
-    assert {(one.router, one.ref): one.score for one in opened} == {
+    change = follow_edges(BOTH, [1, 2], standing)
+    assert sorted(change.closed) == [(0, ANN), (1, BOB), (2, ANN), (2, BOB)]
+    assert {(one.router, one.ref): one.score for one in change.opened} == {
         (3, BOB): 0.5,
         (3, AIDA): 0.6,
         (0, ANN): 0.3,
@@ -136,7 +136,7 @@ def test_rules_follow_to_both_halves_and_at_a_merge_the_stronger_stays():
     memory = FilterMemory(
         rules=(rule(1, 0.5), rule(0, 1.25), rule(2, 0.4), rule(None, 2.0, attribute="jazz"))
     )
-    followed = rules_followed(memory, BOTH)
+    followed = follow_rules(memory, BOTH)
     assert {one.target: one.factor for one in followed.rules} == {
         (1, None): 0.5,
         (3, None): 0.5,
@@ -144,14 +144,14 @@ def test_rules_follow_to_both_halves_and_at_a_merge_the_stronger_stays():
         (None, "jazz"): 2.0,
     }
     untouched = FilterMemory(rules=(rule(0, 2.0), rule(None, 0.5, attribute="opera")))
-    assert rules_followed(untouched, BOTH) is untouched
+    assert follow_rules(untouched, BOTH) is untouched
 
 
 def test_there_are_never_more_than_eight_rules():
     memory = FilterMemory(
         rules=(rule(1, 0.5, (1,)), *(rule(None, 2.0, (1, 2), str(n)) for n in range(7)))
     )
-    assert len(rules_followed(memory, BOTH).rules) == 8
+    assert len(follow_rules(memory, BOTH).rules) == 8
 
 
 def test_the_judge_by_hand():
@@ -198,7 +198,7 @@ def test_a_verdict_shows_a_difference_however_small():
 
 def test_routers_through_which_the_same_is_adopted_are_alike():
     mass = np.array([[4, 2, 0, 0], [4, 2, 0, 0], [0, 0, 5, 0], [0, 0, 5, 0]], np.float32)
-    found = likeness(
+    found = router_similarities(
         mass, mass.sum(axis=0, dtype=np.float64), np.array([6.0, 6, 5, 5]), np.array([22.0, 4])
     )
     assert found[0, 1] == pytest.approx(1)
@@ -208,7 +208,7 @@ def test_routers_through_which_the_same_is_adopted_are_alike():
 
 
 def test_an_undo_leads_back_to_the_numbers_of_before():
-    back = led_back(BOTH)
+    back = reverse_numbering(BOTH)
     assert (back.home.tolist(), back.halves, back.routers, back.retired) == (
         [0, 1, 2, 1],
         {0: (0, 2)},
@@ -220,22 +220,22 @@ def test_an_undo_leads_back_to_the_numbers_of_before():
         (SPLIT, (0,), (0, 2)),
     ]
     reused = mapped([0, 1, 2], {1: Halves(1, 2, np.zeros(1, np.bool_), False, 0.5)})
-    assert led_back(reused).retired == frozenset({2})
+    assert reverse_numbering(reused).retired == frozenset({2})
 
 
 def test_which_run_can_be_undone():
     first, second = mapped([0, 1], run=1), mapped([0, 1], run=2)
     undone = mapped([0, 1], run=3, undoes=2)
-    assert undoable([first, second], 2) is second
-    assert undoable([first, second, undone], 1) is first
-    assert undoable([first, second, undone], 3) is undone
+    assert find_undoable([first, second], 2) is second
+    assert find_undoable([first, second, undone], 1) is first
+    assert find_undoable([first, second, undone], 3) is undone
     for maps, run, words in (
         ([first, second], 1, "undo run 2 first"),
         ([first, second, undone], 2, "is undone"),
         ([], 7, "is 7"),
     ):
         with pytest.raises(InvalidInput, match=words):
-            undoable(maps, run)
+            find_undoable(maps, run)
 
 
 def case(**fields):
