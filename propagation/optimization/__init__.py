@@ -1,1 +1,1 @@
-"""Feedback-driven optimisation (RecNet 2.4): prediction, credit, clients, and evolution of routers."""
+"""Feedback-driven optimisation (RecNet 2.4): prediction, credit, clients, routers."""

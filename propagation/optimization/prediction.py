@@ -1,4 +1,4 @@
-"""Prediction (RecNet 2.4, eq. 6 and 7): which of two items the user would choose, and the reward."""
+"""Prediction and reward (RecNet 2.4, eq. 6 and 7): which of two items the user would choose."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

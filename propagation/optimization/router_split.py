@@ -1,4 +1,4 @@
-"""Split of a router (RecNet 2.4): its community in two halves, by seeded 2-means over its writers."""
+"""Split of a router (RecNet 2.4): its community in two halves, by seeded 2-means."""
 
 from collections import Counter
 from collections.abc import Mapping

@@ -1,1 +1,1 @@
-"""Personalised preference reception (RecNet 2.3): message buffer, filter memory and merge (eq. 5)."""
+"""Preference reception (RecNet 2.3): message buffer, filter memory and merge (eq. 5)."""

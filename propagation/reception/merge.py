@@ -18,7 +18,7 @@ NO_ROOM = "no room"
 
 @value
 class Inbox:
-    """A client before reception: the messages in its buffer, newest first, and what becomes of them.
+    """A client before reception: the messages in its buffer, newest first, and which are let in.
 
     `dropped` messages did not fit into the buffer.
     """

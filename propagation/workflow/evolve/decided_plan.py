@@ -1,4 +1,4 @@
-"""A decided plan on its way to publication, and how it catches up with what is learned until then."""
+"""A decided plan, and how it catches up with what is learned until it is published."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""One interaction (stage 1 of Algorithm 1, lines 4 to 11): receive, predict, assign credit, optimise.
+"""One interaction (stage 1 of Algorithm 1): receive, predict, assign credit, optimise.
 
 Nothing is written here: the caller commits.
 """
@@ -139,7 +139,7 @@ class InteractionReasoning:
     async def retry(
         self, work: ReasonWork, attempt: Callable[[], Awaitable[ReasonedInteraction]]
     ) -> ReasonedInteraction:
-        """Try one interaction `reason_attempts` times with growing pauses; then it is a dead letter.
+        """Try one interaction, with growing pauses; after `reason_attempts` it is a dead letter.
 
         A dead letter does not block the user's next interactions.
 
