@@ -1,8 +1,10 @@
-"""The clock, as a port, so that tests can turn it back."""
+"""The clock, as a port, so that tests can set it."""
 
 from typing import Protocol
 
 
 class Clock(Protocol):
+    """Source of the current time."""
+
     def now_ms(self) -> int:
-        """Milliseconds since 1970. May jump; nothing orders by it."""
+        """Return milliseconds since 1970; may jump either way, and nothing is ordered by it."""

@@ -10,40 +10,61 @@ from propagation.model.usage import Expenses
 
 
 class Embedder(Protocol):
-    @property
-    def name(self) -> str:
-        """Model and state: two embedders of one name give the same vectors."""
+    """Maps texts to vectors of one dimension D."""
 
     @property
-    def dimension(self) -> int: ...
+    def name(self) -> str:
+        """Model and state: two embedders of one name return the same vectors."""
+
+    @property
+    def dimension(self) -> int:
+        """Length D of the vectors."""
 
     @property
     def expenses(self) -> Expenses:
-        """What was spent, and what the budgets are: of a reasoner on the same endpoint, too."""
+        """Costs and budgets, including those of a reasoner on the same endpoint."""
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """[len(texts), D] f32, unit rows; a row of zeros for a text with nothing to embed, and for
-        one that a server refuses (logged). All finite. Raises what a reasoner raises where a server
-        does it: ReasonerUnavailable while it does not answer, ReasonerGaveUp where it embeds
-        nothing at all."""
+        """Embed texts.
+
+        Returns:
+            [len(texts), D] f32, finite, rows of length 1; a row of zeros for a text without
+            anything to embed, and for one that a server refuses (which is logged).
+
+        Raises:
+            ReasonerUnavailable: The server does not answer now.
+            ReasonerGaveUp: The server embeds nothing at all.
+        """
 
     def stop_within(self, seconds: float) -> None:
-        """As of a reasoner: nothing more is embedded, what is under way has so many seconds."""
+        """Start no more calls, and end running ones within so many seconds.
+
+        `embed` then raises ReasonerStopping.
+        """
 
     async def close(self) -> None:
-        """Let go of connections. The graph is still open."""
+        """Release connections. The graph store is still open."""
 
 
 @runtime_checkable
 class FittableEmbedder(Embedder, Protocol):
-    """An embedder that is fitted once on the catalogue (bootstrap), and frozen after that."""
+    """An embedder that bootstrap fits to the catalogue once, and that is frozen afterwards."""
 
     def fit(self, texts: Sequence[str], seed: int) -> bytes:
-        """A new state from a catalogue, for `restore`; this embedder is unchanged. Deterministic."""
+        """Compute a state from a catalogue's texts; this embedder stays as it is.
+
+        Deterministic for given texts and seed.
+
+        Returns:
+            The state, for `restore` and `with_state`.
+        """
 
     def restore(self, state: bytes | None) -> None:
-        """Take a state; None is the unfitted one, a seeded projection. Raises IncompatibleSettings
-        on a state of another form or dimension."""
+        """Take over a state; None is the unfitted one, a seeded projection.
+
+        Raises:
+            IncompatibleSettings: The state has another form or dimension.
+        """
 
     def with_state(self, state: bytes | None) -> Self:
-        """Another embedder of the same make with this state, while this one goes on as it is."""
+        """Return another embedder of the same settings with this state."""

@@ -1,8 +1,9 @@
 """The reasoner: what RecNet asks a language model. Answers are edits, never whole profiles.
 
-The methods are what the workflow asks at one time, so that a language model can answer each in one
-call; whether it does, or asks the paper's prompts one by one, is the adapter's affair. A **part**
-of a fused answer that is not usable is a ReasonerFailed in its place, and the other parts stand."""
+Each method covers what the workflow asks at one time, so that one call of a model can answer it;
+an adapter may also ask the paper's prompts one by one. If a part of a fused answer is unusable,
+a ReasonerFailed stands in its place, and the other parts are used.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,8 +26,11 @@ AnswerPart: TypeAlias = T | ReasonerFailed
 
 @value
 class Party:
-    """One of the three clients of an interaction, as reasoning sees it: `messages` are those in its
-    buffer, already bounded and ordered, newest first."""
+    """One client of an interaction, as reasoning sees it.
+
+    Attributes:
+        messages: Messages in its buffer, newest first, at most B of them.
+    """
 
     client: Client
     profile: Profile
@@ -36,7 +40,11 @@ class Party:
 
 @dataclass(frozen=True)
 class ExtractAnswer:
-    """For each client, in order: its own text as catalogue lines with their attributes (eq. 1)."""
+    """Catalogue lines of clients' own texts, with their attributes (eq. 1).
+
+    Attributes:
+        edits: For each client, in order.
+    """
 
     edits: Sequence[AnswerPart[Sequence[Edit]]]
     usage: Usage = NO_USAGE
@@ -44,8 +52,12 @@ class ExtractAnswer:
 
 @value
 class MergeAnswer:
-    """Edits of the profile (eq. 5), and per message (router, version) whether it was merged or
-    dropped, and by what."""
+    """Messages merged into one profile (eq. 5).
+
+    Attributes:
+        edits: Edits of the profile.
+        outcomes: By message (router, version): "merged", or why it was dropped.
+    """
 
     edits: Sequence[Edit]
     outcomes: Mapping[tuple[int, int], str] = field(default_factory=dict)
@@ -54,7 +66,11 @@ class MergeAnswer:
 
 @value
 class Prediction:
-    """Which of the two the user would choose (eq. 6): True for the first candidate shown."""
+    """Which of two candidates the user would choose (eq. 6).
+
+    Attributes:
+        chose_first: The first candidate as they were shown.
+    """
 
     chose_first: bool
     explanation: str = ""
@@ -62,9 +78,12 @@ class Prediction:
 
 @value
 class ForwardAnswer:
-    """Sample-based forward propagation (Algorithm 1, lines 6 and 7): eq. 5 for the user and each
-    candidate, in order, and eq. 6 (None where there was but one candidate). A client without
-    messages has an empty merge."""
+    """Forward propagation of one interaction (Algorithm 1, lines 6 and 7).
+
+    Attributes:
+        merges: Eq. 5 for the user, then each candidate; empty for a client without messages.
+        prediction: Eq. 6; None if there was one candidate only.
+    """
 
     merges: Sequence[AnswerPart[MergeAnswer]]
     prediction: AnswerPart[Prediction] | None
@@ -73,7 +92,12 @@ class ForwardAnswer:
 
 @value
 class OptimizeAnswer:
-    """Eq. 9 for one client: edits of its profile, rules of its filter memory."""
+    """Optimisation of one client (eq. 9).
+
+    Attributes:
+        edits: Edits of its profile.
+        rules: New or changed rules of its filter memory.
+    """
 
     edits: Sequence[Edit]
     rules: Sequence[FilterRule] = ()
@@ -81,9 +105,12 @@ class OptimizeAnswer:
 
 @value
 class BackwardAnswer:
-    """Sample-based backward optimisation (Algorithm 1, lines 9 and 10): eq. 8, one gradient for
-    each module that took part (those that were not usable are left out), and eq. 9 for each party
-    in order."""
+    """Backward optimisation of one interaction (Algorithm 1, lines 9 and 10).
+
+    Attributes:
+        gradients: Eq. 8, one for each module that took part; unusable ones are left out.
+        clients: Eq. 9 for each party, in order.
+    """
 
     gradients: Sequence[Gradient]
     clients: Sequence[AnswerPart[OptimizeAnswer]]
@@ -92,9 +119,16 @@ class BackwardAnswer:
 
 @dataclass(frozen=True)
 class Integration:
-    """What eq. 3 asks of one router: attributes that `arrived` (with how many clients brought
-    them), those `standing` (with their weight), how `common` each attribute is among all routers
-    (mean shares, 0..1: what exceeds them sets this router apart), and titles of items it holds."""
+    """What a router summarises in a round (eq. 3).
+
+    Attributes:
+        before: The router's newest version; None at first.
+        arrived: Attributes of this round, with how many clients brought each.
+        standing: Attributes that the router stands for, with their weights.
+        common: Mean share (0 to 1) of each attribute over all routers; a larger share sets this
+            router apart.
+        examples: Titles of items that belong to the router.
+    """
 
     router: int
     before: RouterVersion | None
@@ -106,7 +140,7 @@ class Integration:
 
 @dataclass(frozen=True)
 class Summary:
-    """A router's name and its text of at most 60 words (eq. 3): also the message it multicasts."""
+    """A router's name, and its text of at most 60 words: the message that it multicasts."""
 
     name: str
     text: str
@@ -114,7 +148,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class SummarizeAnswer:
-    """For each router, in order."""
+    """A summary for each router, in order."""
 
     summaries: Sequence[AnswerPart[Summary]]
     usage: Usage = NO_USAGE
@@ -122,50 +156,54 @@ class SummarizeAnswer:
 
 @dataclass(frozen=True)
 class RankAnswer:
-    """Places of the candidates, each once, best first."""
+    """A ranking: the places of the candidates, each once, best first."""
 
     order: Sequence[int]
     usage: Usage = NO_USAGE
 
 
 class Reasoner(Protocol):
-    """Every method raises ReasonerFailed where there is no usable answer at all,
-    ReasonerUnavailable where nobody answers now (the work waits then); an empty answer means
-    "nothing to say"."""
+    """Answers the questions of RecNet's prompts.
+
+    An empty answer means that there is nothing to change. Every asking method raises
+    ReasonerFailed if there is no usable answer at all, and ReasonerUnavailable if no model
+    answers now (the work then waits).
+    """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Name under which the data remembers this reasoner."""
 
     @property
     def pause_reason(self) -> str:
-        """Why it asks nobody at present, in words, though it has work; "" where it does."""
+        """Why it asks no model at present, as a sentence; "" if it does."""
 
     @property
     def concurrency(self) -> int:
-        """How many interactions are best under way at once; 1 where reasoning computes on this
-        loop."""
+        """Best number of interactions under way at once; 1 if it computes on the event loop."""
 
     @property
     def router_batch_size(self) -> int:
-        """How many routers to hand over at once; 1 where reasoning computes on this loop."""
+        """Best number of routers in one call; 1 if it computes on the event loop."""
 
     @property
     def expenses(self) -> Expenses:
-        """What was spent, by prompt, and what the budgets are."""
+        """Costs by prompt, and the budgets."""
 
     def stop_within(self, seconds: float) -> None:
-        """The service stops: nothing more is asked, what is under way has so many seconds. Both
-        raise ReasonerStopping then."""
+        """Start no more calls, and end running ones within so many seconds.
+
+        Asking methods then raise ReasonerStopping.
+        """
 
     async def close(self) -> None:
-        """Let go of connections, and write down what was spent; nothing is asked afterwards. The
-        graph is still open."""
+        """Release connections and store the costs. The graph store is still open."""
 
     async def extract(self, clients: Sequence[Client]) -> ExtractAnswer:
-        """Prompt_extract, eq. 1: new or changed clients' own texts."""
+        """Extract attributes from the own texts of new or changed clients (eq. 1)."""
 
     async def merge(self, party: Party) -> MergeAnswer:
-        """Prompt_merge, eq. 5, outside an interaction."""
+        """Merge the buffered messages of one client outside an interaction (eq. 5)."""
 
     async def forward(
         self,
@@ -174,10 +212,15 @@ class Reasoner(Protocol):
         candidates: Sequence[Party],
         scores: tuple[float, float] | None,
     ) -> ForwardAnswer:
-        """Prompt_merge for all, and Prompt_predict (eq. 5, 6). Never told which candidate is the
-        positive one. `scores` are the learner's, in the order of the candidates: the offline
-        reasoner compares them; a language model ignores them. Without messages and with one
-        candidate there is nothing to ask."""
+        """Merge messages of all parties, and predict the user's choice (eq. 5 and 6).
+
+        Not called without messages if there is one candidate only.
+
+        Args:
+            candidates: In an order that does not tell which one is the positive.
+            scores: The learner's scores of the candidates, in their order. The offline reasoner
+                compares them; a language model ignores them.
+        """
 
     async def backward(
         self,
@@ -187,15 +230,19 @@ class Reasoner(Protocol):
         positive: Party,
         negative: Party | None,
     ) -> BackwardAnswer:
-        """Prompt_gradient and Prompt_optimizer (eq. 8, 9) for the parties after reception. Without
-        a reward (there was no negative) there are no gradients."""
+        """Assign credit to the modules, and optimise the clients (eq. 8 and 9).
+
+        Args:
+            reward: 1 if the prediction was right, else 0; None without a negative: the answer
+                then has no gradients.
+            user: After reception, like the other parties.
+        """
 
     async def summarize(self, routers: Sequence[Integration]) -> SummarizeAnswer:
-        """Prompt_summarize, eq. 3."""
+        """Summarise the attributes of routers as names and messages (eq. 3)."""
 
     async def rank(self, user: Party, candidates: Sequence[Party]) -> RankAnswer:
-        """The model as a ranker (3.1.3): candidates in an order that says nothing."""
+        """Rank candidates for a user (RecNet 3.1.3); their order must not tell anything."""
 
     async def decide_router(self, case: RouterCase) -> RouterDecision:
-        """Prompt_optimizer, eq. 9, for a router: split, merged, rewritten or left as it is, from
-        the gradients that its readers gave; with the texts that it (or its halves) would have."""
+        """Decide whether to split, merge, rewrite or keep a router (RecNet 2.4, eq. 9)."""

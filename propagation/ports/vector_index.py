@@ -1,4 +1,4 @@
-"""The vector index: derived from the graph, rebuildable, versioned by point."""
+"""The vector index: derived from the graph, rebuildable, with a version for each point."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 
 class Collection(StrEnum):
+    """The four sets of points of an index."""
+
     ATTRIBUTES = "attributes"
     USERS = "users"
     ITEMS = "items"
@@ -18,9 +20,15 @@ class Collection(StrEnum):
 
 @dataclass(frozen=True)
 class Point:
-    """A vector [D] f32 under a key: a client's ref, a router's number, or an attribute's name.
-    `version` is what it was made from; an older one never replaces a newer. `attributes` is what
-    eq. 4's test is made on."""
+    """A vector with its key.
+
+    Attributes:
+        key: A client's ref, a router's number, or an attribute's name.
+        version: Version of the text that the vector was made from; an older point never replaces
+            a newer one.
+        vector: [D] f32.
+        attributes: The attributes that eq. 4 tests.
+    """
 
     key: int | str
     version: int
@@ -30,13 +38,23 @@ class Point:
 
 @dataclass(frozen=True)
 class Hit:
+    """A point that a search found, with its cosine (-1 to 1)."""
+
     key: int | str
     score: float
 
 
 def check_vector(vector: NDArray[np.float32], dimension: int, what: str) -> None:
-    """What every adapter refuses before anything else. Raises ValueError: one vector that is not
-    finite would come first everywhere, or empty each query that meets it."""
+    """Check a vector's length and that it is finite.
+
+    A vector with NaN would come first everywhere, or empty every search that meets it.
+
+    Args:
+        what: Names the vector in the error.
+
+    Raises:
+        ValueError: The vector cannot be used.
+    """
     if vector.shape != (dimension,):
         raise ValueError(
             f"{what}: the vector has shape {vector.shape}, the index {dimension} dimensions"
@@ -46,41 +64,64 @@ def check_vector(vector: NDArray[np.float32], dimension: int, what: str) -> None
 
 
 class IndexWriter(Protocol):
-    """What takes points. Every call raises IndexUnavailable where the index cannot be reached, or
-    has lost its collections."""
+    """Takes points.
+
+    Every method raises IndexUnavailable if the index cannot be reached or lost its collections.
+    """
 
     async def upsert(self, collection: Collection, points: Sequence[Point]) -> None:
-        """Visible to the next query. Raises ValueError on a vector that is not finite or of another
-        dimension, and writes none of the call's points then."""
+        """Store points, visible to the next search.
 
-    async def delete(self, collection: Collection, keys: Sequence[int | str]) -> None: ...
+        Raises:
+            ValueError: A vector is not finite or has another dimension; no point was stored.
+        """
+
+    async def delete(self, collection: Collection, keys: Sequence[int | str]) -> None:
+        """Remove the points of these keys; unknown keys are ignored."""
 
     async def versions(self, collection: Collection) -> dict[int | str, int]:
-        """Every point's version: what the start-up comparison looks at."""
+        """Return every point's version, to compare the index with the graph."""
 
 
 class IndexSuccessor(IndexWriter, Protocol):
-    """An index being made beside the one that is served."""
+    """An index that is built while another one is served."""
 
     async def publish(self) -> None:
-        """In one step everything that asks the index is answered from this one, in this process and
-        in others; the points of before are dropped."""
+        """Serve all searches of all processes from this index, and drop the old points."""
 
 
 class VectorIndex(IndexWriter, Protocol):
+    """Exact search by cosine in four collections."""
+
     async def ensure_collections(self, embedder: str, dimension: int) -> bool:
-        """First of all calls but `successor` (what needs an index raises IndexUnavailable before
-        it): collections exist, for this embedder and dimension; whether some were made now, and are
-        empty. Processes that make them at the same time may make too many. Raises
-        IncompatibleSettings naming `propagation reindex` where they were made for others,
-        IndexUnavailable where it cannot be reached; then it may be called again."""
+        """Create missing collections; comes before all other calls except `create_successor`.
+
+        May be called again after it failed. Other calls raise IndexUnavailable before it.
+
+        Args:
+            embedder: Name of the embedder whose vectors the index holds.
+            dimension: Their length.
+
+        Returns:
+            Whether some collections were created, and are empty. Processes that create them at
+            the same time may each return True.
+
+        Raises:
+            IncompatibleSettings: The collections belong to another embedder or dimension; the
+                message names `propagation reindex`.
+            IndexUnavailable: The index cannot be reached.
+        """
 
     async def nearest(
         self, collection: Collection, vector: NDArray[np.float32], limit: int
     ) -> Sequence[Hit]:
-        """At most `limit` points, exactly those of largest cosine; order (-score, key). Raises
-        ValueError on a vector that is not finite or of another dimension; a vector of zeros has
-        cosine 0 with everything."""
+        """Find the `limit` points of largest cosine, exactly; by descending score, then key.
+
+        A vector of zeros has cosine 0 with every point.
+
+        Raises:
+            ValueError: The vector is not finite or has another dimension.
+        """
 
     async def search_above(
         self,
@@ -89,17 +130,26 @@ class VectorIndex(IndexWriter, Protocol):
         tau: float,
         sharing: frozenset[str],
     ) -> Sequence[Hit]:
-        """Eq. 4: all points with cosine > tau that share an attribute with `sharing`; none left
-        out; order (-score, key)."""
+        """Find all points with cosine > tau that share an attribute (eq. 4).
+
+        Args:
+            sharing: Attributes, of which a point has at least one.
+
+        Returns:
+            Every such point, by descending score, then key.
+        """
 
     async def vectors(
         self, collection: Collection, keys: Sequence[int | str]
     ) -> dict[int | str, NDArray[np.float32]]:
-        """The points' vectors, as unit vectors; keys without a point are left out."""
+        """Return the vectors of these keys at length 1; keys without a point are left out."""
 
     async def create_successor(self, embedder: str, dimension: int) -> IndexSuccessor:
-        """An empty one for this embedder and dimension, for `reindex`; this index is served
-        meanwhile, and keeps taking points. One that was never published is dropped. May be called
-        in place of `ensure`."""
+        """Create an empty index for `reindex`, while this one is served and takes points.
 
-    async def close(self) -> None: ...
+        A successor that was never published is dropped. May be called without
+        `ensure_collections`.
+        """
+
+    async def close(self) -> None:
+        """Release connections."""
