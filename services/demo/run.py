@@ -30,8 +30,8 @@ from services.demo.shown.printing import (
 )
 from services.demo.shown.ranking import Ranking, ranked, show_ranking
 from services.demo.shown.recommendation_text import show_advice
-from services.report.collect import gather
-from services.report.page import page
+from services.report.collect import collect_report
+from services.report.page import render_page
 
 if TYPE_CHECKING:
     from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
@@ -89,7 +89,7 @@ async def _with_events(
     heading(console, "Ranking quality")
     show_ranking(console, await ranking())
     OUT.mkdir(parents=True, exist_ok=True)
-    PAGE.write_text(page(await gather(stub)), encoding="utf-8")
+    PAGE.write_text(render_page(await collect_report(stub)), encoding="utf-8")
     say(console, f"\nAll of it on one page, with the routers' lineage: {PAGE.resolve()}")
 
 

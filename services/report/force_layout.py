@@ -1,51 +1,65 @@
-"""Places for the nodes of a picture: a force layout, seeded."""
+"""A seeded force layout: places for the nodes and labels of a drawing."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-ROUNDS = 220
-STEP, COOLING = 0.12, 0.985
-NEAREST = 1e-3
+STEPS = 220
+FIRST_STEP, COOLING = 0.12, 0.985
+MIN_DISTANCE = 1e-3
 
 
 def force_layout(weights: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
-    """[N,2] places in -1..1 for a symmetric matrix of pulls [N,N] >= 0: what pulls lies near,
-    everything else apart (Fruchterman and Reingold, 1991)."""
+    """Place nodes that pull each other near, all others apart.
+
+    Source: Fruchterman and Reingold, 1991.
+
+    Args:
+        weights: Symmetric pulls [N, N], at least 0.
+
+    Returns:
+        Places [N, 2] in -1..1.
+    """
     count = len(weights)
     places = _spectral(weights, seed)
     spring = 1.6 / np.sqrt(max(count, 1))
-    step = STEP
-    for _ in range(ROUNDS):
+    step = FIRST_STEP
+    for _ in range(STEPS):
         gaps = places[:, None, :] - places[None, :, :]
-        distance = np.maximum(np.linalg.norm(gaps, axis=2), NEAREST)
+        distance = np.maximum(np.linalg.norm(gaps, axis=2), MIN_DISTANCE)
         push = spring**2 / distance**2 - weights * distance / spring
         moves = np.einsum("ij,ijd->id", push, gaps) - 0.3 * spring * places
-        lengths = np.maximum(np.linalg.norm(moves, axis=1, keepdims=True), NEAREST)
+        lengths = np.maximum(np.linalg.norm(moves, axis=1, keepdims=True), MIN_DISTANCE)
         places = places + moves / lengths * np.minimum(lengths, step)
         step *= COOLING
     places -= places.mean(axis=0)
-    return places / max(float(np.abs(places).max()), NEAREST)
+    return places / max(float(np.abs(places).max()), MIN_DISTANCE)
 
 
 def _spectral(weights: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
-    """A start in which groups lie apart already: the two slow directions of the graph, a little
-    shaken."""
-    degrees = np.maximum(weights.sum(axis=1), NEAREST)
+    """Start with groups apart: the two slow directions of the graph, a little shaken."""
+    degrees = np.maximum(weights.sum(axis=1), MIN_DISTANCE)
     scaled = weights / np.sqrt(degrees)[:, None] / np.sqrt(degrees)[None, :]
     _, vectors = np.linalg.eigh(scaled)
     start = vectors[:, -3:-1] if len(weights) > 2 else np.zeros((len(weights), 2))
     shake = np.random.default_rng(seed).normal(0, 0.05, (len(weights), 2))
     return np.asarray(
-        start / max(float(np.abs(start).max(initial=0.0)), NEAREST) + shake, np.float64
+        start / max(float(np.abs(start).max(initial=0.0)), MIN_DISTANCE) + shake, np.float64
     )
 
 
 def spread_labels(
-    wanted: NDArray[np.float64], sizes: NDArray[np.float64], rounds: int = 200
+    centres: NDArray[np.float64], sizes: NDArray[np.float64], rounds: int = 200
 ) -> NDArray[np.float64]:
-    """Label centres [N,2] near the wanted ones whose boxes sizes [N,2] do not overlap: overlapping
-    pairs are pushed apart."""
-    places = wanted.copy()
+    """Push overlapping labels apart.
+
+    Args:
+        centres: Where the labels should be, [N, 2].
+        sizes: Their widths and heights, [N, 2].
+
+    Returns:
+        Centres [N, 2] whose boxes do not overlap, if `rounds` were enough.
+    """
+    places = centres.copy()
     for _ in range(rounds):
         moved = False
         for one in range(len(places)):
@@ -54,7 +68,7 @@ def spread_labels(
                 overlap = (sizes[one] + sizes[other]) / 2 - np.abs(gap)
                 if (overlap > 0).all():
                     axis = int(np.argmin(overlap))
-                    shift = (overlap[axis] / 2 + NEAREST) * (1.0 if gap[axis] >= 0 else -1.0)
+                    shift = (overlap[axis] / 2 + MIN_DISTANCE) * (1.0 if gap[axis] >= 0 else -1.0)
                     places[one, axis] += shift
                     places[other, axis] -= shift
                     moved = True

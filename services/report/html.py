@@ -1,44 +1,50 @@
-"""Elements of a page. Text and attributes are escaped by the serialiser: nothing here, nor in any
-caller, writes markup."""
+"""Elements of the page. The serialiser escapes all text; no other code writes markup."""
 
 import re
 from collections.abc import Iterable
-from xml.etree.ElementTree import Element, SubElement, tostring
+from xml.etree.ElementTree import Element, tostring
 
 Child = Element | str | None
-# What XML has no way to write and HTML forbids: controls, and halves of surrogate pairs.
+# XML cannot write these and HTML forbids them: controls, and halves of surrogate pairs.
 UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 def element(tag: str, *children: Child | Iterable[Child], **attributes: object) -> Element:
-    """`class_` and `for_` lose their underscore, others are dashes (`stroke_width`); None leaves an
-    attribute out."""
+    """Make an element.
+
+    Args:
+        children: Elements, texts, or sequences of them; None is left out.
+        attributes: `class_` and `for_` lose their underscore, others become dashes
+            (`stroke_width`); None is left out.
+    """
     made = Element(
         tag,
-        {_name(key): _clean(str(value)) for key, value in attributes.items() if value is not None},
+        {
+            key.rstrip("_").replace("_", "-"): _printable(str(value))
+            for key, value in attributes.items()
+            if value is not None
+        },
     )
     for child in children:
-        if child is None or isinstance(child, (str, Element)):
-            _add(made, child)
-        else:
-            for one in child:
-                _add(made, one)
+        single = child is None or isinstance(child, (str, Element))
+        for one in [child] if single else child:  # type: ignore[union-attr]
+            _append(made, one)  # type: ignore[arg-type]
     return made
 
 
-def titled(shape: Element, words: str) -> Element:
-    """A shape of a drawing that says what it is when it is pointed at."""
-    shape.insert(0, element("title", words))
+def with_tooltip(shape: Element, text: str) -> Element:
+    """Let a shape of a drawing show a text when it is pointed at."""
+    shape.insert(0, element("title", text))
     return shape
 
 
-def written(page: Element) -> str:
-    """The document as HTML."""
+def to_html(page: Element) -> str:
+    """Write the document as HTML."""
     return "<!DOCTYPE html>\n" + tostring(page, encoding="unicode", method="html") + "\n"
 
 
 def drawing(width: float, height: float, label: str, *children: Child | Iterable[Child]) -> Element:
-    """An SVG that fills its column; `label` is read to those who don't see it."""
+    """Make an SVG that fills its column; a screen reader reads the label."""
     return element(
         "svg",
         *children,
@@ -49,51 +55,41 @@ def drawing(width: float, height: float, label: str, *children: Child | Iterable
     )
 
 
+def drawn_text(x: float, y: float, text: str, anchor: str, style: str = "quiet") -> Element:
+    """Make a text of a drawing; `anchor` is start, middle or end."""
+    return element("text", text, x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor, class_=style)
+
+
 def table(
     headers: Iterable[str], rows: Iterable[Iterable[Child]], numbers: Iterable[int] = ()
 ) -> Element:
-    """`numbers`: columns that are right-aligned."""
+    """Make a table; the columns in `numbers` are right-aligned."""
     right = frozenset(numbers)
-    made = element(
-        "table",
-        element(
-            "thead",
-            element(
-                "tr",
-                (
-                    element("th", header, class_="number" if place in right else None)
-                    for place, header in enumerate(headers)
-                ),
+
+    def row(tag: str, cells: Iterable[Child]) -> Element:
+        return element(
+            "tr",
+            (
+                element(tag, cell, class_="number" if column in right else None)
+                for column, cell in enumerate(cells)
             ),
-        ),
-    )
-    body = SubElement(made, "tbody")
-    for row in rows:
-        body.append(
-            element(
-                "tr",
-                (
-                    element("td", cell, class_="number" if place in right else None)
-                    for place, cell in enumerate(row)
-                ),
-            )
         )
-    return made
+
+    return element(
+        "table",
+        element("thead", row("th", headers)),
+        element("tbody", (row("td", cells) for cells in rows)),
+    )
 
 
-def _name(key: str) -> str:
-    return key.rstrip("_").replace("_", "-")
-
-
-def _clean(text: str) -> str:
+def _printable(text: str) -> str:
     return UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def _add(parent: Element, child: Child) -> None:
+def _append(parent: Element, child: Child) -> None:
     if isinstance(child, Element):
         parent.append(child)
+    elif child and len(parent):
+        parent[-1].tail = (parent[-1].tail or "") + _printable(child)
     elif child:
-        if len(parent):
-            parent[-1].tail = (parent[-1].tail or "") + _clean(child)
-        else:
-            parent.text = (parent.text or "") + _clean(child)
+        parent.text = (parent.text or "") + _printable(child)

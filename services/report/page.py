@@ -5,248 +5,194 @@ from importlib.resources import files
 from xml.etree.ElementTree import Element
 
 from propagation.v1 import propagation_pb2 as pb
-from services.report import charts, lineage
-from services.report.collect import Material, clients_reached
-from services.report.html import Child, element, table, written
+from services.report.charts import quality_chart, rounds_chart
+from services.report.collect import ReportData
+from services.report.html import Child, element, table, to_html
+from services.report.lineage import lineage, verdicts
 from services.report.router_map import name_of, router_map
 
-ROUTERS_LISTED, PARTS_LISTED = 12, 12
-CLEAR = 2.0
-POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+MAX_ROWS = 12
+CLEAR_ERRORS = 2.0
+CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+QUALITY_NOTE = (
+    "Each interaction's item, ranked among itself and its recorded negatives (at most five in all)"
+    " before anything was learned from it: 1 where it stands first, .39 where last of five. The"
+    " item-kNN counts on both sides."
+)
+ROUTERS_NOTE = (
+    "Near: routers that share attributes and members. Size: members. Colour: clients that its"
+    " messages reached. Point at a router to read more."
+)
+PARTS_NOTE = (
+    "Calls by their name in the API, background steps in small letters; since the service started,"
+    " waiting included."
+)
+EVOLUTION_NOTE = "Each run is judged on what happened last before it is published; a refused one changes nothing."
 
 
-def page(material: Material) -> str:
-    """The whole document; it loads nothing and runs nothing."""
+def render_page(data: ReportData) -> str:
+    """Render the whole document; it loads nothing and runs nothing."""
     style = element("style")
     style.text = files("services.report").joinpath("style.css").read_text(encoding="utf-8")
     head = element(
         "head",
         element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=POLICY),
+        element("meta", http_equiv="Content-Security-Policy", content=CONTENT_POLICY),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("title", "Preference propagation: report"),
         style,
     )
-    return written(
-        element(
-            "html",
-            head,
-            element(
-                "body",
-                element(
-                    "main",
-                    _top(material),
-                    _quality(material.status),
-                    _routers(material),
-                    _reach(material),
-                    _parts(material.status),
-                    _evolution(material),
-                ),
-            ),
-            lang="en",
-        )
+    main = element(
+        "main",
+        _summary(data),
+        _quality(data.status),
+        _routers(data),
+        _reach(data),
+        _parts(data.status),
+        _evolution(data.runs),
     )
+    return to_html(element("html", head, element("body", main), lang="en"))
 
 
-def _top(material: Material) -> list[Child]:
-    status = material.status
-    said = (
-        f"{material.time:%Y-%m-%d %H:%M} UTC · release {status.version} · policy {status.policy} · epoch {status.epoch} · "
-        f"reasoner {status.reasoner} · embedder {status.embedder}"
+def _summary(data: ReportData) -> list[Child]:
+    status = data.status
+    release = (
+        f"{data.time:%Y-%m-%d %H:%M} UTC · release {status.version} · policy {status.policy}"
+        f" · epoch {status.epoch} · reasoner {status.reasoner} · embedder {status.embedder}"
     )
     tiles = [
-        _tile(f"{status.users:,}", "users"),
-        _tile(f"{status.items:,}", "items"),
-        _tile(f"{status.recorded_through:,}", "entries of the log"),
-        _tile(f"{status.learn_lag:,}", "not learned yet"),
-        _tile(f"{status.reason_lag:,}", "not reasoned yet"),
-        _tile(f"{status.last_round.number:,}", "rounds"),
-        _tile(f"{status.dead_letters:,}", "dead letters", bad=status.dead_letters > 0),
+        _tile(status.users, "users"),
+        _tile(status.items, "items"),
+        _tile(status.recorded_through, "entries of the log"),
+        _tile(status.learn_lag, "not learned yet"),
+        _tile(status.reason_lag, "not reasoned yet"),
+        _tile(status.last_round.number, "rounds"),
+        _tile(status.dead_letters, "dead letters", bad=status.dead_letters > 0),
     ]
-    failing = element(
-        "ul", (element("li", f"{job}: {reason}") for job, reason in sorted(status.failing.items()))
-    )
+    reasons = [element("li", f"{job}: {reason}") for job, reason in sorted(status.failing.items())]
+    failing = [element("h2", "Failing, and tried again"), element("ul", reasons)]
     return [
         element("h1", "Preference propagation"),
-        element("p", said, class_="quiet small"),
+        element("p", release, class_="quiet small"),
         _worth(status),
         element("div", tiles, class_="tiles"),
-        *([element("h2", "Failing, and tried again"), failing] if status.failing else []),
+        *(failing if reasons else []),
     ]
+
+
+def _tile(figure: int, label: str, *, bad: bool = False) -> Element:
+    style = "tile bad" if bad else "tile"
+    return element("div", element("b", f"{figure:,}"), element("span", label), class_=style)
 
 
 def _worth(status: pb.GetStatusResponse) -> Element:
-    """The one sentence that the page is opened for."""
+    """Say in one sentence whether propagation helps."""
     off = "" if status.propagate else " Propagation is switched off: answers are ranked without it."
     if not status.HasField("gauge"):
-        return element(
-            "p",
-            f"Nothing was ranked yet: what propagation is worth is not known.{off}",
-            class_="verdict",
-        )
+        unknown = f"Nothing was ranked yet: what propagation is worth is not known.{off}"
+        return element("p", unknown, class_="verdict")
     gauge = status.gauge
     difference = gauge.with_propagation - gauge.without
-    error = gauge.standard_error if gauge.HasField("standard_error") else float("inf")
-    clear = abs(difference) > CLEAR * error
-    told = "makes no difference that can be told from chance"
-    if clear:
-        told = "helps" if difference > 0 else "hurts"
-    spread = f" ± {error:.4f}" if gauge.HasField("standard_error") else ""
-    words = (
-        f"On the recent stream propagation {told}: N@10 of what users chose is {gauge.with_propagation:.4f} with it and "
-        f"{gauge.without:.4f} without ({difference:+.4f}{spread}).{off}"
+    effect, style, spread = "makes no difference that can be told from chance", "verdict", ""
+    if gauge.HasField("standard_error"):
+        spread = f" ± {gauge.standard_error:.4f}"
+        if difference > CLEAR_ERRORS * gauge.standard_error:
+            effect, style = "helps", "verdict good"
+        elif difference < -CLEAR_ERRORS * gauge.standard_error:
+            effect, style = "hurts", "verdict bad"
+    sentence = (
+        f"On the recent stream propagation {effect}: N@10 of what users chose is"
+        f" {gauge.with_propagation:.4f} with it and {gauge.without:.4f} without"
+        f" ({difference:+.4f}{spread}).{off}"
     )
-    return element(
-        "p",
-        words,
-        class_=f"verdict {'' if not clear else 'good' if difference > 0 else 'bad'}".strip(),
-    )
+    return element("p", sentence, class_=style)
 
 
-def _tile(figure: str, words: str, *, bad: bool = False) -> Element:
-    return element(
-        "div", element("b", figure), element("span", words), class_="tile bad" if bad else "tile"
-    )
+def _note(text: str) -> Element:
+    return element("p", text, class_="quiet")
 
 
 def _quality(status: pb.GetStatusResponse) -> list[Child]:
-    said = (
-        "Each interaction's item, ranked among itself and its recorded negatives (at most five in all) before anything was "
-        "learned from it: 1 where it stands first, .39 where last of five. The item-kNN counts on both sides."
-    )
+    title = element("h2", "Quality over time")
     if not status.gauge.course:
-        return [
-            element("h2", "Quality over time"),
-            element("p", "Nothing was ranked yet.", class_="quiet"),
-        ]
-    return [
-        element("h2", "Quality over time"),
-        element("p", said, class_="quiet"),
-        charts.quality(status.gauge),
-    ]
+        return [title, _note("Nothing was ranked yet.")]
+    return [title, _note(QUALITY_NOTE), quality_chart(status.gauge)]
 
 
-def _routers(material: Material) -> list[Child]:
-    said = (
-        "Near: routers that share attributes and members. Size: members. Colour: clients that its messages reached. Point at "
-        "a router to read more."
-    )
-    if material.left_out:
-        said += f" {material.left_out:,} routers that carried less are left out."
-    if not material.routers:
+def _routers(data: ReportData) -> list[Child]:
+    if not data.routers:
         return []
-    return [element("h2", "Routers"), element("p", said, class_="quiet"), router_map(material)]
+    omitted = f" {data.omitted:,} routers that carried less are left out." if data.omitted else ""
+    return [element("h2", "Routers"), _note(ROUTERS_NOTE + omitted), router_map(data)]
 
 
-def _reach(material: Material) -> list[Child]:
-    reach = material.reach
-    listed = [router for router in material.routers if router.number in reach][:ROUTERS_LISTED]
-    most = max((clients_reached(reach, router.number) for router in listed), default=1)
-    rows = [
-        (
-            name_of(router),
-            _bar(clients_reached(reach, router.number) / max(most, 1)),
-            f"{clients_reached(reach, router.number):,}",
-            f"{router.version:,}",
-            f"{reach[router.number].merged:,}",
-            f"{reach[router.number].filtered:,}",
-            f"{reach[router.number].fell_out:,}",
-        )
-        for router in listed
-    ]
-    shown: list[Child] = [
-        table(
-            ("router", "", "clients reached", "sent", "merged", "filtered", "fell out"),
-            rows,
-            (2, 3, 4, 5, 6),
-        )
-    ]
-    if not rows:
-        shown = [element("p", "No message was merged yet.", class_="quiet")]
-    rounds = material.status.rounds
+def _reach(data: ReportData) -> list[Child]:
+    routers = [router for router in data.routers if router.number in data.reach][:MAX_ROWS]
+    headers = ("router", "", "clients reached", "sent", "merged", "filtered", "fell out")
+    most = max((data.clients_reached(router.number) for router in routers), default=1)
+    rows = [_reach_row(router, data.reach[router.number], most) for router in routers]
+    merged = table(headers, rows, (2, 3, 4, 5, 6)) if rows else _note("No message was merged yet.")
+    rounds = data.status.rounds
+    by_round = element(
+        "div",
+        _note("Clients newly reached, round by round."),
+        rounds_chart(rounds) if rounds else None,
+    )
     return [
         element("h2", "Reach of messages, in the newest 200,000 merges"),
-        element(
-            "div",
-            element("div", shown),
-            element(
-                "div",
-                element("p", "Clients newly reached, round by round.", class_="quiet"),
-                charts.rounds(rounds),
-            )
-            if rounds
-            else None,
-            class_="wide",
-        ),
+        element("div", element("div", merged), by_round if rounds else None, class_="wide"),
     ]
+
+
+def _reach_row(router: pb.Router, reach: pb.RouterReach, most: int) -> Sequence[Child]:
+    figures = (reach.clients, router.version, reach.merged, reach.filtered, reach.fell_out)
+    bar = _bar(reach.clients / max(most, 1))
+    return (name_of(router), bar, *(f"{figure:,}" for figure in figures))
 
 
 def _parts(status: pb.GetStatusResponse) -> list[Child]:
-    said = "Calls by their name in the API, steps behind them in small letters; since the service started, waiting included."
     called = [part for part in status.parts if part.calls]
-    slowest = sorted(called, key=lambda part: -part.longest_seconds)[:PARTS_LISTED]
+    busiest = _timings(("busiest", "", "in all"), called, "seconds")
+    slowest = _timings(
+        ("slowest", "", "longest"),
+        sorted(called, key=lambda part: -part.longest_seconds),
+        "longest_seconds",
+        warm=True,
+    )
     return [
         element("h2", "Busiest and slowest parts"),
-        element("p", said, class_="quiet"),
-        element("div", _busiest(called[:PARTS_LISTED]), _slowest(slowest), class_="columns"),
+        _note(PARTS_NOTE),
+        element("div", busiest, slowest, class_="columns"),
     ]
 
 
-def _busiest(parts: Sequence[pb.TimedPart]) -> Element:
-    most = max((part.seconds for part in parts), default=0.0) or 1.0
-    return table(
-        ("busiest", "", "in all", "times", "mean"),
-        [
-            (
-                part.name,
-                _bar(part.seconds / most),
-                _seconds(part.seconds),
-                f"{part.calls:,}",
-                _seconds(part.seconds / part.calls),
-            )
-            for part in parts
-        ],
-        (2, 3, 4),
-    )
-
-
-def _slowest(parts: Sequence[pb.TimedPart]) -> Element:
-    most = max((part.longest_seconds for part in parts), default=0.0) or 1.0
-    return table(
-        ("slowest", "", "longest", "mean"),
-        [
-            (
-                part.name,
-                _bar(part.longest_seconds / most, warm=True),
-                _seconds(part.longest_seconds),
-                _seconds(part.seconds / part.calls),
-            )
-            for part in parts
-        ],
-        (2, 3),
-    )
-
-
-def _evolution(material: Material) -> list[Child]:
-    title = element("h2", "Evolution")
-    if not material.runs:
-        said = (
-            "No evolution has run yet."
-            if material.runs is not None
-            else "This service's release does not evolve routers."
+def _timings(
+    headers: Sequence[str], parts: Sequence[pb.TimedPart], field: str, *, warm: bool = False
+) -> Element:
+    """Make a table of parts with a bar for one of their fields."""
+    most = max((getattr(part, field) for part in parts), default=0.0) or 1.0
+    rows = [
+        (
+            part.name,
+            _bar(getattr(part, field) / most, warm=warm),
+            _seconds(getattr(part, field)),
+            _seconds(part.seconds / part.calls),
+            f"{part.calls:,}",
         )
-        return [title, element("p", said, class_="quiet")]
-    drawn = lineage.lineage(material.runs)
-    return [
-        title,
-        element(
-            "p",
-            "Each run is judged on what happened last before it is published; a refused one changes nothing.",
-            class_="quiet",
-        ),
-        element("div", drawn, class_="scroll") if drawn is not None else None,
-        lineage.verdicts(material.runs),
+        for part in parts[:MAX_ROWS]
     ]
+    return table((*headers, "mean", "times"), rows, (2, 3, 4))
+
+
+def _evolution(runs: Sequence[pb.EvolutionRun] | None) -> list[Child]:
+    title = element("h2", "Evolution")
+    if runs is None:
+        return [title, _note("This service's release does not evolve routers.")]
+    if not runs:
+        return [title, _note("No evolution has run yet.")]
+    drawn = lineage(runs)
+    scrolled = element("div", drawn, class_="scroll") if drawn is not None else None
+    return [title, _note(EVOLUTION_NOTE), scrolled, verdicts(runs)]
 
 
 def _bar(share: float, *, warm: bool = False) -> Element:

@@ -1,4 +1,4 @@
-"""The routers as a map: near where they share attributes and members."""
+"""The map of routers: near each other if they share attributes and members."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -9,49 +9,46 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.v1 import propagation_pb2 as pb
-from services.report.collect import Material, clients_reached
+from services.report.collect import ReportData
 from services.report.force_layout import force_layout, spread_labels
-from services.report.html import drawing, element, titled
+from services.report.html import drawing, element, with_tooltip
 
 WIDTH, HEIGHT, MARGIN = 1130.0, 640.0, 70.0
-SMALLEST, LARGEST = 4.0, 24.0
-NAMED, NAME_CHARS, LETTER = 18, 34, 6.6
+MIN_RADIUS, MAX_RADIUS = 4.0, 24.0
+MAX_NAMES, MAX_NAME_CHARS, LETTER_WIDTH = 18, 34, 6.6
 LABEL_HEIGHT = 17.0
-LINKS = 1
-STANDS_FOR = 4
+LINKS_PER_ROUTER = 1
+EXAMPLE_ITEMS = 4
 SEED = 7
-FAINTEST = 0.12
+MIN_OPACITY = 0.12
 
 
-def router_map(material: Material) -> Element:
-    """Size: members. Strength of colour: clients that its messages reached."""
-    routers = material.routers
-    pulls = _pulls(material)
-    places = _placed(pulls)
-    reached = [clients_reached(material.reach, router.number) for router in routers]
-    most_members, most_reached = (
-        max(max(router.members for router in routers), 1),
-        max([*reached, 1]),
-    )
+def router_map(data: ReportData) -> Element:
+    """Draw the routers: size shows members, strength of colour the clients reached."""
+    routers = data.routers
+    pulls = _pulls(data)
+    places = _places(pulls)
+    reached = [data.clients_reached(router.number) for router in routers]
+    most_members = max(max(router.members for router in routers), 1)
+    most_reached = max([*reached, 1])
     radii = [
-        SMALLEST + (LARGEST - SMALLEST) * sqrt(router.members / most_members) for router in routers
+        MIN_RADIUS + (MAX_RADIUS - MIN_RADIUS) * sqrt(router.members / most_members)
+        for router in routers
     ]
-    dots = [
-        titled(
-            element(
-                "circle",
-                cx=f"{x:.1f}",
-                cy=f"{y:.1f}",
-                r=f"{radius:.1f}",
-                class_="router",
-                fill_opacity=f"{FAINTEST + (1 - FAINTEST) * clients / most_reached:.2f}",
-            ),
-            _told(router, clients, material.members[router.number]),
+    dots = []
+    for router, clients, radius, (x, y) in zip(
+        routers, reached, radii, places.tolist(), strict=True
+    ):
+        opacity = MIN_OPACITY + (1 - MIN_OPACITY) * clients / most_reached
+        dot = element(
+            "circle",
+            cx=f"{x:.1f}",
+            cy=f"{y:.1f}",
+            r=f"{radius:.1f}",
+            class_="router",
+            fill_opacity=f"{opacity:.2f}",
         )
-        for (x, y), radius, clients, router in zip(
-            places.tolist(), radii, reached, routers, strict=True
-        )
-    ]
+        dots.append(with_tooltip(dot, _tooltip(router, clients, data.members[router.number])))
     return drawing(
         WIDTH,
         HEIGHT,
@@ -63,35 +60,36 @@ def router_map(material: Material) -> Element:
 
 
 def name_of(router: pb.Router) -> str:
+    """Return a router's name, or its number if it has none."""
     return router.name or f"router {router.number}"
 
 
-def _pulls(material: Material) -> NDArray[np.float64]:
-    """[R,R]: what two routers share, of attributes and of members, as a share of the smaller."""
-    routers = material.routers
-    told = [frozenset(name.casefold() for name in router.attributes) for router in routers]
-    belong = [
+def _pulls(data: ReportData) -> NDArray[np.float64]:
+    """Return [R, R]: the attributes and members that two routers share, per smaller router."""
+    attributes = [
+        frozenset(name.casefold() for name in router.attributes) for router in data.routers
+    ]
+    members = [
         frozenset(
             (member.client.kind, member.client.id)
-            for member in material.members[router.number]
+            for member in data.members[router.number]
             if member.HasField("client")
         )
-        for router in routers
+        for router in data.routers
     ]
-    pulls = np.zeros((len(routers),) * 2)
-    for one, other in combinations(range(len(routers)), 2):
-        pulls[one, other] = pulls[other, one] = _shared(told[one], told[other]) + _shared(
-            belong[one], belong[other]
-        )
+    pulls = np.zeros((len(attributes),) * 2)
+    for one, other in combinations(range(len(attributes)), 2):
+        pull = _overlap(attributes[one], attributes[other]) + _overlap(members[one], members[other])
+        pulls[one, other] = pulls[other, one] = pull
     return pulls
 
 
-def _shared(one: frozenset[object], other: frozenset[object]) -> float:
+def _overlap(one: frozenset[object], other: frozenset[object]) -> float:
     smaller = min(len(one), len(other))
     return len(one & other) / smaller if smaller else 0.0
 
 
-def _placed(pulls: NDArray[np.float64]) -> NDArray[np.float64]:
+def _places(pulls: NDArray[np.float64]) -> NDArray[np.float64]:
     places = force_layout(pulls, SEED)
     spread = np.maximum(places.max(axis=0) - places.min(axis=0), 1e-6)
     unit = (places - places.min(axis=0)) / spread
@@ -101,11 +99,11 @@ def _placed(pulls: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _links(pulls: NDArray[np.float64], places: NDArray[np.float64]) -> list[Element]:
-    """Each router to the one that it shares most with."""
+    """Link each router to the one that it shares most with."""
     pairs = {
         (min(one, other), max(one, other))
         for one, row in enumerate(pulls)
-        for other in np.argsort(-row, kind="stable")[:LINKS].tolist()
+        for other in np.argsort(-row, kind="stable")[:LINKS_PER_ROUTER].tolist()
         if row[other] > 0
     }
     strongest = max(float(pulls.max(initial=0.0)), 1e-9)
@@ -126,37 +124,34 @@ def _links(pulls: NDArray[np.float64], places: NDArray[np.float64]) -> list[Elem
 def _names(
     routers: Sequence[pb.Router], places: NDArray[np.float64], radii: Sequence[float]
 ) -> list[Element]:
-    """Of the routers that reached most, below their dots, moved apart."""
-    named = [place for place, router in enumerate(routers) if router.name][:NAMED]
+    """Write the names of the routers that reached most below their dots, moved apart."""
+    named = [place for place, router in enumerate(routers) if router.name][:MAX_NAMES]
     if not named:
         return []
-    words = [_short(routers[place].name) for place in named]
-    sizes = np.array([(LETTER * len(text) + 8, LABEL_HEIGHT) for text in words])
-    wanted = np.array([places[place] + (0.0, radii[place] + 11.0) for place in named])
+    names = [_shortened(routers[place].name) for place in named]
+    sizes = np.array([(LETTER_WIDTH * len(name) + 8, LABEL_HEIGHT) for name in names])
+    below = np.array([places[place] + (0.0, radii[place] + 11.0) for place in named])
+    centres = np.clip(spread_labels(below, sizes), sizes / 2, np.array([WIDTH, HEIGHT]) - sizes / 2)
     return [
-        element("text", text, x=f"{x:.1f}", y=f"{y + 4:.1f}", text_anchor="middle", class_="name")
-        for text, (x, y) in zip(
-            words, _inside(spread_labels(wanted, sizes), sizes).tolist(), strict=True
-        )
+        element("text", name, x=f"{x:.1f}", y=f"{y + 4:.1f}", text_anchor="middle", class_="name")
+        for name, (x, y) in zip(names, centres.tolist(), strict=True)
     ]
 
 
-def _inside(places: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.clip(places, sizes / 2, np.array([WIDTH, HEIGHT]) - sizes / 2)
-
-
-def _told(router: pb.Router, clients: int, members: Sequence[pb.RouterMember]) -> str:
+def _tooltip(router: pb.Router, clients: int, members: Sequence[pb.RouterMember]) -> str:
     titles = [
         member.title or member.client.id
         for member in members
         if member.HasField("client") and member.client.kind == pb.CLIENT_KIND_ITEM
-    ][:STANDS_FOR]
-    stands = f"\nwith {', '.join(titles)}" if titles else ""
+    ]
+    examples = f"\nwith {', '.join(titles[:EXAMPLE_ITEMS])}" if titles else ""
     return (
-        f"{name_of(router)}\n{router.members:,} members, {router.version:,} messages, {clients:,} clients reached, "
-        f"mass {router.mass:,.0f}{stands}"
+        f"{name_of(router)}\n{router.members:,} members, {router.version:,} messages,"
+        f" {clients:,} clients reached, mass {router.mass:,.0f}{examples}"
     )
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= NAME_CHARS else name[: NAME_CHARS - 1].rstrip(" ,") + "…"
+def _shortened(name: str) -> str:
+    if len(name) <= MAX_NAME_CHARS:
+        return name
+    return name[: MAX_NAME_CHARS - 1].rstrip(" ,") + "…"

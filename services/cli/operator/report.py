@@ -22,10 +22,10 @@ def report(
     parts, and what evolution did.
 
     JSON: {"file", "bytes"}."""
-    from services.report.collect import gather
-    from services.report.page import page
+    from services.report.collect import collect_report
+    from services.report.page import render_page
 
-    text = page(ask(address, gather)).encode()
+    text = render_page(ask(address, collect_report)).encode()
     out.write_bytes(text)
     print_json({"file": out.resolve(), "bytes": len(text)}) if json else console().print(
         f"{out.resolve()}", markup=False

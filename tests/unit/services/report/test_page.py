@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from propagation.v1 import propagation_pb2 as pb
-from services.report.collect import Material
-from services.report.html import UNPRINTABLE, element, written
-from services.report.page import page
+from services.report.collect import ReportData
+from services.report.html import UNPRINTABLE, element, to_html
+from services.report.page import render_page
 
 HOSTILE = "</title></style></svg><script>alert(1)</script><img src=x onerror=alert(1)>\"' onload=alert(1) &lt;b&gt;"
 SPLIT = pb.EvolutionChange(kind=pb.EVOLUTION_KIND_SPLIT, before=[0], after=[2, 3], reason=HOSTILE)
@@ -81,7 +81,7 @@ class Read(HTMLParser):
         self.texts.append(data)
 
 
-def material(words: str = "jazz", **status: object) -> Material:
+def report_data(words: str = "jazz", **status: object) -> ReportData:
     """Three routers, two of which sent, all of whose words are `words`."""
     routers = [
         pb.Router(
@@ -98,7 +98,7 @@ def material(words: str = "jazz", **status: object) -> Material:
     item = pb.RouterMember(
         client=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=words), title=words, score=0.5
     )
-    return Material(
+    return ReportData(
         status=pb.GetStatusResponse(
             version=words,
             policy="adoption",
@@ -113,7 +113,7 @@ def material(words: str = "jazz", **status: object) -> Material:
         members={n: [pb.RouterMember(count=4), item] for n in range(3)},
         reach={n: pb.RouterReach(router=n, clients=5 * n, merged=9) for n in (1, 2)},
         runs=RUNS,
-        left_out=0,
+        omitted=0,
         time=datetime(2026, 1, 2, tzinfo=UTC),
     )
 
@@ -138,7 +138,7 @@ def safe(read: Read) -> None:
 
 
 def test_hostile_words_are_words():
-    read = Read(page(material(HOSTILE, gauge=gauge(0.8, 0.7, 0.01))))
+    read = Read(render_page(report_data(HOSTILE, gauge=gauge(0.8, 0.7, 0.01))))
     safe(read)
     assert sum(HOSTILE in text for text in read.texts) >= 4, (
         "tooltips, tables and failures show them as they are"
@@ -148,7 +148,7 @@ def test_hostile_words_are_words():
 @given(st.text(max_size=40))
 @settings(max_examples=40, deadline=None)
 def test_any_text_comes_back_as_it_was_but_for_what_html_cannot_hold(words):
-    read = Read(written(element("p", words, title=words)))
+    read = Read(to_html(element("p", words, title=words)))
     held = UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", words)
     assert read.tags == ["p"]
     assert "".join(read.texts) == f"\n{held}\n", "and a line break after the doctype and at the end"
@@ -157,7 +157,7 @@ def test_any_text_comes_back_as_it_was_but_for_what_html_cannot_hold(words):
 
 def test_the_first_sentence_says_what_propagation_is_worth():
     def told(found: pb.Gauge) -> str:
-        return " ".join(Read(page(material(gauge=found))).texts)
+        return " ".join(Read(render_page(report_data(gauge=found))).texts)
 
     assert "propagation helps" in told(gauge(0.8, 0.7, 0.01))
     assert "propagation hurts" in told(gauge(0.6, 0.7, 0.01))
@@ -165,14 +165,14 @@ def test_the_first_sentence_says_what_propagation_is_worth():
 
 
 def test_an_empty_service_has_a_page():
-    bare = Material(pb.GetStatusResponse(), [], {}, {}, None, 0, datetime(2026, 1, 2, tzinfo=UTC))
-    text = " ".join(Read(page(bare)).texts)
+    bare = ReportData(pb.GetStatusResponse(), [], {}, {}, None, 0, datetime(2026, 1, 2, tzinfo=UTC))
+    text = " ".join(Read(render_page(bare)).texts)
     assert "Nothing was ranked yet" in text
     assert "does not evolve routers" in text
 
 
 def test_published_runs_are_drawn_and_refused_ones_only_told():
-    read = Read(page(material()))
+    read = Read(render_page(report_data()))
     shown = list(_shown(read))
     assert "run 1" in shown
     assert "run 2" not in shown
